@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/databases.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // Two cores and one database server: files run beside each other, but not many.
+    maxWorkers: 2,
+  },
+});
