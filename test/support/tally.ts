@@ -1,0 +1,32 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+export interface Tally {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** The last line of a run, for whatever reads it: `N passed, N failed`, and `, N skipped` where some were. */
+export const tally: Reporter = {
+  onTestRunEnd(modules, unhandledErrors) {
+    console.log(`\n${tallyLine(modules.map(tallyOf), unhandledErrors.length)}`);
+  },
+};
+
+/** An error outside of every test fails the run, so it counts as a failure. */
+export function tallyLine(tallies: readonly Tally[], unhandledErrors: number): string {
+  const total = (key: keyof Tally): number => tallies.reduce((sum, one) => sum + one[key], 0);
+  const skipped = total("skipped");
+  return `${total("passed")} passed, ${total("failed") + unhandledErrors} failed${skipped ? `, ${skipped} skipped` : ""}`;
+}
+
+function tallyOf(module: TestModule): Tally {
+  const tally: Tally = { passed: 0, failed: 0, skipped: 0 };
+  for (const test of module.children.allTests()) {
+    const { state } = test.result();
+    tally[state === "pending" ? "skipped" : state]++;
+  }
+  // A file that can't be loaded, or whose beforeAll throws, has errors and perhaps no failed test.
+  if (module.state() === "failed" && tally.failed === 0) tally.failed = 1;
+  return tally;
+}
