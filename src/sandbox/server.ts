@@ -1,0 +1,146 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import http from "node:http";
+import https from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { describe, SyncError } from "../core/errors.ts";
+import { selfSignedCertificate } from "./certificate.ts";
+import { type FaultShares, fates, type Latency, seededRandom } from "./faults.ts";
+import { Groups } from "./groups.ts";
+import { routes } from "./routes.ts";
+import { type Journal, openJournal, readState, type State } from "./state-file.ts";
+import { Tally } from "./tally.ts";
+import { type ApiOptions, UserGroupApi } from "./user-group-api.ts";
+
+/** Everything has a default; those of the service's own behaviour are in {@link SERVICE_DEFAULTS}. */
+export interface SandboxOptions extends Partial<ApiOptions> {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Serve HTTPS, with a certificate made for this sandbox. */
+  readonly tls?: boolean;
+  /** The file that keeps the groups, and the API key, across restarts. */
+  readonly state?: string;
+  readonly latency?: Latency;
+  readonly shares?: FaultShares;
+  /** Makes the faults the same whenever the same requests come in the same order. */
+  readonly seed?: number;
+}
+
+export interface Sandbox {
+  /** Without a slash at the end: requests go to `{baseUrl}/api/user`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** PEM, with `tls`: trusted by whoever has it among its CA certificates. */
+  readonly certificate: string | undefined;
+  /** Cuts all connections. */
+  close(): Promise<void>;
+}
+
+export const SERVICE_DEFAULTS = {
+  teamId: 1,
+  existing: "keep",
+  deleteBy: "both",
+  errors: "status",
+  extraFields: false,
+  rateLimit: undefined,
+  retryAfter: "seconds",
+  htmlStatus: 403,
+  poison: new Map(),
+} as const satisfies Omit<ApiOptions, "apiKey">;
+
+const KEEP_ALIVE_MS = 10 * 60_000;
+
+/**
+ * Starts a service that implements interface.md on `/api/user` and, behind the same key, shows what it
+ * holds and what it was asked: `GET /sandbox/groups` (GroupsReport in routes.ts), `GET /sandbox/requests`
+ * (RequestReport in tally.ts) and `DELETE /sandbox/requests`, which sets the counts back to zero. Latency,
+ * faults, the rate limit and the counts are about `/api/user` alone.
+ *
+ * The API key is the given one, else the one in the state file, else random.
+ * Throws SyncError SANDBOX_ADDRESS where it can't listen, SANDBOX_STATE where the state file can't be used.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { host = "127.0.0.1", port = 0 } = options;
+  const certificate = options.tls ? await selfSignedCertificate(host) : undefined;
+  const server = certificate ? https.createServer({ ...certificate }) : http.createServer();
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  // Not closeAllConnections(): it passes over connections that are still shaking hands over TLS.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  const boundPort = await listen(server, host, port);
+
+  const closing = new AbortController();
+  let journal: Journal | undefined;
+  const close = async (): Promise<void> => {
+    if (closing.signal.aborted) return;
+    closing.abort();
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, "close");
+    journal?.close();
+  };
+
+  try {
+    // Only now: whoever holds the port may rewrite the state file, and nobody can have asked anything yet.
+    const state = openState(options);
+    journal = options.state === undefined ? undefined : openJournal(options.state, state);
+    const service: ApiOptions = { ...SERVICE_DEFAULTS, ...options, apiKey: state.apiKey };
+    const random = options.seed === undefined ? Math.random : seededRandom(options.seed);
+    server.on(
+      "request",
+      routes({
+        api: new UserGroupApi(service, state.groups, journal),
+        groups: state.groups,
+        tally: new Tally(),
+        apiKey: state.apiKey,
+        teamId: service.teamId,
+        nextFate: fates(options.shares ?? {}, options.latency ?? { min: 0, max: 0 }, random),
+        closed: closing.signal,
+      }),
+    );
+    const scheme = certificate ? "https" : "http";
+    return {
+      baseUrl: `${scheme}://${reachableName(host)}:${boundPort}`,
+      apiKey: state.apiKey,
+      certificate: certificate?.cert,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function listen(server: http.Server, host: string, port: number): Promise<number> {
+  try {
+    server.listen(port, host);
+    await once(server, "listening");
+  } catch (cause) {
+    const taken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
+    throw new SyncError(
+      "SANDBOX_ADDRESS",
+      `the sandbox cannot listen on ${host}:${port}: ${taken ? "the port is in use" : describe(cause)}`,
+      { hint: taken ? "choose another --port; 0 takes any free one" : "check --host and --port", cause },
+    );
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+function openState(options: SandboxOptions): State {
+  const saved = options.state === undefined ? undefined : readState(options.state);
+  return {
+    apiKey: options.apiKey ?? saved?.apiKey ?? `sandbox_${randomBytes(24).toString("base64url")}`,
+    groups: saved?.groups ?? new Groups(),
+  };
+}
+
+/** How a client on this machine calls the host: a wildcard address is no place to connect to. */
+function reachableName(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}

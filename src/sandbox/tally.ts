@@ -1,0 +1,88 @@
+import { OPERATIONS, type Operation } from "./groups.ts";
+
+/**
+ * How a request ended: its HTTP status; `cut`, where the sandbox cut the connection; or `abandoned`, where
+ * the client went away first (before it had sent everything, or while a poisoned group let it wait).
+ */
+export type RequestEnd = number | "cut" | "abandoned";
+
+/** What `/api/user` was asked since the start or the last reset: the body of `GET /sandbox/requests`. */
+export interface RequestReport {
+  /** Requests that have ended. */
+  readonly total: number;
+  /** Operation → how it ended → requests, e.g. `{ "GET": { "200": 12, "cut": 1 }, "POST": {}, … }`. */
+  readonly by_operation: Readonly<Record<Operation | "other", Readonly<Record<string, number>>>>;
+  /** user_group_id → operation → requests that named the group, itself or by its token, however they ended. */
+  readonly by_group: Readonly<Record<string, Readonly<Record<Operation, number>>>>;
+  /** Distinct connections that carried a request. */
+  readonly connections: number;
+  /** The most requests that were in flight at once. */
+  readonly max_in_flight: number;
+}
+
+const isOperation = (method: string): method is Operation => OPERATIONS.some((name) => name === method);
+
+/** Counts requests. Each is begun once and ended once; {@link Tally.names} may come between. */
+export class Tally {
+  #ends = noEnds();
+  #byGroup = new Map<string, Record<Operation, number>>();
+  #seen = new WeakSet<object>();
+  #connections = 0;
+  #inFlight = 0;
+  #maxInFlight = 0;
+
+  begin(connection: object): void {
+    this.#inFlight += 1;
+    if (this.#inFlight > this.#maxInFlight) this.#maxInFlight = this.#inFlight;
+    if (this.#seen.has(connection)) return;
+    this.#seen.add(connection);
+    this.#connections += 1;
+  }
+
+  /** The request turned out to be about this group. */
+  names(method: string, userGroupId: string): void {
+    if (!isOperation(method)) return;
+    const counts = this.#byGroup.get(userGroupId);
+    if (counts) counts[method] += 1;
+    else this.#byGroup.set(userGroupId, { GET: 0, POST: 0, DELETE: 0, [method]: 1 });
+  }
+
+  end(method: string, end: RequestEnd): void {
+    this.#inFlight -= 1;
+    const ends = this.#ends[isOperation(method) ? method : "other"];
+    ends.set(end, (ends.get(end) ?? 0) + 1);
+  }
+
+  /** Requests that are in flight stay so, and are counted when they end. */
+  reset(): void {
+    this.#ends = noEnds();
+    this.#byGroup = new Map();
+    this.#seen = new WeakSet();
+    this.#connections = 0;
+    this.#maxInFlight = this.#inFlight;
+  }
+
+  report(): RequestReport {
+    const { GET, POST, DELETE, other } = this.#ends;
+    const ends = [GET, POST, DELETE, other].flatMap((counts) => [...counts.values()]);
+    return {
+      total: ends.reduce((sum, count) => sum + count, 0),
+      by_operation: {
+        GET: Object.fromEntries(GET),
+        POST: Object.fromEntries(POST),
+        DELETE: Object.fromEntries(DELETE),
+        other: Object.fromEntries(other),
+      },
+      by_group: Object.fromEntries(this.#byGroup),
+      connections: this.#connections,
+      max_in_flight: this.#maxInFlight,
+    };
+  }
+}
+
+const noEnds = (): Record<Operation | "other", Map<RequestEnd, number>> => ({
+  GET: new Map(),
+  POST: new Map(),
+  DELETE: new Map(),
+  other: new Map(),
+});

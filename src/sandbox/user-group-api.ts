@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto";
+import type { Json } from "../core/json.ts";
+import type { Fault } from "./faults.ts";
+import {
+  decide,
+  type GroupPolicy,
+  type Groups,
+  groupIdOf,
+  type HeldGroup,
+  OPERATIONS,
+  type Operation,
+  type Outcome,
+} from "./groups.ts";
+import { fixedWindow, type RateLimit, type RetryAfter, retryAfterValue } from "./rate-limit.ts";
+import { type Headers, htmlAnswer, jsonAnswer, type Reply } from "./reply.ts";
+import type { Journal } from "./state-file.ts";
+
+/**
+ * What one group's requests always meet. `500`: an answer 500, nothing done. `success0`: 200 with `success: 0`,
+ * nothing done. `hang`: no answer at all, nothing done. `html`: the intermediary's HTML, nothing done.
+ * `missing-field`: done, and the answer lacks a promised field (`token`, on DELETE `success`).
+ */
+export const POISONS = ["500", "success0", "hang", "html", "missing-field"] as const;
+export type Poison = (typeof POISONS)[number];
+
+export interface ApiOptions extends GroupPolicy {
+  readonly apiKey: string;
+  readonly teamId: number;
+  /** A failed call is an HTTP status with a JSON body, or always 200 with `success: 0`. */
+  readonly errors: "status" | "body";
+  /** Fields in the answers that interface.md doesn't know. */
+  readonly extraFields: boolean;
+  readonly rateLimit: RateLimit | undefined;
+  readonly retryAfter: RetryAfter;
+  readonly htmlStatus: number;
+  /** By user_group_id. */
+  readonly poison: ReadonlyMap<string, Poison>;
+}
+
+export interface ApiRequest {
+  readonly method: string;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly body: RequestBody;
+}
+
+export type RequestBody =
+  | { readonly kind: "json"; readonly value: Json }
+  | { readonly kind: "malformed" | "too-large" };
+
+const ALLOWED = OPERATIONS.join(", ");
+
+/** `/api/user` of the service: from a request to what is to be sent back, with the change written down between. */
+export class UserGroupApi {
+  readonly #options: ApiOptions;
+  readonly #groups: Groups;
+  readonly #journal: Journal | undefined;
+  readonly #waitFor: (now: number) => number;
+
+  constructor(options: ApiOptions, groups: Groups, journal: Journal | undefined) {
+    this.#options = options;
+    this.#groups = groups;
+    this.#journal = journal;
+    this.#waitFor = options.rateLimit ? fixedWindow(options.rateLimit) : () => 0;
+  }
+
+  /** The id of the group that a request's body speaks of, if it does. */
+  groupIn(body: RequestBody): string | undefined {
+    return body.kind === "json" ? groupIdOf(this.#groups, body.value) : undefined;
+  }
+
+  /** `now` in milliseconds since the epoch. Throws what the journal throws; then nothing has changed. */
+  reply(request: ApiRequest, fault: Fault, now: number): Reply {
+    if (fault === "cut-before") return { kind: "cut" };
+    if (fault === "html") return htmlAnswer(this.#options.htmlStatus);
+    const wait = this.#waitFor(now);
+    if (wait > 0) return this.#tooManyRequests(wait, now);
+    if (fault === "fail") return jsonAnswer(500, { success: 0, error: "internal error" });
+    const answer = this.#serve(request);
+    return fault === "cut-after" ? { kind: "cut" } : answer;
+  }
+
+  #serve(request: ApiRequest): Reply {
+    if (!carriesKey(request.authorization, this.#options.apiKey)) {
+      return this.#failed(
+        401,
+        "the Authorization header is not 'Token <API_KEY>' with a key of this service",
+      );
+    }
+    const operation = OPERATIONS.find((name) => name === request.method);
+    if (!operation) return this.#failed(405, `${request.method} is none of ${ALLOWED}`, { allow: ALLOWED });
+    if (!/^application\/json\s*(;|$)/i.test(request.contentType ?? "")) {
+      return this.#failed(415, "the Content-Type header is not application/json");
+    }
+    switch (request.body.kind) {
+      case "too-large":
+        return this.#failed(413, "the body is too large");
+      case "malformed":
+        return this.#failed(400, "the body is not JSON");
+      case "json":
+        return this.#carryOut(operation, request.body.value);
+      default:
+        return request.body satisfies never;
+    }
+  }
+
+  #carryOut(operation: Operation, body: Json): Reply {
+    const id = groupIdOf(this.#groups, body);
+    const poison = id === undefined ? undefined : this.#options.poison.get(id);
+    switch (poison) {
+      case "500":
+        return jsonAnswer(500, { success: 0, error: "internal error" });
+      case "success0":
+        return jsonAnswer(200, { success: 0 });
+      case "hang":
+        return { kind: "hang" };
+      case "html":
+        return htmlAnswer(this.#options.htmlStatus);
+      case "missing-field":
+      case undefined:
+        break;
+      default:
+        return poison satisfies never;
+    }
+    const outcome = decide(this.#groups, this.#options, operation, body, newToken);
+    if (outcome.kind === "refused") return this.#failed(outcome.status, outcome.reason);
+    if (outcome.change) {
+      this.#journal?.append(outcome.change);
+      this.#groups.apply(outcome.change);
+    }
+    return jsonAnswer(200, this.#success(outcome, poison === "missing-field"));
+  }
+
+  #success(outcome: Exclude<Outcome, { kind: "refused" }>, withoutField: boolean): Json {
+    const extra = this.#options.extraFields ? { api_environment_tag: "sandbox" } : {};
+    if (outcome.kind === "deleted") return withoutField ? extra : { success: 1, ...extra };
+    return {
+      success: 1,
+      ...(outcome.kind === "rotated" ? {} : { new_user_group: outcome.kind === "created" }),
+      user_group: this.#record(outcome.group, withoutField),
+      ...extra,
+    };
+  }
+
+  #record({ token, name, user_group_id }: HeldGroup, withoutToken: boolean): Json {
+    return {
+      team_id: this.#options.teamId,
+      ...(withoutToken ? {} : { token }),
+      name,
+      provided_id: user_group_id,
+      ...(this.#options.extraFields ? { is_demo_group: false, properties: null } : {}),
+    };
+  }
+
+  #failed(status: number, error: string, headers: Headers = {}): Reply {
+    return jsonAnswer(this.#options.errors === "body" ? 200 : status, { success: 0, error }, headers);
+  }
+
+  #tooManyRequests(wait: number, now: number): Reply {
+    const value = retryAfterValue(this.#options.retryAfter, wait, now);
+    return jsonAnswer(
+      429,
+      { success: 0, error: "too many requests" },
+      value === undefined ? {} : { "retry-after": value },
+    );
+  }
+}
+
+export const carriesKey = (authorization: string | undefined, apiKey: string): boolean =>
+  authorization === `Token ${apiKey}`;
+
+/** 40 characters, base64url. */
+const newToken = (): string => randomBytes(30).toString("base64url");
