@@ -14,3 +14,18 @@ export function canonicalJson(value: Json): string {
     .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
   return `{${members.join(",")}}`;
 }
+
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const LONG_INTEGER = /\d{16}/;
+
+/**
+ * JSON.parse that doesn't round: integers beyond ±(2^53-1) become strings, as they do in columns of their own.
+ * Throws SyntaxError as JSON.parse does.
+ */
+export function parseJson(text: string): Json {
+  if (!LONG_INTEGER.test(text)) return JSON.parse(text) as Json;
+  const exact = text.replace(STRING_OR_NUMBER, (token) =>
+    /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+  );
+  return JSON.parse(exact) as Json;
+}

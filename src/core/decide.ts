@@ -1,0 +1,93 @@
+import type { Group } from "./group.ts";
+import type { GroupFailure, LedgerGroup } from "./ledger-group.ts";
+import type { DesiredTenant, RejectedTenant, Tenant } from "./tenant.ts";
+
+/** How a changed group is brought up to date (`service.update`). */
+export type UpdatePolicy = "upsert" | "replace" | "never";
+
+/** A GET that brings one group up to date. */
+export interface Apply {
+  readonly kind: "create" | "update";
+  readonly user_group_id: string;
+  readonly group: Group;
+  readonly fingerprint: string;
+  /** A run that ended early may have sent it already. */
+  readonly underWay: boolean;
+}
+
+/** A group that failed with just this desired state, and whose next try is not due. */
+export interface Waiting {
+  readonly kind: "waiting";
+  readonly user_group_id: string;
+  readonly failure: GroupFailure;
+}
+
+/** A note for the ledger alone: the tenant went missing, or came back unchanged. */
+export interface Mark {
+  readonly kind: "missing" | "returned";
+  readonly user_group_id: string;
+}
+
+/** A changed group that `service.update: never` leaves alone. */
+export interface Outdated {
+  readonly kind: "outdated";
+  readonly user_group_id: string;
+}
+
+export type PlanEntry = Apply | Waiting | Mark | Outdated | RejectedTenant;
+
+export interface DecisionContext {
+  readonly now: Date;
+  readonly update: UpdatePolicy;
+  /** Whether the service is known to change an existing group on GET; null until it has been seen. */
+  readonly serviceUpdates: boolean | null;
+  /** Named by the operator: failed groups are tried whether or not their time has come. */
+  readonly eager: boolean;
+}
+
+/**
+ * What is to be done about one id. Null where nothing is.
+ *
+ * | tenant   | in the ledger                     | decision                           |
+ * |----------|-----------------------------------|------------------------------------|
+ * | rejected | any                               | rejected; its group stays as it is |
+ * | absent   | owned or under way                | missing, once                      |
+ * | desired  | unknown, or never confirmed       | create                             |
+ * | desired  | another fingerprint, or under way | update                             |
+ * | desired  | unverified, and GET never updates | update                             |
+ * | desired  | the same fingerprint              | nothing, or returned               |
+ *
+ * A create or update that has failed before is waiting until its next try is due.
+ */
+export function decide(
+  tenant: Tenant | undefined,
+  known: LedgerGroup | undefined,
+  context: DecisionContext,
+): PlanEntry | null {
+  if (tenant === undefined) {
+    if (known === undefined || known.missingSince !== null) return null;
+    return { kind: "missing", user_group_id: known.user_group_id };
+  }
+  if (tenant.kind === "rejected") return tenant;
+  if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
+  if (known.underWay) return apply("update", tenant, known, context);
+  if (known.fingerprint !== tenant.fingerprint || (known.unverified && context.serviceUpdates === false)) {
+    if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
+    return apply("update", tenant, known, context);
+  }
+  if (known.missingSince !== null) return { kind: "returned", user_group_id: tenant.user_group_id };
+  return null;
+}
+
+function apply(
+  kind: Apply["kind"],
+  { user_group_id, group, fingerprint }: DesiredTenant,
+  known: LedgerGroup | undefined,
+  context: DecisionContext,
+): Apply | Waiting {
+  const failure = known?.failure;
+  if (failure && !context.eager && failure.fingerprint === fingerprint && failure.retryAt > context.now) {
+    return { kind: "waiting", user_group_id, failure };
+  }
+  return { kind, user_group_id, group, fingerprint, underWay: known?.underWay ?? false };
+}

@@ -1,0 +1,220 @@
+import { type Group, groupFingerprint } from "./group.ts";
+import { MAX_ID_BYTES } from "./id.ts";
+import { isJsonObject, type Json, type JsonObject, parseJson } from "./json.ts";
+import { columnsOf, type GroupRules, type ObjectRule, type Rule } from "./rule.ts";
+import { type Cell, type RejectionCode, type Tenant, type TenantRow, Unusable } from "./tenant.ts";
+
+/** A group larger than this is a mistake in the data: no service takes a megabyte of properties. */
+const MAX_GROUP_BYTES = 1024 * 1024;
+
+/** Leaves a key out of `mapping` or `properties`. */
+const OMIT = Symbol("omit");
+
+type Read<T> = (row: TenantRow) => T;
+
+/** Thrown inside this file only: a row is rejected from any depth of its rules. */
+class Rejected extends Error {
+  readonly code: RejectionCode;
+
+  constructor(code: RejectionCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Compiles the rules once, so that a million rows cost only their values.
+ * The rows must hold the columns of `columnsOf(rules)`, in that order.
+ */
+export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
+  const columns = columnsOf(rules);
+  const cell = (column: string): Read<Cell> => {
+    const index = columns.indexOf(column);
+    return (row) => row[index] as Cell;
+  };
+  const readName = scalarText("name", rules.name, cell);
+  const readMapping = objectReader("mapping", rules.mapping, cell, asMappingValue);
+  const readProperties = objectReader("properties", rules.properties, cell, (_, value) => value);
+
+  return (row) => {
+    const id = row[0] as Cell;
+    try {
+      const user_group_id = checkedId(rules.id, id);
+      const group: Group = {
+        user_group_id,
+        name: readName(row),
+        mapping: readMapping(row),
+        properties: readProperties(row),
+      };
+      if (isTooLarge(group)) {
+        throw new Rejected("GROUP_TOO_LARGE", `the group is larger than ${MAX_GROUP_BYTES} bytes of JSON`);
+      }
+      return { kind: "desired", user_group_id, group, fingerprint: groupFingerprint(group) };
+    } catch (error) {
+      if (!(error instanceof Rejected)) throw error;
+      const user_group_id = typeof id === "string" && id !== "" ? id : null;
+      return { kind: "rejected", user_group_id, code: error.code, message: error.message };
+    }
+  };
+}
+
+/** The same id in several rows: nobody can tell which of them is meant. */
+export const duplicateTenant = (id: string, column: string, rows: number): Tenant => ({
+  kind: "rejected",
+  user_group_id: id,
+  code: "ID_DUPLICATE",
+  message: `${rows} rows have this id in column ${column}; none of them is used`,
+});
+
+function checkedId(column: string, id: Cell): string {
+  if (id === null) throw new Rejected("ID_NULL", `column ${column} is null`);
+  if (typeof id !== "string") throw new Rejected("ID_UNUSABLE", `column ${column} ${unusableReason(id)}`);
+  if (id === "") throw new Rejected("ID_EMPTY", `column ${column} is empty`);
+  // A UTF-16 code unit takes at most three bytes: only long ids have to be measured.
+  if (id.length * 3 > MAX_ID_BYTES && Buffer.byteLength(id) > MAX_ID_BYTES) {
+    throw new Rejected("ID_TOO_LONG", `column ${column} is longer than ${MAX_ID_BYTES} bytes`);
+  }
+  if (id.includes("\0")) throw new Rejected("ID_UNUSABLE", `column ${column} holds a NUL character`);
+  return id;
+}
+
+function objectReader<T extends Json>(
+  field: string,
+  rule: ObjectRule,
+  cell: (column: string) => Read<Cell>,
+  convert: (place: string, value: Json) => T,
+): Read<Readonly<Record<string, T>>> {
+  if (rule.kind === "json") {
+    const read = cell(rule.column);
+    return (row) => {
+      const members = Object.entries(wholeObject(field, rule.column, read(row)));
+      return Object.fromEntries(
+        members.map(([key, value]) => [key, convert(`${field}.${key} (column ${rule.column})`, value)]),
+      );
+    };
+  }
+  // Sorted once here, so that the canonical JSON finds the keys in order.
+  const readers = Object.keys(rule.keys)
+    .sort()
+    .map((key) => {
+      const keyRule = rule.keys[key] as Rule;
+      return { key, read: valueReader(keyRule, cell), place: `${field}.${key}${columnsNote(keyRule)}` };
+    });
+  return (row) => {
+    const members: [string, T][] = [];
+    for (const { key, read, place } of readers) {
+      const value = read(row, place);
+      if (value !== OMIT) members.push([key, convert(place, value)]);
+    }
+    return Object.fromEntries(members);
+  };
+}
+
+/** Text that holds JSON is as good as a JSON column: not every database has one. */
+function wholeObject(field: string, column: string, value: Cell): JsonObject {
+  let object = usable(`column ${column}`, value);
+  if (typeof object === "string") {
+    try {
+      object = parseJson(object);
+    } catch {
+      throw new Rejected("VALUE_UNUSABLE", `column ${column} holds text that is not JSON`);
+    }
+  }
+  if (object === null) {
+    if (field === "mapping") throw new Rejected("VALUE_NULL", `column ${column} is null`);
+    return {};
+  }
+  if (!isJsonObject(object)) {
+    throw new Rejected("VALUE_UNUSABLE", `column ${column} holds JSON that is not an object`);
+  }
+  return object;
+}
+
+function valueReader(
+  rule: Rule,
+  cell: (column: string) => Read<Cell>,
+): (row: TenantRow, place: string) => Json | typeof OMIT {
+  switch (rule.kind) {
+    case "constant":
+      return () => rule.value;
+    case "column": {
+      const read = cell(rule.column);
+      return (row, place) => {
+        const value = usable(place, read(row));
+        if (value !== null) return value;
+        if (rule.default !== undefined) return rule.default;
+        return rule.optional ? OMIT : null;
+      };
+    }
+    case "template": {
+      const parts = rule.parts.map((part) =>
+        typeof part === "string" ? part : { column: part.column, read: cell(part.column) },
+      );
+      return (row, place) => {
+        let text = "";
+        for (const part of parts) {
+          if (typeof part === "string") {
+            text += part;
+            continue;
+          }
+          const value = usable(place, part.read(row));
+          if (value === null) {
+            if (rule.optional) return OMIT;
+            throw new Rejected("VALUE_NULL", `${place}: column ${part.column} is null`);
+          }
+          text += asText(place, value);
+        }
+        return text;
+      };
+    }
+  }
+}
+
+/** A value that has to be there and to be text: the group's name. */
+function scalarText(field: string, rule: Rule, cell: (column: string) => Read<Cell>): Read<string> {
+  const read = valueReader(rule, cell);
+  const place = `${field}${columnsNote(rule)}`;
+  return (row) => {
+    const value = read(row, place);
+    if (value === OMIT || value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
+    return asText(place, value);
+  };
+}
+
+/** A missing mapping would fall back to the default data source, which may be another tenant's. */
+function asMappingValue(place: string, value: Json): string {
+  if (value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
+  return asText(place, value);
+}
+
+function asText(place: string, value: Json): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  throw new Rejected("VALUE_UNUSABLE", `${place} holds JSON where text is needed`);
+}
+
+function usable(place: string, value: Cell): Json {
+  if (value instanceof Unusable) throw new Rejected("VALUE_UNUSABLE", `${place} ${value.reason}`);
+  return value;
+}
+
+const unusableReason = (value: Cell): string =>
+  value instanceof Unusable ? value.reason : "holds no text, integer or uuid";
+
+function columnsNote(rule: Rule): string {
+  return rule.kind === "column" ? ` (column ${rule.column})` : "";
+}
+
+/** Measures only what could be too large: nearly every group is far below the limit. */
+function isTooLarge(group: Group): boolean {
+  return roughSize(group) > MAX_GROUP_BYTES / 6 && Buffer.byteLength(JSON.stringify(group)) > MAX_GROUP_BYTES;
+}
+
+/** UTF-16 units of all the strings: at most a sixth of the JSON's bytes, as an escape takes six. */
+function roughSize(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 1;
+  let size = 1;
+  for (const [key, member] of Object.entries(value)) size += key.length + roughSize(member);
+  return size;
+}

@@ -1,0 +1,79 @@
+import type { Apply } from "./decide.ts";
+import type { Secret } from "./secret.ts";
+
+/** What became of one group in this run, ready to be recorded. */
+export type Outcome = Applied | NotUpdated | Failed;
+
+/** The service took the group, and this is its live token. */
+export interface Applied {
+  readonly kind: "created" | "adopted" | "updated";
+  readonly apply: Apply;
+  readonly token: Secret;
+  /** The name as the service gave it back. */
+  readonly serviceName: string;
+  readonly unverified: boolean;
+}
+
+/** The service kept an older state of the group; its token is good all the same. */
+export interface NotUpdated {
+  readonly kind: "not_updated";
+  readonly apply: Apply;
+  readonly token: Secret;
+  readonly serviceName: string;
+  readonly failure: Failure;
+}
+
+export interface Failed {
+  readonly kind: "failed";
+  readonly apply: Apply;
+  readonly failure: Failure;
+  /** The service may have taken the call: the intent stays until a later call shows it. */
+  readonly mayHaveHappened: boolean;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The numbers of a run, as `sync --json` prints them. */
+export interface Counts {
+  created: number;
+  adopted: number;
+  updated: number;
+  replaced: number;
+  /** Of the updated and adopted: those whose mapping and properties nothing has shown to be taken. */
+  unverified: number;
+  unchanged: number;
+  /** Changed groups that `service.update: never` left alone. */
+  outdated: number;
+  deleted: number;
+  rotated: number;
+  held: number;
+  rejected: number;
+  /** Including those whose next try is not due. */
+  failed: number;
+}
+
+export const noCounts = (): Counts => ({
+  created: 0,
+  adopted: 0,
+  updated: 0,
+  replaced: 0,
+  unverified: 0,
+  unchanged: 0,
+  outdated: 0,
+  deleted: 0,
+  rotated: 0,
+  held: 0,
+  rejected: 0,
+  failed: 0,
+});
+
+export type RunOutcome = "ok" | "partial" | "held" | "failed";
+
+/** Held outranks partial; a run that did not reach its end has failed, whatever it counted. */
+export function runOutcome(counts: Counts): RunOutcome {
+  if (counts.held > 0) return "held";
+  return counts.failed + counts.rejected > 0 ? "partial" : "ok";
+}

@@ -1,0 +1,71 @@
+import type { Group } from "./group.ts";
+
+/** What is known about a group before the service's answer is judged. */
+export interface Expectation {
+  readonly sent: Group;
+  /** The ledger had a row for it, be it only an intent. */
+  readonly known: boolean;
+  /** The name that the service last confirmed; null where it never did. */
+  readonly confirmedName: string | null;
+  /** An earlier call with this group may have reached the service, its answer lost. */
+  readonly mayHaveBeenSent: boolean;
+  /** Whether GET is known to change an existing group; null until it has been seen. */
+  readonly serviceUpdates: boolean | null;
+}
+
+export interface Answer {
+  readonly isNew: boolean;
+  readonly name: string;
+}
+
+export type Verdict =
+  | {
+      readonly kind: "created" | "adopted" | "updated";
+      /** Nothing has shown that the service took the mapping and the properties. */
+      readonly unverified: boolean;
+      /** Set where this answer shows whether GET changes an existing group. */
+      readonly serviceUpdates?: boolean;
+    }
+  | { readonly kind: "not_updated"; readonly reason: string; readonly serviceUpdates?: boolean };
+
+/**
+ * Judges what a GET did.
+ *
+ * | answer                          | verdict                                               |
+ * |---------------------------------|-------------------------------------------------------|
+ * | new                             | created                                               |
+ * | existing, other name            | not updated: the service keeps existing groups        |
+ * | existing, the new name after a rename | updated: the service updates existing groups    |
+ * | existing, same name as before   | as far as is known of the service; unverified if not  |
+ */
+export function judge(expected: Expectation, answer: Answer): Verdict {
+  const { sent, confirmedName, serviceUpdates } = expected;
+  if (answer.isNew) return { kind: "created", unverified: false };
+
+  if (!sameName(answer.name, sent.name)) {
+    return {
+      kind: "not_updated",
+      reason: `the service still calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
+      serviceUpdates: false,
+    };
+  }
+  if (confirmedName !== null) {
+    if (!sameName(confirmedName, sent.name)) {
+      return { kind: "updated", unverified: false, serviceUpdates: true };
+    }
+    if (serviceUpdates === false) {
+      return {
+        kind: "not_updated",
+        reason: "this service has shown that a GET doesn't change an existing group",
+      };
+    }
+    return { kind: "updated", unverified: serviceUpdates === null };
+  }
+  // Never confirmed, and there already: made by a call whose answer was lost, or by somebody else.
+  if (expected.mayHaveBeenSent) return { kind: "created", unverified: false };
+  return { kind: expected.known ? "created" : "adopted", unverified: serviceUpdates !== true };
+}
+
+/** Services trim and normalise names; that alone is no old name. */
+const sameName = (a: string, b: string): boolean => normalised(a) === normalised(b);
+const normalised = (name: string): string => name.normalize("NFC").trim().replace(/\s+/g, " ");

@@ -1,0 +1,79 @@
+import { waitBeforeAttempt } from "../core/backoff.ts";
+import { ServiceFailure } from "../core/service-failure.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Observe } from "../ports/observer.ts";
+import type { HeldLease } from "./lease.ts";
+import type { Throttle } from "./throttle.ts";
+
+const MAX_ATTEMPTS = 5;
+/** A service that refuses everything for this long is down, whatever it calls it. */
+const LONGEST_REFUSAL = 10 * 60_000;
+
+export interface CallContext {
+  readonly clock: Clock;
+  readonly throttle: Throttle;
+  readonly lease: HeldLease;
+  readonly observe: Observe;
+  /** No further attempt starts once it aborts. */
+  readonly signal: AbortSignal;
+  countRequest(): void;
+}
+
+export type CallResult<T> =
+  | {
+      readonly kind: "answered";
+      readonly answer: T;
+      /** An earlier attempt may have reached the service, its answer lost. */
+      readonly mayHaveBeenSent: boolean;
+    }
+  | {
+      readonly kind: "failed";
+      /** Of the last attempt. */
+      readonly failure: ServiceFailure;
+      /** One of the attempts may have had its effect. */
+      readonly mayHaveHappened: boolean;
+    }
+  /** Not made, or not made again, because the run is ending. */
+  | { readonly kind: "interrupted"; readonly mayHaveHappened: boolean };
+
+/** Makes an idempotent call, again and again where that can help. Rejects with LEASE_LOST. */
+export async function callRepeatedly<T>(
+  id: string,
+  request: () => Promise<T>,
+  context: CallContext,
+): Promise<CallResult<T>> {
+  const { clock, throttle, signal } = context;
+  let mayHaveHappened = false;
+  let refusedSince: number | undefined;
+  let attempt = 1;
+  for (;;) {
+    await throttle.ready(signal);
+    if (signal.aborted) return { kind: "interrupted", mayHaveHappened };
+    context.lease.assertHeld();
+    context.countRequest();
+    try {
+      const answer = await request();
+      throttle.succeeded();
+      return { kind: "answered", answer, mayHaveBeenSent: mayHaveHappened };
+    } catch (error) {
+      if (!(error instanceof ServiceFailure)) throw error;
+      mayHaveHappened ||= error.mayHaveHappened;
+      if (error.reaction === "slow") {
+        refusedSince ??= clock.monotonic();
+        if (clock.monotonic() - refusedSince > LONGEST_REFUSAL) {
+          return { kind: "failed", failure: error, mayHaveHappened };
+        }
+        throttle.slowDown(error.retryAfterMs);
+        continue;
+      }
+      if (error.reaction !== "retry" || attempt === MAX_ATTEMPTS) {
+        return { kind: "failed", failure: error, mayHaveHappened };
+      }
+      attempt++;
+      const waitMs = waitBeforeAttempt(attempt, clock.random);
+      const { code, message } = error;
+      context.observe({ kind: "retry", user_group_id: id, code, message, attempt, waitMs });
+      await clock.sleep(waitMs, signal);
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { SyncError } from "../core/errors.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Lease, LeaseHolder, Ledger } from "../ports/ledger.ts";
+
+export interface LeaseSettings {
+  /** Names this process for operators and for `isDead`. */
+  readonly holder: string;
+  readonly ttlMs: number;
+  /** The longest that one call to the service can take: none starts with less left of the lease. */
+  readonly callMs: number;
+  /** Whether a holder is known for certain to be gone. False where that can't be told. */
+  readonly isDead: (holder: string) => Promise<boolean>;
+}
+
+/** Proof that this process is the only one at work. */
+export interface HeldLease extends Lease {
+  /** Aborts, with a LEASE_LOST error as its reason, once the lease can't be counted on any more. */
+  readonly lost: AbortSignal;
+  /** Throws LEASE_LOST: to be asked right before every call that changes the service. */
+  assertHeld(): void;
+}
+
+/**
+ * Runs `body` while holding the lease, and gives it back afterwards. A lease whose holder stopped renewing
+ * it is waited out; one that is being renewed ends this with LEASE_HELD.
+ */
+export async function withLease<T>(
+  ledger: Ledger,
+  clock: Clock,
+  settings: LeaseSettings,
+  signal: AbortSignal,
+  body: (lease: HeldLease) => Promise<T>,
+): Promise<T> {
+  const requestedAt = validityStart(clock);
+  const lease = await acquire(ledger, clock, settings, signal);
+  const heartbeat = new Heartbeat(ledger, clock, lease, settings, requestedAt);
+  try {
+    return await Promise.race([body(heartbeat), rejectionOf(heartbeat.lost)]);
+  } finally {
+    await heartbeat.stop();
+    // Where this fails the lease expires by itself.
+    if (!heartbeat.lost.aborted) await ledger.releaseLease(lease).catch(() => {});
+  }
+}
+
+async function acquire(
+  ledger: Ledger,
+  clock: Clock,
+  { holder, ttlMs, isDead }: LeaseSettings,
+  signal: AbortSignal,
+): Promise<Lease> {
+  let watched: LeaseHolder | undefined;
+  for (;;) {
+    const attempt = await ledger.acquireLease(holder, ttlMs);
+    if (attempt.kind === "acquired") return attempt.lease;
+    const { by } = attempt;
+    if (await isDead(by.holder)) {
+      const seized = await ledger.seizeLease(by, holder, ttlMs);
+      if (seized) return seized;
+    }
+    const renewed = watched?.epoch === by.epoch && watched.expiresAt < by.expiresAt;
+    if (signal.aborted) throw signal.reason;
+    if (renewed) {
+      throw new SyncError(
+        "LEASE_HELD",
+        `another instance is at work: ${by.holder}, since ${by.acquiredAt.toISOString()}`,
+        { hint: "it will finish by itself; `groupsync status` shows its progress" },
+      );
+    }
+    watched ??= by;
+    if (watched.epoch !== by.epoch) watched = by;
+    await clock.sleep(ttlMs / 6, signal);
+  }
+}
+
+/** Renews the lease several times within its validity, and knows when it is no longer good. */
+class Heartbeat implements HeldLease {
+  readonly epoch: string;
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #ttlMs: number;
+  readonly #callMs: number;
+  readonly #lost = new AbortController();
+  readonly #stopped = new AbortController();
+  readonly #beating: Promise<void>;
+  #validFrom: Instant;
+
+  constructor(ledger: Ledger, clock: Clock, lease: Lease, settings: LeaseSettings, validFrom: Instant) {
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.epoch = lease.epoch;
+    this.#ttlMs = settings.ttlMs;
+    this.#callMs = settings.callMs;
+    this.#validFrom = validFrom;
+    this.#beating = this.#beat();
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  assertHeld(): void {
+    if (this.#age() + this.#callMs >= this.#ttlMs) this.#lose("it was not renewed in time");
+    if (this.#lost.signal.aborted) throw this.#lost.signal.reason;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#beating;
+  }
+
+  async #beat(): Promise<void> {
+    while (!this.#stopped.signal.aborted && !this.#lost.signal.aborted) {
+      await this.#clock.sleep(this.#ttlMs / 6, this.#stopped.signal);
+      if (this.#stopped.signal.aborted) return;
+      const asked = validityStart(this.#clock);
+      try {
+        if (await this.#ledger.renewLease(this, this.#ttlMs)) this.#validFrom = asked;
+        else this.#lose("another instance has taken it");
+      } catch {
+        // The ledger may be back before the lease runs out.
+        if (this.#age() >= this.#ttlMs) this.#lose("the ledger could not be reached to renew it");
+      }
+    }
+  }
+
+  /** By whichever clock is further on: one stands still while a machine sleeps, the other can be set. */
+  #age(): number {
+    const now = validityStart(this.#clock);
+    return Math.max(now.monotonic - this.#validFrom.monotonic, now.wall - this.#validFrom.wall);
+  }
+
+  #lose(why: string): void {
+    this.#lost.abort(
+      new SyncError("LEASE_LOST", `the lease was lost: ${why}`, {
+        hint: "nothing more was changed; the next sync settles what was under way",
+      }),
+    );
+  }
+}
+
+interface Instant {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** Taken before the request: the lease may have been granted at any time since. */
+const validityStart = (clock: Clock): Instant => ({
+  monotonic: clock.monotonic(),
+  wall: clock.now().getTime(),
+});
+
+const rejectionOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });

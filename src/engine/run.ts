@@ -1,0 +1,50 @@
+import type { Counts, Failure } from "../core/outcome.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { GroupService } from "../ports/group-service.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import type { Observe } from "../ports/observer.ts";
+import type { TokenStore } from "../ports/token-store.ts";
+import type { Breaker } from "./breaker.ts";
+import type { HeldLease } from "./lease.ts";
+import type { ServiceIdentity } from "./service-identity.ts";
+import type { Throttle } from "./throttle.ts";
+
+/** What every step of one run shares. */
+export interface Run {
+  readonly service: GroupService;
+  readonly tokens: TokenStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly observe: Observe;
+  readonly lease: HeldLease;
+  readonly identity: ServiceIdentity;
+  readonly throttle: Throttle;
+  readonly breaker: Breaker;
+  readonly tally: Tally;
+  /** Most calls in flight. */
+  readonly concurrency: number;
+  /** Once it aborts, no new call starts; those under way finish and are recorded. */
+  readonly signal: AbortSignal;
+}
+
+export interface ReportedError extends Failure {
+  readonly user_group_id: string | null;
+}
+
+/** Enough to see what is wrong; the counts tell how often. */
+const MAX_REPORTED_ERRORS = 1_000;
+
+/** What the run has done so far. */
+export class Tally {
+  readonly counts: Counts;
+  requests = 0;
+  readonly errors: ReportedError[] = [];
+
+  constructor(counts: Counts) {
+    this.counts = counts;
+  }
+
+  report(user_group_id: string | null, { code, message }: Failure): void {
+    if (this.errors.length < MAX_REPORTED_ERRORS) this.errors.push({ user_group_id, code, message });
+  }
+}

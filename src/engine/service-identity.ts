@@ -1,0 +1,61 @@
+import { SyncError } from "../core/errors.ts";
+import { ServiceFailure } from "../core/service-failure.ts";
+import type { KnownService } from "../ports/ledger.ts";
+
+/** Which service the ledger's groups live in, and what this run learns of it. */
+export class ServiceIdentity {
+  #known: KnownService;
+  #changed = false;
+  #confirmed = false;
+
+  /** Throws SERVICE_CHANGED where the ledger was made with another address. */
+  constructor(known: KnownService, baseUrl: string) {
+    if (known.baseUrl !== null && known.baseUrl !== baseUrl) {
+      throw new SyncError(
+        "SERVICE_CHANGED",
+        `this ledger's groups live at ${known.baseUrl}, but service.base_url is ${baseUrl}`,
+        {
+          hint: "put the old address back; or, if this is meant, give the config another `name`: its own ledger starts empty and adopts the groups that it finds there",
+        },
+      );
+    }
+    this.#known = { ...known, baseUrl };
+  }
+
+  /** Whether an answer in this run has come from the right team. */
+  get confirmed(): boolean {
+    return this.#confirmed;
+  }
+
+  get updates(): boolean | null {
+    return this.#known.updates;
+  }
+
+  /** Throws TEAM_CHANGED where the answer comes from another team than the ledger's. */
+  confirmTeam(teamId: number): void {
+    if (this.#known.teamId !== null && this.#known.teamId !== teamId) {
+      throw new ServiceFailure(
+        "TEAM_CHANGED",
+        `the service answered for team ${teamId}, but this ledger's groups belong to team ${this.#known.teamId}`,
+      );
+    }
+    if (this.#known.teamId === null) this.#learn({ teamId });
+    this.#confirmed = true;
+  }
+
+  learnUpdates(updates: boolean | undefined): void {
+    if (updates !== undefined && updates !== this.#known.updates) this.#learn({ updates });
+  }
+
+  /** What has to be written to the ledger, once. */
+  takeChange(): KnownService | undefined {
+    if (!this.#changed) return undefined;
+    this.#changed = false;
+    return this.#known;
+  }
+
+  #learn(news: Partial<KnownService>): void {
+    this.#known = { ...this.#known, ...news };
+    this.#changed = true;
+  }
+}

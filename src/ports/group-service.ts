@@ -1,0 +1,17 @@
+import type { Group } from "../core/group.ts";
+import type { Secret } from "../core/secret.ts";
+
+/** The user group as the service returns it. */
+export interface ServiceGroup {
+  readonly teamId: number;
+  readonly token: Secret;
+  readonly name: string;
+}
+
+/** The dashboard service. Every method rejects with a ServiceFailure and nothing else. */
+export interface GroupService {
+  /** GET: creates the group or returns the existing one. Idempotent. */
+  getOrCreate(group: Group): Promise<{ readonly isNew: boolean; readonly group: ServiceGroup }>;
+  /** DELETE: removes the group that owns this token. */
+  remove(id: string, currentToken: Secret): Promise<void>;
+}

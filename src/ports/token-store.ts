@@ -1,0 +1,26 @@
+import type { SyncError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { LedgerTransaction } from "./ledger.ts";
+
+export interface StoredToken {
+  readonly user_group_id: string;
+  readonly token: Secret;
+}
+
+/** Where tokens are written for the customer's application. */
+export interface TokenStore {
+  /** Makes the store ready to be written; creates what groupsync owns and finds missing. */
+  prepare(): Promise<void>;
+  /** Whether the store holds any token at all. False where it does not exist yet. */
+  holdsAny(): Promise<boolean>;
+  /**
+   * Stores each token durably. A store in the ledger's own database writes inside the given
+   * transaction; every other commits on its own, before that transaction does.
+   * Returns the tokens that could not be stored, by id; rejects with TOKEN_STORE_UNAVAILABLE when
+   * the store as a whole can't be written.
+   */
+  write(
+    tokens: readonly StoredToken[],
+    transaction: LedgerTransaction,
+  ): Promise<ReadonlyMap<string, SyncError>>;
+}
