@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { freshDatabase, leakMessage, sessionsLeft } from "./fresh-database.ts";
@@ -63,6 +64,7 @@ describe("a connection left open", () => {
     const late = new pg.Client(url);
     await late.connect();
     const left = sessionsLeft(inject("postgresUrl"), name, 30_000);
+    await sleep(300);
     await late.end();
     expect(await left).toEqual([]);
   });

@@ -1,0 +1,183 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { sep } from "node:path";
+import { describe, expect, test } from "vitest";
+import { breaches, type Rules, type SourceFile } from "./support/layers.ts";
+
+/** Who may import whom. A layer that is not here may not exist. */
+const RULES: Rules = {
+  layers: {
+    core: { layers: [], packages: [], node: ["crypto", "util"] },
+    ports: { layers: ["core"], packages: [], node: [] },
+    engine: { layers: ["core", "ports"], packages: [], node: [] },
+
+    "adapters/postgres": {
+      layers: ["core", "ports"],
+      packages: ["pg", "pg-cursor", "postgres-array"],
+      node: "all",
+    },
+    "adapters/service": { layers: ["core", "ports"], packages: ["undici", "zod"], node: "all" },
+
+    config: { layers: ["core"], packages: ["leven", "node-cron", "yaml", "zod"], node: "all" },
+    sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },
+    commands: { layers: ["core", "engine", "ports"], packages: [], node: "all" },
+    "commands/sandbox.ts": {
+      layers: ["commands", "core", "engine", "ports", "sandbox"],
+      packages: ["commander", "yaml"],
+      node: "all",
+    },
+
+    "compose.ts": { layers: "all", packages: ["pino", "pino-pretty"], node: "all" },
+    "cli.ts": { layers: "all", packages: ["commander"], node: "all" },
+    "main.ts": { layers: "all", packages: [], node: "all" },
+  },
+  processFile: "main.ts",
+  maxLines: 300,
+  emptyNames: ["common", "helper", "helpers", "index", "misc", "shared", "util", "utils"],
+};
+
+test("the sources keep to the layers", () => {
+  const files = sourcesUnder(new URL("../src/", import.meta.url));
+  expect(files.length).toBeGreaterThan(0);
+  expect(breaches(files, RULES)).toEqual([]);
+});
+
+describe("a breach is found and named:", () => {
+  const planted = (...files: [path: string, text: string][]) =>
+    breaches(
+      [...files, file("core/group.ts"), file("ports/clock.ts")].map(([path, text]) => ({ path, text })),
+      RULES,
+    );
+  const file = (path: string): [string, string] => [path, ""];
+
+  test("nothing, where the rules are kept", () => {
+    const found = planted(
+      ["engine/plan.ts", 'import type { Group } from "../core/group.ts"; import "../ports/clock.ts";'],
+      ["adapters/postgres/source.ts", 'import pg from "pg"; import { once } from "node:events";'],
+      ["commands/sandbox.ts", 'import { serve } from "../sandbox/server.ts";'],
+      ["sandbox/server.ts", 'import "node:http"; /* process.env */ const hint = "see process.env";'],
+      ["main.ts", 'import "./commands/sandbox.ts"; import { argv } from "node:process"; process.exit();'],
+    );
+    expect(found).toEqual([]);
+  });
+
+  test.each([
+    ["core/plan.ts", "../ports/clock.ts", "core may import core, not ports"],
+    ["ports/ledger.ts", "../engine/sync.ts", "ports may import ports, core, not engine"],
+    ["engine/plan.ts", "../config/load.ts", "engine may import engine, core, ports, not config"],
+    [
+      "engine/plan.ts",
+      "../adapters/postgres/source.ts",
+      "engine may import engine, core, ports, not adapters/postgres",
+    ],
+    [
+      "adapters/service/http.ts",
+      "../postgres/source.ts",
+      "adapters/service may import adapters/service, core, ports, not adapters/postgres",
+    ],
+    [
+      "adapters/postgres/pool.ts",
+      "../../config/load.ts",
+      "adapters/postgres may import adapters/postgres, core, ports, not config",
+    ],
+    ["config/schema.ts", "../engine/sync.ts", "config may import config, core, not engine"],
+    ["sandbox/faults.ts", "../engine/sync.ts", "sandbox may import sandbox, core, ports, not engine"],
+    [
+      "commands/sync.ts",
+      "../config/load.ts",
+      "commands may import commands, core, engine, ports, not config",
+    ],
+    [
+      "commands/sync.ts",
+      "../sandbox/server.ts",
+      "commands may import commands, core, engine, ports, not sandbox",
+    ],
+    [
+      "commands/sync.ts",
+      "../compose.ts",
+      "commands may import commands, core, engine, ports, not compose.ts",
+    ],
+  ])("%s imports %s", (path, specifier, rule) => {
+    const target = new URL(specifier, `file:///${path}`).pathname.slice(1);
+    const lines = planted([path, `import { x } from "${specifier}";`], file(target));
+    expect(lines).toEqual([`${path} imports "${specifier}": ${rule}`]);
+  });
+
+  test.each([
+    ["core/fingerprint.ts", "pg", "of npm packages core may import none"],
+    ["engine/plan.ts", "@scope/name/deep", "of npm packages engine may import none"],
+    ["adapters/service/http.ts", "pg-cursor", "of npm packages adapters/service may import undici, zod"],
+    ["core/spool.ts", "node:fs", "of Node.js core may import crypto, util"],
+    ["ports/ledger.ts", "node:events", "of Node.js ports may import none"],
+    ["engine/lease.ts", "node:timers/promises", "of Node.js engine may import none"],
+    ["cli.ts", "node:process", "only main.ts touches process"],
+  ])("%s imports %s", (path, specifier, rule) => {
+    expect(planted([path, `export * from "${specifier}";`])).toEqual([
+      `${path} imports "${specifier}": ${rule}`,
+    ]);
+  });
+
+  test("a new adapter is not in the table yet", () => {
+    expect(planted(file("adapters/mysql/source.ts"))).toEqual([
+      "adapters/mysql/source.ts belongs to no layer: add it to the table",
+    ]);
+  });
+
+  test("an import leads out of src, or nowhere", () => {
+    expect(planted(["cli.ts", 'import meta from "../package.json" with { type: "json" };'])).toEqual([
+      'cli.ts imports "../package.json", which is no file under src',
+    ]);
+    expect(planted(["core/plan.ts", 'import "./gruop.ts";'])).toEqual([
+      'core/plan.ts imports "./gruop.ts", which is no file under src',
+    ]);
+  });
+
+  test("a dynamic import breaks a rule, or can't be checked", () => {
+    expect(planted(["core/plan.ts", 'const pg = await import("pg");'])).toEqual([
+      'core/plan.ts imports "pg": of npm packages core may import none',
+    ]);
+    expect(planted(["compose.ts", "await import(store);"])).toEqual([
+      "compose.ts imports a computed name: only a literal can be checked",
+    ]);
+  });
+
+  test("files import each other in a circle, be it for types alone", () => {
+    const found = planted(
+      ["core/a.ts", 'import type { B } from "./b.ts";'],
+      ["core/b.ts", 'import "./group.ts"; export { c } from "./c.ts";'],
+      ["core/c.ts", 'import "./a.ts";'],
+    );
+    expect(found).toEqual(["import cycle: core/a.ts → core/b.ts → core/c.ts → core/a.ts"]);
+  });
+
+  test.each([
+    "const port = process.env.PORT;",
+    `const text = \`at \${process.cwd()}\`;`,
+    "process?.exit(1);",
+    'process["exit"](1);',
+    "const { env } = process;",
+    "globalThis.process.exit();",
+  ])("%s outside of main.ts", (code) => {
+    expect(planted(["compose.ts", code])).toEqual(["compose.ts uses process: only main.ts touches it"]);
+  });
+
+  test("a name says nothing", () => {
+    expect(planted(file("core/utils.ts"), file("engine/shared/plan.ts"))).toEqual([
+      'core/utils.ts: "utils.ts" says nothing about what is inside',
+      'engine/shared/plan.ts: "shared" says nothing about what is inside',
+    ]);
+  });
+
+  test("a file is too long", () => {
+    const lines = (count: number) => "//\n".repeat(count);
+    expect(planted(["core/a.ts", lines(300)], ["core/b.ts", lines(301)])).toEqual([
+      "core/b.ts has 301 lines, and 300 is the most",
+    ]);
+  });
+});
+
+function sourcesUnder(folder: URL): SourceFile[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => path.replaceAll(sep, "/"))
+    .map((path) => ({ path, text: readFileSync(new URL(path, folder), "utf8") }));
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { importsOf, readSource } from "./source-text.ts";
+
+const imports = (source: string) => importsOf(readSource(source));
+
+test("every way to import is seen, over several lines too", () => {
+  const source = `
+    import pg from "pg";
+    import type { Group } from './group.ts';
+    import {
+      type Rule,
+      columnsOf,
+    } from "./rule.ts";
+    import "./side-effect.ts";
+    export * from "./json.ts";
+    export type { Json } from "./json.ts";
+    const later = await import("undici");
+    let wide: typeof import("zod");
+    const unknown = await import(store.module);
+    const built = await import(\`./\${name}.ts\`);
+  `;
+  expect(imports(source)).toEqual([
+    "pg",
+    "./group.ts",
+    "./rule.ts",
+    "./side-effect.ts",
+    "./json.ts",
+    "./json.ts",
+    "undici",
+    "zod",
+    undefined,
+    undefined,
+  ]);
+});
+
+test("what comments, strings, templates and regular expressions say is not code", () => {
+  const source = `
+    // import a from "a"; it's "quoted
+    /* import b from "b";
+       import('c') */
+    const text = 'import d from "d"' + "from \\"e\\"";
+    const url = "https://example.com"; import f from "f";
+    const sql = \`SELECT '\${quote(\`\${"g"} from "h"\`)}' from "i" -- \\\` \${{ a: { b: 1 } }.a.b}\`;
+    const odd = line.replace(/["'\`/]/g, "") || /[/"]\\/"/.test(line); import j from "j";
+    const half = (a + b) / 2; const quarter = half / 2; import k from "k";
+  `;
+  expect(imports(source)).toEqual(["f", "j", "k"]);
+  expect(readSource(source).code).toContain("quote(");
+});
