@@ -10,7 +10,7 @@ import { Groups } from "./groups.ts";
 import { routes } from "./routes.ts";
 import { type Journal, openJournal, readState, type State } from "./state-file.ts";
 import { Tally } from "./tally.ts";
-import { type ApiOptions, UserGroupApi } from "./user-group-api.ts";
+import { type ApiOptions, type Poison, UserGroupApi } from "./user-group-api.ts";
 
 /** Everything has a default; those of the service's own behaviour are in {@link SERVICE_DEFAULTS}. */
 export interface SandboxOptions extends Partial<ApiOptions> {
@@ -47,7 +47,7 @@ export const SERVICE_DEFAULTS = {
   rateLimit: undefined,
   retryAfter: "seconds",
   htmlStatus: 403,
-  poison: new Map(),
+  poison: new Map<string, Poison>(),
 } as const satisfies Omit<ApiOptions, "apiKey">;
 
 const KEEP_ALIVE_MS = 10 * 60_000;

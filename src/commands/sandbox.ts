@@ -1,0 +1,192 @@
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { stringify } from "yaml";
+import { describe, SyncError } from "../core/errors.ts";
+import { type FaultShares, type Latency, totalShare } from "../sandbox/faults.ts";
+import type { RateLimit } from "../sandbox/rate-limit.ts";
+import { type SandboxOptions, SERVICE_DEFAULTS, startSandbox } from "../sandbox/server.ts";
+import { POISONS, type Poison } from "../sandbox/user-group-api.ts";
+
+export interface SandboxIo {
+  readonly stdout: (text: string) => void;
+  /** Aborted when the sandbox is to stop. */
+  readonly signal: AbortSignal;
+}
+
+/** The options as commander delivers them: those of the sandbox, and what becomes something else first. */
+interface Flags extends Omit<SandboxOptions, "shares"> {
+  readonly failShare?: number;
+  readonly cutBeforeShare?: number;
+  readonly cutAfterShare?: number;
+  readonly htmlShare?: number;
+  readonly certFile?: string;
+}
+
+/**
+ * `groupsync sandbox`: serves until the signal is aborted.
+ * Rejects with SyncError SANDBOX_ADDRESS, SANDBOX_STATE or SANDBOX_CERTIFICATE, and with a CommanderError
+ * for wrong options where the command overrides exits.
+ */
+export function sandboxCommand(io: SandboxIo): Command {
+  const { teamId, existing, deleteBy, errors, retryAfter, htmlStatus } = SERVICE_DEFAULTS;
+  const command = new Command("sandbox").description("a local user group service, to try things on");
+
+  command
+    .optionsGroup("Where it listens and what it keeps:")
+    .option("--host <HOST>", "address to listen on", "127.0.0.1")
+    .option("--port <PORT>", "port to listen on, 0 for any free", integer(0, 65_535), 4180)
+    .option("--api-key <KEY>", "key to demand (default: of --state, or random)")
+    .option("--tls", "serve HTTPS, with a certificate made at start")
+    .addOption(
+      new Option("--cert-file <FILE>", "where to write the certificate; implies --tls").implies({
+        tls: true,
+      }),
+    )
+    .option("--state <FILE>", "file that keeps groups and key across restarts");
+
+  command
+    .optionsGroup("How the service behaves, where its interface leaves it open:")
+    .option("--team-id <N>", "team_id of all groups", integer(0), teamId)
+    .addOption(oneOf("--existing <HOW>", "GET can keep or update a group", ["keep", "update"], existing))
+    .addOption(oneOf("--delete-by <WHAT>", "DELETE by token, id or both", ["token", "id", "both"], deleteBy))
+    .addOption(oneOf("--errors <HOW>", "errors by HTTP status or in body", ["status", "body"], errors))
+    .option("--extra-fields", "answer with fields beyond the interface, too");
+
+  command
+    .optionsGroup("What goes wrong (SHARE: of the requests, from 0 to 1):")
+    .option("--latency <MS>", "delay each request, e.g. 50, or 20-80 at random", latency)
+    .option("--rate-limit <N/UNIT>", "answer 429 beyond e.g. 10/s, 180/min or 5000/h", rateLimit)
+    .addOption(
+      oneOf("--retry-after <FORM>", "in a 429: seconds, date, none", ["seconds", "date", "none"], retryAfter),
+    )
+    .option("--fail-share <SHARE>", "answer 500, do nothing", share)
+    .option("--cut-before-share <SHARE>", "cut the connection, do nothing", share)
+    .option("--cut-after-share <SHARE>", "do it, then cut the connection: no answer", share)
+    .option("--html-share <SHARE>", "answer in HTML, like a proxy; do nothing", share)
+    .option("--html-status <STATUS>", "status of the HTML answers", integer(200, 599), htmlStatus)
+    .option("--poison <ID=FAULT>", `spoil one group: ${POISONS.join(", ")} (repeatable)`, poison)
+    .option("--seed <N>", "make the faults repeatable", integer(0));
+
+  return command.addHelpText("after", PAGES).action((flags: Flags) => serve(flags, command, io));
+}
+
+const PAGES = `
+With the same Authorization header as /api/user:
+  GET /sandbox/groups       the groups it holds, with their tokens
+  GET /sandbox/requests     the requests it got: by operation and status, by group
+  DELETE /sandbox/requests  count from zero again`;
+
+async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<void> {
+  const { failShare, cutBeforeShare, cutAfterShare, htmlShare, certFile, ...options } = flags;
+  const shares: FaultShares = {
+    fail: failShare ?? 0,
+    "cut-before": cutBeforeShare ?? 0,
+    "cut-after": cutAfterShare ?? 0,
+    html: htmlShare ?? 0,
+  };
+  // Checked here because commander repeats what an option's own check refuses, and a key isn't to be repeated.
+  if (options.apiKey !== undefined && !/^[!-~]+$/.test(options.apiKey)) {
+    command.error("error: the --api-key has to be printable ASCII without spaces, to fit into a header");
+  }
+  if (totalShare(shares) > 1) command.error("error: the shares of the faults add up to more than 1");
+
+  const sandbox = await startSandbox({ ...options, shares });
+  try {
+    const { baseUrl, apiKey, certificate } = sandbox;
+    if (certificate === undefined) {
+      await announce(io, baseUrl, apiKey);
+    } else {
+      await withCertificateFile(certificate, certFile, (path) => announce(io, baseUrl, apiKey, path));
+    }
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Prints the fragment of the config that leads here, and returns when it is time to stop. */
+async function announce(io: SandboxIo, baseUrl: string, apiKey: string, certFile?: string): Promise<void> {
+  // In the config a dollar begins an interpolation, and two of them are a dollar.
+  const service = { base_url: baseUrl, api_key: apiKey.replaceAll("$", "$$$$") };
+  const lines = ["# The sandbox listens; stop it with Ctrl-C."];
+  if (certFile !== undefined) {
+    lines.push("# Before groupsync starts, let it trust the certificate:");
+    lines.push(`# export NODE_EXTRA_CA_CERTS='${certFile.replaceAll("'", "'\\''")}'`);
+  }
+  io.stdout(`${lines.join("\n")}\n${stringify({ service }, { lineWidth: 0 })}`);
+  if (!io.signal.aborted) await once(io.signal, "abort");
+}
+
+/** The certificate is in the given file, or in a temporary one for as long as `use` takes. */
+async function withCertificateFile(
+  certificate: string,
+  certFile: string | undefined,
+  use: (path: string) => Promise<void>,
+): Promise<void> {
+  const notWritten = (cause: unknown): never => {
+    throw new SyncError("SANDBOX_CERTIFICATE", `cannot write the certificate: ${describe(cause)}`, {
+      hint: "name another --cert-file",
+      cause,
+    });
+  };
+  const folder =
+    certFile === undefined
+      ? await mkdtemp(join(tmpdir(), "groupsync-sandbox-")).catch(notWritten)
+      : undefined;
+  try {
+    const path = resolve(folder ?? "", certFile ?? "certificate.pem");
+    await writeFile(path, certificate).catch(notWritten);
+    await use(path);
+  } finally {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Commander's own choices() would list them once more behind a description that explains them. */
+function oneOf(flags: string, description: string, values: readonly string[], preset: string): Option {
+  return new Option(flags, description).default(preset, preset).argParser((text: string): string => {
+    if (values.includes(text)) return text;
+    throw new InvalidArgumentError(`It has to be ${values.join(" or ")}.`);
+  });
+}
+
+const integer =
+  (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It has to be a whole number from ${min} to ${max}.`);
+  };
+
+function share(text: string): number {
+  const value = Number(text);
+  if (/^[\d.]+$/.test(text) && value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError("It has to be a number from 0 to 1.");
+}
+
+function latency(text: string): Latency {
+  const [, min, max = min] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(text) ?? [];
+  if (min !== undefined && Number(min) <= Number(max)) return { min: Number(min), max: Number(max) };
+  throw new InvalidArgumentError("It has to be milliseconds, such as 50 or 20-80.");
+}
+
+const WINDOWS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
+
+function rateLimit(text: string): RateLimit {
+  const [, count, unit = ""] = /^(\d+)\/(s|min|h)$/.exec(text) ?? [];
+  const window = WINDOWS[unit];
+  if (window !== undefined && Number(count) > 0) return { requests: Number(count), window };
+  throw new InvalidArgumentError("It has to be requests per time, such as 10/s, 180/min or 5000/h.");
+}
+
+function poison(
+  text: string,
+  previous: ReadonlyMap<string, Poison> | undefined,
+): ReadonlyMap<string, Poison> {
+  const [, id, name] = /^(.+)=(.+)$/s.exec(text) ?? [];
+  const fault = POISONS.find((known) => known === name);
+  if (id !== undefined && fault) return new Map([...(previous ?? []), [id, fault]]);
+  throw new InvalidArgumentError(`It has to be ID=FAULT, where FAULT is one of ${POISONS.join(", ")}.`);
+}

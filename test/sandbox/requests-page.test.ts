@@ -1,0 +1,123 @@
+import { connect } from "node:net";
+import { expect, test } from "vitest";
+import { aClient, aGroup, aSandbox } from "./client.ts";
+
+test("counts by operation and status, by group, connections and the most in flight", async () => {
+  const { client } = await aSandbox({ latency: { min: 200, max: 200 } }, 3);
+  const [first] = await Promise.all(
+    ["t-1", "t-2", "t-3"].map((id) => client.call("GET", aGroup({ user_group_id: id }))),
+  );
+  const { token } = first!.json.user_group;
+  await client.call("POST", { current_token: token });
+  await client.call("POST", { current_token: token });
+  await client.call("DELETE", { user_group_id: "t-2", current_token: "wrong" });
+  await client.call("GET", aGroup({ user_group_id: "t-3", name: null }));
+  await client.call("PUT", {});
+  expect((await client.page("/sandbox/requests")).json).toEqual({
+    total: 8,
+    by_operation: {
+      GET: { "200": 3, "400": 1 },
+      POST: { "200": 1, "404": 1 },
+      DELETE: { "404": 1 },
+      other: { "405": 1 },
+    },
+    by_group: {
+      "t-1": { GET: 1, POST: 1, DELETE: 0 },
+      "t-2": { GET: 1, POST: 0, DELETE: 1 },
+      "t-3": { GET: 2, POST: 0, DELETE: 0 },
+    },
+    connections: 3,
+    max_in_flight: 3,
+  });
+});
+
+test("counts a cut request, and the group it was about", async () => {
+  const { client } = await aSandbox({ shares: { "cut-before": 1 } });
+  await client.call("GET", aGroup()).catch(() => undefined);
+  expect((await client.page("/sandbox/requests")).json).toMatchObject({
+    total: 1,
+    by_operation: { GET: { cut: 1 } },
+    by_group: { "t-1": { GET: 1 } },
+  });
+});
+
+test("counts a request whose client lost patience", async () => {
+  const sandbox = await aSandbox({ poison: new Map([["t-1", "hang"]]) });
+  const impatient = aClient(sandbox);
+  const waiting = impatient.call("GET", aGroup()).catch(() => undefined);
+  const report = async () => (await sandbox.client.page("/sandbox/requests")).json;
+  await expect.poll(async () => (await report()).max_in_flight).toBe(1);
+  expect((await report()).total).toBe(0);
+  await impatient.destroy();
+  await waiting;
+  await expect.poll(async () => (await report()).by_operation.GET).toEqual({ abandoned: 1 });
+});
+
+test("a request whose client leaves while it waits is still carried out, and counted once", async () => {
+  const sandbox = await aSandbox({ latency: { min: 200, max: 200 } });
+  const impatient = aClient(sandbox);
+  const waiting = impatient.call("GET", aGroup()).catch(() => "gone");
+  const report = async () => (await sandbox.client.page("/sandbox/requests")).json;
+  await expect.poll(async () => (await report()).by_group, { interval: 5 }).toHaveProperty("t-1");
+  await impatient.destroy();
+  expect(await waiting).toBe("gone");
+  await expect.poll(async () => (await report()).by_operation.GET).toEqual({ "200": 1 });
+  expect((await sandbox.client.page("/sandbox/groups")).json.groups).toHaveLength(1);
+});
+
+test("counts a request that breaks off in its body", async () => {
+  const { baseUrl, client } = await aSandbox();
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  socket.write("GET /api/user HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+  const report = async () => (await client.page("/sandbox/requests")).json;
+  await expect.poll(async () => (await report()).max_in_flight).toBe(1);
+  socket.destroy();
+  await expect.poll(async () => (await report()).by_operation.GET).toEqual({ abandoned: 1 });
+});
+
+test("a connection that is kept is counted once", async () => {
+  const { client } = await aSandbox({}, 1);
+  for (let i = 0; i < 20; i++) await client.call("GET", aGroup());
+  expect((await client.page("/sandbox/requests")).json).toMatchObject({
+    total: 20,
+    connections: 1,
+    max_in_flight: 1,
+  });
+});
+
+test("DELETE starts the counts again, and its own pages are not counted", async () => {
+  const { client } = await aSandbox();
+  await client.call("GET", aGroup());
+  expect((await client.page("/sandbox/requests", "DELETE")).json).toEqual({ success: 1 });
+  const none = { GET: {}, POST: {}, DELETE: {}, other: {} };
+  expect((await client.page("/sandbox/requests")).json).toEqual({
+    total: 0,
+    by_operation: none,
+    by_group: {},
+    connections: 0,
+    max_in_flight: 0,
+  });
+  await client.call("GET", aGroup());
+  expect((await client.page("/sandbox/requests")).json).toMatchObject({ total: 1, connections: 1 });
+});
+
+test("an id may be any word, such as __proto__", async () => {
+  const { client } = await aSandbox();
+  await client.call("GET", aGroup({ user_group_id: "__proto__" }));
+  expect((await client.page("/sandbox/requests")).text).toContain(
+    '"__proto__":{"GET":1,"POST":0,"DELETE":0}',
+  );
+});
+
+test.each([
+  ["/sandbox/groups", "GET"],
+  ["/sandbox/requests", "GET"],
+  ["/sandbox/requests", "DELETE"],
+])("%s (%s) wants the key", async (path, method) => {
+  const { client } = await aSandbox();
+  const { status, text } = await client.page(path, method, { authorization: "Token other" });
+  expect(status).toBe(401);
+  expect(text).not.toContain("sandbox_");
+  expect((await client.page("/sandbox/groups", "POST")).status).toBe(405);
+});
