@@ -1,5 +1,5 @@
 import type { Group } from "./group.ts";
-import type { GroupFailure, LedgerGroup } from "./ledger-group.ts";
+import type { LedgerGroup } from "./ledger-group.ts";
 import type { DesiredTenant, RejectedTenant, Tenant } from "./tenant.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
@@ -19,7 +19,10 @@ export interface Apply {
 export interface Waiting {
   readonly kind: "waiting";
   readonly user_group_id: string;
-  readonly failure: GroupFailure;
+  readonly code: string;
+  readonly message: string;
+  /** ISO 8601: plans are written down as JSON. */
+  readonly retryAt: string;
 }
 
 /** A note for the ledger alone: the tenant went missing, or came back unchanged. */
@@ -87,7 +90,8 @@ function apply(
 ): Apply | Waiting {
   const failure = known?.failure;
   if (failure && !context.eager && failure.fingerprint === fingerprint && failure.retryAt > context.now) {
-    return { kind: "waiting", user_group_id, failure };
+    const { code, message, retryAt } = failure;
+    return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
   }
   return { kind, user_group_id, group, fingerprint, underWay: known?.underWay ?? false };
 }

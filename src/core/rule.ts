@@ -39,7 +39,8 @@ export interface GroupRules {
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
-export const isTemplate = (text: string): boolean => text.includes("{{");
+/** Also where only a closing pair is there: half a template is a mistake, not a column name. */
+export const isTemplate = (text: string): boolean => text.includes("{{") || text.includes("}}");
 
 /** Returns undefined where the braces don't pair up or a placeholder is empty. */
 export function parseTemplate(text: string): TemplateRule["parts"] | undefined {

@@ -85,7 +85,7 @@ async function outcomeOf(called: Called, begun: Begun, run: Run): Promise<Outcom
       sent: apply.group,
       known: begun.known,
       confirmedName: begun.confirmedName,
-      mayHaveBeenSent: called.mayHaveBeenSent || begun.mayHaveBeenSent,
+      mayHaveBeenSent: called.mayHaveBeenSent || begun.earlierIntent === apply.fingerprint,
       serviceUpdates: run.identity.updates,
     },
     { isNew, name: serviceName },

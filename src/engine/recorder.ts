@@ -31,13 +31,13 @@ export class Recorder {
   async add(begun: Begun, outcome: Outcome): Promise<void> {
     this.#queue.push({ begun, outcome });
     this.#writing ??= this.#write();
-    while (this.#queue.length >= this.#limit && this.#writing) await this.#writing;
+    while (this.#queue.length >= this.#limit && this.#writing !== undefined) await this.#writing;
     this.#throwFailure();
   }
 
   /** Waits until everything is written. */
   async drain(): Promise<void> {
-    while (this.#writing) await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
     this.#throwFailure();
   }
 

@@ -162,11 +162,8 @@ async function tellPlan(plan: Plan, { tally, observe }: Run): Promise<void> {
         tally.report(entry.user_group_id, entry);
         observe({ kind: "rejected", tenant: entry });
       } else if (entry.kind === "waiting") {
-        const { code, message, retryAt } = entry.failure;
-        tally.report(entry.user_group_id, {
-          code,
-          message: `${message} (next try after ${new Date(retryAt).toISOString()})`,
-        });
+        const { user_group_id, code, message, retryAt } = entry;
+        tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt})` });
       }
     }
   }

@@ -37,7 +37,7 @@ export interface LedgerTransaction {
   bindService(service: KnownService): Promise<void>;
   /** Commits to a call: from here on the group counts as under way. Answers in the order asked. */
   begin(changes: readonly Apply[], now: Date): Promise<readonly Begun[]>;
-  /** Takes back intents whose calls were never made; those of an earlier run stay. */
+  /** Takes back intents whose calls were never made, and leaves those of an earlier run as they were. */
   withdraw(begun: readonly Begun[]): Promise<void>;
   /** Records what became of the calls, and clears the intents of those whose end is known. */
   record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void>;
@@ -63,8 +63,8 @@ export interface Begun {
   /** There was a row already. */
   readonly known: boolean;
   readonly confirmedName: string | null;
-  /** An earlier run may have sent exactly this group. */
-  readonly mayHaveBeenSent: boolean;
+  /** Fingerprint of the group that an earlier run meant to send, and may have sent; null where none did. */
+  readonly earlierIntent: string | null;
   /** Failures in a row so far. */
   readonly failures: number;
 }

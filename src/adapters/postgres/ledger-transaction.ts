@@ -1,0 +1,200 @@
+import type { Apply } from "../../core/decide.ts";
+import { tokenFingerprint } from "../../core/group.ts";
+import type {
+  Begun,
+  KnownService,
+  LedgerTransaction,
+  RecordedOutcome,
+  RunId,
+  RunResult,
+} from "../../ports/ledger.ts";
+import type { Database, Queryable } from "./database.ts";
+import type { LedgerTables } from "./ledger-schema.ts";
+
+/** What was taken of a group whose state in the service is not what was asked for. */
+const UNKNOWN_STATE = "unknown";
+
+/** The ledger's statements, inside a transaction that holds the lease. Ids and values go as whole columns. */
+export class PostgresLedgerTransaction implements LedgerTransaction {
+  /** For a token store in the same database, which writes in the same transaction. */
+  readonly database: Database;
+  readonly connection: Queryable;
+  readonly #tables: LedgerTables;
+  readonly #scope: string;
+
+  constructor(database: Database, connection: Queryable, tables: LedgerTables, scope: string) {
+    this.database = database;
+    this.connection = connection;
+    this.#tables = tables;
+    this.#scope = scope;
+  }
+
+  async bindService({ baseUrl, teamId, updates }: KnownService): Promise<void> {
+    await this.connection.query(
+      `INSERT INTO ${this.#tables.services} (scope, base_url, team_id, updates) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (scope) DO UPDATE
+       SET base_url = excluded.base_url, team_id = excluded.team_id, updates = excluded.updates`,
+      [this.#scope, baseUrl, teamId, updates],
+    );
+    // A service that is seen to update has taken what could not be shown before.
+    if (updates === true) {
+      await this.connection.query(
+        `UPDATE ${this.#tables.groups} SET unverified = false WHERE scope = $1 AND unverified`,
+        [this.#scope],
+      );
+    }
+  }
+
+  async begin(changes: readonly Apply[], now: Date): Promise<readonly Begun[]> {
+    const ids = changes.map((change) => change.user_group_id);
+    const { rows } = await this.connection.query<KnownRow>(
+      `SELECT user_group_id, service_name, intent_fingerprint, failure_count
+       FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, ids],
+    );
+    await this.connection.query(
+      `INSERT INTO ${this.#tables.groups} AS g
+         (scope, user_group_id, intent, intent_fingerprint, intent_at, created_at, updated_at)
+       SELECT $1, id, 'apply', fingerprint, $4, $4, $4 FROM unnest($2::text[], $3::text[]) AS t (id, fingerprint)
+       ON CONFLICT (scope, user_group_id) DO UPDATE
+       SET intent = 'apply', intent_fingerprint = excluded.intent_fingerprint, intent_at = excluded.intent_at`,
+      [this.#scope, ids, changes.map((change) => change.fingerprint), now],
+    );
+    const before = new Map(rows.map((row) => [row.user_group_id, row]));
+    return changes.map((apply) => {
+      const row = before.get(apply.user_group_id);
+      return {
+        apply,
+        known: row !== undefined,
+        confirmedName: row?.service_name ?? null,
+        earlierIntent: row?.intent_fingerprint ?? null,
+        failures: row?.failure_count ?? 0,
+      };
+    });
+  }
+
+  async withdraw(begun: readonly Begun[]): Promise<void> {
+    const fresh = begun.filter((entry) => !entry.known);
+    const known = begun.filter((entry) => entry.known);
+    await this.connection.query(
+      `DELETE FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, fresh.map((entry) => entry.apply.user_group_id)],
+    );
+    await this.connection.query(
+      `UPDATE ${this.#tables.groups} AS g
+       SET intent = CASE WHEN t.earlier IS NULL THEN NULL ELSE g.intent END,
+           intent_at = CASE WHEN t.earlier IS NULL THEN NULL ELSE g.intent_at END,
+           intent_fingerprint = t.earlier
+       FROM unnest($2::text[], $3::text[]) AS t (id, earlier)
+       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+      [
+        this.#scope,
+        known.map((entry) => entry.apply.user_group_id),
+        known.map((entry) => entry.earlierIntent),
+      ],
+    );
+  }
+
+  async record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
+    const rows = outcomes.map((recorded) => JSON.stringify(outcomeRow(recorded)));
+    await this.connection.query(
+      `UPDATE ${this.#tables.groups} AS g
+       SET fingerprint = coalesce(t.fingerprint, g.fingerprint, CASE WHEN t.service_name IS NOT NULL THEN $4 END),
+           confirmed = coalesce(t.confirmed, g.confirmed),
+           service_name = coalesce(t.service_name, g.service_name),
+           token_fingerprint = coalesce(t.token_fingerprint, g.token_fingerprint),
+           unverified = coalesce(t.unverified, g.unverified),
+           intent = CASE WHEN t.keep_intent THEN g.intent END,
+           intent_fingerprint = CASE WHEN t.keep_intent THEN g.intent_fingerprint END,
+           intent_at = CASE WHEN t.keep_intent THEN g.intent_at END,
+           missing_since = NULL,
+           failure_fingerprint = t.failure_fingerprint,
+           failure_code = t.failure_code,
+           failure_message = t.failure_message,
+           failure_count = CASE WHEN t.failure_code IS NULL THEN 0 ELSE g.failure_count + 1 END,
+           retry_at = t.retry_at,
+           updated_at = $3
+       FROM unnest($2::json[]) AS r (value),
+         json_to_record(r.value) AS t (
+           id text, fingerprint text, confirmed text, service_name text, token_fingerprint text,
+           unverified boolean, keep_intent boolean, failure_fingerprint text, failure_code text,
+           failure_message text, retry_at timestamptz)
+       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+      [this.#scope, rows, now, UNKNOWN_STATE],
+    );
+  }
+
+  async markMissing(ids: readonly string[], now: Date): Promise<void> {
+    await this.connection.query(
+      `UPDATE ${this.#tables.groups} SET missing_since = $3 WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, ids, now],
+    );
+  }
+
+  async markReturned(ids: readonly string[]): Promise<void> {
+    await this.connection.query(
+      `UPDATE ${this.#tables.groups} SET missing_since = NULL WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, ids],
+    );
+  }
+
+  async startRun(command: string, now: Date): Promise<RunId> {
+    const { rows } = await this.connection.query<{ id: string }>(
+      `INSERT INTO ${this.#tables.runs} (scope, command, started_at) VALUES ($1, $2, $3) RETURNING id`,
+      [this.#scope, command, now],
+    );
+    return rows[0]?.id ?? "";
+  }
+
+  async finishRun(run: RunId, { outcome, counts, requests, error }: RunResult, now: Date): Promise<void> {
+    await this.connection.query(
+      `UPDATE ${this.#tables.runs}
+       SET finished_at = $2, outcome = $3, counts = $4, requests = $5, error_code = $6, error_message = $7
+       WHERE id = $1`,
+      [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, error?.message ?? null],
+    );
+  }
+}
+
+interface KnownRow {
+  readonly user_group_id: string;
+  readonly service_name: string | null;
+  readonly intent_fingerprint: string | null;
+  readonly failure_count: number;
+}
+
+/** Nulls leave the column as it is, except for the failure, which is replaced or cleared. */
+function outcomeRow({ outcome, retryAt }: RecordedOutcome) {
+  const { user_group_id: id, fingerprint, group } = outcome.apply;
+  if (outcome.kind === "failed") {
+    return {
+      id,
+      keep_intent: outcome.mayHaveHappened,
+      ...failureColumns(fingerprint, outcome.failure, retryAt),
+    };
+  }
+  const taken = {
+    id,
+    service_name: storable(outcome.serviceName),
+    token_fingerprint: tokenFingerprint(outcome.token),
+    keep_intent: false,
+  };
+  if (outcome.kind === "not_updated") {
+    return { ...taken, ...failureColumns(fingerprint, outcome.failure, retryAt) };
+  }
+  return { ...taken, fingerprint, confirmed: JSON.stringify(group), unverified: outcome.unverified };
+}
+
+const failureColumns = (
+  fingerprint: string,
+  { code, message }: { readonly code: string; readonly message: string },
+  retryAt: Date | undefined,
+) => ({
+  failure_fingerprint: fingerprint,
+  failure_code: code,
+  failure_message: storable(message),
+  retry_at: retryAt?.toISOString() ?? null,
+});
+
+/** PostgreSQL's text has no NUL and no half of a surrogate pair; what came from outside may have both. */
+const storable = (text: string): string => Buffer.from(text.replaceAll("\0", "\ufffd")).toString();

@@ -1,0 +1,121 @@
+import { SyncError } from "../../core/errors.ts";
+import type { Lease, LeaseAttempt, LeaseHolder, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
+import type { Database, Queryable } from "./database.ts";
+import { databaseError } from "./failures.ts";
+import { type LedgerLocation, migrateLedger } from "./ledger-schema.ts";
+import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
+import { PostgresLedgerView } from "./ledger-view.ts";
+
+/** A process that was stopped inside a transaction must not keep others waiting for good. */
+const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'";
+const BEGIN_LEASE = "BEGIN; SET LOCAL lock_timeout = '10s'";
+
+/**
+ * The ledger in PostgreSQL. The lease is a row whose epoch grows with every holder. Each write locks the row
+ * against a new holder, and is refused where the epoch is no longer the writer's.
+ */
+export class PostgresLedger extends PostgresLedgerView implements Ledger {
+  readonly #location: LedgerLocation;
+
+  constructor(database: Database, location: LedgerLocation, scope: string) {
+    super(database, location, scope);
+    this.#location = location;
+  }
+
+  async prepare(): Promise<void> {
+    try {
+      await migrateLedger(this.database, this.tables, this.#location);
+    } catch (error) {
+      throw databaseError("LEDGER_UNAVAILABLE", "cannot open the ledger", error);
+    }
+  }
+
+  acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
+    return this.#onLease(async (connection, current) => {
+      if (current?.held) return { kind: "held", by: current };
+      return { kind: "acquired", lease: await this.#take(connection, holder, ttlMs) };
+    });
+  }
+
+  seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Lease | undefined> {
+    return this.#onLease(async (connection, current) =>
+      current?.epoch === from.epoch ? this.#take(connection, holder, ttlMs) : undefined,
+    );
+  }
+
+  async renewLease({ epoch }: Lease, ttlMs: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE ${this.tables.leases} SET expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+       WHERE scope = $1 AND epoch = $2 RETURNING 1`,
+      [this.scope, epoch, ttlMs],
+    );
+    return rows.length > 0;
+  }
+
+  async releaseLease({ epoch }: Lease): Promise<void> {
+    await this.database.query(
+      `UPDATE ${this.tables.leases} SET expires_at = clock_timestamp() WHERE scope = $1 AND epoch = $2`,
+      [this.scope, epoch],
+    );
+  }
+
+  async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.database.transaction(BEGIN, async (connection) => {
+        // A new holder locks the row for itself, so it waits until this is committed. Heartbeats don't.
+        const { rows } = await connection.query(
+          `SELECT 1 FROM ${this.tables.leases} WHERE scope = $1 AND epoch = $2 FOR KEY SHARE`,
+          [this.scope, lease.epoch],
+        );
+        if (rows.length === 0) throw leaseLost();
+        return body(new PostgresLedgerTransaction(this.database, connection, this.tables, this.scope));
+      });
+    } catch (error) {
+      throw databaseError("LEDGER_UNAVAILABLE", "cannot write the ledger", error);
+    }
+  }
+
+  /** With the lease's row locked, so that two that want it come one after the other. */
+  async #onLease<T>(
+    body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.database.transaction(BEGIN_LEASE, async (connection) => {
+        await connection.query(
+          `INSERT INTO ${this.tables.leases} (scope, epoch, holder, acquired_at, expires_at)
+           VALUES ($1, 0, '', '-infinity', '-infinity') ON CONFLICT DO NOTHING`,
+          [this.scope],
+        );
+        const { rows } = await connection.query<CurrentLease>(
+          `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
+             expires_at > clock_timestamp() AS held
+           FROM ${this.tables.leases} WHERE scope = $1 FOR UPDATE`,
+          [this.scope],
+        );
+        return body(connection, rows[0]);
+      });
+    } catch (error) {
+      throw databaseError("LEDGER_UNAVAILABLE", "cannot take the lease", error);
+    }
+  }
+
+  async #take(connection: Queryable, holder: string, ttlMs: number): Promise<Lease> {
+    const { rows } = await connection.query<Lease>(
+      `UPDATE ${this.tables.leases}
+       SET epoch = epoch + 1, holder = $2, acquired_at = clock_timestamp(),
+         expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+       WHERE scope = $1 RETURNING epoch`,
+      [this.scope, holder, ttlMs],
+    );
+    return { epoch: rows[0]?.epoch ?? "" };
+  }
+}
+
+interface CurrentLease extends LeaseHolder {
+  readonly held: boolean;
+}
+
+const leaseLost = (): SyncError =>
+  new SyncError("LEASE_LOST", "another instance has taken the lease", {
+    hint: "nothing more was changed; that instance settles what was under way",
+  });

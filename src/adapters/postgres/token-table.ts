@@ -1,0 +1,209 @@
+import { describe, SyncError } from "../../core/errors.ts";
+import type { LedgerTransaction } from "../../ports/ledger.ts";
+import type { StoredToken, TokenStore } from "../../ports/token-store.ts";
+import type { Database, Queryable } from "./database.ts";
+import { databaseError, isDataError } from "./failures.ts";
+import { quoteName, quoteTable } from "./identifiers.ts";
+import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
+
+export interface TokenTableOptions {
+  /** As the config writes it: `table` or `schema.table`. */
+  readonly table: string;
+  /** `own`: groupsync inserts and deletes the rows. `existing`: it fills a column of the customer's rows. */
+  readonly rows: "own" | "existing";
+  readonly idColumn: string;
+  readonly tokenColumn: string;
+}
+
+/** Tokens in a table of the customer's database. */
+export class PostgresTokenTable implements TokenStore {
+  readonly #database: Database;
+  readonly #options: TokenTableOptions;
+  readonly #table: string;
+  readonly #id: string;
+  readonly #token: string;
+  /** Of the id column, so that its index serves the look-up. */
+  #idType = "text";
+
+  constructor(database: Database, options: TokenTableOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#table = quoteTable(options.table);
+    this.#id = quoteName(options.idColumn);
+    this.#token = quoteName(options.tokenColumn);
+  }
+
+  async prepare(): Promise<void> {
+    try {
+      if (this.#options.rows === "own" && !(await this.#exists())) await this.#create();
+      this.#idType = await this.#checkColumns();
+      await this.#checkRights();
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
+  async holdsAny(): Promise<boolean> {
+    try {
+      if (!(await this.#exists())) return false;
+      const [row] = await this.#database.query<{ any: boolean }>(
+        `SELECT EXISTS (SELECT 1 FROM ${this.#table} WHERE ${this.#token} IS NOT NULL) AS any`,
+      );
+      return row?.any ?? false;
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
+  async write(
+    tokens: readonly StoredToken[],
+    transaction: LedgerTransaction,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const shared =
+      transaction instanceof PostgresLedgerTransaction && transaction.database === this.#database;
+    try {
+      if (shared) return await this.#writeTogether(tokens, transaction.connection);
+      return await this.#database.transaction("BEGIN", (connection) =>
+        this.#writeTogether(tokens, connection),
+      );
+    } catch (error) {
+      throw this.#unavailable(withoutTokens(error, tokens));
+    }
+  }
+
+  /** All in one statement; where the data of one is refused, each on its own. */
+  async #writeTogether(
+    tokens: readonly StoredToken[],
+    connection: Queryable,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const missing = await this.#attempt(tokens, connection);
+    if (!(missing instanceof SyncError)) return new Map(missing.map((id) => [id, this.#noRow(id)]));
+    const [only, ...others] = tokens;
+    if (only && others.length === 0) return new Map([[only.user_group_id, missing]]);
+    const refused = new Map<string, SyncError>();
+    for (const token of tokens) {
+      for (const [id, error] of await this.#writeTogether([token], connection)) refused.set(id, error);
+    }
+    return refused;
+  }
+
+  /** The ids that have no row, or why the data was refused; the transaction is good either way. */
+  async #attempt(
+    tokens: readonly StoredToken[],
+    connection: Queryable,
+  ): Promise<readonly string[] | SyncError> {
+    await connection.query("SAVEPOINT tokens");
+    try {
+      const values = [
+        tokens.map((entry) => entry.user_group_id),
+        tokens.map((entry) => entry.token.reveal()),
+      ];
+      const { rows } = await connection.query<{ id: string }>(this.#statement, values);
+      await connection.query("RELEASE SAVEPOINT tokens");
+      return rows.map((row) => row.id);
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      await connection.query("ROLLBACK TO SAVEPOINT tokens");
+      return new SyncError(
+        "TOKEN_NOT_STORED",
+        `${this.#options.table} refused the token: ${describe(withoutTokens(error, tokens))}`,
+        { hint: `look at the type and the constraints of column ${this.#options.tokenColumn}` },
+      );
+    }
+  }
+
+  /** Returns the ids that have no row to write to. Rows that hold the token already are left untouched. */
+  get #statement(): string {
+    const [table, id, token] = [this.#table, this.#id, this.#token];
+    const input = "unnest($1::text[], $2::text[]) AS t (id, token)";
+    if (this.#options.rows === "own") {
+      return `WITH written AS (
+          INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${input}
+          ON CONFLICT (${id}) DO UPDATE SET ${token} = excluded.${token}, updated_at = now()
+          WHERE own.${token} IS DISTINCT FROM excluded.${token})
+        SELECT '' AS id WHERE false`;
+    }
+    // Compared as the column's type for its index, and as text for its bytes: citext takes 'a' for 'A'.
+    const matches = `theirs.${id} = t.id::${this.#idType} AND theirs.${id}::text = t.id`;
+    return `WITH written AS (
+        UPDATE ${table} AS theirs SET ${token} = t.token FROM ${input}
+        WHERE ${matches} AND theirs.${token} IS DISTINCT FROM t.token)
+      SELECT t.id FROM ${input} WHERE NOT EXISTS (SELECT 1 FROM ${table} AS theirs WHERE ${matches})`;
+  }
+
+  async #exists(): Promise<boolean> {
+    const [row] = await this.#database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
+      this.#table,
+    ]);
+    return row?.oid != null;
+  }
+
+  async #create(): Promise<void> {
+    await this.#database.query(
+      `CREATE TABLE IF NOT EXISTS ${this.#table} (
+         ${this.#id} text COLLATE "C" PRIMARY KEY,
+         ${this.#token} text NOT NULL,
+         updated_at timestamptz NOT NULL)`,
+    );
+  }
+
+  /** Insists on the columns that are written, and returns the type of the id column. */
+  async #checkColumns(): Promise<string> {
+    const { table, rows, idColumn, tokenColumn } = this.#options;
+    const columns = await this.#database.query<{ name: string; type: string }>(
+      `SELECT attname AS name, format_type(atttypid, atttypmod) AS type
+       FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
+      [this.#table],
+    );
+    const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
+    const missing = wanted.filter((name) => !columns.some((column) => column.name === name));
+    if (missing.length > 0) {
+      throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
+        hint: `its columns are: ${columns.map((column) => column.name).join(", ")}`,
+      });
+    }
+    return columns.find((column) => column.name === idColumn)?.type ?? "text";
+  }
+
+  /** Asked beforehand: a token that can't be stored is better not fetched. */
+  async #checkRights(): Promise<void> {
+    const { table, rows, tokenColumn } = this.#options;
+    const [row] = await this.#database.query<{ user: string; allowed: boolean }>(
+      rows === "own"
+        ? `SELECT current_user AS user, bool_and(has_table_privilege($1::text, right_)) AS allowed
+           FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_`
+        : `SELECT current_user AS user, has_column_privilege($1::text, $2::text, 'UPDATE')
+             AND has_any_column_privilege($1::text, 'SELECT') AS allowed`,
+      rows === "own" ? [this.#table] : [this.#table, tokenColumn],
+    );
+    if (row?.allowed) return;
+    const rights = rows === "own" ? "SELECT, INSERT, UPDATE, DELETE" : `SELECT, UPDATE (${this.#token})`;
+    throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${row?.user} may not write tokens to ${table}`, {
+      hint: `GRANT ${rights} ON ${this.#table} TO ${quoteName(row?.user ?? "")}`,
+    });
+  }
+
+  #noRow(id: string): SyncError {
+    const { table, idColumn } = this.#options;
+    return new SyncError(
+      "TOKEN_NOT_STORED",
+      `${table} has no row whose ${idColumn} is ${JSON.stringify(id)}`,
+      {
+        hint: "with `rows: existing`, every tenant of the source needs a row there",
+      },
+    );
+  }
+
+  #unavailable(error: unknown): SyncError {
+    return databaseError("TOKEN_STORE_UNAVAILABLE", `cannot write tokens to ${this.#options.table}`, error);
+  }
+}
+
+/** A database may quote the value that it refuses. */
+function withoutTokens(error: unknown, tokens: readonly StoredToken[]): unknown {
+  if (!(error instanceof Error)) return error;
+  if (!tokens.some(({ token }) => error.message.includes(token.reveal()))) return error;
+  return Object.assign(new Error("the value does not fit the column"), {
+    code: "code" in error ? error.code : undefined,
+  });
+}

@@ -1,0 +1,130 @@
+import { Pool } from "undici";
+import { describe } from "../../core/errors.ts";
+import type { Group } from "../../core/group.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { Secret } from "../../core/secret.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
+import type { GroupService } from "../../ports/group-service.ts";
+import {
+  type Operation,
+  readDeleteAnswer,
+  readGetAnswer,
+  type WireAnswer,
+  type WireRequest,
+} from "./wire.ts";
+
+export interface HttpServiceOptions {
+  /** Requests go to `{baseUrl}/api/user`. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret;
+  /** For one request, from its start to the last byte of the answer, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Most connections. */
+  readonly concurrency: number;
+}
+
+/** No answer that interface.md promises comes near this. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/** The service over HTTP/1.1 with connections that are kept. */
+export class HttpGroupService implements GroupService {
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #timeoutMs: number;
+  readonly #where: string;
+
+  constructor({ baseUrl, apiKey, timeoutMs, concurrency }: HttpServiceOptions) {
+    const url = new URL(baseUrl);
+    // The whole request has one time limit of its own: the phases need none.
+    this.#pool = new Pool(url.origin, {
+      connections: concurrency,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: timeoutMs },
+    });
+    this.#path = `${url.pathname.replace(/\/$/, "")}/api/user`;
+    this.#headers = { authorization: `Token ${apiKey.reveal()}`, "content-type": "application/json" };
+    this.#timeoutMs = timeoutMs;
+    this.#where = url.host;
+  }
+
+  async getOrCreate(group: Group): ReturnType<GroupService["getOrCreate"]> {
+    const { answer, request } = await this.#send("GET", group.user_group_id, { ...group });
+    return readGetAnswer(answer, request);
+  }
+
+  async remove(id: string, currentToken: Secret): Promise<void> {
+    const fields = { current_token: currentToken.reveal(), user_group_id: id };
+    const { answer, request } = await this.#send("DELETE", id, fields);
+    readDeleteAnswer(answer, request);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #send(
+    operation: Operation,
+    id: string,
+    fields: JsonObject,
+  ): Promise<{ readonly answer: WireAnswer; readonly request: WireRequest }> {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), this.#timeoutMs);
+    try {
+      const { statusCode, headers, body } = await this.#pool.request({
+        method: operation,
+        path: this.#path,
+        headers: this.#headers,
+        body: JSON.stringify(fields),
+        signal: timeout.signal,
+        // Without it undici closes the connection after every GET and DELETE that has a body.
+        reset: false,
+      });
+      const answer = {
+        status: statusCode,
+        contentType: String(headers["content-type"] ?? ""),
+        retryAfter: headers["retry-after"]?.toString(),
+        location: headers.location?.toString(),
+        body: await readLimited(body),
+      };
+      return { answer, request: { operation, id, receivedAt: new Date() } };
+    } catch (error) {
+      if (error instanceof ServiceFailure) throw error;
+      if (timeout.signal.aborted) {
+        throw new ServiceFailure("TIMEOUT", `${operation} was not answered within ${this.#timeoutMs} ms`);
+      }
+      const cause = error instanceof AggregateError ? error.errors[0] : error;
+      throw new ServiceFailure(
+        connectionFailure(cause),
+        `${operation} to ${this.#where}: ${describe(cause)}`,
+        { cause },
+      );
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+async function readLimited(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) {
+      throw new ServiceFailure("BAD_RESPONSE", `the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Where no connection came to be, the request can't have arrived. */
+const NEVER_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPROTO|UND_ERR_CONNECT|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED)/;
+
+function connectionFailure(error: unknown): ServiceFailureCode {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (NEVER_CONNECTED.test(code)) return "UNREACHABLE";
+  return code.startsWith("HPE_") ? "BAD_RESPONSE" : "CONNECTION_LOST";
+}
