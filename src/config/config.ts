@@ -1,0 +1,74 @@
+import type { GroupRules } from "../core/rule.ts";
+import type { Secret } from "../core/secret.ts";
+
+/** The config file, checked and complete: defaults filled in, durations in milliseconds, secrets wrapped. */
+export interface Config {
+  /** The scope: daemons with different names share ledger tables without seeing each other. */
+  readonly name: string;
+  readonly service: ServiceConfig;
+  readonly source: SourceConfig;
+  readonly group: GroupRules;
+  readonly tokens: TokenConfig;
+  readonly ledger: LedgerConfig;
+  readonly deletion: DeletionConfig;
+  readonly rotation: { readonly maxAgeMs?: number };
+  /** A cron line, read in `timezone`. */
+  readonly schedule: string;
+  readonly timezone: string;
+}
+
+export interface ServiceConfig {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret;
+  /** For one request. */
+  readonly timeoutMs: number;
+  /** Most requests in flight. */
+  readonly concurrency: number;
+  readonly rateLimit?: RateLimit;
+  readonly update: "upsert" | "replace" | "never";
+}
+
+/** At most `count` requests in any `perMs` milliseconds. */
+export interface RateLimit {
+  readonly count: number;
+  readonly perMs: number;
+}
+
+/** Exactly one of `table` and `query` is there; `where` only beside `table`. */
+export interface SourceConfig {
+  readonly url: DatabaseUrl;
+  readonly table?: string;
+  readonly query?: string;
+  readonly where?: string;
+}
+
+export interface TokenConfig {
+  readonly store: "table";
+  readonly url: DatabaseUrl;
+  readonly table: string;
+  /** `own` inserts and deletes the table's rows; `existing` only updates the token column of rows that are there. */
+  readonly rows: "own" | "existing";
+  readonly idColumn: string;
+  readonly tokenColumn: string;
+}
+
+export interface LedgerConfig {
+  readonly url: DatabaseUrl;
+  /** Only on PostgreSQL. */
+  readonly schema?: string;
+  readonly tablePrefix: string;
+}
+
+export interface DeletionConfig {
+  readonly when: "absent" | "flagged" | "never";
+  readonly gracePeriodMs: number;
+  /** Most deletions in 24 hours without approval. */
+  readonly limit: { readonly count: number; readonly percent: number };
+}
+
+/** The whole url is secret: it holds the password. */
+export interface DatabaseUrl {
+  readonly dialect: "postgres" | "mysql";
+  readonly url: Secret;
+}

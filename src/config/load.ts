@@ -1,0 +1,55 @@
+import { describe, SyncError } from "../core/errors.ts";
+import type { Config } from "./config.ts";
+import { type Place, readDocument } from "./document.ts";
+import type { ValueSources } from "./interpolate.ts";
+import { type Problem, report, startsWith } from "./problems.ts";
+import { configSchema } from "./schema.ts";
+
+/**
+ * Reads and checks the config file; contacts nothing.
+ * Throws SyncError `CONFIG_UNREADABLE`, or `CONFIG_INVALID` with a report of all problems as its message.
+ */
+export function loadConfig(path: string, sources: ValueSources): Config {
+  const document = readDocument(readText(path, sources), sources);
+  if (document.tree === undefined) throw invalid(path, document.problems);
+  const result = configSchema.safeParse(document.tree);
+  if (result.success && document.problems.length === 0) return result.data;
+  const found = (result.error?.issues ?? []).map(({ path: keys, message }): Problem => {
+    const at = keys.map((key) => (typeof key === "symbol" ? String(key) : key));
+    const place = document.find(at);
+    return { line: place.line, path: at, message: fillIn(message, place) };
+  });
+  // A value that could not even be read is not measured against what it should be.
+  const known = (problem: Problem): boolean =>
+    document.problems.some(({ line, path: keys }) => line === problem.line && startsWith(problem.path, keys));
+  throw invalid(path, [...document.problems, ...found.filter((problem) => !known(problem))]);
+}
+
+function readText(path: string, { readFile }: ValueSources): string {
+  try {
+    return readFile(path);
+  } catch (cause) {
+    throw new SyncError("CONFIG_UNREADABLE", `cannot read the config file: ${describe(cause)}`, {
+      hint: `name it with --config or GROUPSYNC_CONFIG; config.example.yaml shows what belongs into one`,
+      cause,
+    });
+  }
+}
+
+const invalid = (path: string, problems: readonly Problem[]): SyncError =>
+  new SyncError("CONFIG_INVALID", report(path, problems), { hint: "config.example.yaml explains every key" });
+
+/** A secret is shown only where the file names it without holding any part of it; nor is what looks like a url. */
+function fillIn(message: string, { written }: Place): string {
+  const isNamed = typeof written === "string" && /^\$\{(\w+|file:[^}]*)\}$/.test(written);
+  const secret = isNamed || written === null ? show(written) : "the value";
+  const value = typeof written === "string" && written.includes("://") ? secret : show(written);
+  return message.replace("{value}", () => value).replace("{secret}", () => secret);
+}
+
+function show(written: Place["written"]): string {
+  if (written === undefined) return "this";
+  if (written === null || written === "") return "an empty value";
+  const text = JSON.stringify(written);
+  return text.length <= 60 ? text : `${text.slice(0, 58)}…"`;
+}

@@ -1,0 +1,32 @@
+import { Secret } from "../core/secret.ts";
+import type { DatabaseUrl } from "./config.ts";
+
+/** Undefined for what a driver could not connect to, whatever the server behind it. */
+export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
+  const [, scheme] = /^(postgres|postgresql|mysql|mariadb):\/\//.exec(text) ?? [];
+  if (scheme === undefined || !URL.canParse(text) || !isPercentEncoded(text)) return undefined;
+  return { dialect: scheme.startsWith("postgres") ? "postgres" : "mysql", url: new Secret(text) };
+}
+
+/**
+ * The address that `/api/user` is added to, without a slash at its end.
+ * It is logged and kept in the ledger, so one that carries a password is refused.
+ */
+export function parseBaseUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const bare = `${url.username}${url.password}${url.search}${url.hash}` === "";
+  const path = url.pathname.replace(/\/+$/, "");
+  if (!/^https?:$/.test(url.protocol) || !bare || path.endsWith("/api/user")) return undefined;
+  return url.origin + path;
+}
+
+/** The drivers decode a url while they connect, and a stray `%` in a password fails there with no word of why. */
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,68 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Config } from "../../src/config/config.ts";
+import { loadConfig } from "../../src/config/load.ts";
+
+const example = readFileSync(new URL("../../config.example.yaml", import.meta.url), "utf8");
+const env = {
+  GROUPSYNC_API_KEY: "k3y",
+  DATABASE_URL: "postgres://db/crm",
+  TOKENS_DATABASE_URL: "mysql://db/tokens",
+  LEDGER_DATABASE_URL: "mysql://db/ledger",
+};
+const load = (yaml: string): Config => loadConfig("config.yaml", { env, readFile: () => yaml });
+
+/** Every key there is, found by asking: an unknown key is answered with the ones that would be right. */
+function keysBelow(path: readonly string[]): string[] {
+  const yaml = path.reduceRight<object>((inner, key) => ({ [key]: inner }), { zzzzzzzzzzzz: 1 });
+  const place = [...path, "zzzzzzzzzzzz"].join(".");
+  try {
+    load(JSON.stringify(yaml));
+  } catch (error) {
+    const line = String(error)
+      .split("\n")
+      .find((text) => text.includes(` ${place}: unknown key`));
+    const keys = line?.split("the keys here are ")[1]?.split(", ") ?? [];
+    return keys.flatMap((key) => [key, ...keysBelow([...path, key])]);
+  }
+  return [];
+}
+
+describe("config.example.yaml", () => {
+  it("holds the defaults as they are", () => {
+    const required = `
+service: { base_url: https://dashboards.example.com, api_key: k3y }
+source: { url: postgres://db/crm, table: customers }
+group: { id: id, name: company_name }
+`;
+    expect(load(example)).toEqual(load(required));
+  });
+
+  it("explains every key", () => {
+    const keys = keysBelow([]);
+    expect(keys).toContain("percent");
+    expect(keys.filter((key) => !new RegExp(`(?<!\\w)${key}:`).test(example))).toEqual([]);
+  });
+
+  it("loads with the keys that it shows behind a #", () => {
+    const shown = example.replace(
+      /^( *)# ( *(?:rate_limit|where|url|max_age|"\d+"|plan|tier|logo): )/gm,
+      "$1$2",
+    );
+    const config = load(shown);
+    expect(config).toMatchObject({
+      service: { rateLimit: { count: 170, perMs: 60_000 } },
+      source: { where: "status = 'active'" },
+      tokens: { url: { dialect: "mysql" } },
+      ledger: { url: { dialect: "mysql" } },
+      rotation: { maxAgeMs: 7_776_000_000 },
+    });
+    expect(config.group).toMatchObject({
+      mapping: { keys: { "40": { kind: "column" }, "134": { kind: "template" } } },
+      properties: {
+        keys: { plan: { kind: "column" }, tier: { kind: "constant" }, logo: { optional: true } },
+      },
+    });
+  });
+});
