@@ -52,7 +52,10 @@ describe("a breach is found and named:", () => {
   test("nothing, where the rules are kept", () => {
     const found = planted(
       ["engine/plan.ts", 'import type { Group } from "../core/group.ts"; import "../ports/clock.ts";'],
-      ["adapters/postgres/source.ts", 'import pg from "pg"; import { once } from "node:events";'],
+      [
+        "adapters/postgres/source.ts",
+        'import pg from "pg"; import "pg/lib/types"; import { once } from "node:events";',
+      ],
       ["commands/sandbox.ts", 'import { serve } from "../sandbox/server.ts";'],
       ["sandbox/server.ts", 'import "node:http"; /* process.env */ const hint = "see process.env";'],
       ["main.ts", 'import "./commands/sandbox.ts"; import { argv } from "node:process"; process.exit();'],
