@@ -10,6 +10,8 @@ const RULES: Rules = {
     ports: { layers: ["core"], packages: [], node: [] },
     engine: { layers: ["core", "ports"], packages: [], node: [] },
 
+    "adapters/disk": { layers: ["core", "ports"], packages: [], node: "all" },
+    "adapters/host": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/postgres": {
       layers: ["core", "ports"],
       packages: ["pg", "pg-cursor", "postgres-array"],
