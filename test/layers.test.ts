@@ -12,12 +12,14 @@ const RULES: Rules = {
 
     "adapters/disk": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/host": { layers: ["core", "ports"], packages: [], node: "all" },
+    "adapters/log": { layers: ["core", "ports"], packages: ["pino", "pino-pretty"], node: "all" },
     "adapters/postgres": {
       layers: ["core", "ports"],
       packages: ["pg", "pg-cursor", "postgres-array"],
       node: "all",
     },
     "adapters/service": { layers: ["core", "ports"], packages: ["undici", "zod"], node: "all" },
+    "adapters/terminal": { layers: ["core", "ports"], packages: [], node: "all" },
 
     config: { layers: ["core"], packages: ["leven", "node-cron", "yaml", "zod"], node: "all" },
     sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },
@@ -28,7 +30,7 @@ const RULES: Rules = {
       node: "all",
     },
 
-    "compose.ts": { layers: "all", packages: ["pino", "pino-pretty"], node: "all" },
+    "compose.ts": { layers: "all", packages: [], node: "all" },
     "cli.ts": { layers: "all", packages: ["commander"], node: "all" },
     "main.ts": { layers: "all", packages: [], node: "all" },
   },
