@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { access, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { CommanderError } from "commander";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -42,6 +42,10 @@ test("prints the piece of the config that leads to it", async () => {
   );
   const client = aClient({ baseUrl, apiKey, certificate: undefined });
   expect((await client.call("GET", aGroup())).status).toBe(200);
+});
+
+test("a wildcard address is printed as one that a client can connect to", async () => {
+  expect((await run("--host", "0.0.0.0")).baseUrl).toMatch(/^http:\/\/localhost:\d+$/);
 });
 
 test("a key with a dollar is written so that the config reads it back", async () => {
@@ -102,11 +106,23 @@ test.each([
 });
 
 describe("--tls", () => {
-  test.each(["127.0.0.1", "localhost", "[::1]"])("the certificate is good for %s", async (name) => {
-    const { text, baseUrl, apiKey } = await run("--tls", "--host", name === "[::1]" ? "::1" : name);
-    expect(baseUrl).toMatch("https://");
+  const hasIPv6 = Object.values(networkInterfaces())
+    .flat()
+    .some((address) => address?.address === "::1");
+
+  // [the address it listens on, the name the client uses; else the printed one]
+  test.each([
+    ["127.0.0.1", undefined],
+    ["127.0.0.1", "localhost"],
+    ["0.0.0.0", undefined],
+    ["::1", undefined],
+    ["::", "[::1]"],
+  ])("on %s, its certificate is good for %s", async (host, name) => {
+    if (host.includes(":") && !hasIPv6) return;
+    const { text, baseUrl: printed, apiKey } = await run("--tls", "--host", host);
+    const baseUrl = name ? `https://${name}:${new URL(printed).port}` : printed;
     const certificate = await readFile(certificateFile(text), "utf8");
-    const client = aClient({ baseUrl: baseUrl.replace(/(?<=\/\/).*(?=:\d+$)/, name), apiKey, certificate });
+    const client = aClient({ baseUrl, apiKey, certificate });
     expect((await client.call("GET", aGroup())).status).toBe(200);
   });
 

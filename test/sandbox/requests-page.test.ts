@@ -87,7 +87,7 @@ test("a connection that is kept is counted once", async () => {
 });
 
 test("DELETE starts the counts again, and its own pages are not counted", async () => {
-  const { client } = await aSandbox();
+  const { client } = await aSandbox({}, 1);
   await client.call("GET", aGroup());
   expect((await client.page("/sandbox/requests", "DELETE")).json).toEqual({ success: 1 });
   const none = { GET: {}, POST: {}, DELETE: {}, other: {} };
