@@ -26,8 +26,6 @@ export const scalar = <T>(read: (text: string) => T | undefined, { error }: Want
     return z.NEVER;
   });
 
-export const text = (want: Wanted) => scalar((value) => (value.trim() === "" ? undefined : value), want);
-
 export const choice = <const Option extends string>(...options: readonly Option[]) =>
   z.enum(options, wanted("possible here", `write ${options.join(" or ")}`));
 

@@ -4,7 +4,7 @@ import { Secret } from "../core/secret.ts";
 import type { Config, DatabaseUrl, LedgerConfig } from "./config.ts";
 import { parseDuration, parseRateLimit } from "./duration.ts";
 import { column, mappingRule, nameRule, propertiesRule } from "./rules.ts";
-import { choice, number, scalar, text, wanted } from "./scalars.ts";
+import { choice, number, scalar, wanted } from "./scalars.ts";
 import { isRecord, type KeyRule, section } from "./section.ts";
 import { parseBaseUrl, parseDatabaseUrl } from "./urls.ts";
 
@@ -67,6 +67,14 @@ const table = scalar(
   wanted("the name of a table", 'write it like customers, app.customers or app."Customers"'),
 );
 
+/** Without the semicolon at its end, for it becomes part of a larger statement. */
+const query = scalar((sql) => sql.replace(/[;\s]+$/, "") || undefined, wanted("a query", "write SELECT …"));
+
+const condition = scalar(
+  (sql) => sql.trim() || undefined,
+  wanted("a condition", "write it like status = 'active'"),
+);
+
 const tablePrefix = scalar(
   (written): Omit<LedgerConfig, "url"> | undefined => {
     const [, schema, prefix] = /^(?:([a-z_]\w{0,62})\.)?([a-z_]\w{0,31})$/i.exec(written) ?? [];
@@ -113,8 +121,8 @@ const tableOrQuery: KeyRule = function* ({ table, query, where }) {
 const existingRowsAreNamed: KeyRule = function* (tokens) {
   if (tokens.rows === "existing") {
     for (const key of ["table", "id_column", "token_column"]) {
-      if (tokens[key] === undefined)
-        yield [key, `is missing; with rows: existing, name the ${key.replace("_", " ")} of the tokens`];
+      if (tokens[key] !== undefined) continue;
+      yield [key, `is missing; with rows: existing, name the ${key.replace("_", " ")} of the tokens`];
     }
   }
   if (tokens.token_column !== undefined && tokens.token_column === tokens.id_column) {
@@ -126,7 +134,8 @@ const sectionsFitTogether: KeyRule = function* (sections) {
   const [source, tokens, ledger] = [sections.source, sections.tokens, sections.ledger];
   if (!isRecord(source) || !isRecord(tokens) || !isRecord(ledger)) return;
   const sameDatabase = tokens.url === undefined || isSameUrl(tokens.url, source.url);
-  if (tokens.rows === "own" && tokens.table !== undefined && tokens.table === source.table && sameDatabase) {
+  const sameTable = tokens.table !== undefined && tokens.table === source.table;
+  if (tokens.rows === "own" && sameTable && sameDatabase) {
     const remedy = "to write tokens into its rows, add rows: existing; otherwise name another table";
     yield [
       "tokens.table",
@@ -170,8 +179,8 @@ const configFile = section(
       {
         url: databaseUrl,
         table: table.optional(),
-        query: text(wanted("a query", "write SELECT …")).optional(),
-        where: text(wanted("a condition", "write it like status = 'active'")).optional(),
+        query: query.optional(),
+        where: condition.optional(),
       },
       tableOrQuery,
     ),
@@ -228,7 +237,7 @@ export const configSchema = configFile.transform((file): Config => {
     source: {
       url: source.url,
       ...(source.table !== undefined && { table: source.table }),
-      ...(source.query !== undefined && { query: source.query.replace(/[;\s]+$/, "") }),
+      ...(source.query !== undefined && { query: source.query }),
       ...(source.where !== undefined && { where: source.where }),
     },
     group: { id: group.id, name: group.name, mapping: group.mapping, properties: group.properties },

@@ -55,7 +55,9 @@ describe("interpolation", () => {
   });
 
   it("reports every reference of a text", () => {
-    expect(interpolate("${A} ${HOST} ${B}", sources).problems).toHaveLength(2);
+    const { text, problems } = interpolate("${A} ${HOST} ${B}", sources);
+    expect(text).toBe("${A} db ${B}");
+    expect(problems).toHaveLength(2);
   });
 
   it("leaves text without a dollar alone", () => {

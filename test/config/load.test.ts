@@ -127,6 +127,11 @@ describe("a config that is right", () => {
     expect(source).toEqual({ url: source.url, query: "SELECT 1" });
   });
 
+  it("may own the rows of a table that has the name of the source's in another database", () => {
+    const { tokens } = load(withKeys({ tokens: { table: "customers", url: "postgres://db/tokens" } }));
+    expect(tokens).toMatchObject({ table: "customers", rows: "own" });
+  });
+
   it("reads every form of a rule", () => {
     const { group } = load(
       withKeys({
@@ -327,12 +332,13 @@ timezone: Mars/Base
   });
 
   it("lists what is not YAML, and what it would have meant is not guessed at", () => {
-    const yaml = "service:\n\ttimeout: 1\n\tupdate: 2\nsource: { url: ${DATABASE_URL} }\n---\nname: x\n";
+    const yaml =
+      "service:\n\ttimeout: 1\n\tupdate: @2\nsource: { url: ${DATABASE_URL} }\nschedule: x\n---\nname: x\n";
     expect(problemsOf(yaml)).toBe(`config.yaml has 4 problems:
   line 2  a tab is used as indentation; use spaces
   line 3  a tab is used as indentation; use spaces
   line 4  this is not YAML; put a value with braces in it in quotes: "\${NAME}", "{{ column }}"
-  line 5  a second document starts here; a config is one document: remove the line ---`);
+  line 6  a second document starts here; a config is one document: remove the line ---`);
   });
 
   it.each([
@@ -366,6 +372,16 @@ timezone: Mars/Base
       "where without table",
       { source: { table: undefined, query: "SELECT 1", where: "x" } },
       "source.where: goes only",
+    ],
+    [
+      "own rows in the source, by its url",
+      { tokens: { table: "customers", url: MINIMAL.source.url } },
+      "tokens.table: is the table of the tenants",
+    ],
+    [
+      "a query of nothing",
+      { source: { table: undefined, query: " ;" } },
+      'source.query: " ;" is not a query',
     ],
     [
       "no table and no query",
