@@ -23,7 +23,7 @@ const RULES: Rules = {
 
     config: { layers: ["core"], packages: ["leven", "node-cron", "yaml", "zod"], node: "all" },
     sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },
-    commands: { layers: ["core", "engine", "ports"], packages: [], node: "all" },
+    commands: { layers: ["core", "engine", "ports"], packages: ["commander"], node: "all" },
     "commands/sandbox.ts": {
       layers: ["commands", "core", "engine", "ports", "sandbox"],
       packages: ["commander", "yaml"],

@@ -109,12 +109,13 @@ async function syncUnderLease(
 
 /** Keeps the run in the ledger's history, also where it fails. */
 async function recorded(
-  { ledger, clock }: SyncPorts,
+  { ledger, clock, observe }: SyncPorts,
   lease: HeldLease,
   tally: Tally,
   body: () => Promise<void>,
 ): Promise<void> {
   const run = await ledger.write(lease, (transaction) => transaction.startRun("sync", clock.now()));
+  observe({ kind: "started", run });
   const finish = async (error: SyncError | undefined): Promise<void> => {
     const { outcome, counts, requests } = reportOn(tally, 0, error);
     const failure = error ? { code: error.code, message: error.message } : null;

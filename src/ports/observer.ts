@@ -2,6 +2,7 @@ import type { RejectedTenant } from "../core/tenant.ts";
 
 /** What a run says of itself while it goes on: to a log, a progress bar, a metric. Never a secret. */
 export type RunEvent =
+  | { readonly kind: "started"; readonly run: string }
   | { readonly kind: "phase"; readonly phase: "reading" | "applying" }
   | { readonly kind: "warning"; readonly code: string; readonly message: string; readonly hint?: string }
   | {

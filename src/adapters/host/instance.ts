@@ -19,11 +19,15 @@ export async function thisInstance(pid: number): Promise<string> {
   return format({ host: hostname(), pid, realm, start });
 }
 
-/** Whether that process is gone for certain. False where it may live, or live on another machine. */
-export async function isDead(name: string): Promise<boolean> {
+/**
+ * Whether that process is gone for certain. False where it may live, or live on another machine.
+ * `isRunning` asks the kernel, which answers for other users' processes too where /proc hides them.
+ */
+export async function isDead(name: string, isRunning: (pid: number) => boolean): Promise<boolean> {
   const instance = parse(name);
   if (!instance || instance.realm === "unknown" || instance.realm !== (await realmOf())) return false;
-  return (await startOf(instance.pid)) !== instance.start;
+  const start = await startOf(instance.pid);
+  return start === undefined ? !isRunning(instance.pid) : start !== instance.start;
 }
 
 const format = ({ host, pid, realm, start }: Instance): string => `${host} pid ${pid} (${realm}/${start})`;
@@ -48,7 +52,7 @@ async function startOf(pid: number): Promise<string | undefined> {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     // A zombie has ended: only its parent hasn't noticed.
-    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+    return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
   } catch {
     return undefined;
   }

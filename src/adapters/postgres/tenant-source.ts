@@ -1,4 +1,3 @@
-import leven from "leven";
 import pg from "pg";
 import { describe, SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -109,14 +108,9 @@ export class PostgresTenantSource implements TenantSource {
 
   #missingColumns(columns: readonly string[], fields: readonly pg.FieldDef[]): SyncError {
     const there = fields.map((field) => field.name);
-    const missing = columns
-      .filter((column) => !there.includes(column))
-      .map((column) => {
-        const near = there.find((name) => leven(name.toLowerCase(), column.toLowerCase()) <= 2);
-        return near === undefined ? column : `${column} (did you mean ${near}?)`;
-      });
+    const missing = columns.filter((column) => !there.includes(column));
     return new SyncError("CONFIG_COLUMNS", `${this.#name} has no column ${missing.join(", ")}`, {
-      hint: `the group rules can use: ${there.join(", ")}`,
+      hint: `its columns, as the group rules have to write them: ${there.join(", ")}`,
     });
   }
 

@@ -1,0 +1,82 @@
+import type { Logger } from "pino";
+import { durationText, progress, rateText } from "../../core/progress.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Observe, RunEvent } from "../../ports/observer.ts";
+
+const PROGRESS_EVERY = 10_000;
+
+/** Writes a run to the log: what went wrong in a line each, how far it is now and then, the rest at debug. */
+export function runLog(logger: Logger, clock: Clock): Observe {
+  let log = logger;
+  let done = 0;
+  let total = 0;
+  let startedAt = 0;
+  let toldAt = 0;
+
+  const advance = (): void => {
+    done++;
+    const now = clock.monotonic();
+    if (now - toldAt < PROGRESS_EVERY) return;
+    toldAt = now;
+    const { rate, leftMs } = progress(done, total, now - startedAt);
+    const left = leftMs === undefined ? "" : `, ${durationText(leftMs)} left`;
+    log.info(
+      { done, total, per_second: Math.round(rate * 10) / 10 },
+      `${done} of ${total} groups, ${rateText(rate)}${left}`,
+    );
+  };
+
+  return (event: RunEvent): void => {
+    const { kind, ...fields } = event;
+    switch (event.kind) {
+      case "started":
+        log = logger.child({ run: event.run });
+        log.debug("the run begins");
+        break;
+      case "phase":
+        log.debug(
+          { phase: event.phase },
+          event.phase === "reading" ? "reads the source" : "applies the plan",
+        );
+        break;
+      case "planned":
+        total = event.changes;
+        startedAt = toldAt = clock.monotonic();
+        log.info(
+          withoutMessage(fields),
+          `${event.changes} groups to create or update, ${event.unchanged} unchanged`,
+        );
+        break;
+      case "warning":
+        log.warn(withoutMessage(fields), event.message);
+        break;
+      case "rejected":
+        log.warn(
+          { user_group_id: event.tenant.user_group_id, code: event.tenant.code },
+          `rejected: ${event.tenant.message}`,
+        );
+        break;
+      case "retry":
+        log.debug(withoutMessage(fields), `tries again: ${event.message}`);
+        break;
+      case "waiting":
+        log.info(withoutMessage(fields), `waits ${durationText(event.ms)}: ${event.reason}`);
+        break;
+      case "recorded":
+        log.debug(withoutMessage(fields), event.result);
+        advance();
+        break;
+      case "failed":
+        log.warn(withoutMessage(fields), `failed: ${event.message}`);
+        advance();
+        break;
+      default:
+        event satisfies never;
+    }
+  };
+}
+
+function withoutMessage(fields: object): object {
+  const { message: _, ...rest } = fields as { message?: string };
+  return rest;
+}

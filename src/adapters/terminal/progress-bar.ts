@@ -1,0 +1,93 @@
+import { styleText } from "node:util";
+import { printable, printableId } from "../../core/printable.ts";
+import { durationText, progress, rateText } from "../../core/progress.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Observe, RunEvent } from "../../ports/observer.ts";
+
+/** What is used of a terminal's output stream. */
+export interface Terminal {
+  write(text: string): unknown;
+  readonly columns?: number;
+}
+
+const REDRAW_EVERY = 100;
+const BAR_CELLS = 28;
+const CLEAR_LINE = "\r\u001b[K";
+
+/** One line at the bottom that says how far the run is; what goes wrong scrolls past above it. */
+export function progressBar(terminal: Terminal, clock: Clock): Observe {
+  let done = 0;
+  let total = 0;
+  let startedAt = 0;
+  let drawnAt = -REDRAW_EVERY;
+  let waitsUntil = 0;
+  let reason = "";
+
+  const draw = (force = false): void => {
+    const now = clock.monotonic();
+    if (total === 0 || (!force && now - drawnAt < REDRAW_EVERY)) return;
+    drawnAt = now;
+    const { rate, leftMs } = progress(done, total, now - startedAt);
+    const filled = Math.round((done / total) * BAR_CELLS);
+    const bar = "█".repeat(filled) + "░".repeat(BAR_CELLS - filled);
+    const waiting = waitsUntil > now ? ` · waiting ${durationText(waitsUntil - now)}: ${reason}` : "";
+    const left = leftMs === undefined || done === total ? "" : ` · ${durationText(leftMs)} left`;
+    const line = `${bar} ${done}/${total} · ${rateText(rate)}${left}${waiting}`;
+    terminal.write(CLEAR_LINE + line.slice(0, (terminal.columns ?? 80) - 1));
+  };
+  const say = (mark: string, text: string): void => {
+    terminal.write(`${CLEAR_LINE}${mark} ${text}\n`);
+    draw(true);
+  };
+
+  const advance = (): void => {
+    done++;
+    draw(done === total);
+    if (done === total) terminal.write("\n");
+  };
+
+  return (event: RunEvent): void => {
+    switch (event.kind) {
+      case "started":
+      case "retry":
+        break;
+      case "phase":
+        if (event.phase === "reading") terminal.write(`${CLEAR_LINE}reading the source …`);
+        else terminal.write(CLEAR_LINE);
+        break;
+      case "planned":
+        total = event.changes;
+        startedAt = clock.monotonic();
+        draw(true);
+        break;
+      case "waiting":
+        waitsUntil = clock.monotonic() + event.ms;
+        reason = event.reason;
+        draw(true);
+        break;
+      case "warning": {
+        const hint = event.hint === undefined ? "" : `\n  ${styleText("dim", event.hint)}`;
+        say(styleText("yellow", "!"), `${event.message}${hint}`);
+        break;
+      }
+      case "rejected":
+        say(
+          styleText("yellow", "!"),
+          `${printableId(event.tenant.user_group_id)}: rejected: ${printable(event.tenant.message)}`,
+        );
+        break;
+      case "failed":
+        say(
+          styleText("red", "✗"),
+          `${printableId(event.user_group_id)}: ${event.code}: ${printable(event.message)}`,
+        );
+        advance();
+        break;
+      case "recorded":
+        advance();
+        break;
+      default:
+        event satisfies never;
+    }
+  };
+}

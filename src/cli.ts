@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError, Option } from "commander";
+import { LOG_LEVELS, type LogLevel } from "./adapters/log/logger.ts";
+import type { CommandIo } from "./commands/io.ts";
+import { planCommand } from "./commands/plan.ts";
+import { sandboxCommand } from "./commands/sandbox.ts";
+import { statusCommand } from "./commands/status.ts";
+import { syncCommand } from "./commands/sync.ts";
+import { composeLedgerView, composePlan, composeSync, type Host, readConfig } from "./compose.ts";
+import type { Config } from "./config/config.ts";
+import { SyncError } from "./core/errors.ts";
+import { EXIT, exitCodeOfError } from "./core/exit-code.ts";
+
+interface GlobalFlags {
+  readonly config: string;
+  readonly logLevel: LogLevel;
+}
+
+/** Runs the command that `args` name (without node and script). Mistakes end in a message and an exit code. */
+export async function cli(args: readonly string[], io: CommandIo, host: Host): Promise<void> {
+  try {
+    await program(io, host).parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Help and version end with 0; commander has printed what there is to say.
+      if (error.exitCode !== 0) io.finish(EXIT.usage);
+      return;
+    }
+    if (!(error instanceof SyncError)) throw error;
+    io.stderr(`groupsync: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`);
+    io.finish(exitCodeOfError(error));
+  }
+}
+
+function program(io: CommandIo, host: Host): Command {
+  const { env } = host;
+  const flagsOf = (command: Command): GlobalFlags => command.optsWithGlobals<GlobalFlags>();
+  const configOf = (command: Command): Config => readConfig(flagsOf(command).config, host);
+
+  const root = new Command("groupsync")
+    .description("Keeps the user groups of a dashboard service equal to the tenants in your database.")
+    .version(version(), "--version", "print the version")
+    .addOption(
+      new Option("--config <FILE>", "the config file; also GROUPSYNC_CONFIG").default(
+        env.GROUPSYNC_CONFIG ?? "./config.yaml",
+      ),
+    )
+    .addOption(
+      new Option("--log-level <LEVEL>", "how much to log on standard error; also GROUPSYNC_LOG_LEVEL")
+        .choices(LOG_LEVELS)
+        .default(LOG_LEVELS.find((level) => level === env.GROUPSYNC_LOG_LEVEL) ?? "info"),
+    )
+    .addHelpText("after", EXIT_CODES);
+
+  const commands = [
+    syncCommand(io, (command) => composeSync(configOf(command), host, flagsOf(command).logLevel)),
+    planCommand(io, async (command) => composePlan(configOf(command))),
+    statusCommand(io, async (command) => composeLedgerView(configOf(command))),
+    sandboxCommand(io),
+  ];
+  for (const command of [root, ...commands]) {
+    if (command !== root) root.addCommand(command.version(version(), "--version", "print the version"));
+    command
+      .exitOverride()
+      .showHelpAfterError("(--help lists what there is)")
+      .configureOutput({ writeOut: io.stdout, writeErr: io.stderr });
+  }
+  return root;
+}
+
+const EXIT_CODES = `
+Exit codes:
+  0 done   1 the run failed   2 changes pending (plan --detailed-exitcode)
+  3 done, but some rows were rejected or some groups failed   4 deletions held
+  5 another instance holds the lease   64 wrong usage   78 wrong config`;
+
+function version(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,27 @@
+import type { ExitCode } from "../core/exit-code.ts";
+
+/** What a command may touch of the process it runs in. */
+export interface CommandIo {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  /** Colours and drawn lines are wanted on standard output. */
+  readonly isTerminal: boolean;
+  /** Aborted when the process is told to stop. */
+  readonly signal: AbortSignal;
+  /** The code that the process will exit with, where it is not 0. */
+  readonly finish: (code: ExitCode) => void;
+}
+
+/** A port, or several, and how to give their connections back. */
+export interface Opened<T> {
+  readonly value: T;
+  close(): Promise<void>;
+}
+
+export async function using<T>(opened: Opened<T>, body: (value: T) => Promise<void>): Promise<void> {
+  try {
+    await body(opened.value);
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,70 @@
+import { printable, printableId } from "../core/printable.ts";
+import { durationText } from "../core/progress.ts";
+import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
+import { type Paint, painter } from "./paint.ts";
+
+const SHOWN_FAILURES = 20;
+
+/** The ledger in a minute: is all well, then the numbers, then what needs attention, then the last runs. */
+export function statusText(status: LedgerStatus, now: Date, colours: boolean): string {
+  const paint = painter(colours);
+  const { groups, failing, runs, lease, service } = status;
+  const counts = [
+    [groups.in_sync, "in sync"],
+    [groups.under_way, "under way"],
+    [groups.failing, "failing"],
+    [groups.missing, "missing"],
+    [groups.unverified, "unverified"],
+  ] as const;
+  const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
+  const lines = [
+    verdict(status, paint),
+    "",
+    `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
+    `Service  ${service.baseUrl === null ? "not known yet" : `${service.baseUrl}, team ${service.teamId ?? "not known yet"}`}`,
+    `Lease    ${lease ? `${lease.holder}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
+  ];
+  if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
+  if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
+  if (runs.length > 0) lines.push("", "Last runs", ...runs.map((run) => runLine(run, now, lease !== null)));
+  return `${lines.join("\n")}\n`;
+}
+
+function verdict({ groups, runs, lease }: LedgerStatus, paint: Paint): string {
+  const [last] = runs;
+  if (!last) return "Nothing has been synced yet.";
+  if (last.result === null) {
+    return lease
+      ? "A run is going on."
+      : paint("red", "The last run was killed; the next one settles what it left.");
+  }
+  const { outcome, error } = last.result;
+  if (outcome === "failed")
+    return paint("red", `The last run failed: ${error ? printable(error.message) : "unknown"}`);
+  if (groups.failing > 0) return paint("yellow", `All is well but for ${groups.failing} failing groups.`);
+  return outcome === "ok"
+    ? paint("green", "All is well.")
+    : paint("yellow", `The last run ended ${outcome}.`);
+}
+
+const failureLine = ({ user_group_id, code, message, count, retryAt }: FailingGroup): string =>
+  `  ${printableId(user_group_id)}  ${code} (${count} in a row, next try after ${retryAt.toISOString()}): ${printable(message)}`;
+
+function runLine(
+  { command, startedAt, finishedAt, result }: RecordedRun,
+  now: Date,
+  leaseHeld: boolean,
+): string {
+  const when = `  ${startedAt.toISOString()}  ${command}`;
+  if (!result || !finishedAt) {
+    return `${when}  ${leaseHeld ? `running for ${durationText(now.getTime() - startedAt.getTime())}` : "did not finish"}`;
+  }
+  const took = durationText(finishedAt.getTime() - startedAt.getTime());
+  const changed = Object.entries(result.counts)
+    .filter(([name, count]) => count > 0 && name !== "unchanged")
+    .map(([name, count]) => `${count} ${name}`);
+  const what = result.error
+    ? `${result.error.code}: ${printable(result.error.message)}`
+    : changed.join(", ") || "nothing to do";
+  return `${when}  ${result.outcome}  ${what}; ${result.requests} requests in ${took}`;
+}

@@ -1,0 +1,34 @@
+import { Command } from "commander";
+import { exitCodeOfRun } from "../core/exit-code.ts";
+import type { RunReport } from "../engine/report.ts";
+import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
+import { type CommandIo, type Opened, using } from "./io.ts";
+import { syncJson, syncText } from "./sync-report.ts";
+
+export interface SyncSetup {
+  readonly ports: SyncPorts;
+  readonly settings: SyncSettings;
+}
+
+interface Flags {
+  readonly only?: readonly string[];
+  readonly json?: boolean;
+}
+
+/** `groupsync sync`: one full sync. `open` reads the config and connects. */
+export function syncCommand(io: CommandIo, open: (command: Command) => Promise<Opened<SyncSetup>>): Command {
+  return new Command("sync")
+    .description("make the groups equal to the tenants once, then exit")
+    .option("--only <ID>", "this tenant alone, at once (repeatable)", collect)
+    .option("--json", "print the report as one JSON object")
+    .action(async (flags: Flags, command: Command) => {
+      await using(await open(command), async ({ ports, settings }) => {
+        const only = flags.only && new Set(flags.only);
+        const report: RunReport = await sync(ports, settings, { only }, io.signal);
+        io.stdout(flags.json ? syncJson(report) : syncText(report, io.isTerminal));
+        io.finish(exitCodeOfRun(report.outcome, report.error));
+      });
+    });
+}
+
+const collect = (id: string, ids: readonly string[] = []): readonly string[] => [...ids, id];

@@ -1,0 +1,155 @@
+import { readFileSync } from "node:fs";
+import { DiskSpool } from "./adapters/disk/spool.ts";
+import { hostClock } from "./adapters/host/clock.ts";
+import { isDead, thisInstance } from "./adapters/host/instance.ts";
+import { createLogger, type LogLevel } from "./adapters/log/logger.ts";
+import { runLog } from "./adapters/log/run-log.ts";
+import { Database } from "./adapters/postgres/database.ts";
+import { PostgresLedger } from "./adapters/postgres/ledger.ts";
+import { PostgresLedgerView } from "./adapters/postgres/ledger-view.ts";
+import { PostgresTenantSource } from "./adapters/postgres/tenant-source.ts";
+import { PostgresTokenTable } from "./adapters/postgres/token-table.ts";
+import { HttpGroupService } from "./adapters/service/http.ts";
+import { progressBar, type Terminal } from "./adapters/terminal/progress-bar.ts";
+import type { Opened } from "./commands/io.ts";
+import type { PlanSetup } from "./commands/plan.ts";
+import type { SyncSetup } from "./commands/sync.ts";
+import type { Config, DatabaseUrl } from "./config/config.ts";
+import { loadConfig } from "./config/load.ts";
+import { SyncError } from "./core/errors.ts";
+import type { LedgerView } from "./ports/ledger.ts";
+import type { Observe } from "./ports/observer.ts";
+import type { TenantSource } from "./ports/tenant-source.ts";
+
+/** What the ports need of the process. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  readonly isRunning: (pid: number) => boolean;
+  /** Standard error, where it is a terminal. */
+  readonly terminal: Terminal | undefined;
+}
+
+export const readConfig = (path: string, { env }: Host): Config =>
+  loadConfig(path, { env, readFile: (file) => readFileSync(file, "utf8") });
+
+/** Beside these: one connection that reads the source. */
+const LEDGER_CONNECTIONS = 3;
+const TOKEN_CONNECTIONS = 2;
+const VIEW_CONNECTIONS = 2;
+
+export async function composeSync(config: Config, host: Host, level: LogLevel): Promise<Opened<SyncSetup>> {
+  const { service } = config;
+  const databases = new Databases(config.name);
+  const ledgerDatabase = databases.open(config.ledger.url, LEDGER_CONNECTIONS);
+  const tokenDatabase = databases.open(config.tokens.url, TOKEN_CONNECTIONS);
+  const groups = new HttpGroupService(service);
+  const holder = await thisInstance(host.pid);
+  return {
+    value: {
+      ports: {
+        source: tenantSource(config),
+        service: groups,
+        tokens: new PostgresTokenTable(tokenDatabase, config.tokens),
+        ledger: new PostgresLedger(ledgerDatabase, config.ledger, config.name),
+        clock: hostClock,
+        openSpool: () => new DiskSpool(),
+        observe: observer(host, level),
+      },
+      settings: {
+        rules: config.group,
+        update: service.update,
+        baseUrl: service.baseUrl,
+        concurrency: service.concurrency,
+        rateLimit: service.rateLimit,
+        lease: {
+          holder,
+          // A call that starts with a fresh lease can run into its time limit twice before the lease ends.
+          ttlMs: 2 * service.timeoutMs + 15_000,
+          callMs: service.timeoutMs,
+          isDead: (other) => isDead(other, host.isRunning),
+        },
+      },
+    },
+    close: async () => {
+      await groups.close();
+      await databases.close();
+    },
+  };
+}
+
+export function composePlan(config: Config): Opened<PlanSetup> {
+  const ledger = composeLedgerView(config);
+  return {
+    value: {
+      ports: { source: tenantSource(config), ledger: ledger.value, openSpool: () => new DiskSpool() },
+      rules: config.group,
+      context: (serviceUpdates) => ({
+        now: hostClock.now(),
+        update: config.service.update,
+        serviceUpdates,
+        eager: false,
+      }),
+    },
+    close: ledger.close,
+  };
+}
+
+export function composeLedgerView(config: Config): Opened<LedgerView> {
+  const databases = new Databases(config.name);
+  const database = databases.open(config.ledger.url, VIEW_CONNECTIONS);
+  return {
+    value: new PostgresLedgerView(database, config.ledger, config.name),
+    close: () => databases.close(),
+  };
+}
+
+function tenantSource({ name, source }: Config): TenantSource {
+  return new PostgresTenantSource({
+    ...source,
+    url: postgresUrl(source.url),
+    applicationName: applicationName(name),
+  });
+}
+
+function observer({ terminal }: Host, level: LogLevel): Observe {
+  // On a terminal the bar says it all; asked for more, the log does.
+  if (terminal && level === "info") return progressBar(terminal, hostClock);
+  return runLog(createLogger(level, terminal !== undefined), hostClock);
+}
+
+const applicationName = (name: string): string => `groupsync:${name}`;
+
+/** One pool for each url: what shares a database can then share a transaction. */
+class Databases {
+  readonly #applicationName: string;
+  readonly #open = new Map<string, Database>();
+
+  constructor(name: string) {
+    this.#applicationName = applicationName(name);
+  }
+
+  open(of: DatabaseUrl, maxConnections: number): Database {
+    const url = postgresUrl(of);
+    const known = this.#open.get(url.reveal());
+    if (known) return known;
+    const database = new Database({ url, applicationName: this.#applicationName, maxConnections });
+    this.#open.set(url.reveal(), database);
+    return database;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((database) => database.close()));
+  }
+}
+
+function postgresUrl({ dialect, url }: DatabaseUrl): DatabaseUrl["url"] {
+  switch (dialect) {
+    case "postgres":
+      return url;
+    case "mysql":
+      throw new SyncError("CONFIG_DIALECT", "this version works with PostgreSQL alone", {
+        hint: "name a postgres:// url in source.url, ledger.url and tokens.url",
+      });
+  }
+}

@@ -1,0 +1,36 @@
+import type { SyncError } from "./errors.ts";
+import type { RunOutcome } from "./outcome.ts";
+
+/** The exit codes that users and other programs rely on. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  changesPending: 2,
+  partial: 3,
+  held: 4,
+  leaseHeld: 5,
+  usage: 64,
+  config: 78,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export function exitCodeOfError({ code }: SyncError): ExitCode {
+  if (code === "LEASE_HELD") return EXIT.leaseHeld;
+  if (code === "UNKNOWN_ID") return EXIT.usage;
+  return code.startsWith("CONFIG_") ? EXIT.config : EXIT.failed;
+}
+
+export function exitCodeOfRun(outcome: RunOutcome, error: SyncError | undefined): ExitCode {
+  if (error) return exitCodeOfError(error);
+  switch (outcome) {
+    case "ok":
+      return EXIT.done;
+    case "partial":
+      return EXIT.partial;
+    case "held":
+      return EXIT.held;
+    case "failed":
+      return EXIT.failed;
+  }
+}

@@ -1,0 +1,28 @@
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+  /** Items per second since the start; 0 until there is anything to go by. */
+  readonly rate: number;
+  /** Milliseconds until the end at that rate; undefined until there is anything to go by. */
+  readonly leftMs: number | undefined;
+}
+
+export function progress(done: number, total: number, elapsedMs: number): Progress {
+  const rate = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
+  const leftMs = rate > 0 ? ((total - done) * 1000) / rate : undefined;
+  return { done, total, rate, leftMs };
+}
+
+/** `340 ms`, `12 s`, `4 min 10 s`, `2 h 5 min` */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${ms < 10_000 ? (ms / 1000).toFixed(1) : seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `42/s`, or `170/min` where that says more. */
+export const rateText = (perSecond: number): string =>
+  perSecond >= 10 ? `${Math.round(perSecond)}/s` : `${Math.round(perSecond * 60)}/min`;

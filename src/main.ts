@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+import { cli } from "./cli.ts";
+
+/** argv, environment and signals in; an exit code out. Nothing else touches the process. */
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    stopping.abort();
+    // The second one doesn't wait: the next run settles what is under way.
+    process.once(signal, () => process.exit(1));
+  });
+}
+
+/** Whoever reads our output may have had enough of it: `groupsync plan | head`. */
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
+const { env, pid, stdout, stderr } = process;
+
+await cli(
+  process.argv.slice(2),
+  {
+    stdout: (text) => stdout.write(text),
+    stderr: (text) => stderr.write(text),
+    isTerminal: stdout.isTTY === true && !env.NO_COLOR,
+    signal: stopping.signal,
+    finish: (code) => {
+      process.exitCode = code;
+    },
+  },
+  { env, pid, isRunning, terminal: stderr.isTTY ? stderr : undefined },
+);
+
+function isRunning(other: number): boolean {
+  try {
+    process.kill(other, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
