@@ -31,7 +31,6 @@ export class Database {
       application_name: applicationName,
       max: maxConnections,
       connectionTimeoutMillis: CONNECT_TIMEOUT,
-      query_timeout: STATEMENT_TIMEOUT,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     });
@@ -41,7 +40,7 @@ export class Database {
   }
 
   async query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
-    return (await this.#pool.query<Row>(text, values)).rows;
+    return (await this.#pool.query<Row>(limited(text, values))).rows;
   }
 
   /** Runs `body` in one transaction; `begin` may carry more statements, after semicolons. */
@@ -49,18 +48,14 @@ export class Database {
     const client = await this.#pool.connect();
     let broken = true;
     try {
-      await client.query(begin);
-      const result = await body(client);
-      await client.query("COMMIT");
+      const connection: Queryable = { query: (text, values) => client.query(limited(text, values)) };
+      await connection.query(begin);
+      const result = await body(connection);
+      await connection.query("COMMIT");
       broken = false;
       return result;
-    } catch (error) {
-      broken = await client.query("ROLLBACK").then(
-        () => false,
-        () => true,
-      );
-      throw error;
     } finally {
+      // Closing the connection rolls back too, and works where the server no longer answers.
       client.release(broken);
     }
   }
@@ -106,5 +101,12 @@ export async function* readCursor<Row extends unknown[]>(
     yield rows;
   }
 }
+
+/** Not for cursors: the driver's timer would go on when their statement is long answered. */
+const limited = (text: string, values: unknown[] = []): pg.QueryConfig & { query_timeout: number } => ({
+  text,
+  values,
+  query_timeout: STATEMENT_TIMEOUT,
+});
 
 function ignore(): void {}
