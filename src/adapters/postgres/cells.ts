@@ -9,8 +9,8 @@ export type Parse = (text: string) => Cell;
 export interface TypeInfo {
   readonly oid: number;
   readonly name: string;
-  /** `A` for arrays. */
-  readonly category: string;
+  /** What a domain is made of; 0 for other types. */
+  readonly base: number;
   /** The type of an array's elements; 0 for other types. */
   readonly element: number;
 }
@@ -57,7 +57,7 @@ const PARSERS: Readonly<Record<string, Parse>> = {
   jsonb: json,
   bytea: () => new Unusable("holds bytes"),
   // CHAR(n) is padded with blanks that are no part of the value.
-  bpchar: (text) => text.trimEnd(),
+  bpchar: (text) => text.replace(/ +$/, ""),
 };
 
 /** How the values of each type become cells; everything not listed is text as PostgreSQL writes it. */
@@ -65,8 +65,10 @@ export function parsersOf(types: readonly TypeInfo[]): (oid: number) => Parse {
   const byOid = new Map(types.map((type) => [type.oid, type]));
   const parserOf = (oid: number): Parse => {
     const type = byOid.get(oid);
-    if (type?.category === "A" && type.element !== 0) return arrayOf(parserOf(type.element));
-    return PARSERS[type?.name ?? ""] ?? asIs;
+    if (!type) return asIs;
+    if (type.base !== 0) return parserOf(type.base);
+    if (type.element !== 0) return arrayOf(parserOf(type.element));
+    return PARSERS[type.name] ?? asIs;
   };
   return parserOf;
 }

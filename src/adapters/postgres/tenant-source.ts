@@ -122,12 +122,18 @@ export class PostgresTenantSource implements TenantSource {
   }
 }
 
-/** The types of the fields, and those of their elements where they are arrays. */
+/** The types of the fields, and those that arrays and domains among them are made of. */
 async function describeTypes(client: pg.Client, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
   const { rows } = await client.query<TypeInfo>(
-    `SELECT oid::int8::float8 AS oid, typname AS name, typcategory AS category, typelem::int8::float8 AS element
-     FROM pg_type
-     WHERE oid = ANY ($1) OR oid IN (SELECT typelem FROM pg_type WHERE oid = ANY ($1))`,
+    `WITH RECURSIVE described AS (
+       SELECT type.oid, type.typname AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
+       FROM pg_type AS type LEFT JOIN pg_type AS element ON element.typarray = type.oid),
+     needed AS (
+       SELECT * FROM described WHERE oid = ANY ($1)
+       UNION
+       SELECT described.* FROM needed JOIN described ON described.oid IN (needed.base, needed.element))
+     SELECT oid::int8::float8 AS oid, name, base::int8::float8 AS base, element::int8::float8 AS element
+     FROM needed`,
     [[...new Set(fields.map((field) => field.dataTypeID))]],
   );
   return rows;

@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { compareIds } from "../../../src/core/id.ts";
+import { collect } from "../../contracts/collect.ts";
+import { freshDatabase } from "../../support/fresh-database.ts";
+import { postgresSource } from "./source-database.ts";
+
+const idsOf = async (url: string): Promise<unknown[]> =>
+  (await collect(postgresSource(url, { table: "customers" }).rows(["id"]))).map(([id]) => id);
+
+describe("an id column", () => {
+  test.each([
+    ["text", ["b", "a"], ["a", "b"]],
+    ['text COLLATE "und-x-icu"', ["b", "a", "B", "ä"], ["B", "a", "b", "ä"]],
+    ["varchar(3)", ["b", "a"], ["a", "b"]],
+    ["char(3)", ["b", "a  ", "a\t"], ["a", "a\t", "b"]],
+    ["name", ["b", "a"], ["a", "b"]],
+    ["smallint", ["9", "10", "-1"], ["-1", "10", "9"]],
+    ["integer", ["9", "10", "-1"], ["-1", "10", "9"]],
+    ["bigint", ["9", "10", "-9223372036854775808"], ["-9223372036854775808", "10", "9"]],
+    [
+      "uuid",
+      ["B0000000-0000-0000-0000-000000000000", "a0000000-0000-0000-0000-000000000000"],
+      ["a0000000-0000-0000-0000-000000000000", "b0000000-0000-0000-0000-000000000000"],
+    ],
+    ["customer_id", ["b", "a"], ["a", "b"]],
+  ])("of type %s", async (type, inserted, expected) => {
+    const { url, query } = await freshDatabase();
+    await query("CREATE DOMAIN customer_id AS varchar(10) CHECK (VALUE <> '')");
+    await query(`CREATE TABLE customers (id ${type})`);
+    for (const id of inserted) await query("INSERT INTO customers VALUES ($1)", [id]);
+    expect(await idsOf(url)).toEqual(expected);
+  });
+
+  test("of type citext keeps its case", async ({ skip }) => {
+    const { url, query } = await freshDatabase();
+    const offered = await query("SELECT 1 FROM pg_available_extensions WHERE name = 'citext'");
+    skip(offered.length === 0, "the server has no citext");
+    await query("CREATE EXTENSION citext");
+    await query("CREATE TABLE customers (id citext)");
+    await query("INSERT INTO customers VALUES ('b'), ('a'), ('B'), ('A')");
+    expect(await idsOf(url)).toEqual(["A", "B", "a", "b"]);
+  });
+
+  test.each([
+    "numeric",
+    "double precision",
+    "boolean",
+    "timestamptz",
+    "jsonb",
+    "bytea",
+    "text[]",
+    "inet",
+    "mood",
+  ])("of type %s is refused: its text is not one and the same for equal ids", async (type) => {
+    const { url, query } = await freshDatabase();
+    await query("CREATE TYPE mood AS ENUM ('good')");
+    await query(`CREATE TABLE customers (id ${type})`);
+    await expect(idsOf(url)).rejects.toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: expect.stringContaining("group.id: column id is of type"),
+      hint: expect.stringContaining("a query can cast"),
+    });
+  });
+});
+
+test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async () => {
+  const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
+  const server = new pg.Client(inject("postgresUrl"));
+  await server.connect();
+  await server.query(`CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+  onTestFinished(async () => {
+    await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await server.end();
+  });
+  const url = new URL(inject("postgresUrl"));
+  url.pathname = `/${name}`;
+  const client = new pg.Client(url.href);
+  await client.connect();
+  const ids = ["ÿ", "é", "z", "Ä", "a", "÷", "ab"];
+  await client.query("CREATE TABLE customers (id text, name text)");
+  await client.query("INSERT INTO customers SELECT id, 'Größe' FROM unnest($1::text[]) AS t (id)", [ids]);
+  await client.end();
+
+  const rows = await collect(postgresSource(url.href, { table: "customers" }).rows(["id", "name"]));
+  expect(rows).toEqual(ids.toSorted(compareIds).map((id) => [id, "Größe"]));
+});

@@ -1,0 +1,4 @@
+import { tenantSourceContract } from "../../contracts/tenant-source.ts";
+import { postgresSourceDatabase } from "./source-database.ts";
+
+tenantSourceContract("PostgreSQL", postgresSourceDatabase);

@@ -1,0 +1,260 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compareIds } from "../../src/core/id.ts";
+import { type Cell, Unusable } from "../../src/core/tenant.ts";
+import type { TenantSource } from "../../src/ports/tenant-source.ts";
+import { collect } from "./collect.ts";
+
+export type ColumnKind =
+  | "text"
+  | "boolean"
+  | "smallint"
+  | "integer"
+  | "bigint"
+  | "decimal"
+  | "double"
+  | "timestamp"
+  | "date"
+  | "json"
+  | "bytes";
+
+export interface SourceOptions {
+  readonly table?: string;
+  readonly query?: string;
+  readonly where?: string;
+}
+
+/** A database for one test, in the words of no dialect. */
+export interface SourceDatabase {
+  create(table: string, columns: Readonly<Record<string, ColumnKind>>): Promise<void>;
+  /** Values as the database reads them from text; bytes in hexadecimal. */
+  insert(table: string, rows: readonly Readonly<Record<string, string | null>>[]): Promise<void>;
+  execute(sql: string): Promise<void>;
+  source(options: SourceOptions): TenantSource;
+  /** The connections that sources have open. */
+  sessions(): Promise<number>;
+}
+
+/** What every source has to do, on a database of its own for each test. */
+export function tenantSourceContract(name: string, makeDatabase: () => Promise<SourceDatabase>): void {
+  /** A table `customers` with these ids and the columns `name` and `plan`. */
+  const customers = async (...ids: (string | null)[]): Promise<SourceDatabase> => {
+    const database = await makeDatabase();
+    await database.create("customers", { id: "text", name: "text", plan: "text" });
+    if (ids.length > 0) {
+      await database.insert(
+        "customers",
+        ids.map((id) => ({ id, name: `Name of ${id}`, plan: "gold" })),
+      );
+    }
+    return database;
+  };
+  const idsOf = async (source: TenantSource): Promise<Cell[]> =>
+    (await collect(source.rows(["id"]))).map((row) => row[0] as Cell);
+
+  describe(`${name}: a tenant source`, () => {
+    test("gives the asked-for columns in the order asked, the id first", async () => {
+      const { source } = await customers("a");
+      const rows = await collect(source({ table: "customers" }).rows(["id", "plan", "name"]));
+      expect(rows).toEqual([["a", "gold", "Name of a"]]);
+    });
+
+    test("gives nothing for an empty table", async () => {
+      const { source } = await customers();
+      expect(await collect(source({ table: "customers" }).rows(["id", "name"]))).toEqual([]);
+    });
+
+    test("orders any ids by their bytes, in whatever order they were inserted", async () => {
+      const database = await makeDatabase();
+      await database.create("customers", { id: "text" });
+      const source = database.source({ table: "customers" });
+      // Characters around the places where the orders of UTF-8, UTF-16 and languages part.
+      const tricky = fc.constantFrom(
+        "a",
+        "B",
+        "Z",
+        "é",
+        "ß",
+        " ",
+        "-",
+        "\uffff",
+        "\ue000",
+        "😀",
+        "\u{10ffff}",
+      );
+      const id = fc.oneof(
+        fc.string({ unit: fc.oneof(tricky, fc.string({ unit: "binary", minLength: 1, maxLength: 1 })) }),
+        fc.string({ unit: tricky, maxLength: 3 }),
+      );
+      const ids = fc.uniqueArray(
+        id.filter((text) => !text.includes("\0")),
+        { maxLength: 40 },
+      );
+      await fc.assert(
+        fc.asyncProperty(ids, async (inserted) => {
+          await database.execute("DELETE FROM customers");
+          await database.insert(
+            "customers",
+            inserted.map((text) => ({ id: text })),
+          );
+          expect(await idsOf(source)).toEqual(inserted.toSorted(compareIds));
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    test("takes ids that differ in case or in blanks at their end for different ones", async () => {
+      const { source } = await customers("a ", "a", "A");
+      expect(await idsOf(source({ table: "customers" }))).toEqual(["A", "a", "a "]);
+    });
+
+    test("gives integer ids as text, ordered as text", async () => {
+      const { create, insert, source } = await makeDatabase();
+      await create("customers", { id: "bigint" });
+      await insert("customers", [{ id: "9" }, { id: "10" }, { id: "-1" }, { id: "9223372036854775807" }]);
+      const ids = await idsOf(source({ table: "customers" }));
+      expect(ids).toEqual(["-1", "10", "9", "9223372036854775807"]);
+    });
+
+    test("gives rows without an id, and duplicates side by side", async () => {
+      const { source } = await customers("b", null, "a", "b", null);
+      const ids = await idsOf(source({ table: "customers" }));
+      expect(ids.filter((id) => id === null)).toHaveLength(2);
+      expect(ids.filter((id) => id !== null)).toEqual(["a", "b", "b"]);
+    });
+
+    test.each([
+      ["text", "Zürich 😀", "Zürich 😀"],
+      ["text", "", ""],
+      ["boolean", "true", true],
+      ["boolean", "false", false],
+      ["smallint", "-32768", -32768],
+      ["integer", "2147483647", 2147483647],
+      ["bigint", "9007199254740991", 9007199254740991],
+      ["bigint", "9007199254740993", "9007199254740993"],
+      ["bigint", "-9007199254740993", "-9007199254740993"],
+      ["decimal", "12.50", "12.50"],
+      ["double", "0.1", 0.1],
+      ["double", "-1e300", -1e300],
+      ["timestamp", "2024-02-29 23:59:58", "2024-02-29T23:59:58.000Z"],
+      ["timestamp", "2024-02-29 23:59:58.123456", "2024-02-29T23:59:58.123456Z"],
+      ["date", "2024-02-29", "2024-02-29"],
+      [
+        "json",
+        '{"n": 1, "big": 9007199254740993, "list": [null, true, "x"]}',
+        { n: 1, big: "9007199254740993", list: [null, true, "x"] },
+      ],
+      ["json", "null", null],
+    ] as const)("%s %s becomes JSON", async (kind, text, expected) => {
+      const { create, insert, source } = await makeDatabase();
+      await create("customers", { id: "text", value: kind });
+      await insert("customers", [{ id: "a", value: text }]);
+      const rows = await collect(source({ table: "customers" }).rows(["id", "value"]));
+      expect(rows).toEqual([["a", expected]]);
+    });
+
+    test("bytes are unusable, and a null is a null in every type", async () => {
+      const { create, insert, source } = await makeDatabase();
+      await create("customers", { id: "text", logo: "bytes", seats: "integer", extra: "json" });
+      await insert("customers", [
+        { id: "a", logo: "00ff", seats: null, extra: null },
+        { id: "b", logo: null, seats: null, extra: null },
+      ]);
+      const rows = await collect(source({ table: "customers" }).rows(["id", "logo", "seats", "extra"]));
+      expect(rows).toEqual([
+        ["a", expect.any(Unusable), null, null],
+        ["b", null, null, null],
+      ]);
+    });
+
+    test.each([
+      ["a condition", "id <> 'b'"],
+      ["one with alternatives", "id = 'a' OR id = 'c'"],
+      ["one that ends with a comment", "id <> 'b' -- not that one"],
+    ])("where: %s", async (_, where) => {
+      const { source } = await customers("a", "b", "c");
+      expect(await idsOf(source({ table: "customers", where }))).toEqual(["a", "c"]);
+    });
+
+    test.each([
+      ["a query", "SELECT id, name FROM customers WHERE id <> 'b'"],
+      ["one with an order and a semicolon", "SELECT * FROM customers WHERE id <> 'b' ORDER BY id DESC ;\n"],
+      ["one that ends with a comment", "SELECT * FROM customers WHERE id <> 'b' -- not that one"],
+      ["one with a subquery", "WITH c AS (SELECT * FROM customers) SELECT id FROM c WHERE id <> 'b'"],
+    ])("query: %s", async (_, query) => {
+      const { source } = await customers("a", "b", "c");
+      expect(await idsOf(source({ query }))).toEqual(["a", "c"]);
+    });
+
+    test("names all the columns that are missing, and those that are there", async () => {
+      const { source } = await customers("a");
+      const rows = source({ table: "customers" }).rows(["id", "Name", "plan", "region"]);
+      await expect(collect(rows)).rejects.toMatchObject({
+        code: "CONFIG_COLUMNS",
+        message: "customers has no column Name, region",
+        hint: expect.stringContaining("id, name, plan"),
+      });
+    });
+
+    test.each([
+      ["a condition with a mistake", { table: "customers", where: "plan ==== 1" }],
+      ["a condition on a column that isn't there", { table: "customers", where: "colour = 'red'" }],
+      ["a query with a mistake", { query: "SELEC * FROM customers" }],
+      ["a query with two columns of one name", { query: "SELECT id, id FROM customers" }],
+    ])("%s is a mistake in the config", async (_, options) => {
+      const { source, sessions } = await customers("a");
+      await expect(collect(source(options).rows(["id"]))).rejects.toMatchObject({
+        code: "CONFIG_SOURCE",
+        hint: expect.stringContaining("source."),
+      });
+      await expect.poll(sessions).toBe(0);
+    });
+
+    test("a table that isn't there is named", async () => {
+      const { source, sessions } = await makeDatabase();
+      await expect(collect(source({ table: "customers" }).rows(["id"]))).rejects.toMatchObject({
+        code: "SOURCE_UNAVAILABLE",
+        message: expect.stringContaining("customers"),
+        hint: expect.stringContaining("check the table's name"),
+      });
+      await expect.poll(sessions).toBe(0);
+    });
+
+    test("reads one snapshot: what others commit meanwhile is not seen", async () => {
+      const ids = Array.from({ length: 7_000 }, (_, index) => `t-${10_000 + index}`);
+      const database = await customers(...ids);
+      const seen: Cell[][] = [];
+      let touched = false;
+      for await (const batch of database.source({ table: "customers" }).rows(["id", "plan"])) {
+        seen.push(...batch.map((row) => [...row]));
+        if (touched) continue;
+        touched = true;
+        await database.insert("customers", [{ id: "zz", name: "Late", plan: "gold" }]);
+        await database.execute("UPDATE customers SET plan = 'silver'");
+        await database.execute("DELETE FROM customers WHERE id = 't-16999'");
+      }
+      expect(seen).toEqual(ids.map((id) => [id, "gold"]));
+      await expect.poll(database.sessions).toBe(0);
+    });
+
+    test("closes its connection when the reader stops early", async () => {
+      const { source, sessions } = await customers(
+        ...Array.from({ length: 5_000 }, (_, index) => `${index}`),
+      );
+      for await (const batch of source({ table: "customers" }).rows(["id"])) {
+        expect(batch.length).toBeGreaterThan(0);
+        expect(await sessions()).toBe(1);
+        break;
+      }
+      await expect.poll(sessions).toBe(0);
+    });
+
+    test("can be read again", async () => {
+      const database = await customers("a");
+      const source = database.source({ table: "customers" });
+      expect(await idsOf(source)).toEqual(["a"]);
+      await database.insert("customers", [{ id: "b", name: "B", plan: "gold" }]);
+      expect(await idsOf(source)).toEqual(["a", "b"]);
+    });
+  });
+}
