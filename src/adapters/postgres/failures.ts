@@ -30,5 +30,8 @@ export function databaseError(code: string, doing: string, error: unknown): Sync
 /** The values are at fault (class 22), or a constraint refuses them (class 23): another row may well work. */
 export const isDataError = (error: unknown): boolean => /^(22|23)/.test(sqlState(error));
 
-/** The SQL itself is wrong: its syntax, or a column or function that it names. */
-export const isSqlMistake = (error: unknown): boolean => /^(42601|42703|42883|42804)$/.test(sqlState(error));
+/**
+ * The SQL itself is wrong: all of class 42 but a missing right and a missing table. Or it does what a
+ * read can't: it writes (25006), or stands where PostgreSQL doesn't take it (0A000).
+ */
+export const isSqlMistake = (error: unknown): boolean => /^(42(?!501|P01)|25006|0A000)/.test(sqlState(error));
