@@ -15,17 +15,26 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(",")}}`;
 }
 
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const LONG_INTEGER = /\d{16}/;
+/** A quote, an escape, or a number: walked one by one, as a pattern for whole strings overflows on long ones. */
+const TOKEN = /\\.|"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const MAY_NOT_FIT = /\d{16}|[eE]\+?\d{3}/;
 
 /**
- * JSON.parse that doesn't round: integers beyond ±(2^53-1) become strings, as they do in columns of their own.
- * Throws SyntaxError as JSON.parse does.
+ * JSON.parse that doesn't round: integers beyond ±(2^53-1) become strings, as they do in columns of their own,
+ * and so do numbers beyond the largest double. Throws SyntaxError as JSON.parse does.
  */
 export function parseJson(text: string): Json {
-  if (!LONG_INTEGER.test(text)) return JSON.parse(text) as Json;
-  const exact = text.replace(STRING_OR_NUMBER, (token) =>
-    /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
-  );
+  const rounded = JSON.parse(text) as Json;
+  if (!MAY_NOT_FIT.test(text)) return rounded;
+  let inString = false;
+  const exact = text.replace(TOKEN, (token) => {
+    if (token === '"') inString = !inString;
+    return inString || fits(token) ? token : `"${token}"`;
+  });
   return JSON.parse(exact) as Json;
+}
+
+function fits(token: string): boolean {
+  if (/^-?\d+$/.test(token)) return Number.isSafeInteger(Number(token));
+  return !/^-?\d/.test(token) || Number.isFinite(Number(token));
 }
