@@ -1,0 +1,65 @@
+import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { startPostgres } from "../support/embedded-postgres.ts";
+import { type SandboxAddress, startSandbox } from "./sandbox.ts";
+import { runLine } from "./shell.ts";
+
+/** What the demo plays on: a database, the sandbox, and a shell in a folder of its own. */
+export interface Stage {
+  readonly database: pg.Client;
+  readonly databaseUrl: string;
+  readonly sandbox: SandboxAddress;
+  /** Where the shell's commands run. */
+  readonly folder: string;
+  /** What they find in their environment. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Runs a line as a user types it, on this terminal, and returns its exit code. */
+  shell(line: string, signal: AbortSignal): Promise<number | null>;
+  /** Ends and removes everything. */
+  close(): Promise<void>;
+}
+
+const PROGRAM = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
+
+/**
+ * Starts the database and, with `sandboxCommand`, the sandbox. Nothing here needs exit handlers: it lives
+ * as long as this process at most, even if that is killed.
+ */
+export async function openStage(sandboxCommand: string): Promise<Stage> {
+  const releasers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const release of releasers.splice(0).reverse()) await release();
+  };
+  try {
+    const postgres = await startPostgres();
+    releasers.push(postgres.stop);
+
+    const folder = mkdtempSync(join(tmpdir(), "groupsync-demo-"));
+    const bin = join(folder, "bin");
+    mkdirSync(bin);
+    symlinkSync(PROGRAM, join(bin, "groupsync"));
+    const path = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
+    const env = { ...process.env, PATH: path };
+
+    const sandbox = startSandbox(sandboxCommand, folder, env);
+    releasers.push(sandbox.stop);
+    const database = new pg.Client({ connectionString: postgres.url });
+    await database.connect();
+    releasers.push(() => database.end());
+    return {
+      database,
+      databaseUrl: postgres.url,
+      sandbox: await sandbox.address,
+      folder,
+      env,
+      shell: (line, signal) => runLine(line, { cwd: folder, env }, signal),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

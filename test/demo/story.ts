@@ -1,0 +1,124 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inventCustomers } from "./customers.ts";
+import { heading, print, table, typed } from "./page.ts";
+import type { Stage } from "./stage.ts";
+
+const CUSTOMERS = 400;
+
+/** A service that brings existing groups up to date, and takes as long to answer as one in the same country. */
+export const SANDBOX = "groupsync sandbox --port 0 --existing update --latency 20-60";
+
+const config = (baseUrl: string): string => `service:
+  base_url: ${baseUrl}
+  api_key: \${GROUPSYNC_API_KEY}
+source:
+  url: \${DATABASE_URL}
+  table: customers
+  where: status = 'active'
+group:
+  id: id
+  name: company_name
+  mapping:
+    "40": data_source_id
+    "134": "warehouse-{{ region }}"
+  properties:
+    plan: plan
+    seats: seats
+    logo: { column: logo_url, optional: true }
+`;
+
+const NEXT = `Copy config.example.yaml to config.yaml. What is yours in it:
+
+  source.url      a PostgreSQL that you may read
+  source.table    the table or view with one row for each customer
+  group           the columns that make up a group's id, name, mapping and properties
+
+Then, in this folder:
+
+  npx groupsync sandbox   a service to try it on; it prints the lines of the config that lead to it
+  npx groupsync plan      changes nothing
+  npx groupsync sync
+
+README.md says how to put it into production.`;
+
+/** The demo from its first line to its last. Rejects with the signal's reason once that is aborted. */
+export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void> {
+  const sql = async (text: string): Promise<void> => {
+    signal.throwIfAborted();
+    typed("=>", text);
+    const { rows } = await stage.database.query(text);
+    if (rows.length > 0) table(rows);
+  };
+  const shell = async (line: string): Promise<void> => {
+    typed("$", line);
+    const code = await stage.shell(line, signal);
+    if (code !== 0) throw new Error(`this was not to be expected: exit code ${code}`);
+  };
+
+  heading("Customers in a database …");
+  await createCustomers(stage);
+  await sql(
+    "SELECT id, plan, seats, region, data_source_id, company_name FROM customers ORDER BY id LIMIT 4;",
+  );
+  print(`  … ${CUSTOMERS} rows`);
+
+  heading("… and a dashboard service that wants a user group for each: here, the sandbox");
+  const { baseUrl, apiKey } = stage.sandbox;
+  typed("$", `${SANDBOX} &`);
+  print(`It listens at ${baseUrl} and holds no groups yet.`);
+
+  heading("config.yaml says how a row becomes a group");
+  writeFileSync(join(stage.folder, "config.yaml"), config(baseUrl));
+  stage.env.DATABASE_URL = stage.databaseUrl;
+  stage.env.GROUPSYNC_API_KEY = apiKey;
+  typed("$", `export DATABASE_URL=postgres://… GROUPSYNC_API_KEY=${apiKey.slice(0, 12)}…`);
+  if (!process.stderr.isTTY) {
+    stage.env.GROUPSYNC_LOG_LEVEL = "error";
+    typed("$", "export GROUPSYNC_LOG_LEVEL=error  # no terminal here: it would log lines of JSON");
+  }
+  await shell("cat config.yaml");
+
+  heading("plan shows what is to be done, and asks the service nothing");
+  await shell("groupsync plan | tail -n 7");
+
+  heading("sync does it");
+  await shell("groupsync sync");
+
+  heading("Each group's token is where your application can read it");
+  await sql(`SELECT id, left(token, 4) || '…' AS token, company_name
+   FROM customers JOIN groupsync_tokens ON user_group_id = id WHERE id > 'cus-1395' ORDER BY id LIMIT 4;`);
+
+  heading("Time passes: a rename, an upgrade, a move, a goodbye, a new customer …");
+  await sql("UPDATE customers SET company_name = 'Alderbrook Freight' WHERE id = 'cus-1001';");
+  await sql("UPDATE customers SET plan = 'enterprise', seats = 300 WHERE id = 'cus-1042';");
+  await sql("UPDATE customers SET region = 'us-west' WHERE id = 'cus-1077';");
+  await sql("UPDATE customers SET status = 'cancelled' WHERE id = 'cus-1203';");
+  await sql(`INSERT INTO customers
+   VALUES ('cus-1401', 'Wintergreen Tea', 'team', 20, 'eu-west', 'ds-eu-9800', NULL, 'active');`);
+
+  heading("… and two mistakes");
+  await sql("UPDATE customers SET data_source_id = NULL WHERE id = 'cus-1117';");
+  await sql("INSERT INTO customers SELECT * FROM customers WHERE id = 'cus-1305';");
+
+  heading("plan: old → new");
+  await shell("groupsync plan");
+
+  heading("sync: a mistake in one row costs that row alone, and its group stays as it is");
+  await shell('groupsync sync; echo "exit code $?"');
+
+  heading("status: what groupsync knows");
+  await shell("groupsync status");
+
+  heading("Now with your own database");
+  print(NEXT);
+}
+
+async function createCustomers({ database }: Stage): Promise<void> {
+  await database.query(`CREATE TABLE customers (
+    id text, company_name text, plan text, seats integer, region text, data_source_id text, logo_url text,
+    status text)`);
+  await database.query("INSERT INTO customers SELECT * FROM json_populate_recordset(NULL::customers, $1)", [
+    JSON.stringify(inventCustomers(CUSTOMERS)),
+  ]);
+}
