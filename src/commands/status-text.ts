@@ -1,6 +1,7 @@
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
+import { exceptionsText } from "./exceptions.ts";
 import { type Paint, painter } from "./paint.ts";
 
 const SHOWN_FAILURES = 20;
@@ -38,10 +39,11 @@ function verdict({ groups, runs, lease }: LedgerStatus, paint: Paint): string {
       ? "A run is going on."
       : paint("red", "The last run was killed; the next one settles what it left.");
   }
-  const { outcome, error } = last.result;
+  const { outcome, counts, error } = last.result;
   if (outcome === "failed")
     return paint("red", `The last run failed: ${error ? printable(error.message) : "unknown"}`);
-  if (groups.failing > 0) return paint("yellow", `All is well but for ${groups.failing} failing groups.`);
+  const exceptions = exceptionsText(counts.rejected, groups.failing);
+  if (exceptions !== "") return paint("yellow", `All is well, except for ${exceptions}.`);
   return outcome === "ok"
     ? paint("green", "All is well.")
     : paint("yellow", `The last run ended ${outcome}.`);
@@ -66,5 +68,5 @@ function runLine(
   const what = result.error
     ? `${result.error.code}: ${printable(result.error.message)}`
     : changed.join(", ") || "nothing to do";
-  return `${when}  ${result.outcome}  ${what}; ${result.requests} requests in ${took}`;
+  return `${when}  ${result.outcome.padEnd(7)}  ${what}; ${result.requests} requests in ${took}`;
 }

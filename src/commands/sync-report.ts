@@ -2,7 +2,8 @@ import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { RunReport } from "../engine/report.ts";
 import type { ReportedError } from "../engine/run.ts";
-import { painter } from "./paint.ts";
+import { exceptionsText } from "./exceptions.ts";
+import { type Paint, painter } from "./paint.ts";
 
 /** The object that `sync --json` promises. */
 export function syncJson({ outcome, counts, requests, durationMs, errors }: RunReport): string {
@@ -11,23 +12,15 @@ export function syncJson({ outcome, counts, requests, durationMs, errors }: RunR
 
 const SHOWN_ERRORS = 20;
 
-const HEADLINES: Readonly<Record<RunReport["outcome"], string>> = {
-  ok: "Everything is in sync",
-  partial: "In sync, but for some",
-  held: "In sync, but deletions are held",
-  failed: "The sync failed",
-};
-
 /** The report for people: the outcome in a line, the numbers in a line, then what needs attention. */
 export function syncText(report: RunReport, colours: boolean): string {
   const paint = painter(colours);
-  const { outcome, counts, requests, durationMs, error } = report;
-  const colour = outcome === "ok" ? "green" : outcome === "failed" ? "red" : "yellow";
+  const { counts, requests, durationMs, error } = report;
   const numbers = Object.entries(counts)
     .filter(([name, count]) => count > 0 || name === "unchanged")
     .map(([name, count]) => `${count} ${name}`);
   const lines = [
-    paint(colour, error ? `${HEADLINES.failed}: ${error.message}` : HEADLINES[outcome]),
+    headline(report, paint),
     ...(error?.hint ? [`  ${error.hint}`] : []),
     `  ${numbers.join(", ")}; ${requests} requests in ${durationText(durationMs)}`,
     ...errorLines(error ? report.errors.slice(1) : report.errors),
@@ -37,6 +30,19 @@ export function syncText(report: RunReport, colours: boolean): string {
   }
   if (counts.outdated > 0) lines.push("  outdated: changed, but left alone (service.update is never)");
   return `${lines.join("\n")}\n`;
+}
+
+function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
+  switch (outcome) {
+    case "ok":
+      return paint("green", "Everything is in sync");
+    case "partial":
+      return paint("yellow", `In sync, except for ${exceptionsText(counts.rejected, counts.failed)}`);
+    case "held":
+      return paint("yellow", "In sync, but deletions are held");
+    case "failed":
+      return paint("red", `The sync failed: ${error?.message ?? "unknown"}`);
+  }
 }
 
 function errorLines(errors: readonly ReportedError[]): string[] {

@@ -31,7 +31,8 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     const filled = Math.round((done / total) * BAR_CELLS);
     const bar = "█".repeat(filled) + "░".repeat(BAR_CELLS - filled);
     const waiting = waitsUntil > now ? ` · waiting ${durationText(waitsUntil - now)}: ${reason}` : "";
-    const left = leftMs === undefined || done === total ? "" : ` · ${durationText(leftMs)} left`;
+    const left =
+      leftMs === undefined || done === total ? "" : ` · ${durationText(Math.max(leftMs, 1000))} left`;
     const line = `${bar} ${done}/${total} · ${rateText(rate)}${left}${waiting}`;
     terminal.write(CLEAR_LINE + line.slice(0, (terminal.columns ?? 80) - 1));
   };
@@ -50,6 +51,8 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     switch (event.kind) {
       case "started":
       case "retry":
+      // Known before the first call: the report at the end lists them.
+      case "rejected":
         break;
       case "phase":
         if (event.phase === "reading") terminal.write(`${CLEAR_LINE}reading the source …`);
@@ -70,12 +73,6 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         say(styleText("yellow", "!"), `${event.message}${hint}`);
         break;
       }
-      case "rejected":
-        say(
-          styleText("yellow", "!"),
-          `${printableId(event.tenant.user_group_id)}: rejected: ${printable(event.tenant.message)}`,
-        );
-        break;
       case "failed":
         say(
           styleText("red", "✗"),
