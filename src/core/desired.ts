@@ -6,6 +6,8 @@ import { type Cell, type RejectionCode, type Tenant, type TenantRow, Unusable } 
 
 /** A group larger than this is a mistake in the data: no service takes a megabyte of properties. */
 const MAX_GROUP_BYTES = 1024 * 1024;
+/** Far beyond anybody's data, and far below what overflows the stack of a JSON writer. */
+const MAX_DEPTH = 100;
 
 /** Leaves a key out of `mapping` or `properties`. */
 const OMIT = Symbol("omit");
@@ -207,14 +209,19 @@ function columnsNote(rule: Rule): string {
 
 /** Measures only what could be too large: nearly every group is far below the limit. */
 function isTooLarge(group: Group): boolean {
-  return roughSize(group) > MAX_GROUP_BYTES / 6 && Buffer.byteLength(JSON.stringify(group)) > MAX_GROUP_BYTES;
+  const { mapping, properties } = group;
+  const size = roughSize(group.name) + roughSize(mapping) + roughSize(properties);
+  return size > MAX_GROUP_BYTES / 6 && Buffer.byteLength(JSON.stringify(group)) > MAX_GROUP_BYTES;
 }
 
-/** UTF-16 units of all the strings: at most a sixth of the JSON's bytes, as an escape takes six. */
-function roughSize(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 1;
+/** At least a sixth of the bytes of its JSON: an escape takes six for one UTF-16 unit, a number 24. */
+function roughSize(value: Json, depth = 0): number {
+  if (typeof value === "string") return value.length + 1;
+  if (typeof value !== "object" || value === null) return 4;
+  if (depth > MAX_DEPTH) {
+    throw new Rejected("VALUE_UNUSABLE", `the group is nested more than ${MAX_DEPTH} levels deep`);
+  }
   let size = 1;
-  for (const [key, member] of Object.entries(value)) size += key.length + roughSize(member);
+  for (const [key, member] of Object.entries(value)) size += key.length + 1 + roughSize(member, depth + 1);
   return size;
 }
