@@ -25,7 +25,7 @@ export interface Waiting {
   readonly retryAt: string;
 }
 
-/** A note for the ledger alone: the tenant went missing, or came back unchanged. */
+/** A note for the ledger alone: the tenant went missing, or came back. */
 export interface Mark {
   readonly kind: "missing" | "returned";
   readonly user_group_id: string;
@@ -54,11 +54,11 @@ export interface DecisionContext {
  * | tenant   | in the ledger                     | decision                           |
  * |----------|-----------------------------------|------------------------------------|
  * | rejected | any                               | rejected; its group stays as it is |
- * | absent   | owned or under way                | missing, once                      |
+ * | absent   | any                               | nothing: see `presence`            |
  * | desired  | unknown, or never confirmed       | create                             |
  * | desired  | another fingerprint, or under way | update                             |
  * | desired  | unverified, and GET never updates | update                             |
- * | desired  | the same fingerprint              | nothing, or returned               |
+ * | desired  | the same fingerprint              | nothing                            |
  *
  * A create or update that has failed before is waiting until its next try is due.
  */
@@ -66,11 +66,8 @@ export function decide(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
   context: DecisionContext,
-): PlanEntry | null {
-  if (tenant === undefined) {
-    if (known === undefined || known.missingSince !== null) return null;
-    return { kind: "missing", user_group_id: known.user_group_id };
-  }
+): Exclude<PlanEntry, Mark> | null {
+  if (tenant === undefined) return null;
   if (tenant.kind === "rejected") return tenant;
   if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
   if (known.underWay) return apply("update", tenant, known, context);
@@ -78,8 +75,18 @@ export function decide(
     if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
     return apply("update", tenant, known, context);
   }
-  if (known.missingSince !== null) return { kind: "returned", user_group_id: tenant.user_group_id };
   return null;
+}
+
+/**
+ * What the ledger has to note of a tenant's presence. A row counts even where no group can be computed
+ * from it: the next absence has a grace period of its own.
+ */
+export function presence(tenant: Tenant | undefined, known: LedgerGroup | undefined): Mark | null {
+  if (known === undefined) return null;
+  const { user_group_id, missingSince } = known;
+  if (tenant === undefined) return missingSince === null ? { kind: "missing", user_group_id } : null;
+  return missingSince === null ? null : { kind: "returned", user_group_id };
 }
 
 function apply(

@@ -5,19 +5,18 @@ import type { Run } from "./run.ts";
 /** Notes in the ledger which tenants went missing and which came back. */
 export async function recordMarks(plan: Plan, { ledger, lease, clock, observe }: Run): Promise<void> {
   if (plan.counts.missing + plan.counts.returned === 0) return;
-  if (!plan.conclusive) {
+  if (!plan.conclusive && plan.counts.missing > 0) {
     observe({
       kind: "warning",
       code: "SOURCE_INCONCLUSIVE",
       message: `the source returned no valid row: ${plan.counts.missing} absent tenants are not counted as missing`,
       hint: "check source.table, source.where and the database that source.url names",
     });
-    return;
   }
   for await (const entries of plan.entries.read()) {
     const idsOf = (kind: Mark["kind"]): string[] =>
       entries.flatMap((entry) => (entry.kind === kind ? [entry.user_group_id] : []));
-    const missing = idsOf("missing");
+    const missing = plan.conclusive ? idsOf("missing") : [];
     const returned = idsOf("returned");
     if (missing.length + returned.length === 0) continue;
     await ledger.write(lease, async (transaction) => {

@@ -1,4 +1,4 @@
-import { type Apply, type DecisionContext, decide, type PlanEntry } from "../core/decide.ts";
+import { type Apply, type DecisionContext, decide, type PlanEntry, presence } from "../core/decide.ts";
 import { desiredTenants } from "../core/desired.ts";
 import { SyncError } from "../core/errors.ts";
 import { columnsOf, type GroupRules } from "../core/rule.ts";
@@ -49,14 +49,13 @@ export async function planRun(
         if (id === undefined || !only.has(id)) return;
         seen.add(id);
       }
-      const entry = decide(tenant, group, context);
-      if (entry === null) {
-        if (tenant !== undefined) unchanged++;
-        return;
+      const decided = decide(tenant, group, context);
+      if (decided === null && tenant !== undefined) unchanged++;
+      for (const entry of [decided, presence(tenant, group)]) {
+        if (entry === null) continue;
+        counts[entry.kind]++;
+        entries.append(entry);
       }
-      if (entry.kind === "returned") unchanged++;
-      counts[entry.kind]++;
-      entries.append(entry);
     });
     if (only !== undefined) insistOnAll(only, seen);
     return { entries, counts, unchanged, conclusive };

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import { type Expectation, judge, type Verdict } from "../../src/core/verdict.ts";
+import { aGroup } from "../builders/groups.ts";
+
+/** What the service answers to a group that is sent with the name "New". */
+type Answered = "made" | "there, the old name" | "there, the new name";
+type Before =
+  | "not in the ledger"
+  | "in the ledger, never confirmed"
+  | "confirmed as Old"
+  | "confirmed as New";
+type Updates = "updates unknown" | "service updates" | "service keeps";
+type Sent = "not sent before" | "maybe sent before";
+
+const answers: Record<Answered, { isNew: boolean; name: string }> = {
+  made: { isNew: true, name: "New" },
+  "there, the old name": { isNew: false, name: "Old" },
+  "there, the new name": { isNew: false, name: "New" },
+};
+const befores: Record<Before, Pick<Expectation, "known" | "confirmedName">> = {
+  "not in the ledger": { known: false, confirmedName: null },
+  "in the ledger, never confirmed": { known: true, confirmedName: null },
+  "confirmed as Old": { known: true, confirmedName: "Old" },
+  "confirmed as New": { known: true, confirmedName: "New" },
+};
+const updates: Record<Updates, boolean | null> = {
+  "updates unknown": null,
+  "service updates": true,
+  "service keeps": false,
+};
+const sents: Record<Sent, boolean> = { "not sent before": false, "maybe sent before": true };
+
+const created = { kind: "created", unverified: false } as const;
+const notUpdated = { kind: "not_updated", serviceUpdates: false } as const;
+const renamed = { kind: "updated", unverified: false, serviceUpdates: true } as const;
+
+type Row = Record<Updates, Partial<Verdict>>;
+const always = (verdict: Partial<Verdict>): Row => ({
+  "updates unknown": verdict,
+  "service updates": verdict,
+  "service keeps": verdict,
+});
+/** Whether it was taken depends on what is known of the service. */
+const asFarAsKnown = (kind: "created" | "adopted"): Row => ({
+  "updates unknown": { kind, unverified: true },
+  "service updates": { kind, unverified: false },
+  "service keeps": { kind, unverified: true },
+});
+const unseen: Row = {
+  "updates unknown": { kind: "updated", unverified: true },
+  "service updates": { kind: "updated", unverified: false },
+  "service keeps": { kind: "not_updated" },
+};
+const either = (row: Row): Record<Sent, Row> => ({ "not sent before": row, "maybe sent before": row });
+
+const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
+  made: {
+    "not in the ledger": either(always(created)),
+    "in the ledger, never confirmed": either(always(created)),
+    "confirmed as Old": either(always(created)),
+    "confirmed as New": either(always(created)),
+  },
+  "there, the old name": {
+    "not in the ledger": either(always(notUpdated)),
+    "in the ledger, never confirmed": either(always(notUpdated)),
+    "confirmed as Old": either(always(notUpdated)),
+    "confirmed as New": either(always(notUpdated)),
+  },
+  "there, the new name": {
+    "not in the ledger": { "not sent before": asFarAsKnown("adopted"), "maybe sent before": always(created) },
+    "in the ledger, never confirmed": {
+      "not sent before": asFarAsKnown("created"),
+      "maybe sent before": always(created),
+    },
+    "confirmed as Old": either(always(renamed)),
+    "confirmed as New": either(unseen),
+  },
+};
+
+const keys = <K extends string>(record: Record<K, unknown>): K[] => Object.keys(record) as K[];
+const cases = keys(table).flatMap((answer) =>
+  keys(befores).flatMap((before) => keys(sents).map((sent) => [answer, before, sent] as const)),
+);
+
+describe("the group is", () => {
+  it.each(cases)("%s, and was %s, %s", (answer, before, sent) => {
+    for (const known of keys(updates)) {
+      const expectation: Expectation = {
+        sent: aGroup({ name: "New" }),
+        ...befores[before],
+        mayHaveBeenSent: sents[sent],
+        serviceUpdates: updates[known],
+      };
+      const verdict = judge(expectation, answers[answer]);
+      const { reason, ...rest } = { reason: undefined, ...verdict };
+      expect({ known, ...rest }).toEqual({ known, ...table[answer][before][sent][known] });
+    }
+  });
+});
+
+it.each([
+  ["spaces", "  Acme   Inc. ", "Acme Inc."],
+  ["composed characters", "Cafe\u0301", "Café"],
+])("a name that the service gives back with other %s is the same name", (_, sent, answered) => {
+  const verdict = judge(
+    {
+      sent: aGroup({ name: sent }),
+      known: true,
+      confirmedName: "Old",
+      mayHaveBeenSent: false,
+      serviceUpdates: null,
+    },
+    { isNew: false, name: answered },
+  );
+  expect(verdict).toMatchObject({ kind: "updated" });
+});
+
+it("a group that was not updated says both names", () => {
+  const expectation = {
+    sent: aGroup({ name: "New" }),
+    known: true,
+    confirmedName: "Old",
+    mayHaveBeenSent: false,
+    serviceUpdates: null,
+  };
+  expect(judge(expectation, { isNew: false, name: "Old" })).toMatchObject({
+    reason: 'the service still calls it "Old" and not "New"',
+  });
+});
