@@ -12,9 +12,12 @@ export interface Terminal {
 
 const REDRAW_EVERY = 100;
 const BAR_CELLS = 28;
-const CLEAR_LINE = "\r\u001b[K";
+const CLEAR_LINE_ABOVE = "\u001b[A\r\u001b[K";
 
-/** One line at the bottom that says how far the run is; what goes wrong scrolls past above it. */
+/**
+ * One line at the bottom that says how far the run is; what goes wrong scrolls past above it. The cursor stays
+ * below that line: however the run ends, what is printed next has a line of its own.
+ */
 export function progressBar(terminal: Terminal, clock: Clock): Observe {
   let done = 0;
   let total = 0;
@@ -22,7 +25,17 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   let drawnAt = -REDRAW_EVERY;
   let waitsUntil = 0;
   let reason = "";
+  let shown = false;
 
+  const clear = (): string => {
+    const text = shown ? CLEAR_LINE_ABOVE : "";
+    shown = false;
+    return text;
+  };
+  const show = (line: string): void => {
+    terminal.write(`${clear()}${line.slice(0, (terminal.columns ?? 80) - 1)}\n`);
+    shown = true;
+  };
   const draw = (force = false): void => {
     const now = clock.monotonic();
     if (total === 0 || (!force && now - drawnAt < REDRAW_EVERY)) return;
@@ -33,18 +46,16 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     const waiting = waitsUntil > now ? ` · waiting ${durationText(waitsUntil - now)}: ${reason}` : "";
     const left =
       leftMs === undefined || done === total ? "" : ` · ${durationText(Math.max(leftMs, 1000))} left`;
-    const line = `${bar} ${done}/${total} · ${rateText(rate)}${left}${waiting}`;
-    terminal.write(CLEAR_LINE + line.slice(0, (terminal.columns ?? 80) - 1));
+    show(`${bar} ${done}/${total} · ${rateText(rate)}${left}${waiting}`);
   };
   const say = (mark: string, text: string): void => {
-    terminal.write(`${CLEAR_LINE}${mark} ${text}\n`);
+    terminal.write(`${clear()}${mark} ${text}\n`);
     draw(true);
   };
 
   const advance = (): void => {
     done++;
     draw(done === total);
-    if (done === total) terminal.write("\n");
   };
 
   return (event: RunEvent): void => {
@@ -55,8 +66,9 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
       case "rejected":
         break;
       case "phase":
-        if (event.phase === "reading") terminal.write(`${CLEAR_LINE}reading the source …`);
-        else terminal.write(CLEAR_LINE);
+        if (event.phase === "reading") show("reading the source …");
+        else terminal.write(clear());
+        draw(true);
         break;
       case "planned":
         total = event.changes;
