@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { exceptionsText } from "../../src/commands/exceptions.ts";
+
+test.each([
+  [0, 0, ""],
+  [1, 0, "1 rejected row"],
+  [0, 1, "1 failing group"],
+  [2, 3, "2 rejected rows and 3 failing groups"],
+])("%i rejected and %i failing: %s", (rejected, failing, text) => {
+  expect(exceptionsText(rejected, failing)).toBe(text);
+});
