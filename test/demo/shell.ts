@@ -10,7 +10,6 @@ export async function runLine(
   options: Pick<SpawnOptions, "cwd" | "env">,
   signal: AbortSignal,
 ): Promise<number | null> {
-  signal.throwIfAborted();
   const shell = spawn("sh", ["-c", line], {
     ...options,
     // Every process of the line inherits the pipe, and "close" waits for the last of them.

@@ -30,7 +30,7 @@ group:
 
 const NEXT = `Copy config.example.yaml to config.yaml. What is yours in it:
 
-  source.url      a PostgreSQL that you may read
+  source.url      your PostgreSQL; groupsync's own tables and the tokens go there too
   source.table    the table or view with one row for each customer
   group           the columns that make up a group's id, name, mapping and properties
 
@@ -44,6 +44,10 @@ README.md says how to put it into production.`;
 
 /** The demo from its first line to its last. Rejects with the signal's reason once that is aborted. */
 export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void> {
+  const chapter = (title: string): void => {
+    signal.throwIfAborted();
+    heading(title);
+  };
   const sql = async (text: string): Promise<void> => {
     signal.throwIfAborted();
     typed("=>", text);
@@ -51,24 +55,25 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
     if (rows.length > 0) table(rows);
   };
   const shell = async (line: string): Promise<void> => {
+    signal.throwIfAborted();
     typed("$", line);
     const code = await stage.shell(line, signal);
     if (code !== 0) throw new Error(`this was not to be expected: exit code ${code}`);
   };
 
-  heading("Customers in a database …");
+  chapter("Customers in a database …");
   await createCustomers(stage);
   await sql(
     "SELECT id, plan, seats, region, data_source_id, company_name FROM customers ORDER BY id LIMIT 4;",
   );
   print(`  … ${CUSTOMERS} rows`);
 
-  heading("… and a dashboard service that wants a user group for each: here, the sandbox");
+  chapter("… and a dashboard service that wants a user group for each: here, the sandbox");
   const { baseUrl, apiKey } = stage.sandbox;
   typed("$", `${SANDBOX} &`);
   print(`It listens at ${baseUrl} and holds no groups yet.`);
 
-  heading("config.yaml says how a row becomes a group");
+  chapter("config.yaml says how a row becomes a group");
   writeFileSync(join(stage.folder, "config.yaml"), config(baseUrl));
   stage.env.DATABASE_URL = stage.databaseUrl;
   stage.env.GROUPSYNC_API_KEY = apiKey;
@@ -79,17 +84,17 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
   }
   await shell("cat config.yaml");
 
-  heading("plan shows what is to be done, and asks the service nothing");
+  chapter("plan shows what is to be done, and asks the service nothing");
   await shell("groupsync plan | tail -n 7");
 
-  heading("sync does it");
+  chapter("sync does it");
   await shell("groupsync sync");
 
-  heading("Each group's token is where your application can read it");
+  chapter("Each group's token is where your application can read it");
   await sql(`SELECT id, left(token, 4) || '…' AS token, company_name
    FROM customers JOIN groupsync_tokens ON user_group_id = id WHERE id > 'cus-1395' ORDER BY id LIMIT 4;`);
 
-  heading("Time passes: a rename, an upgrade, a move, a goodbye, a new customer …");
+  chapter("Time passes: a rename, an upgrade, a move, a goodbye, a new customer …");
   await sql("UPDATE customers SET company_name = 'Alderbrook Freight' WHERE id = 'cus-1001';");
   await sql("UPDATE customers SET plan = 'enterprise', seats = 300 WHERE id = 'cus-1042';");
   await sql("UPDATE customers SET region = 'us-west' WHERE id = 'cus-1077';");
@@ -97,20 +102,20 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
   await sql(`INSERT INTO customers
    VALUES ('cus-1401', 'Wintergreen Tea', 'team', 20, 'eu-west', 'ds-eu-9800', NULL, 'active');`);
 
-  heading("… and two mistakes");
+  chapter("… and two mistakes");
   await sql("UPDATE customers SET data_source_id = NULL WHERE id = 'cus-1117';");
   await sql("INSERT INTO customers SELECT * FROM customers WHERE id = 'cus-1305';");
 
-  heading("plan: old → new");
+  chapter("plan: old → new");
   await shell("groupsync plan");
 
-  heading("sync: a mistake in one row costs that row alone, and its group stays as it is");
+  chapter("sync: a mistake in one row costs that row alone, and its group stays as it is");
   await shell('groupsync sync; echo "exit code $?"');
 
-  heading("status: what groupsync knows");
+  chapter("status: what groupsync knows");
   await shell("groupsync status");
 
-  heading("Now with your own database");
+  chapter("Now with your own database");
   print(NEXT);
 }
 
