@@ -5,7 +5,9 @@ export function printable(text: string, maxLength = 200): string {
       .slice(1, -1)
       .replace(/^[^\\]$/u, escaped),
   );
-  return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`;
+  if (shown.length <= maxLength) return shown;
+  // Half of a surrogate pair is no character.
+  return `${shown.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 const escaped = (char: string): string => `\\u{${char.codePointAt(0)?.toString(16)}}`;

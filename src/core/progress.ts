@@ -13,11 +13,12 @@ export function progress(done: number, total: number, elapsedMs: number): Progre
   return { done, total, rate, leftMs };
 }
 
-/** `340 ms`, `12 s`, `4 min 10 s`, `2 h 5 min` */
+/** `340 ms`, `1.2 s`, `12 s`, `4 min 10 s`, `2 h 5 min` */
 export function durationText(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
+  // Compared as they are shown: 999.6 ms are not "1000 ms".
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 60) return `${ms < 10_000 ? (ms / 1000).toFixed(1) : seconds} s`;
+  if (seconds < 60) return `${ms < 9_950 ? (ms / 1000).toFixed(1) : seconds} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { durationText, progress, rateText } from "../../src/core/progress.ts";
+
+describe("progress", () => {
+  it("tells the rate so far and the time left at that rate", () => {
+    expect(progress(50, 200, 10_000)).toEqual({ done: 50, total: 200, rate: 5, leftMs: 30_000 });
+    expect(progress(200, 200, 10_000)).toMatchObject({ leftMs: 0 });
+  });
+
+  it.each([
+    [0, 200, 10_000],
+    [0, 0, 0],
+    [0, 200, 0],
+  ])("has no time left to tell after %i of %i in %i ms", (done, total, elapsedMs) => {
+    expect(progress(done, total, elapsedMs)).toEqual({ done, total, rate: 0, leftMs: undefined });
+  });
+});
+
+it.each([
+  [0, "0 ms"],
+  [999.4, "999 ms"],
+  [999.6, "1.0 s"],
+  [1_000, "1.0 s"],
+  [9_940, "9.9 s"],
+  [9_960, "10 s"],
+  [12_300, "12 s"],
+  [59_400, "59 s"],
+  [59_600, "1 min 0 s"],
+  [250_000, "4 min 10 s"],
+  [3_599_600, "1 h 0 min"],
+  [7_500_000, "2 h 5 min"],
+])("%d ms are %s", (ms, text) => {
+  expect(durationText(ms)).toBe(text);
+});
+
+it.each([
+  [1_234.4, "1234/s"],
+  [10, "10/s"],
+  [9.96, "598/min"],
+  [2.83, "170/min"],
+  [0, "0/min"],
+])("%d a second are %s", (rate, text) => {
+  expect(rateText(rate)).toBe(text);
+});
