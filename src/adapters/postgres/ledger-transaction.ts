@@ -147,11 +147,12 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   }
 
   async finishRun(run: RunId, { outcome, counts, requests, error }: RunResult, now: Date): Promise<void> {
+    const message = error === null ? null : storable(error.message);
     await this.connection.query(
       `UPDATE ${this.#tables.runs}
        SET finished_at = $2, outcome = $3, counts = $4, requests = $5, error_code = $6, error_message = $7
        WHERE id = $1`,
-      [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, error?.message ?? null],
+      [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, message],
     );
   }
 }

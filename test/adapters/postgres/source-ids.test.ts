@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compareIds } from "../../../src/core/id.ts";
 import { collect } from "../../contracts/collect.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
+import { latin1Database } from "./latin1-database.ts";
 import { postgresSource } from "./source-database.ts";
 
 const idsOf = async (url: string): Promise<unknown[]> =>
@@ -66,23 +66,14 @@ describe("an id column", () => {
 });
 
 test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async () => {
-  const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
-  const server = new pg.Client(inject("postgresUrl"));
-  await server.connect();
-  await server.query(`CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
-  onTestFinished(async () => {
-    await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
-    await server.end();
-  });
-  const url = new URL(inject("postgresUrl"));
-  url.pathname = `/${name}`;
-  const client = new pg.Client(url.href);
+  const url = await latin1Database();
+  const client = new pg.Client(url);
   await client.connect();
   const ids = ["ÿ", "é", "z", "Ä", "a", "÷", "ab"];
   await client.query("CREATE TABLE customers (id text, name text)");
   await client.query("INSERT INTO customers SELECT id, 'Größe' FROM unnest($1::text[]) AS t (id)", [ids]);
   await client.end();
 
-  const rows = await collect(postgresSource(url.href, { table: "customers" }).rows(["id", "name"]));
+  const rows = await collect(postgresSource(url, { table: "customers" }).rows(["id", "name"]));
   expect(rows).toEqual(ids.toSorted(compareIds).map((id) => [id, "Größe"]));
 });

@@ -1,0 +1,66 @@
+import { expect, onTestFinished } from "vitest";
+import { Database } from "../../../src/adapters/postgres/database.ts";
+import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
+import type { LedgerLocation } from "../../../src/adapters/postgres/ledger-schema.ts";
+import { PostgresLedgerView } from "../../../src/adapters/postgres/ledger-view.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import type { LedgerDatabase } from "../../contracts/ledger.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
+
+export const LOCATION: LedgerLocation = { tablePrefix: "groupsync_" };
+
+/** A pool that is closed when the test is over. */
+export function aDatabase(url: string): Database {
+  const database = new Database({
+    url: new Secret(url),
+    applicationName: "groupsync:under-test",
+    maxConnections: 3,
+  });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+export async function postgresLedgerDatabase(): Promise<LedgerDatabase & FreshDatabase> {
+  const fresh = await freshDatabase();
+  const { url, query } = fresh;
+  const tables = async (): Promise<string[]> => {
+    const rows = await query<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+       WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
+    );
+    return rows.map((row) => row.name);
+  };
+  return {
+    ...fresh,
+    ledger: (scope = "default") => new PostgresLedger(aDatabase(url), LOCATION, scope),
+    view: (scope = "default") => new PostgresLedgerView(aDatabase(url), LOCATION, scope),
+    tables,
+    dump: async () => {
+      const texts: string[] = [];
+      for (const table of await tables()) {
+        const rows = await query<{ text: string }>(`SELECT t::text AS text FROM ${table} AS t ORDER BY 1`);
+        texts.push(table, ...rows.map((row) => row.text));
+      }
+      return texts.join("\n");
+    },
+    setVersion: async (version) => {
+      await query("UPDATE groupsync_migrations SET version = $1", [version]);
+    },
+    untilBlocked: async () => {
+      await expect
+        .poll(() =>
+          query(
+            `SELECT 1 FROM pg_stat_activity
+             WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+          ),
+        )
+        .toHaveLength(1);
+    },
+    cut: async () => {
+      await query(
+        `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      );
+    },
+  };
+}

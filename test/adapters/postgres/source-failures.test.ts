@@ -1,0 +1,140 @@
+import { createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import { collect } from "../../contracts/collect.ts";
+import type { SourceOptions } from "../../contracts/tenant-source.ts";
+import { listening } from "../listening.ts";
+import { aRole } from "./roles.ts";
+import { APPLICATION, postgresSource, postgresSourceDatabase } from "./source-database.ts";
+
+const read = (url: string, options: SourceOptions = { table: "customers" }) =>
+  collect(postgresSource(url, options).rows(["id"]));
+
+type UrlPart = "username" | "password" | "hostname" | "pathname";
+const withUrl = (url: string, parts: Partial<Record<UrlPart, string>>): string =>
+  Object.assign(new URL(url), parts).href;
+
+describe("a source that can't be read says why, and what to do:", () => {
+  test.each([
+    ["a wrong password", { password: "hunter2" }, /password authentication failed/, /user and password/],
+    ["an unknown user", { username: "nobody" }, /"nobody"/, /user and password/],
+    ["an unknown database", { pathname: "/nowhere" }, /"nowhere" does not exist/, /database's name/],
+    ["an unknown host", { hostname: "db.invalid" }, /db\.invalid/, /host/],
+  ])("%s", async (_, change, message, hint) => {
+    const { url } = await postgresSourceDatabase();
+    await expect(read(withUrl(url, change))).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  test("a port where nobody listens", async () => {
+    const server = createServer();
+    const { port, close } = await listening(server);
+    await close();
+    await expect(read(`postgres://user:hunter2@127.0.0.1:${port}/db`)).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringContaining("ECONNREFUSED"),
+      hint: expect.stringContaining("is the database running"),
+    });
+  });
+
+  test("a server that is none", async () => {
+    const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    const { port } = await listening(server);
+    await expect(read(`postgres://user:hunter2@127.0.0.1:${port}/db`)).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+    });
+  });
+
+  test("a schema that isn't there", async () => {
+    const { url } = await postgresSourceDatabase();
+    await expect(read(url, { table: "sales.customers" })).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringContaining('relation "sales.customers" does not exist'),
+      hint: expect.stringContaining("schema"),
+    });
+  });
+
+  test("a table that the role may not read", async () => {
+    const database = await postgresSourceDatabase();
+    await database.create("customers", { id: "text" });
+    const { url } = await aRole(database);
+    await expect(read(url)).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: "cannot read customers: permission denied for table customers",
+      hint: expect.stringContaining("grant"),
+    });
+  });
+
+  test("data that the query stumbles over", async () => {
+    const database = await postgresSourceDatabase();
+    await database.create("customers", { id: "text" });
+    await database.insert("customers", [{ id: "a" }]);
+    await expect(read(database.url, { table: "customers", where: "id::int > 0" })).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: 'cannot read customers: invalid input syntax for type integer: "a"',
+    });
+  });
+
+  test("its own password is never among the words", async () => {
+    const { url } = await postgresSourceDatabase();
+    const error = await read(withUrl(url, { password: "hunter2" })).catch((e) => e);
+    expect(JSON.stringify([error, error.message, error.hint, error.cause, error.stack])).not.toContain(
+      "hunter2",
+    );
+  });
+});
+
+describe("the customer's database is a guest house:", () => {
+  test("a query can't change anything", async () => {
+    const database = await postgresSourceDatabase();
+    await database.create("customers", { id: "text" });
+    await database.execute(
+      `CREATE FUNCTION greedy() RETURNS SETOF customers LANGUAGE sql AS
+       $$ INSERT INTO customers VALUES ('new') RETURNING * $$`,
+    );
+    for (const query of [
+      "SELECT * FROM greedy()",
+      "WITH new AS (INSERT INTO customers VALUES ('new') RETURNING *) SELECT * FROM new",
+    ]) {
+      await expect(read(database.url, { query })).rejects.toMatchObject({ code: "CONFIG_SOURCE" });
+    }
+    expect(await database.query("SELECT * FROM customers")).toEqual([]);
+  });
+
+  test("it sees who is reading, in one read-only transaction", async () => {
+    const { url } = await postgresSourceDatabase();
+    const query = `SELECT 'a' AS id, current_setting('application_name') AS name,
+      current_setting('transaction_read_only') AS ro, current_setting('transaction_isolation') AS isolation`;
+    const rows = await collect(postgresSource(url, { query }).rows(["id", "name", "ro", "isolation"]));
+    expect(rows).toEqual([["a", APPLICATION, "on", "repeatable read"]]);
+  });
+
+  test("a connection that it ends in the middle ends the read", async () => {
+    const { create, insert, query, source, sessions } = await postgresSourceDatabase();
+    await create("customers", { id: "text" });
+    await insert(
+      "customers",
+      Array.from({ length: 20_000 }, (_, index) => ({ id: `t-${index}` })),
+    );
+    const reading = async () => {
+      let rows = 0;
+      for await (const batch of source({ table: "customers" }).rows(["id"])) {
+        if (rows === 0) {
+          await query(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1",
+            [APPLICATION],
+          );
+        }
+        rows += batch.length;
+      }
+      return rows;
+    };
+    await expect(reading()).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringContaining("terminat"),
+    });
+    await expect.poll(sessions).toBe(0);
+  });
+});
