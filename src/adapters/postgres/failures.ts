@@ -27,8 +27,11 @@ export function databaseError(code: string, doing: string, error: unknown): Sync
   return new SyncError(code, `${doing}: ${describe(cause)}`, hint ? { hint, cause } : { cause });
 }
 
-/** The values are at fault (class 22), or a constraint refuses them (class 23): another row may well work. */
-export const isDataError = (error: unknown): boolean => /^(22|23)/.test(sqlState(error));
+/**
+ * The values are at fault (class 22), or a constraint (23), a view (44) or a trigger (P0001) refuses them:
+ * another row may well work.
+ */
+export const isDataError = (error: unknown): boolean => /^(22|23|44|P0001)/.test(sqlState(error));
 
 /**
  * The SQL itself is wrong: all of class 42 but a missing right and a missing table. Or it does what a

@@ -5,6 +5,7 @@ import type { Database, Queryable } from "./database.ts";
 import { databaseError, isDataError } from "./failures.ts";
 import { quoteName, quoteTable } from "./identifiers.ts";
 import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
+import { withoutTokens } from "./token-error.ts";
 
 export interface TokenTableOptions {
   /** As the config writes it: `table` or `schema.table`. */
@@ -37,6 +38,7 @@ export class PostgresTokenTable implements TokenStore {
     try {
       if (this.#options.rows === "own" && !(await this.#exists())) await this.#create();
       this.#idType = await this.#checkColumns();
+      if (this.#options.rows === "own") await this.#checkUniqueness();
       await this.#checkRights();
     } catch (error) {
       throw this.#unavailable(error);
@@ -165,16 +167,36 @@ export class PostgresTokenTable implements TokenStore {
     return columns.find((column) => column.name === idColumn)?.type ?? "text";
   }
 
+  /** An insert has to find the row that is there already. */
+  async #checkUniqueness(): Promise<void> {
+    const { table, idColumn } = this.#options;
+    const indexes = await this.#database.query(
+      `SELECT 1 FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+       WHERE indrelid = $1::regclass AND attname = $2
+         AND indisunique AND indimmediate AND indisvalid AND indnkeyatts = 1 AND indpred IS NULL`,
+      [this.#table, idColumn],
+    );
+    if (indexes.length > 0) return;
+    throw new SyncError(
+      "CONFIG_COLUMNS",
+      `tokens.table: ${table} may have several rows for one ${idColumn}`,
+      {
+        hint: `ALTER TABLE ${this.#table} ADD PRIMARY KEY (${this.#id})`,
+      },
+    );
+  }
+
   /** Asked beforehand: a token that can't be stored is better not fetched. */
   async #checkRights(): Promise<void> {
-    const { table, rows, tokenColumn } = this.#options;
+    const { table, rows, idColumn, tokenColumn } = this.#options;
     const [row] = await this.#database.query<{ user: string; allowed: boolean }>(
       rows === "own"
         ? `SELECT current_user AS user, bool_and(has_table_privilege($1::text, right_)) AS allowed
            FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_`
-        : `SELECT current_user AS user, has_column_privilege($1::text, $2::text, 'UPDATE')
-             AND has_any_column_privilege($1::text, 'SELECT') AS allowed`,
-      rows === "own" ? [this.#table] : [this.#table, tokenColumn],
+        : `SELECT current_user AS user, has_column_privilege($1::text, $2::text, 'SELECT')
+             AND has_column_privilege($1::text, $3::text, 'SELECT')
+             AND has_column_privilege($1::text, $3::text, 'UPDATE') AS allowed`,
+      rows === "own" ? [this.#table] : [this.#table, idColumn, tokenColumn],
     );
     if (row?.allowed) return;
     const rights = rows === "own" ? "SELECT, INSERT, UPDATE, DELETE" : `SELECT, UPDATE (${this.#token})`;
@@ -197,13 +219,4 @@ export class PostgresTokenTable implements TokenStore {
   #unavailable(error: unknown): SyncError {
     return databaseError("TOKEN_STORE_UNAVAILABLE", `cannot write tokens to ${this.#options.table}`, error);
   }
-}
-
-/** A database may quote the value that it refuses. */
-function withoutTokens(error: unknown, tokens: readonly StoredToken[]): unknown {
-  if (!(error instanceof Error)) return error;
-  if (!tokens.some(({ token }) => error.message.includes(token.reveal()))) return error;
-  return Object.assign(new Error("the value does not fit the column"), {
-    code: "code" in error ? error.code : undefined,
-  });
 }

@@ -1,0 +1,26 @@
+import { describe } from "../../core/errors.ts";
+import type { StoredToken } from "../../ports/token-store.ts";
+
+/** As much of a token as nobody may see, in characters. */
+const TELLING = 8;
+
+/**
+ * The error of a statement that wrote tokens, as far as it can be shown: a database may quote what it refuses,
+ * in the message or in any of the fields beside it, and a constraint or a trigger may have changed it before.
+ */
+export function withoutTokens(error: unknown, tokens: readonly StoredToken[]): unknown {
+  if (!(error instanceof Error)) return error;
+  const message = describe(error);
+  const tells = tokens.some(({ token }) => quotes(message.toLowerCase(), token.reveal().toLowerCase()));
+  const code = "code" in error ? error.code : undefined;
+  return Object.assign(new Error(tells ? "the token does not fit" : message), { code });
+}
+
+/** Whether the text holds the token or a telling part of it. */
+function quotes(text: string, token: string): boolean {
+  const size = Math.min(TELLING, token.length);
+  for (let start = 0; start + size <= token.length; start++) {
+    if (text.includes(token.slice(start, start + size))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,72 @@
+import type { Database } from "../../../src/adapters/postgres/database.ts";
+import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
+import { PostgresTokenTable, type TokenTableOptions } from "../../../src/adapters/postgres/token-table.ts";
+import type { LedgerTransaction } from "../../../src/ports/ledger.ts";
+import type { TokenPlace } from "../../contracts/token-store.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
+import { aDatabase, LOCATION } from "./ledger-database.ts";
+
+export const OWN: TokenTableOptions = {
+  table: "groupsync_tokens",
+  rows: "own",
+  idColumn: "user_group_id",
+  tokenColumn: "token",
+};
+
+export const EXISTING: TokenTableOptions = {
+  table: "customers",
+  rows: "existing",
+  idColumn: "id",
+  tokenColumn: "dashboard_token",
+};
+
+/** A ledger's `write`, in a database that is prepared for it. */
+export async function ledgerWrite(database: Database): Promise<TokenPlace["write"]> {
+  const ledger = new PostgresLedger(database, LOCATION, "default");
+  await ledger.prepare();
+  const attempt = await ledger.acquireLease("me", 60_000);
+  if (attempt.kind === "held") throw new Error("the lease should be free");
+  return <T>(body: (transaction: LedgerTransaction) => Promise<T>) => ledger.write(attempt.lease, body);
+}
+
+export interface PostgresTokenPlace extends TokenPlace {
+  /** Where the tokens are. */
+  readonly tokens: FreshDatabase;
+}
+
+/** Tokens in the ledger's database, or in one of their own. With `rows: existing`, the rows a to d are there. */
+export async function aTokenPlace(
+  options: TokenTableOptions,
+  where: "with the ledger" | "elsewhere",
+): Promise<PostgresTokenPlace> {
+  const tokens = await freshDatabase();
+  const database = aDatabase(tokens.url);
+  const ledger = where === "elsewhere" ? aDatabase((await freshDatabase()).url) : database;
+  const { table, rows, idColumn, tokenColumn } = options;
+  if (rows === "existing") {
+    await tokens.query(`CREATE TABLE ${table} (${idColumn} text PRIMARY KEY, ${tokenColumn} text)`);
+    await tokens.query(`INSERT INTO ${table} SELECT unnest('{a,b,c,d}'::text[])`);
+  }
+  return {
+    tokens,
+    store: new PostgresTokenTable(database, options),
+    write: await ledgerWrite(ledger),
+    stored: async () => {
+      const found = await tokens.query<{ id: string; token: string | null }>(
+        `SELECT ${idColumn} AS id, ${tokenColumn} AS token FROM ${table}`,
+      );
+      return Object.fromEntries(found.map(({ id, token }) => [id, token]));
+    },
+    refuseSome: async () => {
+      // The cast fails with the value in the error's message; the row is in its detail.
+      await tokens.query(
+        `ALTER TABLE ${table} ADD CHECK (${tokenColumn} NOT LIKE 'refused%' OR ${tokenColumn}::int > 0)`,
+      );
+    },
+    breakDown: async () => {
+      await tokens.query(`ALTER TABLE ${table} RENAME TO elsewhere`);
+      // Neither can it be made anew.
+      await tokens.query(`CREATE TYPE ${table} AS ENUM ()`);
+    },
+  };
+}
