@@ -9,6 +9,8 @@ shift
 
 "$@" </dev/null &
 command=$!
+# From here on stdout is the command's alone: it closes when that ends.
+exec >/dev/null
 clean_up() {
   kill "$command" && wait "$command" || :
   rm -rf "$folder"

@@ -92,7 +92,8 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
 
   chapter("Each group's token is where your application can read it");
   await sql(`SELECT id, left(token, 4) || '…' AS token, company_name
-   FROM customers JOIN groupsync_tokens ON user_group_id = id WHERE id > 'cus-1395' ORDER BY id LIMIT 4;`);
+   FROM customers JOIN groupsync_tokens ON user_group_id = id
+   WHERE id > 'cus-1395' ORDER BY id LIMIT 4;`);
 
   chapter("Time passes: a rename, an upgrade, a move, a goodbye, a new customer …");
   await sql("UPDATE customers SET company_name = 'Alderbrook Freight' WHERE id = 'cus-1001';");
