@@ -12,7 +12,7 @@ command=$!
 # From here on stdout is the command's alone: it closes when that ends.
 exec >/dev/null
 clean_up() {
-  kill "$command" && wait "$command" || :
+  kill "$command" 2>/dev/null && wait "$command" || :
   rm -rf "$folder"
 }
 trap clean_up EXIT

@@ -44,15 +44,16 @@ export async function openStage(sandboxCommand: string): Promise<Stage> {
     const path = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
     const env = { ...process.env, PATH: path };
 
-    const sandbox = startSandbox(sandboxCommand, folder, env);
-    releasers.push(sandbox.stop);
+    const running = startSandbox(sandboxCommand, folder, env);
+    releasers.push(running.stop);
+    const sandbox = await running.address;
     const database = new pg.Client({ connectionString: postgres.url });
     await database.connect();
     releasers.push(() => database.end());
     return {
       database,
       databaseUrl: postgres.url,
-      sandbox: await sandbox.address,
+      sandbox,
       folder,
       env,
       shell: (line, signal) => runLine(line, { cwd: folder, env }, signal),
