@@ -1,0 +1,266 @@
+import { describe, expect, it } from "vitest";
+import { noCounts } from "../../src/core/outcome.ts";
+import { ServiceFailure } from "../../src/core/service-failure.ts";
+import { aGroup } from "../builders/groups.ts";
+import type { Point } from "../fakes/instance.ts";
+import { BASE_URL, tenants, World } from "../fakes/world.ts";
+
+const counts = (some: object) => ({ ...noCounts(), ...some });
+const asked = (world: World): string[] => world.service.requests.map(({ id }) => id);
+const rename = (world: World, id: string, name: string): void => {
+  world.tenants = world.tenants.map((tenant) => (tenant.id === id ? { ...tenant, name } : tenant));
+};
+const change = (world: World, id: string, plan: string): void => {
+  world.tenants = world.tenants.map((tenant) => (tenant.id === id ? { ...tenant, plan } : tenant));
+};
+
+describe("a first sync", () => {
+  it("makes each group with one request, and stores the token that the service has", async () => {
+    const world = new World(tenants("a", "b", "c", "é", "\uffff", "\u{1f600}"));
+    const report = await world.sync();
+    expect(report).toMatchObject({ outcome: "ok", counts: counts({ created: 6 }), requests: 6, errors: [] });
+    expect(world.service.requests).toHaveLength(6);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.service).toEqual({ baseUrl: BASE_URL, teamId: 7, updates: null });
+  });
+
+  it("is in the ledger's history", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    expect(world.ledger.runs).toMatchObject([
+      { command: "sync", finishedAt: expect.any(Date), result: { outcome: "ok", requests: 1, error: null } },
+    ]);
+  });
+
+  it("rejects single rows and goes on with the others", async () => {
+    const world = new World([...tenants("a", "b", "b"), { id: null }, { id: "n" }]);
+    const report = await world.sync();
+    expect(report).toMatchObject({ outcome: "partial", counts: counts({ created: 1, rejected: 3 }) });
+    expect(report.errors.map(({ code }) => code).sort()).toEqual(["ID_DUPLICATE", "ID_NULL", "VALUE_NULL"]);
+    expect(asked(world)).toEqual(["a"]);
+  });
+
+  it("adopts what the service has already, and can't tell what is in it", async () => {
+    const world = new World(tenants("a", "b"));
+    world.service.put(aGroup({ user_group_id: "a", name: "Name of a" }));
+    const report = await world.sync();
+    expect(report.counts).toEqual(counts({ adopted: 1, created: 1, unverified: 1 }));
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("stores the token of a group that keeps another name, and counts it as failed", async () => {
+    const world = new World(tenants("a"));
+    world.service.put(aGroup({ user_group_id: "a", name: "Another" }));
+    const report = await world.sync();
+    expect(report).toMatchObject({ outcome: "partial", counts: counts({ failed: 1 }) });
+    expect(report.errors).toMatchObject([{ user_group_id: "a", code: "NOT_UPDATED" }]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("warns where tokens are there and the ledger is not", async () => {
+    const world = new World(tenants("a"));
+    world.store.tokens.set("a", "ugt_of_old");
+    const { events, report } = world.start();
+    await report;
+    expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "LEDGER_EMPTY" }));
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+});
+
+describe("a further sync", () => {
+  it("asks for nothing where nothing changed", async () => {
+    const world = new World(tenants("a", "b", "c"));
+    await world.sync();
+    const report = await world.sync();
+    expect(report).toMatchObject({ outcome: "ok", counts: counts({ unchanged: 3 }), requests: 0 });
+    expect(world.service.requests).toHaveLength(3);
+  });
+
+  it("asks for what is new and what changed", async () => {
+    const world = new World(tenants("a", "b"));
+    world.service.existing = "update";
+    await world.sync();
+    world.tenants.push(...tenants("c"));
+    rename(world, "b", "New");
+    const report = await world.sync();
+    expect(report.counts).toEqual(counts({ created: 1, updated: 1, unchanged: 1 }));
+    expect(world.service.groups.get("b")?.group.name).toBe("New");
+    expect(world.ledger.service.updates).toBe(true);
+  });
+
+  it("notes who is gone and who is back, and leaves their groups alone", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    const all = world.tenants;
+    world.tenants = tenants("b");
+    await world.sync();
+    const missingSince = world.ledger.rows.get("a")?.missingSince;
+    expect(missingSince).toBeInstanceOf(Date);
+    await world.time.sleep(1_000);
+    await world.sync();
+    expect(world.ledger.rows.get("a")?.missingSince).toEqual(missingSince);
+    world.tenants = all;
+    expect(await world.sync()).toMatchObject({ counts: counts({ unchanged: 2 }), requests: 0 });
+    expect(world.ledger.rows.get("a")?.missingSince).toBeNull();
+  });
+
+  it("takes a tenant as back also where no group can be computed from its row", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.tenants = tenants("b");
+    await world.sync();
+    world.tenants = [...tenants("b"), { id: "a", name: null }];
+    await world.sync();
+    expect(world.ledger.rows.get("a")?.missingSince).toBeNull();
+  });
+
+  it("believes no absence where the source has no valid row", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.tenants = [{ id: "a", name: null }];
+    const { events, report } = world.start();
+    await report;
+    expect(events).toContainEqual(expect.objectContaining({ code: "SOURCE_INCONCLUSIVE" }));
+    expect(world.ledger.rows.get("b")?.missingSince).toBeNull();
+  });
+
+  it("leaves changed groups alone and counts them where that is the policy", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    rename(world, "a", "New");
+    const report = await world.sync({ settings: { update: "never" } });
+    expect(report).toMatchObject({ outcome: "ok", counts: counts({ outdated: 1 }), requests: 0 });
+  });
+});
+
+describe("a service that keeps existing groups", () => {
+  it("is found out by a rename, which is tried again with growing delays", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    rename(world, "a", "New");
+    const delays: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      const report = await world.sync();
+      expect(report).toMatchObject({ counts: counts({ failed: 1 }), requests: 1 });
+      const retryAt = world.ledger.rows.get("a")?.failure?.retryAt ?? new Date(0);
+      const delay = retryAt.getTime() - world.time.now().getTime();
+      delays.push(delay);
+      if (delay === 0) continue;
+      await world.time.sleep(delay - 1);
+      expect(await world.sync()).toMatchObject({ counts: counts({ failed: 1 }), requests: 0 });
+      await world.time.sleep(1);
+    }
+    expect(delays).toEqual([0, 0, 60_000, 120_000, 240_000]);
+    expect(world.ledger.service.updates).toBe(false);
+  });
+
+  it("makes what could not be shown before count as failed", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    change(world, "a", "silver");
+    expect((await world.sync()).counts).toEqual(counts({ updated: 1, unverified: 1, unchanged: 1 }));
+    rename(world, "b", "New");
+    expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
+    expect((await world.sync()).errors.map(({ user_group_id, code }) => [user_group_id, code])).toEqual([
+      ["a", "NOT_UPDATED"],
+      ["b", "NOT_UPDATED"],
+    ]);
+  });
+});
+
+it("a service that is seen to update has taken what could not be shown before", async () => {
+  const world = new World(tenants("a", "b"));
+  world.service.existing = "update";
+  await world.sync();
+  change(world, "a", "silver");
+  expect((await world.sync()).counts).toMatchObject({ updated: 1, unverified: 1 });
+  rename(world, "b", "New");
+  expect((await world.sync()).counts).toMatchObject({ updated: 1, unverified: 0 });
+  expect(world.ledger.rows.get("a")?.unverified).toBe(false);
+  change(world, "a", "bronze");
+  expect((await world.sync()).counts).toMatchObject({ updated: 1, unverified: 0 });
+});
+
+describe("--only", () => {
+  it("touches nothing else, and doesn't wait for a failed group's next try", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    rename(world, "a", "New");
+    rename(world, "b", "New");
+    for (let n = 0; n < 3; n++) await world.sync();
+    const before = world.service.requests.length;
+    const report = await world.sync({ only: new Set(["a"]) });
+    expect(asked(world).slice(before)).toEqual(["a"]);
+    expect(report.counts).toEqual(counts({ failed: 1 }));
+  });
+
+  it("refuses an id that nobody knows", async () => {
+    const world = new World(tenants("a"));
+    const report = await world.sync({ only: new Set(["a", "A"]) });
+    expect(report).toMatchObject({ outcome: "failed", requests: 0, error: { code: "UNKNOWN_ID" } });
+    expect(report.error?.message).toBe('neither the source nor the ledger has "A"');
+  });
+});
+
+describe("the order of effects", () => {
+  const EFFECTS = ["before begin", "after commit", "after getOrCreate", "after writeTokens", "before record"];
+
+  it("is intent, call, token, ledger", async () => {
+    const world = new World(tenants("a"));
+    const { instance, report } = world.start();
+    await report;
+    const history = instance.history(...EFFECTS);
+    // The first and the last commit are the run's own record.
+    expect(history).toEqual([
+      "after commit",
+      "before begin",
+      "after commit",
+      "after getOrCreate a",
+      "after writeTokens",
+      "before record",
+      "after commit",
+      "after commit",
+    ]);
+  });
+
+  it.each([true, false])(
+    "never lets the ledger vouch for a token that isn't stored (one database: %s)",
+    async (shared) => {
+      const world = new World(tenants("a", "b", "c", "d", "e"));
+      world.store.sharesLedger = shared;
+      const vouchedInVain = (): string[] =>
+        [...world.ledger.rows].flatMap(([id, row]) =>
+          row.tokenFingerprint !== null && !world.store.tokens.has(id) ? [id] : [],
+        );
+      const seen: string[] = [];
+      await world.sync({ at: () => void seen.push(...vouchedInVain()) });
+      expect(seen).toEqual([]);
+    },
+  );
+});
+
+describe("a run that can't go on", () => {
+  it("says so, and is recorded as failed", async () => {
+    const world = new World(tenants("a", "b"));
+    const refuse = ({ when, call }: Point): void => {
+      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
+    };
+    const report = await world.sync({ at: refuse });
+    expect(report).toMatchObject({ outcome: "failed", requests: 1, error: { code: "KEY_REFUSED" } });
+    expect(report.errors).toEqual([{ user_group_id: null, code: "KEY_REFUSED", message: "HTTP 401" }]);
+    expect(world.ledger.runs[0]?.result?.error?.code).toBe("KEY_REFUSED");
+  });
+
+  it("stops between calls when it is told to, and the next one goes on from there", async () => {
+    const world = new World(tenants("a", "b", "c", "d", "e", "f"));
+    const stopping = new AbortController();
+    const stop = ({ when, call, id }: Point): void => {
+      if (when === "after" && call === "getOrCreate" && id === "b") stopping.abort();
+    };
+    const report = await world.sync({ at: stop, signal: stopping.signal, settings: { concurrency: 1 } });
+    expect(report).toMatchObject({ outcome: "failed", error: { code: "INTERRUPTED" } });
+    expect(asked(world)).toEqual(["a", "b"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect((await world.sync()).counts).toEqual(counts({ created: 4, unchanged: 2 }));
+  });
+});

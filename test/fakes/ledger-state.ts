@@ -1,0 +1,42 @@
+import type { Group } from "../../src/core/group.ts";
+import type { GroupFailure } from "../../src/core/ledger-group.ts";
+import type { KnownService, RecordedRun } from "../../src/ports/ledger.ts";
+
+export interface LedgerRow {
+  readonly fingerprint: string | null;
+  readonly confirmed: Group | null;
+  readonly serviceName: string | null;
+  readonly tokenFingerprint: string | null;
+  readonly unverified: boolean;
+  /** Fingerprint of the group whose call is under way. */
+  readonly intent: string | null;
+  readonly missingSince: Date | null;
+  readonly failure: GroupFailure | null;
+}
+
+export interface LeaseRow {
+  readonly epoch: number;
+  readonly holder: string;
+  readonly acquiredAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** The committed state of the ledger: it outlives whoever writes it. */
+export class LedgerState {
+  readonly rows = new Map<string, LedgerRow>();
+  readonly runs: RecordedRun[] = [];
+  service: KnownService = { baseUrl: null, teamId: null, updates: null };
+  lease: LeaseRow | undefined;
+  runsStarted = 0;
+}
+
+export const NEW_ROW: LedgerRow = {
+  fingerprint: null,
+  confirmed: null,
+  serviceName: null,
+  tokenFingerprint: null,
+  unverified: false,
+  intent: null,
+  missingSince: null,
+  failure: null,
+};

@@ -1,0 +1,150 @@
+import { SyncError } from "../../src/core/errors.ts";
+import type { Group } from "../../src/core/group.ts";
+import type { LedgerGroup } from "../../src/core/ledger-group.ts";
+import type {
+  KnownService,
+  Lease,
+  LeaseAttempt,
+  LeaseHolder,
+  Ledger,
+  LedgerStatus,
+  LedgerTransaction,
+} from "../../src/ports/ledger.ts";
+import type { Step } from "./instance.ts";
+import type { LeaseRow, LedgerState } from "./ledger-state.ts";
+import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
+
+/** `now` is the database's clock, which no instance can set. */
+export class InMemoryLedger implements Ledger {
+  readonly #state: LedgerState;
+  readonly #step: Step;
+  readonly #now: () => Date;
+  readonly #batch: number;
+
+  constructor(state: LedgerState, step: Step, now: () => Date, batch = 3) {
+    this.#state = state;
+    this.#step = step;
+    this.#now = now;
+    this.#batch = batch;
+  }
+
+  prepare(): Promise<void> {
+    return this.#step({ when: "before", call: "prepareLedger" });
+  }
+
+  async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
+    await this.#step({ when: "before", call: "acquireLease" });
+    const current = this.#state.lease;
+    const attempt: LeaseAttempt =
+      current && current.expiresAt > this.#now()
+        ? { kind: "held", by: holderOf(current) }
+        : { kind: "acquired", lease: this.#take(holder, ttlMs) };
+    await this.#step({ when: "after", call: "acquireLease" });
+    return attempt;
+  }
+
+  async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Lease | undefined> {
+    await this.#step({ when: "before", call: "seizeLease" });
+    const lease = this.#isCurrent(from) ? this.#take(holder, ttlMs) : undefined;
+    await this.#step({ when: "after", call: "seizeLease" });
+    return lease;
+  }
+
+  async renewLease(lease: Lease, ttlMs: number): Promise<boolean> {
+    await this.#step({ when: "before", call: "renewLease" });
+    const renewed = this.#isCurrent(lease);
+    if (renewed) this.#expireAt(ttlMs);
+    await this.#step({ when: "after", call: "renewLease" });
+    return renewed;
+  }
+
+  async releaseLease(lease: Lease): Promise<void> {
+    await this.#step({ when: "before", call: "releaseLease" });
+    if (this.#isCurrent(lease)) this.#expireAt(0);
+    await this.#step({ when: "after", call: "releaseLease" });
+  }
+
+  async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
+    this.#insistOn(lease);
+    const transaction = new InMemoryLedgerTransaction(this.#state, this.#step);
+    const result = await body(transaction);
+    await this.#step({ when: "before", call: "commit" });
+    this.#insistOn(lease);
+    transaction.commit();
+    await this.#step({ when: "after", call: "commit" });
+    return result;
+  }
+
+  async service(): Promise<KnownService> {
+    await this.#step({ when: "before", call: "service" });
+    return this.#state.service;
+  }
+
+  async *groups(): AsyncGenerator<readonly LedgerGroup[]> {
+    const groups = [...this.#state.rows]
+      .map(([user_group_id, { fingerprint, intent, unverified, missingSince, failure }]) => {
+        const underWay = intent !== null;
+        return { user_group_id, fingerprint, underWay, unverified, missingSince, failure };
+      })
+      .sort((a, b) => Buffer.compare(Buffer.from(a.user_group_id), Buffer.from(b.user_group_id)));
+    for (let start = 0; start < groups.length; start += this.#batch) {
+      await this.#step({ when: "before", call: "groups" });
+      yield groups.slice(start, start + this.#batch);
+    }
+  }
+
+  async confirmed(ids: readonly string[]): Promise<ReadonlyMap<string, Group>> {
+    await this.#step({ when: "before", call: "confirmed" });
+    const known = ids.flatMap((id): [string, Group][] => {
+      const group = this.#state.rows.get(id)?.confirmed;
+      return group ? [[id, group]] : [];
+    });
+    return new Map(known);
+  }
+
+  async status(): Promise<LedgerStatus> {
+    await this.#step({ when: "before", call: "status" });
+    const { rows, runs, lease, service } = this.#state;
+    const all = [...rows.values()];
+    return {
+      groups: {
+        total: all.length,
+        in_sync: all.filter((row) => row.intent === null && !row.failure && !row.missingSince).length,
+        under_way: all.filter((row) => row.intent !== null).length,
+        failing: all.filter((row) => row.failure !== null).length,
+        missing: all.filter((row) => row.missingSince !== null).length,
+        unverified: all.filter((row) => row.unverified).length,
+      },
+      failing: [...rows].flatMap(([user_group_id, { failure }]) =>
+        failure ? [{ user_group_id, ...failure }] : [],
+      ),
+      runs: runs.slice(0, 10),
+      lease: lease && lease.expiresAt > this.#now() ? holderOf(lease) : null,
+      service,
+    };
+  }
+
+  #take(holder: string, ttlMs: number): Lease {
+    const acquiredAt = this.#now();
+    const epoch = (this.#state.lease?.epoch ?? 0) + 1;
+    this.#state.lease = { epoch, holder, acquiredAt, expiresAt: acquiredAt };
+    this.#expireAt(ttlMs);
+    return { epoch: String(epoch) };
+  }
+
+  #expireAt(ttlMs: number): void {
+    const { lease } = this.#state;
+    if (lease) this.#state.lease = { ...lease, expiresAt: new Date(this.#now().getTime() + ttlMs) };
+  }
+
+  /** Expired or not: as long as nobody else has taken it. */
+  #isCurrent({ epoch }: Lease): boolean {
+    return this.#state.lease !== undefined && String(this.#state.lease.epoch) === epoch;
+  }
+
+  #insistOn(lease: Lease): void {
+    if (!this.#isCurrent(lease)) throw new SyncError("LEASE_LOST", "another instance has taken the lease");
+  }
+}
+
+const holderOf = (lease: LeaseRow): LeaseHolder => ({ ...lease, epoch: String(lease.epoch) });

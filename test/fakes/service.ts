@@ -1,0 +1,72 @@
+import type { Group } from "../../src/core/group.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { ServiceFailure } from "../../src/core/service-failure.ts";
+import type { GroupService, ServiceGroup } from "../../src/ports/group-service.ts";
+import type { Step } from "./instance.ts";
+
+export interface HeldGroup {
+  group: Group;
+  token: string;
+}
+
+/** The service itself: it outlives whoever calls it. */
+export class ServiceState {
+  /** Whether a GET changes a group that is there. */
+  existing: "keep" | "update" = "keep";
+  /** The team of the caller's key, which sees no other team's groups. */
+  teamId = 7;
+  readonly requests: { readonly operation: "GET" | "DELETE"; readonly id: string }[] = [];
+  readonly #teams = new Map<number, Map<string, HeldGroup>>();
+  #tokensMade = 0;
+
+  get groups(): Map<string, HeldGroup> {
+    const groups = this.#teams.get(this.teamId) ?? new Map<string, HeldGroup>();
+    this.#teams.set(this.teamId, groups);
+    return groups;
+  }
+
+  get tokens(): Map<string, string> {
+    return new Map([...this.groups].map(([id, { token }]) => [id, token]));
+  }
+
+  put(group: Group): HeldGroup {
+    const held = { group, token: `ugt_${group.user_group_id}_${++this.#tokensMade}` };
+    this.groups.set(group.user_group_id, held);
+    return held;
+  }
+}
+
+/** A call fails before its effect where its first point rejects, and loses its answer where its second does. */
+export class InMemoryGroupService implements GroupService {
+  readonly #state: ServiceState;
+  readonly #step: Step;
+
+  constructor(state: ServiceState, step: Step) {
+    this.#state = state;
+    this.#step = step;
+  }
+
+  async getOrCreate(group: Group): Promise<{ isNew: boolean; group: ServiceGroup }> {
+    const state = this.#state;
+    const id = group.user_group_id;
+    await this.#step({ when: "before", call: "getOrCreate", id });
+    state.requests.push({ operation: "GET", id });
+    const existing = state.groups.get(id);
+    const held = existing ?? state.put(group);
+    if (state.existing === "update") held.group = group;
+    const answer = { teamId: state.teamId, token: new Secret(held.token), name: held.group.name };
+    await this.#step({ when: "after", call: "getOrCreate", id });
+    return { isNew: existing === undefined, group: answer };
+  }
+
+  async remove(id: string, currentToken: Secret): Promise<void> {
+    const state = this.#state;
+    await this.#step({ when: "before", call: "remove", id });
+    state.requests.push({ operation: "DELETE", id });
+    if (state.groups.get(id)?.token !== currentToken.reveal()) {
+      throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
+    }
+    state.groups.delete(id);
+    await this.#step({ when: "after", call: "remove", id });
+  }
+}

@@ -1,0 +1,84 @@
+import type { RunReport } from "../../src/engine/report.ts";
+import { type SyncOptions, type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
+import type { RunEvent } from "../../src/ports/observer.ts";
+import { column, someRules } from "../builders/rules.ts";
+import { type Fate, Instance } from "./instance.ts";
+import { InMemoryLedger } from "./ledger.ts";
+import { LedgerState } from "./ledger-state.ts";
+import { InMemoryGroupService, ServiceState } from "./service.ts";
+import { openSpool } from "./spool.ts";
+import { InMemoryTenantSource, type TenantRecord } from "./tenant-source.ts";
+import { InMemoryTokenStore, TokenState } from "./token-store.ts";
+import { VirtualClock, VirtualTime } from "./virtual-time.ts";
+
+export const BASE_URL = "https://dashboards.example.com";
+
+export interface StartOptions extends Fate, SyncOptions {
+  readonly settings?: Partial<SyncSettings>;
+  readonly signal?: AbortSignal;
+  readonly seed?: number;
+}
+
+/** A start of the program: what it does, and what it has said so far. */
+export interface Started {
+  readonly instance: Instance;
+  readonly clock: VirtualClock;
+  readonly events: readonly RunEvent[];
+  readonly report: Promise<RunReport | "died">;
+}
+
+/** All that is outside of the program and outlives it: databases, the service, time. */
+export class World {
+  readonly time = new VirtualTime();
+  readonly service = new ServiceState();
+  readonly ledger = new LedgerState();
+  readonly store = new TokenState();
+  tenants: TenantRecord[];
+
+  constructor(tenants: readonly TenantRecord[] = []) {
+    this.tenants = [...tenants];
+  }
+
+  /** Ports of one instance onto this world. */
+  ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
+    const { step } = instance;
+    return {
+      source: new InMemoryTenantSource(this.tenants, step),
+      service: new InMemoryGroupService(this.service, step),
+      tokens: new InMemoryTokenStore(this.store, step),
+      ledger: new InMemoryLedger(this.ledger, step, () => this.time.now()),
+      clock,
+      openSpool,
+    };
+  }
+
+  start({ settings, signal, seed, only, ...fate }: StartOptions = {}): Started {
+    const instance = new Instance(fate);
+    const clock = new VirtualClock(this.time, seed);
+    const events: RunEvent[] = [];
+    const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
+    const ended = sync(ports, syncSettings(settings), { only }, signal ?? new AbortController().signal);
+    return { instance, clock, events, report: Promise.race([ended, instance.died]) };
+  }
+
+  /** A sync that is expected to come to its end, well or not. */
+  async sync(options: StartOptions = {}): Promise<RunReport> {
+    const report = await this.start(options).report;
+    if (report === "died") throw new Error("it died");
+    return report;
+  }
+}
+
+/** Rows have the columns id, name and plan. */
+const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSettings => ({
+  rules: someRules({ properties: { kind: "keys", keys: { plan: column("plan") } } }),
+  update: "upsert",
+  baseUrl: BASE_URL,
+  concurrency: 4,
+  lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },
+  ...overrides,
+});
+
+/** `tenants("a", "b")`: rows with these ids, and names to match. */
+export const tenants = (...ids: string[]): TenantRecord[] =>
+  ids.map((id) => ({ id, name: `Name of ${id}`, plan: "gold" }));
