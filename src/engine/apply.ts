@@ -54,14 +54,12 @@ export async function applyChanges(changes: AsyncIterable<Apply>, run: Run): Pro
     while (await applyNext());
   };
 
-  try {
+  const applyAll = async (): Promise<void> => {
     // One at a time until an answer shows that this is the right service and team.
     while (!run.identity.confirmed && (await applyNext()));
     await allToTheirEnd(Array.from({ length: run.concurrency }, applyUntilEnd));
-  } finally {
-    await recorder.drain();
-    await intents.withdrawUnsent();
-  }
+  };
+  await eachInTurn([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]);
 }
 
 type Answer = Awaited<ReturnType<GroupService["getOrCreate"]>>;
@@ -123,4 +121,11 @@ async function allToTheirEnd(tasks: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(tasks);
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
+}
+
+/** Takes every step, whatever became of those before it, then throws the first error. */
+async function eachInTurn(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const step of steps) await step().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }

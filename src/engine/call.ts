@@ -70,7 +70,7 @@ export async function callRepeatedly<T>(
         return { kind: "failed", failure: error, mayHaveHappened };
       }
       attempt++;
-      const waitMs = waitBeforeAttempt(attempt, clock.random);
+      const waitMs = waitBeforeAttempt(attempt, () => clock.random());
       const { code, message } = error;
       context.observe({ kind: "retry", user_group_id: id, code, message, attempt, waitMs });
       await clock.sleep(waitMs, signal);

@@ -39,12 +39,14 @@ export class IntentQueue {
     this.#unsent.delete(begun);
   }
 
+  /** Without the lease they stay: a call that it cut short may be among them. The next run settles them. */
   async withdrawUnsent(): Promise<void> {
     await this.#ahead?.catch(() => {});
     const unsent = [...this.#unsent];
     this.#unsent.clear();
-    if (unsent.length === 0) return;
-    await this.#run.ledger.write(this.#run.lease, (transaction) => transaction.withdraw(unsent));
+    const { ledger, lease } = this.#run;
+    if (unsent.length === 0 || lease.lost.aborted) return;
+    await ledger.write(lease, (transaction) => transaction.withdraw(unsent));
   }
 
   async #refill(): Promise<void> {

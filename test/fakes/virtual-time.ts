@@ -31,17 +31,15 @@ export class VirtualTime {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
-      const sleeper = { until: this.#elapsed + Math.max(0, ms), wake: resolve };
+      const wake = (): void => {
+        signal?.removeEventListener("abort", wake);
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        resolve();
+      };
+      const sleeper: Sleeper = { until: this.#elapsed + Math.max(0, ms), wake };
       const later = this.#sleepers.findIndex((other) => other.until > sleeper.until);
       this.#sleepers.splice(later === -1 ? this.#sleepers.length : later, 0, sleeper);
-      signal?.addEventListener(
-        "abort",
-        () => {
-          this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
-          resolve();
-        },
-        { once: true },
-      );
+      signal?.addEventListener("abort", wake);
       this.#tickWhenIdle();
     });
   }
@@ -52,7 +50,7 @@ export class VirtualTime {
     this.#ticking = true;
     setImmediate(() => {
       this.#ticking = false;
-      const next = this.#sleepers.shift();
+      const [next] = this.#sleepers;
       if (next === undefined) return;
       if (next.until > END_OF_TIME) throw new Error("everybody waits for something that never comes");
       this.#elapsed = next.until;
