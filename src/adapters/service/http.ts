@@ -30,7 +30,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 export class HttpGroupService implements GroupService {
   readonly #pool: Pool;
   readonly #path: string;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #apiKey: Secret;
   readonly #timeoutMs: number;
   readonly #where: string;
 
@@ -44,7 +44,7 @@ export class HttpGroupService implements GroupService {
       connect: { timeout: timeoutMs },
     });
     this.#path = `${url.pathname.replace(/\/$/, "")}/api/user`;
-    this.#headers = { authorization: `Token ${apiKey.reveal()}`, "content-type": "application/json" };
+    this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
     this.#where = url.host;
   }
@@ -56,7 +56,7 @@ export class HttpGroupService implements GroupService {
 
   async remove(id: string, currentToken: Secret): Promise<void> {
     const fields = { current_token: currentToken.reveal(), user_group_id: id };
-    const { answer, request } = await this.#send("DELETE", id, fields);
+    const { answer, request } = await this.#send("DELETE", id, fields, currentToken);
     readDeleteAnswer(answer, request);
   }
 
@@ -68,6 +68,7 @@ export class HttpGroupService implements GroupService {
     operation: Operation,
     id: string,
     fields: JsonObject,
+    ...secretFields: Secret[]
   ): Promise<{ readonly answer: WireAnswer; readonly request: WireRequest }> {
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), this.#timeoutMs);
@@ -75,7 +76,7 @@ export class HttpGroupService implements GroupService {
       const { statusCode, headers, body } = await this.#pool.request({
         method: operation,
         path: this.#path,
-        headers: this.#headers,
+        headers: { authorization: `Token ${this.#apiKey.reveal()}`, "content-type": "application/json" },
         body: JSON.stringify(fields),
         signal: timeout.signal,
         // Without it undici closes the connection after every GET and DELETE that has a body.
@@ -88,18 +89,18 @@ export class HttpGroupService implements GroupService {
         location: headers.location?.toString(),
         body: await readLimited(body),
       };
-      return { answer, request: { operation, id, receivedAt: new Date() } };
+      const secrets = [this.#apiKey, ...secretFields];
+      return { answer, request: { operation, id, receivedAt: new Date(), secrets } };
     } catch (error) {
       if (error instanceof ServiceFailure) throw error;
       if (timeout.signal.aborted) {
         throw new ServiceFailure("TIMEOUT", `${operation} was not answered within ${this.#timeoutMs} ms`);
       }
       const cause = error instanceof AggregateError ? error.errors[0] : error;
-      throw new ServiceFailure(
-        connectionFailure(cause),
-        `${operation} to ${this.#where}: ${describe(cause)}`,
-        { cause },
-      );
+      const code = connectionFailure(cause);
+      const message = `${operation} to ${this.#where}: ${describe(cause)}`;
+      // The parser's error holds the bytes that it could not read, and a token may be among them.
+      throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
     } finally {
       clearTimeout(timer);
     }

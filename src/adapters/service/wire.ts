@@ -20,12 +20,14 @@ export interface WireRequest {
   readonly operation: Operation;
   readonly id: string;
   readonly receivedAt: Date;
+  /** What was sent in confidence, and must not come back in a message. */
+  readonly secrets: readonly Secret[];
 }
 
 const USER_GROUP = z.object({
-  team_id: z.number(),
-  // Rejected here: no database could store a NUL, and no token of a sane service is this long.
-  token: z.string().regex(/^[^\0]{1,8192}$/),
+  // Rejected here: no database could store such a number or such text, and no sane token is this long.
+  team_id: z.int(),
+  token: z.string().regex(/^[^\0\p{Cs}]{1,8192}$/u),
   name: z.string(),
   provided_id: z.string(),
 });
@@ -59,19 +61,18 @@ function successfulBody(answer: WireAnswer, request: WireRequest): JsonObject {
   if (status >= 200 && status < 300) {
     if (!body) throw failure("BAD_RESPONSE", answer, request);
     if (body.success === 1) return body;
-    throw failure("success" in body ? "REFUSED" : "BAD_RESPONSE", answer, request);
+    // Anything else than a clear no may well have been a yes.
+    const refused = body.success === 0 || body.success === false;
+    throw failure(refused ? "REFUSED" : "BAD_RESPONSE", answer, request);
   }
   throw failure(codeOf(answer, request, body !== undefined), answer, request);
 }
 
-function codeOf(
-  { status, body }: WireAnswer,
-  { operation }: WireRequest,
-  isJson: boolean,
-): ServiceFailureCode {
+function codeOf(answer: WireAnswer, { operation }: WireRequest, isJson: boolean): ServiceFailureCode {
+  const { status } = answer;
   const refusesBody = status === 400 || status === 403 || status === 405;
-  if (operation === "GET" && refusesBody && isHtml(body)) return "INTERMEDIARY_REFUSED";
-  if (status === 401 || (status === 403 && !isHtml(body))) return "KEY_REFUSED";
+  if (operation === "GET" && refusesBody && isHtml(answer)) return "INTERMEDIARY_REFUSED";
+  if (status === 401 || (status === 403 && !isHtml(answer))) return "KEY_REFUSED";
   if (status === 429 || status === 503) return "THROTTLED";
   if (status === 408) return "TIMEOUT";
   if (status >= 500) return "SERVICE_ERROR";
@@ -86,46 +87,57 @@ function failure(code: ServiceFailureCode, answer: WireAnswer, request: WireRequ
 }
 
 /** "GET was answered HTTP 200 with HTML" */
-function said({ status, body, location }: WireAnswer, { operation }: WireRequest): string {
-  const content = isHtml(body)
+function said(answer: WireAnswer, { operation }: WireRequest): string {
+  const { status, body, location } = answer;
+  const content = isHtml(answer)
     ? " with HTML"
     : jsonObject(body)
       ? ""
       : body === ""
         ? " with an empty body"
-        : " with text that is not JSON";
+        : " with text that is no JSON object";
   const redirect = location === undefined ? "" : `, a redirect to ${originOf(location)}`;
   return `${operation} was answered HTTP ${status}${content}${redirect}`;
 }
 
 /** The service's own words, where its JSON has any. The error's shape is not promised. */
-function reasonIn({ body }: WireAnswer, { id }: WireRequest): string {
+function reasonIn({ body }: WireAnswer, request: WireRequest): string {
   const members = jsonObject(body);
   for (const key of ["message", "error", "detail", "reason"]) {
     const value = members?.[key];
-    if (typeof value === "string" && value !== "") return `: ${quotable(value, id)}`;
+    if (typeof value === "string" && value !== "") return `: ${quotable(value, request)}`;
   }
   return members && "success" in members
-    ? `: success is ${JSON.stringify(members.success)?.slice(0, 40)}`
+    ? `: success is ${quotable(JSON.stringify(members.success), request)}`
     : "";
 }
 
-/** Anything that could be a token or a key is left out of the service's words. */
-const quotable = (text: string, id: string): string =>
-  text
-    .slice(0, 300)
-    .replace(/[^\s"'`,;:()]{20,}/g, (word) => (word === id ? word : "[…]"))
-    .replace(/\p{Cc}+/gu, " ");
+const HIDDEN = "[…]";
+
+/** Anything that is a secret, or could be a token or a key, is left out of the service's words. */
+function quotable(text: string, { id, secrets }: WireRequest): string {
+  const known = secrets.reduce((rest, secret) => rest.replaceAll(secret.reveal(), HIDDEN), text);
+  return known
+    .replace(/[^\s"'`,;:()]{20,}/g, (word) => (word === id ? word : HIDDEN))
+    .replace(/\p{C}+/gu, " ")
+    .slice(0, 300);
+}
 
 /** Seconds or an HTTP date, as milliseconds from now; never negative, an hour at most. */
 export function parseRetryAfter(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
-  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now.getTime();
+  const ms = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : httpDate(value) - now.getTime();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), 3_600_000);
 }
 
-const isHtml = (body: string): boolean =>
-  /^\s*<(!doctype|html|head|body|center|h1|title)/i.test(body.slice(0, 500));
+/** Date.parse makes a date of nearly anything with a number in it. */
+const httpDate = (value: string): number =>
+  /^\s*[a-z]{3,9}, .+ GMT\s*$/i.test(value) ? Date.parse(value) : Number.NaN;
+
+/** By its looks, or by its name: PHP calls its JSON text/html too. */
+const isHtml = ({ body, contentType }: WireAnswer): boolean =>
+  /^\s*<(!doctype|html|head|body|center|h1|title)/i.test(body.slice(0, 500)) ||
+  (/^text\/html\b/i.test(contentType) && body !== "" && jsonObject(body) === undefined);
 
 function originOf(location: string): string {
   try {
