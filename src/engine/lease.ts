@@ -1,6 +1,7 @@
 import { SyncError } from "../core/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Lease, LeaseHolder, Ledger } from "../ports/ledger.ts";
+import { interrupted } from "./interrupted.ts";
 
 export interface LeaseSettings {
   /** Names this process for operators and for `isDead`. */
@@ -31,9 +32,8 @@ export async function withLease<T>(
   signal: AbortSignal,
   body: (lease: HeldLease) => Promise<T>,
 ): Promise<T> {
-  const requestedAt = validityStart(clock);
-  const lease = await acquire(ledger, clock, settings, signal);
-  const heartbeat = new Heartbeat(ledger, clock, lease, settings, requestedAt);
+  const { lease, validFrom } = await acquire(ledger, clock, settings, signal);
+  const heartbeat = new Heartbeat(ledger, clock, lease, settings, validFrom);
   try {
     return await Promise.race([body(heartbeat), rejectionOf(heartbeat.lost)]);
   } finally {
@@ -43,23 +43,29 @@ export async function withLease<T>(
   }
 }
 
+interface Granted {
+  readonly lease: Lease;
+  readonly validFrom: Instant;
+}
+
 async function acquire(
   ledger: Ledger,
   clock: Clock,
   { holder, ttlMs, isDead }: LeaseSettings,
   signal: AbortSignal,
-): Promise<Lease> {
+): Promise<Granted> {
   let watched: LeaseHolder | undefined;
   for (;;) {
+    const validFrom = validityStart(clock);
     const attempt = await ledger.acquireLease(holder, ttlMs);
-    if (attempt.kind === "acquired") return attempt.lease;
+    if (attempt.kind === "acquired") return { lease: attempt.lease, validFrom };
     const { by } = attempt;
     if (await isDead(by.holder)) {
       const seized = await ledger.seizeLease(by, holder, ttlMs);
-      if (seized) return seized;
+      if (seized) return { lease: seized, validFrom };
     }
     const renewed = watched?.epoch === by.epoch && watched.expiresAt < by.expiresAt;
-    if (signal.aborted) throw signal.reason;
+    if (signal.aborted) throw interrupted();
     if (renewed) {
       throw new SyncError(
         "LEASE_HELD",

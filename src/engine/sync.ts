@@ -11,6 +11,7 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply.ts";
 import { Breaker } from "./breaker.ts";
+import { interrupted } from "./interrupted.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
 import { recordMarks } from "./marks.ts";
 import { changesOf, type Plan, planRun } from "./plan.ts";
@@ -169,8 +170,3 @@ async function tellPlan(plan: Plan, { tally, observe }: Run): Promise<void> {
     }
   }
 }
-
-const interrupted = (): SyncError =>
-  new SyncError("INTERRUPTED", "the run was told to stop before it was done", {
-    hint: "everything answered until then is recorded; the next sync goes on from there",
-  });
