@@ -38,3 +38,6 @@ export const isDataError = (error: unknown): boolean => /^(22|23|44|P0001)/.test
  * read can't: it writes (25006), or stands where PostgreSQL doesn't take it (0A000).
  */
 export const isSqlMistake = (error: unknown): boolean => /^(42(?!501|P01)|25006|0A000)/.test(sqlState(error));
+
+/** Somebody else kept a lock for longer than this transaction was willing to wait. */
+export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "55P03";

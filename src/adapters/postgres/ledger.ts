@@ -1,14 +1,14 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
 import type { Database, Queryable } from "./database.ts";
-import { databaseError } from "./failures.ts";
+import { databaseError, isLockTimeout } from "./failures.ts";
 import { type LedgerLocation, migrateLedger } from "./ledger-schema.ts";
 import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
 import { PostgresLedgerView } from "./ledger-view.ts";
 
 /** A process that was stopped inside a transaction must not keep others waiting for good. */
 const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'";
-const BEGIN_LEASE = "BEGIN; SET LOCAL lock_timeout = '10s'";
+const BEGIN_LEASE = "BEGIN; SET LOCAL lock_timeout = '2s'";
 
 /**
  * The ledger in PostgreSQL. The lease is a row whose epoch grows with every holder. Each write locks the row
@@ -30,11 +30,17 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
     }
   }
 
-  acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
-    return this.#onLease(async (connection, current) => {
+  async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
+    // Without a lock where it is held anyway: a holder may stand still in a transaction that has the row locked.
+    const before = await this.#currentLease();
+    if (before?.held) return { kind: "held", by: before };
+    const attempt = await this.#onLease<LeaseAttempt>(async (connection, current) => {
       if (current?.held) return { kind: "held", by: current };
       return { kind: "acquired", lease: await this.#take(connection, holder, ttlMs) };
     });
+    if (attempt) return attempt;
+    if (before) return { kind: "held", by: before };
+    throw new SyncError("LEDGER_UNAVAILABLE", "cannot take the lease: its row stays locked");
   }
 
   seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Lease | undefined> {
@@ -75,10 +81,13 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
     }
   }
 
-  /** With the lease's row locked, so that two that want it come one after the other. */
+  /**
+   * With the lease's row locked, so that two that want it come one after the other.
+   * Undefined where a writer keeps it locked.
+   */
   async #onLease<T>(
     body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<T | undefined> {
     try {
       return await this.database.transaction(BEGIN_LEASE, async (connection) => {
         await connection.query(
@@ -86,17 +95,29 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
            VALUES ($1, 0, '', '-infinity', '-infinity') ON CONFLICT DO NOTHING`,
           [this.scope],
         );
-        const { rows } = await connection.query<CurrentLease>(
-          `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
-             expires_at > clock_timestamp() AS held
-           FROM ${this.tables.leases} WHERE scope = $1 FOR UPDATE`,
-          [this.scope],
-        );
+        const { rows } = await connection.query<CurrentLease>(`${this.#selectLease} FOR UPDATE`, [
+          this.scope,
+        ]);
         return body(connection, rows[0]);
       });
     } catch (error) {
+      if (isLockTimeout(error)) return undefined;
       throw databaseError("LEDGER_UNAVAILABLE", "cannot take the lease", error);
     }
+  }
+
+  async #currentLease(): Promise<CurrentLease | undefined> {
+    try {
+      return (await this.database.query<CurrentLease>(this.#selectLease, [this.scope]))[0];
+    } catch (error) {
+      throw databaseError("LEDGER_UNAVAILABLE", "cannot read the lease", error);
+    }
+  }
+
+  get #selectLease(): string {
+    return `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
+        expires_at > clock_timestamp() AS held
+      FROM ${this.tables.leases} WHERE scope = $1`;
   }
 
   async #take(connection: Queryable, holder: string, ttlMs: number): Promise<Lease> {
