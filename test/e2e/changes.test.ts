@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import { aWorld, type World } from "./world.ts";
+
+const rename = (world: World, id: string, name: string) =>
+  world.database.query("UPDATE customers SET company_name = $2 WHERE id = $1", [id, name]);
+const move = (world: World, id: string, warehouse: string) =>
+  world.database.query("UPDATE customers SET warehouse = $2 WHERE id = $1", [id, warehouse]);
+const status = async (world: World) => JSON.parse((await world.run("status", "--json")).stdout);
+
+/** A world in which everything is in sync, and the requests are counted from zero. */
+async function aSyncedWorld(options: Parameters<typeof aWorld>[0] = {}): Promise<World> {
+  const world = await aWorld(options);
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  return world;
+}
+
+test("a lost ledger is said, and the groups that exist are adopted with their tokens", async () => {
+  const world = await aSyncedWorld({ tenants: 5 });
+  const before = await world.stored();
+  await world.database.query(
+    "DROP TABLE groupsync_migrations, groupsync_groups, groupsync_services, groupsync_leases, groupsync_runs",
+  );
+  const { code, report, stderr } = await world.sync();
+  expect(code).toBe(0);
+  expect(report).toMatchObject({ outcome: "ok", created: 0, adopted: 5, unverified: 5, requests: 5 });
+  expect(stderr).toContain('"code":"LEDGER_EMPTY"');
+  expect(await world.stored()).toEqual(before);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
+});
+
+test("where GET keeps what exists, a change of the mapping is unverified and a rename has failed", async () => {
+  const world = await aSyncedWorld({ tenants: 3 });
+  await move(world, "t-00001", "elsewhere");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 1, requests: 1 } });
+  expect((await status(world)).groups).toMatchObject({ in_sync: 3, unverified: 1, failing: 0 });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 3, requests: 0 } });
+
+  await rename(world, "t-00002", "Renamed");
+  const renamed = await world.sync();
+  expect(renamed.code).toBe(3);
+  expect(renamed.report).toMatchObject({ outcome: "partial", updated: 0, failed: 1, requests: 1 });
+  expect(renamed.report.errors).toEqual([
+    {
+      user_group_id: "t-00002",
+      code: "NOT_UPDATED",
+      message: 'the service still calls it "Company 2" and not "Renamed"',
+    },
+  ]);
+
+  // What kind of service this is has shown now: the mapping was not taken either.
+  const known = await world.sync();
+  expect(known.code).toBe(3);
+  expect(known.report).toMatchObject({ updated: 0, failed: 2 });
+  const held = Object.fromEntries((await world.groups()).map((group) => [group.user_group_id, group]));
+  expect(held["t-00001"]).toMatchObject({ mapping: { "40": "warehouse-1" } });
+  expect(held["t-00002"]).toMatchObject({ name: "Company 2" });
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("a group that keeps failing is tried less and less often, and at once where it is named", async () => {
+  const world = await aSyncedWorld({ tenants: 2 });
+  await rename(world, "t-00002", "Renamed");
+  for (const requests of [1, 1, 1, 0, 0]) {
+    expect(await world.sync()).toMatchObject({ code: 3, report: { failed: 1, requests } });
+  }
+  const waiting = await world.sync();
+  expect(waiting.report.errors).toEqual([
+    {
+      user_group_id: "t-00002",
+      code: "NOT_UPDATED",
+      message: expect.stringMatching(/ \(next try after \d{4}-\d\d-\d\dT/),
+    },
+  ]);
+  expect(await world.sync("--only", "t-00002")).toMatchObject({ code: 3, report: { requests: 1 } });
+  expect((await status(world)).failing).toMatchObject([{ user_group_id: "t-00002", count: 4 }]);
+  // Another change is another matter.
+  await rename(world, "t-00002", "Renamed again");
+  expect(await world.sync()).toMatchObject({ code: 3, report: { requests: 1 } });
+});
+
+test("a change that failed and was taken back is no failure any more", async () => {
+  const world = await aSyncedWorld({ tenants: 2 });
+  await rename(world, "t-00002", "Renamed");
+  expect((await world.sync()).code).toBe(3);
+  await rename(world, "t-00002", "Company 2");
+  expect((await world.sync()).code).toBe(0);
+  expect(await status(world)).toMatchObject({ groups: { in_sync: 2, failing: 0 }, failing: [] });
+});
+
+test("where GET updates, a rename arrives and shows that the mappings did too", async () => {
+  const world = await aSyncedWorld({ tenants: 3, service: { existing: "update" } });
+  await move(world, "t-00001", "elsewhere");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 1 } });
+  expect((await status(world)).groups).toMatchObject({ unverified: 1 });
+
+  await rename(world, "t-00002", "Renamed");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 0 } });
+  expect(await status(world)).toMatchObject({ groups: { unverified: 0 }, service: { updates: true } });
+
+  await move(world, "t-00003", "elsewhere");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 0 } });
+  expect(await world.groups()).toMatchObject([
+    { mapping: { "40": "elsewhere" } },
+    { name: "Renamed" },
+    { mapping: { "40": "elsewhere" } },
+  ]);
+});
+
+test("update: never leaves changed groups alone and counts them", async () => {
+  const world = await aSyncedWorld({ tenants: 3, config: { service: { update: "never" } } });
+  await rename(world, "t-00002", "Renamed");
+  await world.addTenants(4, 4);
+  expect(await world.sync()).toMatchObject({
+    code: 0,
+    report: { created: 1, updated: 0, outdated: 1, unchanged: 2, requests: 1 },
+  });
+  expect((await world.run("plan")).stdout).toMatch(/^= t-00002 {2}changed, but service\.update is never$/m);
+});
+
+test("a tenant that is gone is noted and keeps its group; it may come back", async () => {
+  const world = await aSyncedWorld({ tenants: 3 });
+  const before = await world.stored();
+  await world.database.query("DELETE FROM customers WHERE id = 't-00002'");
+  for (let times = 0; times < 2; times++) {
+    expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 2, deleted: 0, requests: 0 } });
+  }
+  expect((await status(world)).groups).toMatchObject({ total: 3, in_sync: 2, missing: 1 });
+  expect(await world.live()).toEqual(before);
+  expect(await world.stored()).toEqual(before);
+
+  await world.addTenants(2, 2);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 3, requests: 0 } });
+  expect((await status(world)).groups).toMatchObject({ in_sync: 3, missing: 0 });
+});
+
+test("a source without a single valid row is no evidence that anybody is gone", async () => {
+  const world = await aSyncedWorld({ tenants: 3 });
+  await world.database.query("TRUNCATE customers");
+  const { code, stderr } = await world.sync();
+  expect(code).toBe(0);
+  expect(stderr).toContain('"code":"SOURCE_INCONCLUSIVE"');
+  expect((await status(world)).groups).toMatchObject({ in_sync: 3, missing: 0 });
+});

@@ -1,0 +1,181 @@
+import { randomBytes } from "node:crypto";
+import { expect, onTestFinished, test } from "vitest";
+import { aWorld, type ConfigChanges, type SyncEnded, until, type World } from "./world.ts";
+
+/** That nothing was lost: once the cause is gone, one sync makes everything right. */
+async function expectRecovery(world: World): Promise<void> {
+  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok" } });
+  expect(await world.stored()).toEqual(await world.live());
+}
+
+const errorOf = ({ report }: SyncEnded) => Array.isArray(report.errors) && report.errors[0];
+
+/** A role that may log in, and nothing else; the program works as it from now on. */
+async function asRole(world: World): Promise<string> {
+  const role = `groupsync_test_${randomBytes(6).toString("hex")}`;
+  const password = randomBytes(12).toString("hex");
+  await world.database.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+  onTestFinished(async () => {
+    await world.database.query(`DROP OWNED BY ${role}`);
+    await world.database.query(`DROP ROLE ${role}`);
+  });
+  const url = new URL(world.env.DATABASE_URL!);
+  url.username = role;
+  url.password = password;
+  world.env.DATABASE_URL = url.href;
+  return role;
+}
+
+test("a database that can't be reached", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const { DATABASE_URL: url = "" } = world.env;
+  world.env.DATABASE_URL = "postgres://me:a-password-of-mine@127.0.0.1:1/customers";
+  for (const command of ["sync", "plan", "status"]) {
+    const { code, stdout, stderr } = await world.run(command);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toMatch(/ECONNREFUSED[\s\S]*is the database running/);
+    expect(stdout + stderr).not.toContain("a-password-of-mine");
+  }
+  world.env.DATABASE_URL = url;
+  await expectRecovery(world);
+});
+
+test("a password that is refused", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const role = await asRole(world);
+  world.env.DATABASE_URL = world.env.DATABASE_URL!.replace(/:[^:@]+@/, ":a-wrong-password@");
+  const { code, stdout, stderr } = await world.run("sync");
+  expect(code).toBe(1);
+  expect(stdout + stderr).toContain(`password authentication failed for user "${role}"`);
+  expect(stdout + stderr).not.toContain("a-wrong-password");
+});
+
+test("what the config names and the database does not have", async () => {
+  const world = await aWorld();
+  const mistakes: readonly (readonly [ConfigChanges, number, string, string])[] = [
+    [{ source: { table: "costumers" } }, 1, "SOURCE_UNAVAILABLE", "cannot read costumers: relation"],
+    [{ group: { name: "title" } }, 78, "CONFIG_COLUMNS", "customers has no column title"],
+    [{ source: { where: "plan == 1" } }, 78, "CONFIG_SOURCE", "cannot read customers: operator"],
+  ];
+  for (const [config, code, error, message] of mistakes) {
+    await world.configure(config);
+    const ended = await world.sync();
+    expect(ended.code).toBe(code);
+    expect(errorOf(ended)).toMatchObject({ code: error, message: expect.stringContaining(message) });
+    expect(await world.run("plan")).toMatchObject({
+      code,
+      stdout: "",
+      stderr: expect.stringContaining(message),
+    });
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  await world.configure({});
+  await expectRecovery(world);
+});
+
+test("rights that are missing, one after the other, until it works", async () => {
+  const world = await aWorld({ config: { ledger: { table_prefix: "ops.groupsync_" } } });
+  const { query } = world.database;
+  await query("REVOKE ALL ON SCHEMA public FROM public");
+  const role = await asRole(world);
+  const syncFails = async (...messages: string[]) => {
+    const { code, stdout } = await world.run("sync");
+    expect(code).toBe(1);
+    for (const message of messages) expect(stdout).toContain(message);
+    expect(await world.requests()).toMatchObject({ total: 0 });
+  };
+
+  await syncFails("permission denied for database", "grant the user the right");
+  await query(`CREATE SCHEMA ops`);
+  await syncFails("permission denied for schema ops", "grant the user the right");
+  await query(`GRANT USAGE, CREATE ON SCHEMA ops TO ${role}`);
+  await query(`GRANT USAGE ON SCHEMA public TO ${role}`);
+  await syncFails("permission denied for schema public");
+  await query(
+    "CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, token text, updated_at timestamptz)",
+  );
+  await query(`GRANT SELECT ON groupsync_tokens TO ${role}`);
+  await syncFails(
+    `user ${role} may not write tokens to groupsync_tokens`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON "groupsync_tokens" TO "${role}"`,
+  );
+  await query(`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`);
+  await syncFails("permission denied for table customers", "grant the user the right");
+  await query(`GRANT SELECT ON customers TO ${role}`);
+  await expectRecovery(world);
+});
+
+const cutConnections = ({ database }: World) =>
+  database.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name LIKE 'groupsync:%'`,
+  );
+
+test("connections that are cut in the middle of the work", async () => {
+  const world = await aWorld({ tenants: 1_000, service: { latency: { min: 20, max: 40 } } });
+  const program = world.start("sync", "--json");
+  await until(async () => (await world.requests()).total > 60);
+  let over = false;
+  const ended = program.ended.finally(() => {
+    over = true;
+  });
+  await until(async () => {
+    await cutConnections(world);
+    return over;
+  });
+  const { code, stdout } = await ended;
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    outcome: "failed",
+    errors: [{ user_group_id: null, code: "LEDGER_UNAVAILABLE" }],
+  });
+  await expectRecovery(world);
+});
+
+test("connections that are cut while they rest are replaced", async () => {
+  const world = await aWorld({ tenants: 9, service: { latency: { min: 1_000, max: 1_000 } } });
+  const program = world.start("sync");
+  // The first call is made alone; once it is recorded the other eight are under way, and nothing is written.
+  await until(async () => (await world.requests()).max_in_flight === 8);
+  await until(async () => Object.keys(await world.stored()).length === 1);
+  await cutConnections(world);
+  expect((await program.ended).code).toBe(0);
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("a token that the table refuses costs one tenant, and its message does not hold the token", async () => {
+  const world = await aWorld({ tenants: 50 });
+  const { query } = world.database;
+  await query(
+    `CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, token text, updated_at timestamptz,
+       CONSTRAINT not_this_one CHECK (user_group_id <> 't-00007'))`,
+  );
+  const { code, report } = await world.sync();
+  expect(code).toBe(3);
+  expect(report).toMatchObject({
+    outcome: "partial",
+    created: 49,
+    failed: 1,
+    errors: [
+      {
+        user_group_id: "t-00007",
+        code: "TOKEN_NOT_STORED",
+        message: expect.stringContaining('violates check constraint "not_this_one"'),
+      },
+    ],
+  });
+  expect(Object.keys(await world.stored())).toHaveLength(49);
+  await query("ALTER TABLE groupsync_tokens DROP CONSTRAINT not_this_one");
+  await expectRecovery(world);
+});
+
+test("a ledger of a newer version is left alone", async () => {
+  const world = await aWorld({ tenants: 1 });
+  await world.sync();
+  await world.forgetRequests();
+  await world.database.query("INSERT INTO groupsync_migrations (version) VALUES (99)");
+  const ended = await world.sync();
+  expect(ended.code).toBe(1);
+  expect(errorOf(ended)).toMatchObject({ code: "LEDGER_TOO_NEW" });
+  expect((await world.run("plan")).stderr).toContain("a newer groupsync has been at work");
+});

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { aWorld } from "./world.ts";
+
+const TENANTS = 10_000;
+
+test("a first sync asks once for each of 10,000 tenants, and a second one for none", async () => {
+  const world = await aWorld({ tenants: TENANTS });
+
+  const first = await world.sync();
+  expect(first.code).toBe(0);
+  expect(first.report).toEqual({
+    outcome: "ok",
+    created: TENANTS,
+    adopted: 0,
+    updated: 0,
+    replaced: 0,
+    unverified: 0,
+    unchanged: 0,
+    outdated: 0,
+    deleted: 0,
+    rotated: 0,
+    held: 0,
+    rejected: 0,
+    failed: 0,
+    requests: TENANTS,
+    duration_ms: expect.any(Number),
+    errors: [],
+  });
+  const { total, by_operation, by_group } = await world.requests();
+  expect({ total, by_operation }).toEqual({
+    total: TENANTS,
+    by_operation: { GET: { 200: TENANTS }, POST: {}, DELETE: {}, other: {} },
+  });
+  expect(Object.keys(by_group)).toHaveLength(TENANTS);
+  expect(await world.stored()).toEqual(await world.live());
+
+  await world.forgetRequests();
+  const second = await world.sync();
+  expect(second.code).toBe(0);
+  expect(second.report).toMatchObject({ outcome: "ok", created: 0, unchanged: TENANTS, requests: 0 });
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});
+
+test("rejected rows cost themselves alone, and exit 3", async () => {
+  const world = await aWorld({ tenants: 4 });
+  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
+  await world.database.query("UPDATE customers SET warehouse = NULL WHERE id = 't-00003'");
+
+  const { code, report } = await world.sync();
+  expect(code).toBe(3);
+  expect(report).toMatchObject({
+    outcome: "partial",
+    created: 2,
+    rejected: 2,
+    errors: [
+      { user_group_id: "t-00002", code: "VALUE_NULL", message: "name (column company_name) is null" },
+      { user_group_id: "t-00003", code: "VALUE_NULL", message: "mapping.40 (column warehouse) is null" },
+    ],
+  });
+  expect(Object.keys(await world.live())).toEqual(["t-00001", "t-00004"]);
+});
+
+test("for people it ends in a few lines on standard output, and the log is on standard error", async () => {
+  const world = await aWorld({ tenants: 3 });
+  const { code, stdout, stderr } = await world.run("sync");
+  expect(code).toBe(0);
+  expect(stdout.replace(/in \d.*/, "in …")).toBe(
+    "Everything is in sync\n  3 created, 0 unchanged; 3 requests in …\n",
+  );
+  expect(JSON.parse(stderr.trim())).toMatchObject({
+    level: "info",
+    msg: "3 groups to create or update, 0 unchanged",
+  });
+});
+
+test("at every log level, nothing that is printed holds a token, the key or the password", async () => {
+  const world = await aWorld({ tenants: 3 });
+  const { code, stderr } = await world.run("--log-level", "trace", "sync");
+  expect(code).toBe(0);
+  // What it is searched for stands in world.ts; here, that there is something to search.
+  expect(stderr).toContain("t-00003");
+});
+
+test("--only syncs the named tenants, whatever else there is to do", async () => {
+  const world = await aWorld({ tenants: 4 });
+  const { code, report } = await world.sync("--only", "t-00002", "--only", "t-00004");
+  expect(code).toBe(0);
+  expect(report).toMatchObject({ created: 2, requests: 2 });
+  expect(Object.keys(await world.stored())).toEqual(["t-00002", "t-00004"]);
+});
+
+test("--only with an id that nobody knows is wrong usage, and changes nothing", async () => {
+  const world = await aWorld({ tenants: 2 });
+  const { code, stdout, stderr } = await world.run("sync", "--only", "t-00001", "--only", "T-00001");
+  expect(code).toBe(64);
+  expect(stdout + stderr).toContain('neither the source nor the ledger has "T-00001"');
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});
+
+test("status tells what there is and how the last sync went", async () => {
+  const world = await aWorld({ tenants: 2 });
+  await world.sync();
+  const { code, stdout } = await world.run("status", "--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    groups: { total: 2, in_sync: 2, under_way: 0, failing: 0, missing: 0, unverified: 0 },
+    failing: [],
+    held: null,
+    runs: [{ command: "sync", outcome: "ok", created: 2, requests: 2, error: null }],
+    lease: null,
+    service: { base_url: world.sandbox.baseUrl, team_id: 1 },
+  });
+  const text = await world.run("status");
+  expect(text.stdout).toMatch(/^All is well\.\n\nGroups {3}2 in all, 2 in sync\n/);
+});

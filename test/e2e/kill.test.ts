@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { seededRandom } from "../../src/sandbox/faults.ts";
+import { aWorld, until, type World } from "./world.ts";
+
+const TENANTS = 4_000;
+const KILLS = 20;
+const CONCURRENCY = 8;
+/** What src/engine/recorder.ts lets come together before it is written, and the calls in flight. */
+const MOST_UNRECORDED = 8 * CONCURRENCY + CONCURRENCY;
+
+const SEED = Number(process.env.GROUPSYNC_TEST_SEED ?? Date.now() % 1_000_000);
+
+test(`a first sync that is killed twenty times gets there all the same (GROUPSYNC_TEST_SEED=${SEED})`, async () => {
+  console.log(`kills at random moments: GROUPSYNC_TEST_SEED=${SEED}`);
+  const random = seededRandom(SEED);
+  const world = await aWorld({
+    tenants: TENANTS,
+    service: { latency: { min: 5, max: 25 } },
+    config: { service: { concurrency: CONCURRENCY } },
+  });
+
+  const requestsWhenStored = new Map<string, number>();
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const { total } = await world.requests();
+    const program = world.start("sync");
+    await aRandomMoment(world, total, random);
+    expect((await program.stop("SIGKILL")).signal).toBe("SIGKILL");
+    await untilQuiet(world);
+
+    const made = Object.keys(await world.live());
+    const stored = new Set(await storedIds(world));
+    expect(made.filter((id) => !stored.has(id)).length).toBeLessThanOrEqual(MOST_UNRECORDED);
+    // An orphan would be a group that only the service knows of.
+    const known = new Set(await ledgerIds(world));
+    expect(made.filter((id) => !known.has(id))).toEqual([]);
+
+    const { by_group } = await world.requests();
+    for (const id of stored) {
+      if (!requestsWhenStored.has(id)) requestsWhenStored.set(id, by_group[id]?.GET ?? 0);
+    }
+  }
+  const madeByTheKilled = requestsWhenStored.size;
+  expect(madeByTheKilled).toBeGreaterThan(0);
+  expect(madeByTheKilled).toBeLessThan(TENANTS);
+
+  const last = await world.sync();
+  expect(last.code).toBe(0);
+  expect(last.report).toMatchObject({ outcome: "ok", unchanged: madeByTheKilled, failed: 0, adopted: 0 });
+
+  const groups = await world.groups();
+  expect(new Set(groups.map((group) => group.user_group_id)).size).toBe(groups.length);
+  expect(groups).toHaveLength(TENANTS);
+  expect(await world.stored()).toEqual(await world.live());
+  expect(await ledgerIds(world)).toEqual(await storedIds(world));
+
+  const { by_group, by_operation } = await world.requests();
+  expect(by_operation).toMatchObject({ POST: {}, DELETE: {} });
+  const askedAgain = [...requestsWhenStored].filter(([id, requests]) => by_group[id]?.GET !== requests);
+  expect(askedAgain).toEqual([]);
+});
+
+/** Early, when it starts and reads, or in the middle of the work; by its progress, not by this machine's speed. */
+async function aRandomMoment(world: World, before: number, random: () => number): Promise<void> {
+  const early = random() < 0.25;
+  const requests = early ? 0 : Math.ceil(random() * 200);
+  await until(async () => (await world.requests()).total >= before + requests);
+  await sleep(random() * (early ? 400 : 20));
+}
+
+/** Until neither the sandbox nor the database works for the dead process any more. */
+async function untilQuiet(world: World): Promise<void> {
+  await until(async () => {
+    const { total, by_group } = await world.requests();
+    const begun = Object.values(by_group).reduce((sum, { GET }) => sum + GET, 0);
+    return total >= begun;
+  });
+  await until(async () => (await world.sessions()) === 0);
+}
+
+const storedIds = (world: World): Promise<string[]> => idsIn(world, "groupsync_tokens");
+const ledgerIds = (world: World): Promise<string[]> => idsIn(world, "groupsync_groups");
+
+/** No ids where there is no such table yet. */
+async function idsIn({ database }: World, table: string): Promise<string[]> {
+  const [there] = await database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
+    table,
+  ]);
+  if (!there?.oid) return [];
+  const rows = await database.query<{ user_group_id: string }>(
+    `SELECT user_group_id FROM ${table} ORDER BY user_group_id`,
+  );
+  return rows.map((row) => row.user_group_id);
+}

@@ -1,0 +1,119 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { dump } from "./dump.ts";
+import { MAIN, startProcess } from "./program.ts";
+import { aWorld, type World } from "./world.ts";
+
+/** One of everything that a plan can say. */
+async function aWorldWithChanges(): Promise<World> {
+  const world = await aWorld({ tenants: 6 });
+  expect((await world.sync()).code).toBe(0);
+  const { query } = world.database;
+  await query(
+    "UPDATE customers SET company_name = 'Renamed' || chr(27) || '[2J', plan = NULL WHERE id = 't-00002'",
+  );
+  await query("DELETE FROM customers WHERE id = 't-00003'");
+  await query("UPDATE customers SET warehouse = NULL WHERE id = 't-00004'");
+  await query("INSERT INTO customers VALUES ('ü-1', 'Größe & Söhne', 'w', 'gold')");
+  await world.forgetRequests();
+  return world;
+}
+
+const AS_TEXT = `\
+~ t-00002
+    name: "Company 2" → "Renamed\\u001b[2J"
+    properties.plan: "gold" → null
+- t-00003  its tenant is gone; noted, not deleted
+! t-00004  rejected: mapping.40 (column warehouse) is null
++ ü-1  "Größe & Söhne"
+
+Plan: 1 to create, 1 to update, 0 to delete, 3 unchanged, 1 missing, 1 rejected.
+`;
+
+test("changes nothing, neither before there is a ledger nor afterwards", async () => {
+  const world = await aWorld({ tenants: 3 });
+  const untouched = await dump(world.database.query);
+  expect(await world.run("plan")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("3 to create"),
+    stderr: "",
+  });
+  expect((await world.run("status")).stdout).toMatch(/^Nothing has been synced yet\./);
+  expect(await dump(world.database.query)).toEqual(untouched);
+  expect(await world.requests()).toMatchObject({ total: 0 });
+
+  await world.sync();
+  await world.forgetRequests();
+  await world.database.query("UPDATE customers SET company_name = 'Renamed' WHERE id = 't-00002'");
+  await world.addTenants(4, 5);
+  const synced = await dump(world.database.query);
+  expect(Object.keys(synced)).toContain("groupsync_groups");
+  expect((await world.run("plan", "--json")).code).toBe(0);
+  expect(await dump(world.database.query)).toEqual(synced);
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});
+
+test("--json is one object, the fields that change included", async () => {
+  const world = await aWorldWithChanges();
+  const { stdout, code } = await world.run("plan", "--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({
+    create: [{ user_group_id: "ü-1", name: "Größe & Söhne" }],
+    update: [
+      {
+        user_group_id: "t-00002",
+        name: "Renamed\u001b[2J",
+        changes: [
+          { field: "name", from: "Company 2", to: "Renamed\u001b[2J" },
+          { field: "properties.plan", from: "gold", to: null },
+        ],
+      },
+    ],
+    delete: [],
+    missing: [{ user_group_id: "t-00003" }],
+    waiting: [],
+    outdated: [],
+    rejected: [
+      { user_group_id: "t-00004", code: "VALUE_NULL", message: "mapping.40 (column warehouse) is null" },
+    ],
+    held: null,
+    unchanged: 3,
+  });
+});
+
+test("as text it is plain, and what comes from the data can't command a terminal", async () => {
+  const world = await aWorldWithChanges();
+  expect((await world.run("plan")).stdout).toBe(AS_TEXT);
+});
+
+const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux");
+
+test.skipIf(!hasScript)("on a terminal it has colours, and without them is the same text", async () => {
+  const world = await aWorldWithChanges();
+  const command = `'${process.execPath}' '${MAIN}' plan`;
+  const terminal = startProcess("script", ["-qec", command, "/dev/null"], { ...world.env, TERM: "xterm" });
+  const { code, stdout } = await terminal.ended;
+  expect(code).toBe(0);
+  expect(stdout).toContain("\u001b[32m+\u001b[39m ü-1");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  expect(stdout.replace(/\u001b\[\d+m/g, "").replaceAll("\r\n", "\n")).toBe(AS_TEXT);
+});
+
+test("--detailed-exitcode tells whether there is something to do", async () => {
+  const world = await aWorld({ tenants: 2 });
+  const code = async () => (await world.run("plan", "--detailed-exitcode")).code;
+  expect(await code()).toBe(2);
+  await world.sync();
+  expect(await code()).toBe(0);
+  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
+  expect(await code()).toBe(3);
+});
+
+test("a reader that has had enough does not trouble it", async () => {
+  const world = await aWorld({ tenants: 20_000 });
+  const program = world.start("plan");
+  await once(program.child.stdout!, "data");
+  program.child.stdout!.destroy();
+  expect(await program.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
+});

@@ -1,0 +1,188 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import type { GroupsReport } from "../../src/sandbox/routes.ts";
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
+import type { RequestReport } from "../../src/sandbox/tally.ts";
+import { aClient } from "../sandbox/client.ts";
+import { type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
+import { type Ended, type Program, startProgram } from "./program.ts";
+
+/** Keys that replace or join those of the default config, section by section. */
+export type ConfigChanges = Readonly<Record<string, string | Readonly<Record<string, unknown>>>>;
+
+export interface WorldOptions {
+  /** Rows in the customers table. */
+  readonly tenants?: number;
+  readonly service?: SandboxOptions;
+  readonly config?: ConfigChanges;
+}
+
+export interface SyncEnded extends Ended {
+  /** What `sync --json` printed. */
+  readonly report: Readonly<Record<string, unknown>>;
+}
+
+/** A customer's database, a config file, and a sandbox to sync it with. */
+export interface World {
+  readonly database: FreshDatabase;
+  /** For files of the test's own; removed with the world. */
+  readonly folder: string;
+  readonly configFile: string;
+  /** GROUPSYNC_CONFIG, DATABASE_URL and GROUPSYNC_API_KEY; a test may change it. */
+  readonly env: Record<string, string>;
+  readonly sandbox: Sandbox;
+  addTenants(from: number, to: number): Promise<void>;
+  /** Writes the config file again, with these changes to the default one. */
+  configure(changes: ConfigChanges): Promise<void>;
+  /** Starts the sandbox again at its old address, with the groups that it had unless told otherwise. */
+  serve(options: SandboxOptions): Promise<void>;
+  start(...args: string[]): Program;
+  run(...args: string[]): Promise<Ended>;
+  /** Runs `sync --json`. */
+  sync(...args: string[]): Promise<SyncEnded>;
+  /** Token by id, as the sandbox has it. */
+  live(): Promise<Readonly<Record<string, string>>>;
+  /** Token by id, as groupsync_tokens has it. */
+  stored(): Promise<Readonly<Record<string, string>>>;
+  groups(): Promise<GroupsReport["groups"]>;
+  requests(): Promise<RequestReport>;
+  /** How many connections the program has to the database. */
+  sessions(): Promise<number>;
+  /** Counts requests from zero again. */
+  forgetRequests(): Promise<void>;
+}
+
+/**
+ * A world for the running test. When the test is over, everything that the program printed in it is searched
+ * for the tokens, the API key and the database's password, and for stack traces.
+ */
+export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOptions = {}): Promise<World> {
+  const database = await freshDatabase();
+  await database.query(
+    `CREATE TABLE customers (
+       id text PRIMARY KEY, company_name text, warehouse text, plan text, dashboard_token text)`,
+  );
+  const folder = await mkdtemp(join(tmpdir(), "groupsync-e2e-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+
+  const state = join(folder, "sandbox-state");
+  let sandbox = await startSandbox({ state, ...service });
+  let client = aClient(sandbox);
+  const port = Number(new URL(sandbox.baseUrl).port);
+  onTestFinished(() => sandbox.close());
+
+  const configFile = join(folder, "config.yaml");
+  const env: Record<string, string> = {
+    GROUPSYNC_CONFIG: configFile,
+    GROUPSYNC_API_KEY: sandbox.apiKey,
+    DATABASE_URL: database.url,
+  };
+  const programs: Program[] = [];
+  const secrets = new Set([sandbox.apiKey, new URL(database.url).password]);
+
+  const world: World = {
+    database,
+    folder,
+    configFile,
+    env,
+    get sandbox() {
+      return sandbox;
+    },
+    async addTenants(from, to) {
+      await database.query(
+        `INSERT INTO customers
+         SELECT 't-' || lpad(n::text, 5, '0'), 'Company ' || n, 'warehouse-' || n, 'gold'
+         FROM generate_series($1::int, $2::int) AS n`,
+        [from, to],
+      );
+    },
+    async configure(changes) {
+      await writeFile(configFile, stringify(configWith(sandbox.baseUrl, changes)));
+    },
+    async serve(options) {
+      await rememberTokens();
+      await sandbox.close();
+      sandbox = await startSandbox({ port, state, ...options });
+      secrets.add(sandbox.apiKey);
+      client = aClient(sandbox);
+    },
+    start(...args) {
+      const program = startProgram(args, env);
+      programs.push(program);
+      return program;
+    },
+    run: (...args) => world.start(...args).ended,
+    async sync(...args) {
+      const ended = await world.run("sync", "--json", ...args);
+      return { ...ended, report: ended.stdout === "" ? {} : JSON.parse(ended.stdout) };
+    },
+    async live() {
+      return tokensById(await world.groups());
+    },
+    async stored() {
+      return tokensById(await database.query<TokenRow>("SELECT user_group_id, token FROM groupsync_tokens"));
+    },
+    groups: async () => ((await client.page("/sandbox/groups")).json as GroupsReport).groups,
+    requests: async () => (await client.page("/sandbox/requests")).json as RequestReport,
+    async sessions() {
+      const rows = await database.query(
+        `SELECT 1 FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name LIKE 'groupsync:%'`,
+      );
+      return rows.length;
+    },
+    async forgetRequests() {
+      await client.page("/sandbox/requests", "DELETE");
+    },
+  };
+  /** From the file, which has them also where no sandbox is running, and those of deleted groups. */
+  const rememberTokens = async (): Promise<void> => {
+    for (const [, token = ""] of (await readFile(state, "utf8")).matchAll(/"token":"([^"]+)"/g)) {
+      secrets.add(token);
+    }
+  };
+  onTestFinished(async () => {
+    await rememberTokens();
+    const output = programs.map((program) => program.output()).join("\n");
+    expect([...secrets].filter((secret) => secret !== "" && output.includes(secret))).toEqual([]);
+    expect(output).not.toMatch(/^ {4}at /m);
+  });
+
+  await world.configure(config);
+  if (tenants > 0) await world.addTenants(1, tenants);
+  return world;
+}
+
+/** What the config says for a variable of the environment. */
+export const fromEnvironment = (name: string): string => `\${${name}}`;
+
+/** Polls until it holds; how long that may take is the test's own time limit. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(10);
+}
+
+function configWith(baseUrl: string, changes: ConfigChanges): ConfigChanges {
+  const whole: Record<string, ConfigChanges[string]> = {
+    service: { base_url: baseUrl, api_key: fromEnvironment("GROUPSYNC_API_KEY") },
+    source: { url: fromEnvironment("DATABASE_URL"), table: "customers" },
+    group: { id: "id", name: "company_name", mapping: { "40": "warehouse" }, properties: { plan: "plan" } },
+  };
+  for (const [key, change] of Object.entries(changes)) {
+    const before = whole[key];
+    whole[key] = typeof before === "object" && typeof change === "object" ? { ...before, ...change } : change;
+  }
+  return whole;
+}
+
+interface TokenRow {
+  readonly [column: string]: unknown;
+  readonly user_group_id: string;
+  readonly token: string;
+}
+
+const tokensById = (rows: readonly Pick<TokenRow, "user_group_id" | "token">[]): Record<string, string> =>
+  Object.fromEntries(rows.map(({ user_group_id, token }) => [user_group_id, token]));
