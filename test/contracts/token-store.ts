@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.ts";
 import { rejection } from "./collect.ts";
+import { everythingIn } from "./everything-in.ts";
 
 /** A place for tokens, for one test. */
 export interface TokenPlace {
@@ -20,14 +20,6 @@ export interface TokenPlace {
 
 export const someTokens = (tokens: Readonly<Record<string, string>>): StoredToken[] =>
   Object.entries(tokens).map(([user_group_id, token]) => ({ user_group_id, token: new Secret(token) }));
-
-/** All that an operator or a log could get to see of an error. */
-export function everythingIn(error: unknown): string {
-  if (!(error instanceof Error)) return JSON.stringify(error) ?? "";
-  const { message, stack, cause } = error;
-  const hint = error instanceof SyncError ? error.hint : undefined;
-  return [message, hint, stack, JSON.stringify(error), cause && everythingIn(cause)].join("\n");
-}
 
 /** The place can hold tokens for the ids a, b, c and d. */
 export function tokenStoreContract(name: string, makePlace: () => Promise<TokenPlace>): void {

@@ -1,4 +1,4 @@
-import { Pool } from "undici";
+import { errors, Pool } from "undici";
 import { describe } from "../../core/errors.ts";
 import type { Group } from "../../core/group.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -125,7 +125,7 @@ const NEVER_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPROTO|UND_ERR_CONNECT|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED)/;
 
 function connectionFailure(error: unknown): ServiceFailureCode {
+  if (error instanceof errors.HTTPParserError) return "BAD_RESPONSE";
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (NEVER_CONNECTED.test(code)) return "UNREACHABLE";
-  return code.startsWith("HPE_") ? "BAD_RESPONSE" : "CONNECTION_LOST";
+  return NEVER_CONNECTED.test(code) ? "UNREACHABLE" : "CONNECTION_LOST";
 }

@@ -1,0 +1,324 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { HttpGroupService, type HttpServiceOptions } from "../../../src/adapters/service/http.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { ServiceFailure } from "../../../src/core/service-failure.ts";
+import type { RequestReport } from "../../../src/sandbox/tally.ts";
+import { aGroup } from "../../builders/groups.ts";
+import { everythingIn } from "../../contracts/everything-in.ts";
+import { aSandbox } from "../../sandbox/client.ts";
+import { listening } from "../listening.ts";
+
+const KEY = "the-api-key";
+const TOKEN = "the-current-token";
+
+function aService(overrides: Partial<HttpServiceOptions>): HttpGroupService {
+  const service = new HttpGroupService({
+    baseUrl: "http://127.0.0.1:1",
+    apiKey: new Secret(KEY),
+    timeoutMs: 30_000,
+    concurrency: 4,
+    ...overrides,
+  });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+async function failureOf(call: Promise<unknown>): Promise<ServiceFailure> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ServiceFailure)) throw error ?? new Error("the call should have failed");
+  expect(everythingIn(error)).not.toContain(KEY);
+  expect(everythingIn(error)).not.toContain(TOKEN);
+  return error;
+}
+
+/** The failures of both calls against a server that does this with each connection. */
+async function failuresWith(
+  handle: (socket: Socket) => void,
+  overrides: Partial<HttpServiceOptions> = {},
+): Promise<readonly ServiceFailure[]> {
+  const { port } = await listening(createServer(handle));
+  const service = aService({ baseUrl: `http://127.0.0.1:${port}`, ...overrides });
+  return [
+    await failureOf(service.getOrCreate(aGroup())),
+    await failureOf(service.remove("acme", new Secret(TOKEN))),
+  ];
+}
+
+describe("against the sandbox", () => {
+  const aServiceOf = async (
+    options: Parameters<typeof aSandbox>[0] = {},
+    overrides: Partial<HttpServiceOptions> = {},
+  ) => {
+    const { baseUrl, apiKey, client } = await aSandbox(options);
+    const service = aService({ baseUrl, apiKey: new Secret(apiKey), ...overrides });
+    const report = async (): Promise<RequestReport> => (await client.page("/sandbox/requests")).json;
+    return { service, client, report };
+  };
+
+  test("a group is made, found again and removed", async () => {
+    const { service, client } = await aServiceOf({ teamId: 42 });
+    const group = aGroup({ properties: { tags: ["a", null], "ü\0": 1.5 } });
+    const made = await service.getOrCreate(group);
+    expect(made).toMatchObject({ isNew: true, group: { teamId: 42, name: "Acme" } });
+    const found = await service.getOrCreate(group);
+    expect(found.isNew).toBe(false);
+    expect(found.group.token.reveal()).toBe(made.group.token.reveal());
+    expect((await client.page("/sandbox/groups")).json.groups).toMatchObject([group]);
+    await service.remove("acme", made.group.token);
+    expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
+  });
+
+  test("connections are kept: never more than the concurrency", async () => {
+    const { service, report } = await aServiceOf({ latency: { min: 1, max: 5 } }, { concurrency: 3 });
+    const calls = Array.from({ length: 60 }, (_, index) =>
+      service.getOrCreate(aGroup({ user_group_id: `t-${index}` })),
+    );
+    const answers = await Promise.all(calls);
+    await Promise.all(answers.map(({ group }, index) => service.remove(`t-${index}`, group.token)));
+    const { total, connections, max_in_flight } = await report();
+    expect(total).toBe(120);
+    expect(connections).toBe(3);
+    expect(max_in_flight).toBe(3);
+  });
+
+  test("connections are kept over TLS too, whose certificate has to be known", async () => {
+    const { baseUrl, apiKey, certificate, client } = await aSandbox({ tls: true });
+    const untrusting = aService({ baseUrl, apiKey: new Secret(apiKey) });
+    const failure = await failureOf(untrusting.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({
+      code: "UNREACHABLE",
+      message: expect.stringContaining("self-signed certificate"),
+      hint: expect.stringContaining("TLS certificate"),
+    });
+
+    const folder = mkdtempSync(join(tmpdir(), "groupsync-ca-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const ca = join(folder, "ca.pem");
+    writeFileSync(ca, certificate ?? "");
+    // Node reads the additional certificates when it starts, so a process of its own makes the calls.
+    await promisify(execFile)(
+      process.execPath,
+      ["--import", "tsx", fileURLToPath(new URL("calls.ts", import.meta.url)), baseUrl, apiKey, "40", "4"],
+      { env: { ...process.env, NODE_EXTRA_CA_CERTS: ca } },
+    );
+    const { total, connections } = (await client.page("/sandbox/requests")).json;
+    expect(total).toBe(40);
+    expect(connections).toBe(4);
+  });
+
+  test("a wrong key is refused, and not shown", async () => {
+    const { service } = await aServiceOf({}, { apiKey: new Secret(KEY) });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "KEY_REFUSED", hint: expect.stringContaining("service.api_key") });
+    expect((await failureOf(service.remove("acme", new Secret(TOKEN)))).code).toBe("KEY_REFUSED");
+  });
+
+  test("no answer in time", async () => {
+    const { service } = await aServiceOf({ latency: { min: 60_000, max: 60_000 } }, { timeoutMs: 100 });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "TIMEOUT", message: "GET was not answered within 100 ms" });
+  });
+
+  test("a connection whose answer didn't come in time does not harm the next call", async () => {
+    const { service } = await aServiceOf(
+      { poison: new Map([["slow", "hang"]]) },
+      { timeoutMs: 1_000, concurrency: 1 },
+    );
+    expect((await failureOf(service.getOrCreate(aGroup({ user_group_id: "slow" })))).code).toBe("TIMEOUT");
+    expect(await service.getOrCreate(aGroup())).toMatchObject({ isNew: true });
+  });
+
+  test.each(["cut-before", "cut-after"] as const)("%s", async (fault) => {
+    const { service, client } = await aServiceOf({ shares: { [fault]: 1 } });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "CONNECTION_LOST", mayHaveHappened: true });
+    expect((await client.page("/sandbox/groups")).json.groups).toHaveLength(fault === "cut-after" ? 1 : 0);
+  });
+
+  test("an intermediary's page", async () => {
+    const { service } = await aServiceOf({ shares: { html: 1 } });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({
+      code: "INTERMEDIARY_REFUSED",
+      message: "GET was answered HTTP 403 with HTML",
+    });
+  });
+
+  test("too many requests", async () => {
+    const { service } = await aServiceOf({ rateLimit: { requests: 1, window: 3_600_000 } });
+    await service.getOrCreate(aGroup());
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "THROTTLED", retryAfterMs: expect.any(Number) });
+  });
+
+  test.each([
+    ["500", "SERVICE_ERROR"],
+    ["success0", "REFUSED"],
+    ["missing-field", "BAD_RESPONSE"],
+  ] as const)("a group that always meets %s", async (poison, code) => {
+    const { service } = await aServiceOf({ poison: new Map([["acme", poison]]) });
+    expect((await failureOf(service.getOrCreate(aGroup()))).code).toBe(code);
+  });
+
+  test("an unknown token can't remove a group", async () => {
+    const { service } = await aServiceOf();
+    await service.getOrCreate(aGroup());
+    expect((await failureOf(service.remove("acme", new Secret(TOKEN)))).code).toBe("REFUSED");
+  });
+});
+
+describe("a request", () => {
+  interface Seen {
+    readonly method: string | undefined;
+    readonly url: string | undefined;
+    readonly headers: http.IncomingHttpHeaders;
+    readonly body: string;
+  }
+
+  test.each(["", "/", "/proxy", "/proxy/"])("is complete (base_url ending in %j)", async (path) => {
+    const seen: Seen[] = [];
+    const server = http.createServer(async (request, response) => {
+      let body = "";
+      for await (const chunk of request) body += chunk;
+      const { method, url, headers } = request;
+      seen.push({ method, url, headers, body });
+      response.end('{"success": 0}');
+    });
+    const { port } = await listening(server);
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}${path}` });
+    const group = aGroup({ name: "Ünï😀" });
+    await failureOf(service.getOrCreate(group));
+    await failureOf(service.remove("acme", new Secret(TOKEN)));
+
+    const url = `${path.replace(/\/$/, "")}/api/user`;
+    const headers = { authorization: `Token ${KEY}`, "content-type": "application/json" };
+    expect(seen).toMatchObject([
+      { method: "GET", url, headers },
+      { method: "DELETE", url, headers },
+    ]);
+    expect(seen.map(({ body }) => JSON.parse(body))).toEqual([
+      group,
+      { current_token: TOKEN, user_group_id: "acme" },
+    ]);
+    for (const { headers: sent, body } of seen) {
+      expect(sent["content-length"]).toBe(String(Buffer.byteLength(body)));
+    }
+  });
+
+  test("does not follow a redirect, which could carry the key elsewhere", async () => {
+    let requests = 0;
+    const server = http.createServer((_, response) => {
+      requests++;
+      response.writeHead(307, { location: `/api/user?key=${KEY}` }).end();
+    });
+    const { port } = await listening(server);
+    const failure = await failureOf(aService({ baseUrl: `http://127.0.0.1:${port}` }).getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "BAD_RESPONSE", message: expect.stringContaining("a redirect") });
+    expect(requests).toBe(1);
+  });
+});
+
+describe("against servers that are not well", () => {
+  const codes = (failures: readonly ServiceFailure[]) => failures.map(({ code }) => code);
+  const OK = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+  const onRequest = (answer: (socket: Socket) => void) => (socket: Socket) =>
+    void socket.once("data", () => answer(socket));
+
+  test("one that closes at once", async () => {
+    const failures = await failuresWith((socket) => socket.destroy());
+    expect(codes(failures)).toEqual(["CONNECTION_LOST", "CONNECTION_LOST"]);
+  });
+
+  test("one that resets the connection when it has the request", async () => {
+    const failures = await failuresWith(onRequest((socket) => socket.resetAndDestroy()));
+    expect(codes(failures)).toEqual(["CONNECTION_LOST", "CONNECTION_LOST"]);
+  });
+
+  test("one that stops in the middle of its answer", async () => {
+    const failures = await failuresWith(
+      onRequest((socket) => socket.end(`${OK}Content-Length: 100\r\n\r\n{"success": 1,`)),
+    );
+    expect(codes(failures)).toEqual(["CONNECTION_LOST", "CONNECTION_LOST"]);
+  });
+
+  test("one whose answer drips without an end", async () => {
+    const drip = (socket: Socket): void => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+      const timer = setInterval(() => socket.write("1\r\n \r\n"), 20);
+      socket.once("close", () => clearInterval(timer));
+    };
+    const failures = await failuresWith(onRequest(drip), { timeoutMs: 300 });
+    expect(codes(failures)).toEqual(["TIMEOUT", "TIMEOUT"]);
+  });
+
+  test("one that accepts and says nothing", async () => {
+    expect(codes(await failuresWith(() => {}, { timeoutMs: 100 }))).toEqual(["TIMEOUT", "TIMEOUT"]);
+  });
+
+  test("one whose answer never ends", async () => {
+    const flood = (socket: Socket): void => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+      const chunk = `10000\r\n${" ".repeat(0x10000)}\r\n`;
+      const pour = (): void => {
+        while (socket.writable && socket.write(chunk));
+      };
+      socket.on("drain", pour);
+      pour();
+    };
+    const failures = await failuresWith(onRequest(flood));
+    expect(codes(failures)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
+    expect(failures[0]?.message).toContain("larger than 1048576 bytes");
+  });
+
+  test("one that answers with anything but HTTP, even with secrets in it", async () => {
+    const failures = await failuresWith(onRequest((socket) => socket.end(`220 mail ${KEY} ${TOKEN}\r\n`)));
+    expect(codes(failures)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
+  });
+
+  test("one whose headers break off into garbage, with secrets in it", async () => {
+    const failures = await failuresWith(
+      onRequest((socket) => socket.end(`${OK}Set-Cookie: ${TOKEN}\u0001\r\nKey ${KEY}\r\n\r\n`)),
+    );
+    expect(codes(failures)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
+  });
+
+  test("one that speaks no TLS", async () => {
+    const { port } = await listening(
+      createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
+    );
+    const failure = await failureOf(aService({ baseUrl: `https://127.0.0.1:${port}` }).getOrCreate(aGroup()));
+    expect(failure.code).toBe("UNREACHABLE");
+  });
+
+  test("a port where nobody listens", async () => {
+    const { port, close } = await listening(createServer());
+    await close();
+    const failure = await failureOf(aService({ baseUrl: `http://127.0.0.1:${port}` }).getOrCreate(aGroup()));
+    expect(failure).toMatchObject({
+      code: "UNREACHABLE",
+      mayHaveHappened: false,
+      message: expect.stringContaining("ECONNREFUSED"),
+    });
+  });
+
+  test("a host that nobody knows", async () => {
+    const failure = await failureOf(
+      aService({ baseUrl: "https://dashboards.invalid" }).getOrCreate(aGroup()),
+    );
+    expect(failure).toMatchObject({
+      code: "UNREACHABLE",
+      message: expect.stringContaining("dashboards.invalid"),
+    });
+  });
+});
