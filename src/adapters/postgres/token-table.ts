@@ -141,12 +141,16 @@ export class PostgresTokenTable implements TokenStore {
   }
 
   async #create(): Promise<void> {
-    await this.#database.query(
-      `CREATE TABLE IF NOT EXISTS ${this.#table} (
-         ${this.#id} text COLLATE "C" PRIMARY KEY,
-         ${this.#token} text NOT NULL,
-         updated_at timestamptz NOT NULL)`,
-    );
+    await this.#database.transaction("BEGIN", async (connection) => {
+      // Of two programs at once, IF NOT EXISTS alone lets both try, and one fail.
+      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${this.#table}`]);
+      await connection.query(
+        `CREATE TABLE IF NOT EXISTS ${this.#table} (
+           ${this.#id} text COLLATE "C" PRIMARY KEY,
+           ${this.#token} text NOT NULL,
+           updated_at timestamptz NOT NULL)`,
+      );
+    });
   }
 
   /** Insists on the columns that are written, and returns the type of the id column. */
