@@ -46,7 +46,8 @@ export class Throttle {
     // The calls that were under way together are refused together: that is one refusal.
     if (this.#pausedUntil > now) return;
     this.#pause = Math.min(LONGEST_PAUSE, this.#pause === 0 ? FIRST_PAUSE : this.#pause * 2);
-    const ms = retryAfterMs ?? this.#pause * (0.5 + this.#clock.random() / 2);
+    // "After 0 seconds" says no more than nothing at all, and would have the calls repeated without a pause.
+    const ms = retryAfterMs || this.#pause * (0.5 + this.#clock.random() / 2);
     this.#pausedUntil = now + ms;
     this.#observe({ kind: "waiting", ms, reason: "the service asked to slow down" });
   }

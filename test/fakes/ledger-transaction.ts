@@ -94,6 +94,13 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
+  async markRecovered(ids: readonly string[]): Promise<void> {
+    await this.#step({ when: "before", call: "markRecovered" });
+    this.enlist(() => {
+      for (const id of ids) this.#change(id, { failure: null });
+    });
+  }
+
   async startRun(command: string, now: Date): Promise<RunId> {
     await this.#step({ when: "before", call: "startRun" });
     const id = String(++this.#state.runsStarted);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../../src/ports/clock.ts";
 
 interface Sleeper {
@@ -39,6 +40,7 @@ export class VirtualTime {
       const sleeper: Sleeper = { until: this.#elapsed + Math.max(0, ms), wake };
       const later = this.#sleepers.findIndex((other) => other.until > sleeper.until);
       this.#sleepers.splice(later === -1 ? this.#sleepers.length : later, 0, sleeper);
+      if (signal) setMaxListeners(0, signal);
       signal?.addEventListener("abort", wake);
       this.#tickWhenIdle();
     });

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { SERVICE_FAILURES, ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
+import { Breaker } from "../../src/engine/breaker.ts";
+
+const failure = (code: ServiceFailureCode): ServiceFailure => new ServiceFailure(code, code);
+
+/** How many groups in a row may fail so before the run has to end; none does for ever. */
+const groupsUntilEnd: Record<ServiceFailureCode, number> = {
+  KEY_REFUSED: 1,
+  INTERMEDIARY_REFUSED: 1,
+  TEAM_CHANGED: 1,
+  UNREACHABLE: 1,
+  THROTTLED: 1,
+  TIMEOUT: 5,
+  CONNECTION_LOST: 5,
+  SERVICE_ERROR: 5,
+  BAD_RESPONSE: Infinity,
+  REFUSED: Infinity,
+};
+
+describe("a run", () => {
+  it.each(Object.entries(groupsUntilEnd) as [ServiceFailureCode, number][])(
+    "with %s after %s groups in a row has to end",
+    (code, groups) => {
+      const breaker = new Breaker();
+      const ends = Array.from({ length: 20 }, () => breaker.failed(failure(code)) !== undefined);
+      const first = ends.indexOf(true);
+      expect(first === -1 ? Infinity : first + 1).toBe(groups);
+    },
+  );
+
+  it.each<[string, (breaker: Breaker) => void]>([
+    ["an answer", (breaker) => breaker.succeeded()],
+    ["a refusal of one group", (breaker) => void breaker.failed(failure("REFUSED"))],
+  ])("goes on where %s shows that the service is at work", (_, sign) => {
+    const breaker = new Breaker();
+    for (let n = 0; n < 20; n++) {
+      if (n % 4 === 0) sign(breaker);
+      expect(breaker.failed(failure("TIMEOUT"))).toBeUndefined();
+    }
+  });
+});
+
+it("tells the operator what the last failure was, and what helps", () => {
+  const breaker = new Breaker();
+  expect(breaker.failed(failure("UNREACHABLE"))).toMatchObject({
+    code: "SERVICE_UNAVAILABLE",
+    message: "the service is not available: UNREACHABLE",
+    hint: SERVICE_FAILURES.UNREACHABLE.remedy,
+    cause: { code: "UNREACHABLE" },
+  });
+  expect(breaker.failed(failure("KEY_REFUSED"))).toMatchObject({ code: "KEY_REFUSED" });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { SyncError } from "../../src/core/errors.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
+import { type CallResult, callRepeatedly } from "../../src/engine/call.ts";
+import { Throttle } from "../../src/engine/throttle.ts";
+import type { RunEvent } from "../../src/ports/observer.ts";
+import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
+
+type Reply = ServiceFailureCode | "answer" | ServiceFailure;
+
+interface Called {
+  readonly result: CallResult<string>;
+  readonly requests: number;
+  readonly elapsed: number;
+  readonly events: readonly RunEvent[];
+}
+
+/** Calls a service that gives these replies in order, the last of them again and again. */
+async function call(
+  replies: readonly Reply[],
+  options: { stopAt?: number; loseLeaseAt?: number } = {},
+): Promise<Called> {
+  const time = new VirtualTime();
+  const clock = new VirtualClock(time);
+  const events: RunEvent[] = [];
+  const observe = (event: RunEvent): void => void events.push(event);
+  const stopping = new AbortController();
+  const lost = new AbortController();
+  let requests = 0;
+  let received = 0;
+  const result = await callRepeatedly(
+    "acme",
+    async () => {
+      const reply = replies[Math.min(received++, replies.length - 1)];
+      if (received === options.stopAt) stopping.abort();
+      if (received === options.loseLeaseAt) lost.abort();
+      await time.sleep(10);
+      if (reply === "answer" || reply === undefined) return "answer";
+      throw reply instanceof ServiceFailure ? reply : new ServiceFailure(reply, reply);
+    },
+    {
+      clock,
+      observe,
+      signal: stopping.signal,
+      throttle: new Throttle(clock, observe, undefined),
+      lease: {
+        epoch: "1",
+        lost: lost.signal,
+        assertHeld: () => {
+          if (lost.signal.aborted) throw new SyncError("LEASE_LOST", "lost");
+        },
+      },
+      countRequest: () => {
+        requests++;
+      },
+    },
+  );
+  expect(requests).toBe(received);
+  return { result, requests, elapsed: time.elapsed, events };
+}
+
+describe("a call that", () => {
+  it("is answered is made once", async () => {
+    const { result, requests, elapsed } = await call(["answer"]);
+    expect(result).toEqual({ kind: "answered", answer: "answer", mayHaveBeenSent: false });
+    expect([requests, elapsed]).toEqual([1, 10]);
+  });
+
+  it.each<[ServiceFailureCode, number, boolean]>([
+    ["TIMEOUT", 5, true],
+    ["CONNECTION_LOST", 5, true],
+    ["SERVICE_ERROR", 5, true],
+    ["UNREACHABLE", 5, false],
+    ["REFUSED", 1, false],
+    ["BAD_RESPONSE", 1, true],
+    ["KEY_REFUSED", 1, false],
+    ["INTERMEDIARY_REFUSED", 1, false],
+  ])("fails with %s is made %i times; may have happened: %s", async (code, times, mayHaveHappened) => {
+    const { result, requests } = await call([code]);
+    expect(result).toMatchObject({ kind: "failed", failure: { code }, mayHaveHappened });
+    expect(requests).toBe(times);
+  });
+
+  it("is repeated says so each time, and how long it waits", async () => {
+    const { events, elapsed } = await call(["TIMEOUT", "SERVICE_ERROR", "answer"]);
+    const retries = events.flatMap((event) => (event.kind === "retry" ? [event] : []));
+    expect(retries).toMatchObject([
+      { user_group_id: "acme", code: "TIMEOUT", attempt: 2 },
+      { user_group_id: "acme", code: "SERVICE_ERROR", attempt: 3 },
+    ]);
+    expect(elapsed).toBeCloseTo(30 + retries.reduce((sum, { waitMs }) => sum + waitMs, 0), 6);
+  });
+
+  it.each<[Reply[], boolean]>([
+    [["UNREACHABLE", "answer"], false],
+    [["THROTTLED", "answer"], false],
+    [["TIMEOUT", "answer"], true],
+    [["CONNECTION_LOST", "UNREACHABLE", "answer"], true],
+  ])("is answered after %j; may have been sent before: %s", async (replies, mayHaveBeenSent) => {
+    expect((await call(replies)).result).toMatchObject({ kind: "answered", mayHaveBeenSent });
+  });
+
+  it("may have happened once may have happened, however the later attempts end", async () => {
+    const { result } = await call(["TIMEOUT", "REFUSED"]);
+    expect(result).toMatchObject({ kind: "failed", failure: { code: "REFUSED" }, mayHaveHappened: true });
+  });
+});
+
+describe("a refusal for now", () => {
+  it("is no attempt", async () => {
+    const throttled = Array.from({ length: 8 }, (): Reply => "THROTTLED");
+    const { result, requests } = await call([
+      ...throttled,
+      "TIMEOUT",
+      "TIMEOUT",
+      "TIMEOUT",
+      "TIMEOUT",
+      "answer",
+    ]);
+    expect(result.kind).toBe("answered");
+    expect(requests).toBe(13);
+  });
+
+  it("is waited out for just as long as the service asks", async () => {
+    const busy = new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 42_000 });
+    const { elapsed } = await call([busy, "answer"]);
+    expect(elapsed).toBe(42_020);
+  });
+
+  it.each([undefined, 0, 5_000])(
+    "that goes on for more than ten minutes is a failure (Retry-After: %s)",
+    async (retryAfterMs) => {
+      const busy = new ServiceFailure(
+        "THROTTLED",
+        "HTTP 429",
+        retryAfterMs === undefined ? {} : { retryAfterMs },
+      );
+      const { result, requests, elapsed } = await call([busy]);
+      expect(result).toMatchObject({ kind: "failed", failure: { code: "THROTTLED" } });
+      expect(elapsed).toBeGreaterThan(10 * 60_000);
+      expect(elapsed).toBeLessThan(12 * 60_000);
+      expect(requests).toBeLessThan(150);
+    },
+  );
+});
+
+describe("no further attempt starts", () => {
+  it.each<[Reply, boolean]>([
+    ["TIMEOUT", true],
+    ["UNREACHABLE", false],
+    ["THROTTLED", false],
+  ])("after %s once the run is told to stop", async (reply, mayHaveHappened) => {
+    const { result, requests, elapsed } = await call([reply], { stopAt: 1 });
+    expect(result).toEqual({ kind: "interrupted", mayHaveHappened });
+    expect([requests, elapsed]).toEqual([1, 10]);
+  });
+
+  it("once the lease is lost", async () => {
+    await expect(call(["TIMEOUT"], { loseLeaseAt: 2 })).rejects.toMatchObject({ code: "LEASE_LOST" });
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { ServiceIdentity } from "../../src/engine/service-identity.ts";
+import type { KnownService } from "../../src/ports/ledger.ts";
+
+const URL = "https://dashboards.example.com";
+const known = (overrides: Partial<KnownService> = {}): KnownService => ({
+  baseUrl: URL,
+  teamId: 7,
+  updates: null,
+  ...overrides,
+});
+
+describe("the service's identity", () => {
+  it("is learned from the first answer, and told once", () => {
+    const identity = new ServiceIdentity(known({ baseUrl: null, teamId: null }), URL);
+    expect([identity.confirmed, identity.takeChange()]).toEqual([false, undefined]);
+    identity.confirmTeam(7);
+    expect(identity.confirmed).toBe(true);
+    expect(identity.takeChange()).toEqual(known());
+    expect(identity.takeChange()).toBeUndefined();
+  });
+
+  it("is nothing new where it is what the ledger knows", () => {
+    const identity = new ServiceIdentity(known({ updates: true }), URL);
+    identity.confirmTeam(7);
+    identity.learnUpdates(undefined);
+    identity.learnUpdates(true);
+    expect([identity.confirmed, identity.takeChange()]).toEqual([true, undefined]);
+  });
+
+  it("includes whether a GET updates, as soon as that is seen", () => {
+    const identity = new ServiceIdentity(known(), URL);
+    identity.learnUpdates(false);
+    expect(identity.updates).toBe(false);
+    expect(identity.takeChange()).toEqual(known({ updates: false }));
+  });
+
+  it("stops a run against another address, naming both", () => {
+    expect(() => new ServiceIdentity(known(), "https://staging.example.com")).toThrow(
+      expect.objectContaining({ code: "SERVICE_CHANGED", message: expect.stringContaining(URL) }),
+    );
+  });
+
+  it("stops a run whose key belongs to another team", () => {
+    const identity = new ServiceIdentity(known(), URL);
+    expect(() => identity.confirmTeam(8)).toThrow(expect.objectContaining({ code: "TEAM_CHANGED" }));
+    expect([identity.confirmed, identity.takeChange()]).toEqual([false, undefined]);
+  });
+});
