@@ -25,9 +25,9 @@ export interface Waiting {
   readonly retryAt: string;
 }
 
-/** A note for the ledger alone: the tenant went missing, or came back. */
+/** A note for the ledger alone: the tenant went missing, or came back, or what failed is not wanted any more. */
 export interface Mark {
-  readonly kind: "missing" | "returned";
+  readonly kind: "missing" | "returned" | "recovered";
   readonly user_group_id: string;
 }
 
@@ -87,6 +87,15 @@ export function presence(tenant: Tenant | undefined, known: LedgerGroup | undefi
   const { user_group_id, missingSince } = known;
   if (tenant === undefined) return missingSince === null ? { kind: "missing", user_group_id } : null;
   return missingSince === null ? null : { kind: "returned", user_group_id };
+}
+
+/**
+ * What the ledger has to note where nothing is to be done about a group: the change that once failed was taken
+ * back in the source, and is no failure any more.
+ */
+export function recovery(tenant: Tenant | undefined, known: LedgerGroup | undefined): Mark | null {
+  if (tenant === undefined || known === undefined || known.failure === null) return null;
+  return { kind: "recovered", user_group_id: known.user_group_id };
 }
 
 function apply(

@@ -1,4 +1,11 @@
-import { type Apply, type DecisionContext, decide, type PlanEntry, presence } from "../core/decide.ts";
+import {
+  type Apply,
+  type DecisionContext,
+  decide,
+  type PlanEntry,
+  presence,
+  recovery,
+} from "../core/decide.ts";
 import { desiredTenants } from "../core/desired.ts";
 import { SyncError } from "../core/errors.ts";
 import { columnsOf, type GroupRules } from "../core/rule.ts";
@@ -33,7 +40,16 @@ export async function planRun(
   context: DecisionContext,
   only?: ReadonlySet<string>,
 ): Promise<Plan> {
-  const counts = { create: 0, update: 0, waiting: 0, missing: 0, returned: 0, outdated: 0, rejected: 0 };
+  const counts = {
+    create: 0,
+    update: 0,
+    waiting: 0,
+    missing: 0,
+    returned: 0,
+    recovered: 0,
+    outdated: 0,
+    rejected: 0,
+  };
   const seen = new Set<string>();
   const entries = ports.openSpool<PlanEntry>();
   let unchanged = 0;
@@ -51,7 +67,8 @@ export async function planRun(
       }
       const decided = decide(tenant, group, context);
       if (decided === null && tenant !== undefined) unchanged++;
-      for (const entry of [decided, presence(tenant, group)]) {
+      const atRest = decided === null ? recovery(tenant, group) : null;
+      for (const entry of [decided, presence(tenant, group), atRest]) {
         if (entry === null) continue;
         counts[entry.kind]++;
         entries.append(entry);

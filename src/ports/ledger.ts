@@ -43,6 +43,8 @@ export interface LedgerTransaction {
   record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void>;
   markMissing(ids: readonly string[], now: Date): Promise<void>;
   markReturned(ids: readonly string[]): Promise<void>;
+  /** Forgets their failures: what failed is not wanted any more. */
+  markRecovered(ids: readonly string[]): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
 }

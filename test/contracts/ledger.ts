@@ -234,6 +234,19 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       expect(await rowOf(at)).toEqual(atRest);
     });
 
+    test("failed, and recovered", async () => {
+      const at = await opened();
+      await begin(at, apply);
+      await record(at, anApplied({ apply }));
+      const renamed = anApply({ fingerprint: "renamed" });
+      await begin(at, renamed);
+      await record(at, aFailed({ apply: renamed }), LATER);
+      expect((await rowOf(at))?.failure?.count).toBe(1);
+      await at.ledger.write(at.lease, (transaction) => transaction.markRecovered(["acme", "unknown"]));
+      expect(await rowOf(at)).toEqual(atRest);
+      expect((await at.ledger.status()).groups).toMatchObject({ in_sync: 1, failing: 0 });
+    });
+
     test("missing, and returned", async () => {
       const at = await opened();
       await begin(at, apply);

@@ -5,6 +5,7 @@ import {
   type Mark,
   type PlanEntry,
   presence,
+  recovery,
   type UpdatePolicy,
 } from "../../src/core/decide.ts";
 import type { LedgerGroup } from "../../src/core/ledger-group.ts";
@@ -150,4 +151,14 @@ describe("a tenant's presence is noted once:", () => {
   it.each(all)("%s, and in the ledger %s: %s", (source, state, mark) => {
     expect(presence(tenants[source], ledger[state])?.kind ?? null).toBe(mark);
   });
+});
+
+it("what failed is noted as recovered where nothing is to be done any more", () => {
+  const failed = aLedgerGroup({ failure: aGroupFailure() });
+  expect(recovery(aDesiredTenant(), failed)).toEqual({
+    kind: "recovered",
+    user_group_id: failed.user_group_id,
+  });
+  expect(recovery(aDesiredTenant(), aLedgerGroup())).toBeNull();
+  expect(recovery(undefined, failed)).toBeNull();
 });

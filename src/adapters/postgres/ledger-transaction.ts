@@ -138,6 +138,15 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     );
   }
 
+  async markRecovered(ids: readonly string[]): Promise<void> {
+    await this.connection.query(
+      `UPDATE ${this.#tables.groups}
+       SET failure_fingerprint = NULL, failure_code = NULL, failure_message = NULL, failure_count = 0, retry_at = NULL
+       WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, ids],
+    );
+  }
+
   async startRun(command: string, now: Date): Promise<RunId> {
     const { rows } = await this.connection.query<{ id: string }>(
       `INSERT INTO ${this.#tables.runs} (scope, command, started_at) VALUES ($1, $2, $3) RETURNING id`,
