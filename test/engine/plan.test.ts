@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { DecisionContext, PlanEntry } from "../../src/core/decide.ts";
+import { desiredTenants } from "../../src/core/desired.ts";
+import { columnsOf } from "../../src/core/rule.ts";
+import { changesOf, type Plan, planRun } from "../../src/engine/plan.ts";
+import { anyId, anyObject, anyText } from "../builders/arbitraries.ts";
+import { constant, someRules } from "../builders/rules.ts";
+import { Instance } from "../fakes/instance.ts";
+import { InMemoryLedger } from "../fakes/ledger.ts";
+import { type LedgerRow, LedgerState, NEW_ROW } from "../fakes/ledger-state.ts";
+import { openSpool } from "../fakes/spool.ts";
+import { InMemoryTenantSource, type TenantRecord } from "../fakes/tenant-source.ts";
+import { tenants } from "../fakes/world.ts";
+
+const rules = someRules({
+  mapping: { kind: "keys", keys: { "40": constant("warehouse") } },
+  properties: { kind: "json", column: "properties" },
+});
+const NOW = new Date("2026-03-01T12:00:00Z");
+const context: DecisionContext = { now: NOW, update: "upsert", serviceUpdates: null, eager: false };
+
+/** The row that a confirmed group of this tenant has. */
+function confirmed(record: TenantRecord, overrides: Partial<LedgerRow> = {}): LedgerRow {
+  const tenant = desiredTenants(rules)(columnsOf(rules).map((name) => record[name] ?? null));
+  const fingerprint = tenant.kind === "desired" ? tenant.fingerprint : null;
+  return { ...NEW_ROW, fingerprint, ...overrides };
+}
+
+async function plan(
+  records: readonly TenantRecord[],
+  ledger: Iterable<readonly [string, LedgerRow]>,
+  { only, batches = [2, 3] }: { only?: string[]; batches?: [number, number] } = {},
+): Promise<Plan & { list: PlanEntry[] }> {
+  const { step } = new Instance();
+  const state = new LedgerState();
+  for (const [id, row] of ledger) state.rows.set(id, row);
+  const ports = {
+    source: new InMemoryTenantSource(records, step, batches[0]),
+    ledger: new InMemoryLedger(state, step, () => NOW, batches[1]),
+    openSpool,
+  };
+  const planned = await planRun(ports, rules, context, only && new Set(only));
+  const list: PlanEntry[] = [];
+  for await (const batch of planned.entries.read()) list.push(...batch);
+  return { ...planned, list };
+}
+
+const inShort = ({ list }: { list: PlanEntry[] }): string[] =>
+  list.map(({ kind, user_group_id }) => `${kind} ${user_group_id}`);
+
+const anyRecords = fc.uniqueArray(fc.record({ id: anyId(), name: anyText(), properties: anyObject() }), {
+  selector: ({ id }) => id,
+  maxLength: 10,
+});
+const anyBatch = fc.integer({ min: 1, max: 5 });
+
+describe("a plan", () => {
+  it("has nothing to do where the ledger has just these tenants", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRecords, fc.tuple(anyBatch, anyBatch), async (records, batches) => {
+        const ledger = records.map((record) => [record.id, confirmed(record)] as const);
+        const planned = await plan(records, ledger, { batches });
+        expect(inShort(planned)).toEqual([]);
+        expect(planned.unchanged).toBe(records.length);
+      }),
+    );
+  });
+
+  it("creates what is new, and notes what is gone", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyRecords,
+        fc.func(fc.constantFrom("both", "source", "ledger")),
+        async (records, where) => {
+          const at = (place: string) => records.filter(({ id }) => where(id) === place);
+          const [both, source, ledger] = [at("both"), at("source"), at("ledger")];
+          const rows = [...both, ...ledger].map((record) => [record.id, confirmed(record)] as const);
+          const planned = await plan([...both, ...source], rows);
+          expect(inShort(planned).sort()).toEqual(
+            [...source.map(({ id }) => `create ${id}`), ...ledger.map(({ id }) => `missing ${id}`)].sort(),
+          );
+          expect(planned).toMatchObject({
+            unchanged: both.length,
+            conclusive: both.length + source.length > 0,
+            counts: { create: source.length, missing: ledger.length },
+          });
+        },
+      ),
+    );
+  });
+
+  it("notes the return of a tenant beside whatever else is to be done about it", async () => {
+    const same = { id: "a", name: "A" };
+    const renamed = { id: "b", name: "B" };
+    const broken = { id: "c", name: null };
+    const gone = { missingSince: new Date(0) };
+    const planned = await plan(
+      [same, renamed, broken],
+      [
+        ["a", confirmed(same, gone)],
+        ["b", confirmed({ ...renamed, name: "Old" }, gone)],
+        ["c", confirmed(same, gone)],
+      ],
+    );
+    expect(inShort(planned)).toEqual(["returned a", "update b", "returned b", "rejected c", "returned c"]);
+    expect(planned.unchanged).toBe(1);
+  });
+
+  it("shows no absence by a source without a valid row", async () => {
+    const planned = await plan([{ id: null }, { id: "b", name: null }], [["a", NEW_ROW]]);
+    expect(planned.conclusive).toBe(false);
+  });
+});
+
+describe("a plan for some ids alone", () => {
+  const records = tenants("a", "b", "c");
+
+  it("passes over everything else, rows without an id too", async () => {
+    const planned = await plan([...records, { id: null }], [["gone", NEW_ROW]], { only: ["b"] });
+    expect(inShort(planned)).toEqual(["create b"]);
+    expect(planned.conclusive).toBe(true);
+  });
+
+  it("takes ids that only the ledger has", async () => {
+    expect(inShort(await plan(records, [["gone", NEW_ROW]], { only: ["gone"] }))).toEqual(["missing gone"]);
+  });
+
+  it("names every id that nobody has", async () => {
+    await expect(plan(records, [], { only: ["a", "A", " a"] })).rejects.toMatchObject({
+      code: "UNKNOWN_ID",
+      message: 'neither the source nor the ledger has "A", " a"',
+    });
+  });
+});
+
+it("the changes of a plan are first what an earlier run left under way, then the others in order", async () => {
+  const records = tenants("a", "b", "c", "d");
+  const planned = await plan(records, [
+    ["b", { ...NEW_ROW, intent: "x" }],
+    ["d", confirmed(records[3] ?? {}, { intent: "x" })],
+    ["gone", NEW_ROW],
+  ]);
+  const changes: string[] = [];
+  for await (const { kind, user_group_id } of changesOf(planned)) changes.push(`${kind} ${user_group_id}`);
+  expect(changes).toEqual(["create b", "update d", "create a", "create c"]);
+});
