@@ -1,5 +1,6 @@
 import { destination, type Logger, pino } from "pino";
 import pretty from "pino-pretty";
+import { printable } from "../../core/printable.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -9,8 +10,28 @@ export function createLogger(level: LogLevel, isTerminal: boolean): Logger {
   const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
   if (!isTerminal)
     return pino({ ...options, formatters: { level: (label) => ({ level: label }) } }, stderr());
-  return pino(options, pretty({ destination: 2, sync: true, ignore: "run", translateTime: "SYS:HH:MM:ss" }));
+  return pino(
+    { ...options, formatters: { log: printableFields } },
+    pretty({
+      destination: 2,
+      sync: true,
+      ignore: "run",
+      translateTime: "SYS:HH:MM:ss",
+      messageFormat: (line, key) => printable(String(line[key]), LONGEST_TEXT),
+    }),
+  );
 }
+
+const LONGEST_TEXT = 2_000;
+
+/** Ids and the service's words come from outside: in JSON they are harmless, on a terminal they are not. */
+const printableFields = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === "string" ? printable(value, LONGEST_TEXT) : value,
+    ]),
+  );
 
 /** Written at once: a line must not be lost when the process is killed. */
 const stderr = () => destination({ fd: 2, sync: true });

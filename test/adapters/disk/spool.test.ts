@@ -1,0 +1,77 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { DiskSpool } from "../../../src/adapters/disk/spool.ts";
+import { collect } from "../../contracts/collect.ts";
+
+/** More than the spool keeps in memory, and more than one chunk of its file. */
+const MANY = 25_000;
+
+/** Characters of one to four bytes, in lines of many lengths: the borders of chunks fall everywhere. */
+const anItem = (index: number) => ({
+  user_group_id: `t-${index}`,
+  name: `${"x".repeat(index % 5)}é–😀\n"\\`.repeat(1 + (index % 7)),
+  retryAt: null,
+});
+
+function aSpool<T>(items: readonly T[] = []): DiskSpool<T> {
+  const spool = new DiskSpool<T>();
+  onTestFinished(() => spool.close());
+  for (const item of items) spool.append(item);
+  return spool;
+}
+
+/** An empty folder for temporary files, for one test. */
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "groupsync-spool-"));
+  vi.stubEnv("TMPDIR", folder);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+test.each([0, 1, 10_000, 10_001, MANY])("%i items come back in order, any number of times", async (count) => {
+  const items = Array.from({ length: count }, (_, index) => anItem(index));
+  const spool = aSpool(items);
+  expect(spool.length).toBe(count);
+  expect(await collect(spool.read())).toEqual(items);
+  expect(await collect(spool.read())).toEqual(items);
+});
+
+test("a reader that stops early does not disturb the next one, nor one at the same time", async () => {
+  const items = Array.from({ length: MANY }, (_, index) => anItem(index));
+  const spool = aSpool(items);
+  for await (const batch of spool.read()) {
+    expect(batch[0]).toEqual(items[0]);
+    break;
+  }
+  const both = await Promise.all([collect(spool.read()), collect(spool.read())]);
+  expect(both).toEqual([items, items]);
+});
+
+test("nothing is left in the temporary folder, not even while the spool is open", async () => {
+  const folder = temporaryFolder();
+  const spool = aSpool(Array.from({ length: MANY }, (_, index) => anItem(index)));
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await collect(spool.read())).toHaveLength(MANY);
+  spool.close();
+  spool.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a short list needs no temporary folder; a long one says that there is none", async () => {
+  const folder = join(temporaryFolder(), "missing");
+  vi.stubEnv("TMPDIR", folder);
+  const spool = aSpool(Array.from({ length: 10_000 }, (_, index) => index));
+  expect(await collect(spool.read())).toHaveLength(10_000);
+  expect(() => spool.append(10_000)).toThrow(
+    expect.objectContaining({
+      code: "NO_TEMPORARY_SPACE",
+      message: expect.stringContaining(folder),
+      hint: expect.stringContaining("TMPDIR"),
+    }),
+  );
+});

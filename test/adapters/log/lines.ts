@@ -1,0 +1,15 @@
+import { createLogger, type LogLevel } from "../../../src/adapters/log/logger.ts";
+import { runLog } from "../../../src/adapters/log/run-log.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { aClock } from "../clock.ts";
+
+/** Logs a little of everything, in a process of its own: `lines.ts LEVEL terminal|file` */
+const [level, kind] = process.argv.slice(2);
+const logger = createLogger(level as LogLevel, kind === "terminal");
+const observe = runLog(logger, aClock());
+observe({ kind: "started", run: "17" });
+observe({ kind: "warning", code: "LEDGER_EMPTY", message: "the ledger is empty", hint: "check ledger.url" });
+const evil = "a\u001b[2J\u001b]0;title\u0007\r\n\u009b31m\u202eb";
+observe({ kind: "failed", user_group_id: evil, code: "REFUSED", message: `it said ${evil}` });
+logger.error({ key: new Secret("hunter2") }, "with a secret");
+process.kill(process.pid, "SIGKILL");

@@ -1,0 +1,114 @@
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { runLog } from "../../../src/adapters/log/run-log.ts";
+import type { RunEvent } from "../../../src/ports/observer.ts";
+import { aClock } from "../clock.ts";
+
+function aLog(level = "debug") {
+  const clock = aClock();
+  const lines: Record<string, unknown>[] = [];
+  const options = {
+    level,
+    base: null,
+    timestamp: false,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  const logger = pino(options, { write: (line: string) => lines.push(JSON.parse(line)) });
+  return { clock, lines, observe: runLog(logger, clock) };
+}
+
+const recorded: RunEvent = {
+  kind: "recorded",
+  user_group_id: "acme",
+  result: "created",
+  unverified: false,
+  token: "the-fingerprint",
+};
+
+describe("a run in the log", () => {
+  test.each<[RunEvent, object]>([
+    [
+      { kind: "started", run: "17" },
+      { level: "debug", run: "17" },
+    ],
+    [
+      { kind: "phase", phase: "reading" },
+      { level: "debug", phase: "reading", msg: "reads the source" },
+    ],
+    [
+      { kind: "planned", changes: 3, unchanged: 4, missing: 1 },
+      {
+        level: "info",
+        changes: 3,
+        unchanged: 4,
+        missing: 1,
+        msg: "3 groups to create or update, 4 unchanged",
+      },
+    ],
+    [
+      { kind: "warning", code: "LEDGER_EMPTY", message: "it is empty", hint: "look" },
+      { level: "warn", code: "LEDGER_EMPTY", hint: "look", msg: "it is empty" },
+    ],
+    [
+      {
+        kind: "rejected",
+        tenant: { kind: "rejected", user_group_id: null, code: "ID_NULL", message: "column id is null" },
+      },
+      { level: "warn", user_group_id: null, code: "ID_NULL", msg: "rejected: column id is null" },
+    ],
+    [
+      {
+        kind: "retry",
+        user_group_id: "acme",
+        code: "TIMEOUT",
+        message: "no answer",
+        attempt: 2,
+        waitMs: 500,
+      },
+      {
+        level: "debug",
+        user_group_id: "acme",
+        code: "TIMEOUT",
+        attempt: 2,
+        waitMs: 500,
+        msg: "tries again: no answer",
+      },
+    ],
+    [
+      { kind: "waiting", ms: 7_000, reason: "the service asked to slow down" },
+      { level: "info", ms: 7_000, msg: "waits 7.0 s: the service asked to slow down" },
+    ],
+    [recorded, { level: "debug", user_group_id: "acme", token: "the-fingerprint", msg: "created" }],
+    [
+      { kind: "failed", user_group_id: "acme", code: "REFUSED", message: "no" },
+      { level: "warn", user_group_id: "acme", code: "REFUSED", msg: "failed: no" },
+    ],
+  ])("%j", (event, line) => {
+    const { lines, observe } = aLog();
+    observe(event);
+    expect(lines).toEqual([expect.objectContaining(line)]);
+    expect(lines[0]).not.toHaveProperty("message");
+  });
+
+  test("every line carries its run, from the start on", () => {
+    const { lines, observe } = aLog("info");
+    observe({ kind: "started", run: "17" });
+    observe({ kind: "waiting", ms: 1, reason: "x" });
+    observe({ kind: "started", run: "18" });
+    observe({ kind: "waiting", ms: 1, reason: "x" });
+    expect(lines.map(({ run }) => run)).toEqual(["17", "18"]);
+  });
+
+  test("tells every ten seconds how far it is", () => {
+    const { clock, lines, observe } = aLog("info");
+    observe({ kind: "planned", changes: 100, unchanged: 0, missing: 0 });
+    for (let index = 0; index < 50; index++) {
+      clock.elapsed += 500;
+      observe(recorded);
+    }
+    expect(lines.slice(1)).toEqual([
+      { level: "info", done: 20, total: 100, per_second: 2, msg: "20 of 100 groups, 120/min, 40 s left" },
+      { level: "info", done: 40, total: 100, per_second: 2, msg: "40 of 100 groups, 120/min, 30 s left" },
+    ]);
+  });
+});

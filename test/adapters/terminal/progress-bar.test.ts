@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import { progressBar } from "../../../src/adapters/terminal/progress-bar.ts";
+import type { RunEvent } from "../../../src/ports/observer.ts";
+import { aClock } from "../clock.ts";
+
+const ESC = "\u001b";
+const COLOUR = new RegExp(`${ESC}\\[[\\d;]*m`, "g");
+const PIECE = new RegExp(`${ESC}\\[A|${ESC}\\[K|[\\r\\n]|[^\\r\\n${ESC}]+|${ESC}`, "g");
+
+/** The lines on a terminal after all that was written; the cursor stands at the start of the last one. */
+function screenOf(written: string): string[] {
+  const lines = [""];
+  let row = 0;
+  let column = 0;
+  for (const [piece] of written.replace(COLOUR, "").matchAll(PIECE)) {
+    const line = lines[row] ?? "";
+    if (piece === `${ESC}[A`) row--;
+    else if (piece === `${ESC}[K`) lines[row] = line.slice(0, column);
+    else if (piece === "\r") column = 0;
+    else if (piece === "\n") {
+      row++;
+      column = 0;
+      lines[row] ??= "";
+    } else {
+      lines[row] = line.slice(0, column) + piece + line.slice(column + piece.length);
+      column += piece.length;
+    }
+  }
+  expect(column).toBe(0);
+  expect(lines.slice(row).join("")).toBe("");
+  return lines.slice(0, row + 1);
+}
+
+function aTerminal(columns?: number) {
+  const clock = aClock();
+  let written = "";
+  const terminal = {
+    ...(columns !== undefined && { columns }),
+    write(text: string) {
+      written += text;
+    },
+  };
+  const observe = progressBar(terminal, clock);
+  return {
+    clock,
+    tell: (...events: RunEvent[]) => events.forEach(observe),
+    screen: () => screenOf(written),
+    written: () => written,
+  };
+}
+
+const planned = (changes: number): RunEvent => ({ kind: "planned", changes, unchanged: 0, missing: 0 });
+const recorded = (user_group_id = "acme"): RunEvent => ({
+  kind: "recorded",
+  user_group_id,
+  result: "created",
+  unverified: false,
+  token: "fingerprint",
+});
+const failed = (user_group_id: string, message = "no answer"): RunEvent => ({
+  kind: "failed",
+  user_group_id,
+  code: "TIMEOUT",
+  message,
+});
+
+describe("the progress bar", () => {
+  test("shows how far the run is, how fast, and how long it will take", () => {
+    const { clock, tell, screen } = aTerminal();
+    tell({ kind: "phase", phase: "reading" });
+    expect(screen()).toEqual(["reading the source …", ""]);
+    tell(planned(4), { kind: "phase", phase: "applying" });
+    clock.elapsed = 1_000;
+    tell(recorded());
+    expect(screen()).toEqual(["███████░░░░░░░░░░░░░░░░░░░░░ 1/4 · 60/min · 3.0 s left", ""]);
+  });
+
+  test("is full at the end, with the line ended", () => {
+    const { clock, tell, screen } = aTerminal();
+    tell(planned(2));
+    clock.elapsed = 100;
+    tell(recorded(), recorded());
+    expect(screen()).toEqual(["████████████████████████████ 2/2 · 20/s", ""]);
+  });
+
+  test("lets what goes wrong scroll past above it", () => {
+    const { clock, tell, screen } = aTerminal();
+    tell(
+      { kind: "warning", code: "LEDGER_EMPTY", message: "the ledger is empty", hint: "check ledger.url" },
+      planned(2),
+    );
+    clock.elapsed = 1_000;
+    tell(failed("acme"), recorded());
+    expect(screen()).toEqual([
+      "! the ledger is empty",
+      "  check ledger.url",
+      "✗ acme: TIMEOUT: no answer",
+      "████████████████████████████ 2/2 · 120/min",
+      "",
+    ]);
+  });
+
+  test("says why nothing happens", () => {
+    const { tell, screen } = aTerminal();
+    tell(planned(2), { kind: "waiting", ms: 12_000, reason: "the service asked to slow down" });
+    expect(screen()[0]).toMatch(/0\/2 .* waiting 12 s: the servic/);
+  });
+
+  test("is not there when there is nothing to do", () => {
+    const { tell, screen } = aTerminal();
+    tell({ kind: "phase", phase: "reading" }, planned(0), { kind: "phase", phase: "applying" });
+    expect(screen()).toEqual([""]);
+  });
+
+  test("is drawn a few times a second, however fast the run is", () => {
+    const { clock, tell, written } = aTerminal();
+    tell(planned(10_000));
+    for (let index = 0; index < 9_999; index++) {
+      clock.elapsed += 0.1;
+      tell(recorded());
+    }
+    expect(written().split("\r").length).toBeLessThan(15);
+  });
+
+  test.each([20, 40, 80])("fits into %i columns", (columns) => {
+    const { clock, tell, screen } = aTerminal(columns);
+    tell(planned(1_000_000), { kind: "waiting", ms: 60_000, reason: "the service asked to slow down" });
+    clock.elapsed = 1_000;
+    tell(recorded());
+    expect(screen()[0]?.length).toBeLessThan(columns);
+  });
+
+  test("lets no id and no message take over the terminal", () => {
+    const { tell, written, screen } = aTerminal();
+    const evil = `a${ESC}[2J${ESC}]0;title\u0007\r\n\u009b31m\u202eb`;
+    tell(planned(3), failed(evil, evil));
+    expect(screen()).toHaveLength(3);
+    const shown = written().replace(COLOUR, "").replaceAll(`${ESC}[A\r${ESC}[K`, "").replaceAll("\n", "");
+    expect(shown).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(screen()[0]).toContain("a\\u001b[2J");
+  });
+});
