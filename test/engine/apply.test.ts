@@ -134,6 +134,20 @@ describe("failures of the service", () => {
     expect(underWay(world)).toEqual([]);
   });
 
+  it("cost any number of them, as long as others are served in between", async () => {
+    const world = new World(tenants(...IDS));
+    const poisoned = new Set(IDS.filter((_, n) => n % 3 !== 0));
+    const report = await world.sync({
+      settings: { concurrency: 1 },
+      at: ({ when, call, id }) => {
+        if (when === "before" && call === "getOrCreate" && poisoned.has(id ?? "")) {
+          throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+        }
+      },
+    });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 10, failed: 20 } });
+  });
+
   it("that lose the answer are repeated, and make no second group", async () => {
     const world = new World(tenants("a"));
     const lostOnce = failing("after", "getOrCreate", service("CONNECTION_LOST"), { times: 1 });
