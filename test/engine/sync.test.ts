@@ -154,6 +154,16 @@ describe("a service that keeps existing groups", () => {
     expect(world.ledger.service.updates).toBe(false);
   });
 
+  it("is forgiven once the change that failed is taken back", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    rename(world, "a", "New");
+    await world.sync();
+    rename(world, "a", "Name of a");
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: counts({ unchanged: 1 }), requests: 0 });
+    expect(world.ledger.rows.get("a")?.failure).toBeNull();
+  });
+
   it("makes what could not be shown before count as failed", async () => {
     const world = new World(tenants("a", "b"));
     await world.sync();
