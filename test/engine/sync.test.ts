@@ -160,7 +160,11 @@ describe("a service that keeps existing groups", () => {
     rename(world, "a", "New");
     await world.sync();
     rename(world, "a", "Name of a");
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: counts({ unchanged: 1 }), requests: 0 });
+    expect(await world.sync()).toMatchObject({
+      outcome: "ok",
+      counts: counts({ unchanged: 1 }),
+      requests: 0,
+    });
     expect(world.ledger.rows.get("a")?.failure).toBeNull();
   });
 
