@@ -87,7 +87,7 @@ test("SIGTERM lets the calls under way be recorded, and the next sync asks for t
 
 test("one that was stopped, lost its lease and goes on writes nothing more", async () => {
   const world = await aWorld({
-    tenants: 100,
+    tenants: 40,
     service: { latency: { min: 500, max: 500 } },
     config: { service: { timeout: "1s" } },
   });
