@@ -8,7 +8,6 @@ import { collect } from "../../contracts/collect.ts";
 /** More than the spool keeps in memory, and more than one chunk of its file. */
 const MANY = 25_000;
 
-/** Characters of one to four bytes, in lines of many lengths: the borders of chunks fall everywhere. */
 const anItem = (index: number) => ({
   user_group_id: `t-${index}`,
   name: `${"x".repeat(index % 5)}é–😀\n"\\`.repeat(1 + (index % 7)),
@@ -40,6 +39,14 @@ test.each([0, 1, 10_000, 10_001, MANY])("%i items come back in order, any number
   expect(await collect(spool.read())).toEqual(items);
   expect(await collect(spool.read())).toEqual(items);
 });
+
+test.each([0, 1, 2, 3])(
+  "a character is kept whole where a chunk ends inside it (%i bytes in)",
+  async (shift) => {
+    const items = ["x".repeat(shift), ...Array.from({ length: 12_000 }, () => "😀".repeat(40))];
+    expect(await collect(aSpool(items).read())).toEqual(items);
+  },
+);
 
 test("a reader that stops early does not disturb the next one, nor one at the same time", async () => {
   const items = Array.from({ length: MANY }, (_, index) => anItem(index));

@@ -45,7 +45,7 @@ describe("the log", () => {
     expect(text).toContain("the ledger is empty");
     expect(text).toContain("check ledger.url");
     expect(text).not.toContain("hunter2");
-    const colour = /\u001b\[[\d;]*m/g;
+    const colour = new RegExp(`${ESC}\\[[\\d;]*m`, "g");
     expect(text.replace(colour, "").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 });

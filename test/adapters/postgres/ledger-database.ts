@@ -46,6 +46,9 @@ export async function postgresLedgerDatabase(): Promise<LedgerDatabase & FreshDa
     setVersion: async (version) => {
       await query("UPDATE groupsync_migrations SET version = $1", [version]);
     },
+    analyze: async () => {
+      await query("ANALYZE groupsync_groups");
+    },
     untilBlocked: async () => {
       await expect
         .poll(() =>
