@@ -49,7 +49,7 @@ function jsonOf({ entry, changes }: PlanLine): object {
       return { user_group_id, code: entry.code, message: entry.message, retry_at: entry.retryAt };
     case "missing":
     case "returned":
-    case "recovered":
+    case "settled":
     case "outdated":
       return { user_group_id };
   }

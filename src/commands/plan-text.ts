@@ -49,7 +49,7 @@ function linesOf({ entry, changes }: PlanLine, paint: Paint): string[] {
         `${paint("red", "!")} ${id}  ${entry.code}: ${printable(entry.message)}; next try after ${entry.retryAt}`,
       ];
     case "returned":
-    case "recovered":
+    case "settled":
       return [];
   }
 }

@@ -1,6 +1,6 @@
 import type { Group } from "./group.ts";
 import type { LedgerGroup } from "./ledger-group.ts";
-import type { DesiredTenant, RejectedTenant, Tenant } from "./tenant.ts";
+import type { DesiredTenant, RejectedTenant, RowDigest, Tenant } from "./tenant.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
 export type UpdatePolicy = "upsert" | "replace" | "never";
@@ -11,6 +11,7 @@ export interface Apply {
   readonly user_group_id: string;
   readonly group: Group;
   readonly fingerprint: string;
+  readonly row: RowDigest;
   /** A run that ended early may have sent it already. */
   readonly underWay: boolean;
 }
@@ -25,10 +26,20 @@ export interface Waiting {
   readonly retryAt: string;
 }
 
-/** A note for the ledger alone: the tenant went missing, or came back, or what failed is not wanted any more. */
-export interface Mark {
-  readonly kind: "missing" | "returned" | "recovered";
+/** Notes for the ledger alone. */
+export type Note = PresenceNote | SettledNote;
+
+/** The tenant went missing, or came back. */
+export interface PresenceNote {
+  readonly kind: "missing" | "returned";
   readonly user_group_id: string;
+}
+
+/** The group is what it should be, whatever was noted before; and this is its row by now. */
+export interface SettledNote {
+  readonly kind: "settled";
+  readonly user_group_id: string;
+  readonly row: RowDigest;
 }
 
 /** A changed group that `service.update: never` leaves alone. */
@@ -37,7 +48,10 @@ export interface Outdated {
   readonly user_group_id: string;
 }
 
-export type PlanEntry = Apply | Waiting | Mark | Outdated | RejectedTenant;
+/** What may have to be done about a tenant, or said of it. */
+export type Decision = Apply | Waiting | Outdated | RejectedTenant;
+
+export type PlanEntry = Decision | Note;
 
 export interface DecisionContext {
   readonly now: Date;
@@ -54,7 +68,7 @@ export interface DecisionContext {
  * | tenant   | in the ledger                     | decision                           |
  * |----------|-----------------------------------|------------------------------------|
  * | rejected | any                               | rejected; its group stays as it is |
- * | absent   | any                               | nothing: see `presence`            |
+ * | absent   | any                               | nothing: see `noteOn`              |
  * | desired  | unknown, or never confirmed       | create                             |
  * | desired  | another fingerprint, or under way | update                             |
  * | desired  | unverified, and GET never updates | update                             |
@@ -66,7 +80,7 @@ export function decide(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
   context: DecisionContext,
-): Exclude<PlanEntry, Mark> | null {
+): Decision | null {
   if (tenant === undefined) return null;
   if (tenant.kind === "rejected") return tenant;
   if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
@@ -79,28 +93,30 @@ export function decide(
 }
 
 /**
- * What the ledger has to note of a tenant's presence. A row counts even where no group can be computed
- * from it: the next absence has a grace period of its own.
+ * What the ledger has to note, beside what is decided. A row counts as present even where no group can be
+ * computed from it: the next absence has a grace period of its own.
  */
-export function presence(tenant: Tenant | undefined, known: LedgerGroup | undefined): Mark | null {
+export function noteOn(
+  tenant: Tenant | undefined,
+  known: LedgerGroup | undefined,
+  decided: Decision | null,
+): Note | null {
   if (known === undefined) return null;
-  const { user_group_id, missingSince } = known;
+  const { user_group_id, missingSince, failure } = known;
   if (tenant === undefined) return missingSince === null ? { kind: "missing", user_group_id } : null;
+  if (decided === null && tenant.kind === "desired") {
+    const asNoted = missingSince === null && failure === null && sameRow(known.row, tenant.row);
+    return asNoted ? null : { kind: "settled", user_group_id, row: tenant.row };
+  }
   return missingSince === null ? null : { kind: "returned", user_group_id };
 }
 
-/**
- * What the ledger has to note where nothing is to be done about a group: the change that once failed was taken
- * back in the source, and is no failure any more.
- */
-export function recovery(tenant: Tenant | undefined, known: LedgerGroup | undefined): Mark | null {
-  if (tenant === undefined || known === undefined || known.failure === null) return null;
-  return { kind: "recovered", user_group_id: known.user_group_id };
-}
+const sameRow = (a: RowDigest | null, b: RowDigest): boolean =>
+  a?.digest === b.digest && a.bucket === b.bucket;
 
 function apply(
   kind: Apply["kind"],
-  { user_group_id, group, fingerprint }: DesiredTenant,
+  { user_group_id, group, fingerprint, row }: DesiredTenant,
   known: LedgerGroup | undefined,
   context: DecisionContext,
 ): Apply | Waiting {
@@ -109,5 +125,5 @@ function apply(
     const { code, message, retryAt } = failure;
     return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
   }
-  return { kind, user_group_id, group, fingerprint, underWay: known?.underWay ?? false };
+  return { kind, user_group_id, group, fingerprint, row, underWay: known?.underWay ?? false };
 }

@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import { type Group, groupFingerprint } from "./group.ts";
 import { MAX_ID_BYTES } from "./id.ts";
-import { isJsonObject, type Json, type JsonObject, parseJson } from "./json.ts";
+import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from "./json.ts";
 import { columnsOf, type GroupRules, type ObjectRule, type Rule } from "./rule.ts";
 import { type Cell, type RejectionCode, type Tenant, type TenantRow, Unusable } from "./tenant.ts";
 
@@ -32,14 +33,14 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
   const columns = columnsOf(rules);
   const cell = (column: string): Read<Cell> => {
     const index = columns.indexOf(column);
-    return (row) => row[index] as Cell;
+    return ({ cells }) => cells[index] as Cell;
   };
   const readName = scalarText("name", rules.name, cell);
   const readMapping = objectReader("mapping", rules.mapping, cell, asMappingValue);
   const readProperties = objectReader("properties", rules.properties, cell, (_, value) => value);
 
   return (row) => {
-    const id = row[0] as Cell;
+    const id = row.cells[0] as Cell;
     try {
       const user_group_id = checkedId(rules.id, id);
       const group: Group = {
@@ -51,13 +52,22 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
       if (isTooLarge(group)) {
         throw new Rejected("GROUP_TOO_LARGE", `the group is larger than ${MAX_GROUP_BYTES} bytes of JSON`);
       }
-      return { kind: "desired", user_group_id, group, fingerprint: groupFingerprint(group) };
+      return { kind: "desired", user_group_id, group, fingerprint: groupFingerprint(group), row: row.digest };
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       const user_group_id = typeof id === "string" && id !== "" ? id : null;
       return { kind: "rejected", user_group_id, code: error.code, message: error.message };
     }
   };
+}
+
+/** To be raised when the same columns begin to give another group: all rows are read again then. */
+const READER = 1;
+
+/** Other rules give other groups from the same row, so they have to give other digests. */
+export function digestSeed(rules: GroupRules): string {
+  const json = JSON.parse(JSON.stringify({ reader: READER, rules })) as Json;
+  return hash("sha256", canonicalJson(json), "base64url");
 }
 
 /** The same id in several rows: nobody can tell which of them is meant. */

@@ -1,8 +1,12 @@
+import type { RowDigest } from "./tenant.ts";
+
 /** What the ledger remembers of a user group, as far as a plan needs it. */
 export interface LedgerGroup {
   readonly user_group_id: string;
   /** Of the group that the service last confirmed; null while its creation is under way. */
   readonly fingerprint: string | null;
+  /** Of the row that the confirmed group was computed from; null where none was recorded. */
+  readonly row: RowDigest | null;
   /** An intent stands: a run ended between the call and the record of it. */
   readonly underWay: boolean;
   /** The service confirmed the call, but could not show that it took the new mapping and properties. */

@@ -12,8 +12,25 @@ export class Unusable {
 
 export type Cell = Json | Unusable;
 
-/** The values of one source row, in the order of the columns that were asked for; the id comes first. */
-export type TenantRow = readonly Cell[];
+/**
+ * What the source's database makes of a row, so that unchanged rows can be recognised without being read.
+ * Both numbers depend on nothing but the row and the seed, and are compared with nothing but each other.
+ */
+export interface RowDigest {
+  /** Depends on the id alone: 0 to `BUCKETS` - 1. */
+  readonly bucket: number;
+  /** A signed 64-bit integer over all columns that were asked for, in decimal. */
+  readonly digest: string;
+}
+
+export const BUCKETS = 4096;
+
+/** One row of the source. */
+export interface TenantRow {
+  /** In the order of the columns that were asked for; the id comes first. */
+  readonly cells: readonly Cell[];
+  readonly digest: RowDigest;
+}
 
 export type RejectionCode =
   | "ID_NULL"
@@ -40,6 +57,8 @@ export interface DesiredTenant {
   readonly user_group_id: string;
   readonly group: Group;
   readonly fingerprint: string;
+  /** Of the row that the group was computed from. */
+  readonly row: RowDigest;
 }
 
 export type Tenant = DesiredTenant | RejectedTenant;

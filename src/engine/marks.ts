@@ -1,10 +1,9 @@
-import type { Mark } from "../core/decide.ts";
 import type { Plan } from "./plan.ts";
 import type { Run } from "./run.ts";
 
-/** Notes in the ledger which tenants went missing, which came back, and which failures are none any more. */
+/** Notes in the ledger which tenants went missing or came back, and which groups turned out to be settled. */
 export async function recordMarks(plan: Plan, { ledger, lease, clock, observe }: Run): Promise<void> {
-  if (plan.counts.missing + plan.counts.returned + plan.counts.recovered === 0) return;
+  if (plan.counts.missing + plan.counts.returned + plan.counts.settled === 0) return;
   if (!plan.conclusive && plan.counts.missing > 0) {
     observe({
       kind: "warning",
@@ -14,16 +13,16 @@ export async function recordMarks(plan: Plan, { ledger, lease, clock, observe }:
     });
   }
   for await (const entries of plan.entries.read()) {
-    const idsOf = (kind: Mark["kind"]): string[] =>
+    const idsOf = (kind: "missing" | "returned"): string[] =>
       entries.flatMap((entry) => (entry.kind === kind ? [entry.user_group_id] : []));
     const missing = plan.conclusive ? idsOf("missing") : [];
     const returned = idsOf("returned");
-    const recovered = idsOf("recovered");
-    if (missing.length + returned.length + recovered.length === 0) continue;
+    const settled = entries.filter((entry) => entry.kind === "settled");
+    if (missing.length + returned.length + settled.length === 0) continue;
     await ledger.write(lease, async (transaction) => {
       await transaction.markMissing(missing, clock.now());
       await transaction.markReturned(returned);
-      await transaction.markRecovered(recovered);
+      await transaction.markSettled(settled);
     });
   }
 }

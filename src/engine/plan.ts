@@ -1,18 +1,14 @@
-import {
-  type Apply,
-  type DecisionContext,
-  decide,
-  type PlanEntry,
-  presence,
-  recovery,
-} from "../core/decide.ts";
-import { desiredTenants } from "../core/desired.ts";
+import { type Apply, type DecisionContext, decide, noteOn, type PlanEntry } from "../core/decide.ts";
+import { desiredTenants, digestSeed } from "../core/desired.ts";
 import { SyncError } from "../core/errors.ts";
+import type { LedgerGroup } from "../core/ledger-group.ts";
 import { columnsOf, type GroupRules } from "../core/rule.ts";
+import type { Tenant } from "../core/tenant.ts";
 import type { LedgerView } from "../ports/ledger.ts";
 import type { OpenSpool, Spool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { mergeById } from "./merge.ts";
+import { findSuspects } from "./suspects.ts";
 import { readTenants } from "./tenants.ts";
 
 export interface PlanPorts {
@@ -31,7 +27,8 @@ export interface Plan {
 }
 
 /**
- * Reads the source and the ledger to their ends and keeps what differs. Changes nothing.
+ * Reads the source and the ledger side by side and keeps what differs. Changes nothing. Buckets of rows whose
+ * digests add up to those in the ledger are passed over.
  * With `only`, everything else is passed over. The caller closes `entries`.
  */
 export async function planRun(
@@ -40,25 +37,19 @@ export async function planRun(
   context: DecisionContext,
   only?: ReadonlySet<string>,
 ): Promise<Plan> {
-  const counts = {
-    create: 0,
-    update: 0,
-    waiting: 0,
-    missing: 0,
-    returned: 0,
-    recovered: 0,
-    outdated: 0,
-    rejected: 0,
-  };
+  const counts = { ...NOTHING_PLANNED };
   const seen = new Set<string>();
   const entries = ports.openSpool<PlanEntry>();
-  let unchanged = 0;
-  let conclusive = false;
 
+  const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules));
   try {
-    const rows = ports.source.rows(columnsOf(rules));
-    const tenants = readTenants(rows, desiredTenants(rules), rules.id);
-    await mergeById(tenants, ports.ledger.groups(), (tenant, group) => {
+    const { buckets, unchanged: passedOver } = only
+      ? { buckets: undefined, unchanged: 0 }
+      : await findSuspects(snapshot, ports.ledger, context);
+    let unchanged = passedOver;
+    let conclusive = passedOver > 0;
+    const tenants = readTenants(snapshot.rows(buckets), desiredTenants(rules), rules.id);
+    const visit = (tenant: Tenant | undefined, group: LedgerGroup | undefined): void => {
       if (tenant?.kind === "desired") conclusive = true;
       if (only !== undefined) {
         const id = tenant?.user_group_id ?? group?.user_group_id;
@@ -67,20 +58,33 @@ export async function planRun(
       }
       const decided = decide(tenant, group, context);
       if (decided === null && tenant !== undefined) unchanged++;
-      const atRest = decided === null ? recovery(tenant, group) : null;
-      for (const entry of [decided, presence(tenant, group), atRest]) {
+      for (const entry of [decided, noteOn(tenant, group, decided)]) {
         if (entry === null) continue;
         counts[entry.kind]++;
         entries.append(entry);
       }
-    });
+    };
+    if (buckets?.length !== 0) await mergeById(tenants, ports.ledger.groups(buckets), visit);
     if (only !== undefined) insistOnAll(only, seen);
     return { entries, counts, unchanged, conclusive };
   } catch (error) {
     entries.close();
     throw error;
+  } finally {
+    await snapshot.close();
   }
 }
+
+const NOTHING_PLANNED: Plan["counts"] = {
+  create: 0,
+  update: 0,
+  waiting: 0,
+  missing: 0,
+  returned: 0,
+  settled: 0,
+  outdated: 0,
+  rejected: 0,
+};
 
 function insistOnAll(only: ReadonlySet<string>, seen: ReadonlySet<string>): void {
   const unknown = [...only].filter((id) => !seen.has(id));

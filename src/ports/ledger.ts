@@ -1,7 +1,8 @@
-import type { Apply } from "../core/decide.ts";
+import type { Apply, SettledNote } from "../core/decide.ts";
 import type { Group } from "../core/group.ts";
 import type { GroupFailure, LedgerGroup } from "../core/ledger-group.ts";
 import type { Counts, Failure, Outcome, RunOutcome } from "../core/outcome.ts";
+import type { BucketSum } from "./tenant-source.ts";
 
 /** groupsync's own tables. Everything here concerns one scope: the `name` in the config. */
 export interface Ledger extends LedgerView {
@@ -26,11 +27,24 @@ export interface Ledger extends LedgerView {
 /** What the ledger knows, for those who only read. Missing tables read as an empty ledger. */
 export interface LedgerView {
   service(): Promise<KnownService>;
-  /** All groups in batches, ordered by the UTF-8 bytes of the id. */
-  groups(): AsyncIterable<readonly LedgerGroup[]>;
+  /** Every bucket that has groups, in any order. */
+  buckets(options: BucketOptions): Promise<readonly LedgerBucket[]>;
+  /** The groups, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id. */
+  groups(buckets?: readonly number[]): AsyncIterable<readonly LedgerGroup[]>;
   /** The groups as the service last confirmed them; unknown ids are left out. */
   confirmed(ids: readonly string[]): Promise<ReadonlyMap<string, Group>>;
   status(): Promise<LedgerStatus>;
+}
+
+export interface BucketOptions {
+  /** Whether unverified groups have to be looked at again. */
+  readonly unverifiedAtRest: boolean;
+}
+
+/** The sum is over the recorded digests of the groups at rest. */
+export interface LedgerBucket extends BucketSum {
+  /** Groups that a plan has to look at even if their rows are unchanged: under way, failing, missing. */
+  readonly restless: number;
 }
 
 export interface LedgerTransaction {
@@ -43,8 +57,8 @@ export interface LedgerTransaction {
   record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void>;
   markMissing(ids: readonly string[], now: Date): Promise<void>;
   markReturned(ids: readonly string[]): Promise<void>;
-  /** Forgets their failures: what failed is not wanted any more. */
-  markRecovered(ids: readonly string[]): Promise<void>;
+  /** Forgets that they were missing or had failed, and remembers their rows. */
+  markSettled(settled: readonly SettledNote[]): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
 }

@@ -1,12 +1,31 @@
 import type { TenantRow } from "../core/tenant.ts";
 
+/** How many rows a bucket has, and the exact sum of their digests, in decimal. */
+export interface BucketSum {
+  readonly bucket: number;
+  readonly rows: number;
+  readonly sum: string;
+}
+
 /** The customer's database. */
 export interface TenantSource {
   /**
-   * All tenant rows of one read-only snapshot, in batches, ordered by the UTF-8 bytes of the id.
-   * Each row holds the asked-for columns in order, the id first. The snapshot is closed when the
-   * iteration ends, however it ends. Rejects with SOURCE_UNAVAILABLE, or with a CONFIG_… code
-   * where the config names what the database doesn't have.
+   * Opens one read-only snapshot in which everything else is read. `seed` goes into every digest.
+   * Rejects with SOURCE_UNAVAILABLE, or with a CONFIG_… code where the config names what the database
+   * doesn't have.
    */
-  rows(columns: readonly string[]): AsyncIterable<readonly TenantRow[]>;
+  open(columns: readonly string[], seed: string): Promise<TenantSnapshot>;
+}
+
+/** Its methods reject as `open` does. */
+export interface TenantSnapshot {
+  /** Every bucket that has rows, in any order. Rows whose id is null are in one of them. */
+  buckets(): Promise<readonly BucketSum[]>;
+  /**
+   * The rows, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id.
+   * Each row holds the asked-for columns in order, the id first.
+   */
+  rows(buckets?: readonly number[]): AsyncIterable<readonly TenantRow[]>;
+  /** Ends the snapshot and its connection. Idempotent. */
+  close(): Promise<void>;
 }

@@ -39,6 +39,9 @@ const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     CREATE TABLE ${groups} (
       scope text NOT NULL,
       user_group_id text COLLATE "C" NOT NULL,
+      -- Of the tenant's row: a bucket of 4096 by its id, and a digest of what it held.
+      bucket smallint NOT NULL,
+      row_digest bigint,
       -- The group as the service last confirmed it; null while its creation is under way.
       fingerprint text,
       confirmed text,

@@ -1,4 +1,4 @@
-import type { Apply } from "../../core/decide.ts";
+import type { Apply, SettledNote } from "../../core/decide.ts";
 import { tokenFingerprint } from "../../core/group.ts";
 import type {
   Begun,
@@ -54,11 +54,18 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     );
     await this.connection.query(
       `INSERT INTO ${this.#tables.groups} AS g
-         (scope, user_group_id, intent, intent_fingerprint, intent_at, created_at, updated_at)
-       SELECT $1, id, 'apply', fingerprint, $4, $4, $4 FROM unnest($2::text[], $3::text[]) AS t (id, fingerprint)
+         (scope, user_group_id, bucket, intent, intent_fingerprint, intent_at, created_at, updated_at)
+       SELECT $1, id, bucket, 'apply', fingerprint, $5, $5, $5
+       FROM unnest($2::text[], $3::text[], $4::smallint[]) AS t (id, fingerprint, bucket)
        ON CONFLICT (scope, user_group_id) DO UPDATE
        SET intent = 'apply', intent_fingerprint = excluded.intent_fingerprint, intent_at = excluded.intent_at`,
-      [this.#scope, ids, changes.map((change) => change.fingerprint), now],
+      [
+        this.#scope,
+        ids,
+        changes.map((change) => change.fingerprint),
+        changes.map((change) => change.row.bucket),
+        now,
+      ],
     );
     const before = new Map(rows.map((row) => [row.user_group_id, row]));
     return changes.map((apply) => {
@@ -102,6 +109,8 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
        SET fingerprint = coalesce(t.fingerprint, g.fingerprint, CASE WHEN t.service_name IS NOT NULL THEN $4 END),
            confirmed = coalesce(t.confirmed, g.confirmed),
            service_name = coalesce(t.service_name, g.service_name),
+           bucket = coalesce(t.bucket, g.bucket),
+           row_digest = coalesce(t.row_digest, g.row_digest),
            token_fingerprint = coalesce(t.token_fingerprint, g.token_fingerprint),
            unverified = coalesce(t.unverified, g.unverified),
            intent = CASE WHEN t.keep_intent THEN g.intent END,
@@ -116,7 +125,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
            updated_at = $3
        FROM unnest($2::json[]) AS r (value),
          json_to_record(r.value) AS t (
-           id text, fingerprint text, confirmed text, service_name text, token_fingerprint text,
+           id text, fingerprint text, confirmed text, service_name text, bucket smallint, row_digest bigint, token_fingerprint text,
            unverified boolean, keep_intent boolean, failure_fingerprint text, failure_code text,
            failure_message text, retry_at timestamptz)
        WHERE g.scope = $1 AND g.user_group_id = t.id`,
@@ -138,12 +147,19 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     );
   }
 
-  async markRecovered(ids: readonly string[]): Promise<void> {
+  async markSettled(settled: readonly SettledNote[]): Promise<void> {
     await this.connection.query(
-      `UPDATE ${this.#tables.groups}
-       SET failure_fingerprint = NULL, failure_code = NULL, failure_message = NULL, failure_count = 0, retry_at = NULL
-       WHERE scope = $1 AND user_group_id = ANY ($2)`,
-      [this.#scope, ids],
+      `UPDATE ${this.#tables.groups} AS g
+       SET bucket = t.bucket, row_digest = t.digest, missing_since = NULL, failure_fingerprint = NULL,
+         failure_code = NULL, failure_message = NULL, failure_count = 0, retry_at = NULL
+       FROM unnest($2::text[], $3::smallint[], $4::bigint[]) AS t (id, bucket, digest)
+       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+      [
+        this.#scope,
+        settled.map((note) => note.user_group_id),
+        settled.map((note) => note.row.bucket),
+        settled.map((note) => note.row.digest),
+      ],
     );
   }
 
@@ -175,7 +191,7 @@ interface KnownRow {
 
 /** Nulls leave the column as it is, except for the failure, which is replaced or cleared. */
 function outcomeRow({ outcome, retryAt }: RecordedOutcome) {
-  const { user_group_id: id, fingerprint, group } = outcome.apply;
+  const { user_group_id: id, fingerprint, group, row } = outcome.apply;
   if (outcome.kind === "failed") {
     return {
       id,
@@ -192,7 +208,14 @@ function outcomeRow({ outcome, retryAt }: RecordedOutcome) {
   if (outcome.kind === "not_updated") {
     return { ...taken, ...failureColumns(fingerprint, outcome.failure, retryAt) };
   }
-  return { ...taken, fingerprint, confirmed: JSON.stringify(group), unverified: outcome.unverified };
+  return {
+    ...taken,
+    fingerprint,
+    confirmed: JSON.stringify(group),
+    unverified: outcome.unverified,
+    bucket: row.bucket,
+    row_digest: row.digest,
+  };
 }
 
 const failureColumns = (

@@ -3,9 +3,11 @@ import type { Group } from "../../core/group.ts";
 import type { LedgerGroup } from "../../core/ledger-group.ts";
 import type { Counts, RunOutcome } from "../../core/outcome.ts";
 import type {
+  BucketOptions,
   FailingGroup,
   KnownService,
   LeaseHolder,
+  LedgerBucket,
   LedgerStatus,
   LedgerView,
   RecordedRun,
@@ -58,20 +60,42 @@ export class PostgresLedgerView implements LedgerView {
     });
   }
 
-  async *groups(): AsyncGenerator<readonly LedgerGroup[]> {
+  async buckets({ unverifiedAtRest }: BucketOptions): Promise<readonly LedgerBucket[]> {
+    return this.#read([], () =>
+      this.database.query<LedgerBucket>(
+        `SELECT bucket, (count(*) FILTER (WHERE at_rest))::integer AS rows,
+           coalesce(sum(row_digest) FILTER (WHERE at_rest), 0)::text AS sum,
+           (count(*) FILTER (WHERE NOT at_rest))::integer AS restless
+         FROM (
+           SELECT bucket, row_digest, fingerprint IS NOT NULL AND row_digest IS NOT NULL AND intent IS NULL
+             AND missing_since IS NULL AND failure_count = 0 AND (NOT unverified OR $2) AS at_rest
+           FROM ${this.tables.groups} WHERE scope = $1) AS g
+         GROUP BY bucket`,
+        [this.scope, unverifiedAtRest],
+      ),
+    );
+  }
+
+  async *groups(buckets?: readonly number[]): AsyncGenerator<readonly LedgerGroup[]> {
     if (!(await this.#read(false, async () => true))) return;
     // Nearly every row is at rest: what else there is to say of a row is null then, and costs nothing.
     const text = `
-      SELECT user_group_id, fingerprint,
+      SELECT user_group_id, fingerprint, bucket, row_digest,
         CASE WHEN intent IS NULL AND NOT unverified AND missing_since IS NULL AND failure_count = 0 THEN NULL
         ELSE json_build_object(
           'underWay', intent IS NOT NULL, 'unverified', unverified, 'missingSince', missing_since,
           'fingerprint', failure_fingerprint, 'code', failure_code, 'message', failure_message,
           'count', failure_count, 'retryAt', retry_at)::text
         END
-      FROM ${this.tables.groups} WHERE scope = $1 ORDER BY user_group_id`;
+      FROM ${this.tables.groups} WHERE scope = $1 ${buckets ? "AND bucket = ANY ($2)" : ""}
+      ORDER BY user_group_id`;
     try {
-      const batches = this.database.stream<GroupColumns>(SNAPSHOT, text, [this.scope], BATCH);
+      const batches = this.database.stream<GroupColumns>(
+        SNAPSHOT,
+        text,
+        buckets ? [this.scope, buckets] : [this.scope],
+        BATCH,
+      );
       for await (const rows of batches) yield rows.map(ledgerGroup);
     } catch (error) {
       throw databaseError("LEDGER_UNAVAILABLE", "cannot read the ledger", error);
@@ -169,7 +193,13 @@ const outdated = (version: number): SyncError =>
     hint: "run `groupsync sync` once: it brings the ledger up to date",
   });
 
-type GroupColumns = [user_group_id: string, fingerprint: string | null, more: string | null];
+type GroupColumns = [
+  user_group_id: string,
+  fingerprint: string | null,
+  bucket: number,
+  row_digest: string | null,
+  more: string | null,
+];
 
 /** The members of the JSON that `groups` selects. */
 interface MoreOfGroup {
@@ -185,13 +215,15 @@ interface MoreOfGroup {
 
 const AT_REST = { underWay: false, unverified: false, missingSince: null, failure: null };
 
-function ledgerGroup([user_group_id, fingerprint, text]: GroupColumns): LedgerGroup {
-  if (text === null) return { user_group_id, fingerprint, ...AT_REST };
+function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
+  const row = digest === null ? null : { bucket, digest };
+  if (text === null) return { user_group_id, fingerprint, row, ...AT_REST };
   const more = JSON.parse(text) as MoreOfGroup;
   const { code, message, count } = more;
   return {
     user_group_id,
     fingerprint,
+    row,
     underWay: more.underWay,
     unverified: more.unverified,
     missingSince: more.missingSince === null ? null : new Date(more.missingSince),

@@ -1,0 +1,89 @@
+import type pg from "pg";
+import { SyncError } from "../../core/errors.ts";
+import { BUCKETS } from "../../core/tenant.ts";
+import { ID_TYPES, type Parse, parsersOf, type TypeInfo } from "./cells.ts";
+import { quoteName } from "./identifiers.ts";
+
+/** What is asked of the source. */
+export interface Wanted {
+  /** For messages. */
+  readonly name: string;
+  /** What stands after FROM, called `tenants`. */
+  readonly relation: string;
+  /** The id first. */
+  readonly columns: readonly string[];
+  readonly seed: string;
+}
+
+/** The source's rows as SQL, and how their values become cells. */
+export interface DescribedRows {
+  readonly relation: string;
+  /** The id as text, and the other columns as they are. */
+  readonly selected: readonly string[];
+  readonly parsers: readonly Parse[];
+  /** Orders by the UTF-8 bytes of the id. */
+  readonly order: string;
+  readonly bucket: string;
+  readonly digest: string;
+}
+
+/** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
+export async function describeRows(client: pg.Client, wanted: Wanted): Promise<DescribedRows> {
+  const { name, relation, columns, seed } = wanted;
+  const { fields } = await client.query(`SELECT * FROM ${relation} LIMIT 0`);
+  const found = columns.map((column) => fields.find((field) => field.name === column));
+  if (found.includes(undefined)) throw missingColumns(name, columns, fields);
+
+  const types = await describeTypes(client, fields);
+  const [id, ...rest] = columns as readonly [string, ...string[]];
+  checkIdType(id, types.find((type) => type.oid === found[0]?.dataTypeID)?.name);
+
+  const parserOf = parsersOf(types);
+  const idText = `tenants.${quoteName(id)}::text`;
+  const { rows } = await client.query<{ server_encoding: string }>("SHOW server_encoding");
+  const isUtf8 = rows[0]?.server_encoding === "UTF8";
+  const selected = [idText, ...rest.map((column) => `tenants.${quoteName(column)}`)];
+  const hashed = `ROW('${seed}', ${selected.join(", ")})::text`;
+  return {
+    relation,
+    selected,
+    parsers: [keepText, ...found.slice(1).map((field) => parserOf(field?.dataTypeID ?? 0))],
+    order: isUtf8 ? `${idText} COLLATE "C"` : `convert_to(${idText}, 'UTF8')`,
+    bucket: `coalesce(hashtextextended(${idText} COLLATE "C", 0) & ${BUCKETS - 1}, 0)`,
+    digest: `hashtextextended(${hashed} COLLATE "C", 0)`,
+  };
+}
+
+function missingColumns(name: string, columns: readonly string[], fields: readonly pg.FieldDef[]): SyncError {
+  const there = fields.map((field) => field.name);
+  const missing = columns.filter((column) => !there.includes(column));
+  return new SyncError("CONFIG_COLUMNS", `${name} has no column ${missing.join(", ")}`, {
+    hint: `its columns, as the group rules have to write them: ${there.join(", ")}`,
+  });
+}
+
+function checkIdType(column: string, type: string | undefined): void {
+  if (type !== undefined && ID_TYPES.has(type)) return;
+  throw new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type ?? "unknown"}`, {
+    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
+  });
+}
+
+/** The types of the fields, and those that arrays and domains among them are made of. */
+async function describeTypes(client: pg.Client, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
+  const { rows } = await client.query<TypeInfo>(
+    `WITH RECURSIVE described AS (
+       SELECT type.oid, type.typname AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
+       FROM pg_type AS type LEFT JOIN pg_type AS element ON element.typarray = type.oid),
+     needed AS (
+       SELECT * FROM described WHERE oid = ANY ($1)
+       UNION
+       SELECT described.* FROM needed JOIN described ON described.oid IN (needed.base, needed.element))
+     SELECT oid::int8::float8 AS oid, name, base::int8::float8 AS base, element::int8::float8 AS element
+     FROM needed`,
+    [[...new Set(fields.map((field) => field.dataTypeID))]],
+  );
+  return rows;
+}
+
+const keepText: Parse = (text) => text;

@@ -1,0 +1,71 @@
+import type pg from "pg";
+import type { SyncError } from "../../core/errors.ts";
+import type { TenantRow } from "../../core/tenant.ts";
+import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import type { Parse } from "./cells.ts";
+import { readCursor } from "./database.ts";
+import type { DescribedRows } from "./tenant-columns.ts";
+
+const BATCH = 2_000;
+
+type RawRow = readonly (string | null)[];
+
+/** Reads the tenants in the one transaction that its connection is in. */
+export class PostgresTenantSnapshot implements TenantSnapshot {
+  readonly #client: pg.Client;
+  readonly #rows: DescribedRows;
+  readonly #explain: (error: unknown) => SyncError;
+
+  constructor(client: pg.Client, rows: DescribedRows, explain: (error: unknown) => SyncError) {
+    this.#client = client;
+    this.#rows = rows;
+    this.#explain = explain;
+  }
+
+  async buckets(): Promise<readonly BucketSum[]> {
+    const { relation, bucket, digest } = this.#rows;
+    try {
+      const { rows } = await this.#client.query<BucketSum>(
+        `SELECT (${bucket})::integer AS bucket, count(*)::integer AS rows, sum(${digest})::text AS sum
+         FROM ${relation} GROUP BY 1`,
+      );
+      return rows;
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  async *rows(buckets?: readonly number[]): AsyncGenerator<readonly TenantRow[]> {
+    const { relation, selected, parsers, order, bucket, digest } = this.#rows;
+    const text = `SELECT ${[bucket, digest, ...selected].join(", ")} FROM ${relation}
+      ${buckets ? `WHERE ${bucket} = ANY ($1)` : ""} ORDER BY ${order}`;
+    const types = { getTypeParser: () => keepText };
+    try {
+      const config = { rowMode: "array", types } as const;
+      const batches = readCursor<(string | null)[]>(
+        this.#client,
+        text,
+        buckets ? [buckets] : [],
+        config,
+        BATCH,
+      );
+      for await (const batch of batches) yield batch.map((row) => tenantRow(row, parsers));
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  /** Ends the transaction with the connection: there is nothing to commit. */
+  async close(): Promise<void> {
+    await this.#client.end().catch(() => {});
+  }
+}
+
+const keepText = (text: string): string => text;
+
+function tenantRow([bucket, digest, ...cells]: RawRow, parsers: readonly Parse[]): TenantRow {
+  return {
+    cells: cells.map((text, index) => (text === null ? null : (parsers[index] as Parse)(text))),
+    digest: { bucket: Number(bucket), digest: digest ?? "" },
+  };
+}
