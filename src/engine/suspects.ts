@@ -19,9 +19,9 @@ const TOO_MANY = BUCKETS / 4;
  * of rows with the same sum on both sides, and no group in it is waiting for anything.
  */
 export async function findSuspects(
-  snapshot: TenantSnapshot,
-  ledger: LedgerView,
-  { serviceUpdates }: DecisionContext,
+  snapshot: Pick<TenantSnapshot, "buckets">,
+  ledger: Pick<LedgerView, "buckets">,
+  { serviceUpdates }: Pick<DecisionContext, "serviceUpdates">,
 ): Promise<Suspects> {
   const [ours, theirs] = await Promise.all([
     ledger.buckets({ unverifiedAtRest: serviceUpdates !== false }),

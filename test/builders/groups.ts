@@ -3,7 +3,7 @@ import { type Group, groupFingerprint } from "../../src/core/group.ts";
 import type { GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { Applied, Failed } from "../../src/core/outcome.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { DesiredTenant, RejectedTenant } from "../../src/core/tenant.ts";
+import type { DesiredTenant, RejectedTenant, RowDigest } from "../../src/core/tenant.ts";
 import type { Begun } from "../../src/ports/ledger.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
@@ -15,9 +15,16 @@ export const aGroup = (overrides: Partial<Group> = {}): Group => ({
   ...overrides,
 });
 
+export const aRow = (overrides: Partial<RowDigest> = {}): RowDigest => ({
+  bucket: 7,
+  digest: "4711",
+  ...overrides,
+});
+
 export function aDesiredTenant(overrides: Partial<Group> = {}): DesiredTenant {
   const group = aGroup(overrides);
-  return { kind: "desired", user_group_id: group.user_group_id, group, fingerprint: groupFingerprint(group) };
+  const { user_group_id } = group;
+  return { kind: "desired", user_group_id, group, fingerprint: groupFingerprint(group), row: aRow() };
 }
 
 export const aRejectedTenant = (overrides: Partial<RejectedTenant> = {}): RejectedTenant => ({
@@ -32,6 +39,7 @@ export const aRejectedTenant = (overrides: Partial<RejectedTenant> = {}): Reject
 export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup => ({
   user_group_id: "acme",
   fingerprint: groupFingerprint(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
+  row: aRow(),
   underWay: false,
   unverified: false,
   missingSince: null,
@@ -55,6 +63,7 @@ export function anApply(overrides: Partial<Apply> = {}): Apply {
     user_group_id: group.user_group_id,
     group,
     fingerprint: groupFingerprint(group),
+    row: aRow(),
     underWay: false,
     ...overrides,
   };

@@ -5,9 +5,9 @@ import { tokenFingerprint } from "../../src/core/group.ts";
 import { compareIds } from "../../src/core/id.ts";
 import { noCounts, type Outcome } from "../../src/core/outcome.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { Begun, Lease, Ledger, LedgerView, RunResult } from "../../src/ports/ledger.ts";
+import type { Begun, BucketOptions, Lease, Ledger, LedgerView, RunResult } from "../../src/ports/ledger.ts";
 import { anyId } from "../builders/arbitraries.ts";
-import { aFailed, aGroup, anApplied, anApply } from "../builders/groups.ts";
+import { aFailed, aGroup, anApplied, anApply, aRow } from "../builders/groups.ts";
 import { collect, rejection } from "./collect.ts";
 
 /** A database for one test. Whatever is opened in it is closed when the test is over. */
@@ -113,6 +113,7 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
     const atRest = {
       user_group_id: "acme",
       fingerprint,
+      row: apply.row,
       underWay: false,
       unverified: false,
       missingSince: null,
@@ -124,7 +125,7 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       expect(await begin(at, apply)).toEqual([
         { apply, known: false, confirmedName: null, earlierIntent: null, failures: 0 },
       ]);
-      expect(await rowOf(at)).toEqual({ ...atRest, fingerprint: null, underWay: true });
+      expect(await rowOf(at)).toEqual({ ...atRest, fingerprint: null, row: null, underWay: true });
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
     });
 
@@ -220,7 +221,13 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
         count: 1,
         retryAt: LATER,
       };
-      expect(await rowOf(at)).toEqual({ ...atRest, fingerprint: null, underWay: mayHaveHappened, failure });
+      expect(await rowOf(at)).toEqual({
+        ...atRest,
+        fingerprint: null,
+        row: null,
+        underWay: mayHaveHappened,
+        failure,
+      });
 
       const [begun] = await begin(at, apply);
       expect(begun).toMatchObject({
@@ -236,7 +243,7 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       expect(await rowOf(at)).toEqual(atRest);
     });
 
-    test("failed, and recovered", async () => {
+    test("failed, and settled", async () => {
       const at = await opened();
       await begin(at, apply);
       await record(at, anApplied({ apply }));
@@ -244,9 +251,47 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       await begin(at, renamed);
       await record(at, aFailed({ apply: renamed }), LATER);
       expect((await rowOf(at))?.failure?.count).toBe(1);
-      await at.ledger.write(at.lease, (transaction) => transaction.markRecovered(["acme", "unknown"]));
-      expect(await rowOf(at)).toEqual(atRest);
+      const row = aRow({ bucket: 8, digest: "-9223372036854775808" });
+      const settled = ["acme", "unknown"].map((user_group_id) => ({
+        kind: "settled" as const,
+        user_group_id,
+        row,
+      }));
+      await at.ledger.write(at.lease, (transaction) => transaction.markSettled(settled));
+      expect(await rowOf(at)).toEqual({ ...atRest, row });
       expect((await at.ledger.status()).groups).toMatchObject({ in_sync: 1, failing: 0 });
+    });
+
+    test("are summed up by bucket: those at rest, and how many are not", async () => {
+      const at = await opened();
+      const resting = { unverifiedAtRest: true };
+      const applies = ["a", "b", "c", "d", "e", "f", "g"].map((user_group_id, index) =>
+        anApply({
+          user_group_id,
+          group: aGroup({ user_group_id }),
+          row: aRow({ bucket: index < 6 ? 7 : 8, digest: "9223372036854775807" }),
+        }),
+      );
+      const [a, b, c, d, e, , g] = applies as [Apply, Apply, Apply, Apply, Apply, Apply, Apply];
+      await begin(at, ...applies);
+      for (const apply of [a, b, e, g]) await record(at, anApplied({ apply }));
+      await record(at, anApplied({ apply: c, unverified: true }));
+      await record(at, aFailed({ apply: d }), LATER);
+      await at.ledger.write(at.lease, (transaction) => transaction.markMissing(["e"], NOW));
+
+      const bucketsIn = async (options: BucketOptions) =>
+        (await at.ledger.buckets(options)).toSorted((one, other) => one.bucket - other.bucket);
+      const alone = { bucket: 8, rows: 1, sum: "9223372036854775807", restless: 0 };
+      expect(await bucketsIn(resting)).toEqual([
+        { bucket: 7, rows: 3, sum: "27670116110564327421", restless: 3 },
+        alone,
+      ]);
+      expect(await bucketsIn({ unverifiedAtRest: false })).toEqual([
+        { bucket: 7, rows: 2, sum: "18446744073709551614", restless: 4 },
+        alone,
+      ]);
+      const some = await collect(at.ledger.groups([8, 9]));
+      expect(some.map((group) => group.user_group_id)).toEqual(["g"]);
     });
 
     test("missing, and returned", async () => {

@@ -2,9 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compareIds } from "../../src/core/id.ts";
 import { type Cell, Unusable } from "../../src/core/tenant.ts";
-import type { TenantSource } from "../../src/ports/tenant-source.ts";
+import type { BucketSum, TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
+import { sumsOf } from "../fakes/tenant-source.ts";
 import { collect } from "./collect.ts";
+import { batchesOf, rowsOf } from "./rows-of.ts";
 
 export type ColumnKind =
   | "text"
@@ -51,18 +53,18 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
     return database;
   };
   const idsOf = async (source: TenantSource): Promise<Cell[]> =>
-    (await collect(source.rows(["id"]))).map((row) => row[0] as Cell);
+    (await rowsOf(source, ["id"])).map((row) => row[0] as Cell);
 
   describe(`${name}: a tenant source`, () => {
     test("gives the asked-for columns in the order asked, the id first", async () => {
       const { source } = await customers("a");
-      const rows = await collect(source({ table: "customers" }).rows(["id", "plan", "name"]));
+      const rows = await rowsOf(source({ table: "customers" }), ["id", "plan", "name"]);
       expect(rows).toEqual([["a", "gold", "Name of a"]]);
     });
 
     test("gives nothing for an empty table", async () => {
       const { source } = await customers();
-      expect(await collect(source({ table: "customers" }).rows(["id", "name"]))).toEqual([]);
+      expect(await rowsOf(source({ table: "customers" }), ["id", "name"])).toEqual([]);
     });
 
     test("orders any ids by their bytes, in whatever order they were inserted", async () => {
@@ -129,7 +131,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
       const { create, insert, source } = await makeDatabase();
       await create("customers", { id: "text", value: kind });
       await insert("customers", [{ id: "a", value: text }]);
-      const rows = await collect(source({ table: "customers" }).rows(["id", "value"]));
+      const rows = await rowsOf(source({ table: "customers" }), ["id", "value"]);
       expect(rows).toEqual([["a", expected]]);
     });
 
@@ -140,7 +142,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
         { id: "a", logo: "00ff", seats: null, extra: null },
         { id: "b", logo: null, seats: null, extra: null },
       ]);
-      const rows = await collect(source({ table: "customers" }).rows(["id", "logo", "seats", "extra"]));
+      const rows = await rowsOf(source({ table: "customers" }), ["id", "logo", "seats", "extra"]);
       expect(rows).toEqual([
         ["a", expect.any(Unusable), null, null],
         ["b", null, null, null],
@@ -168,8 +170,8 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
 
     test("names all the columns that are missing, and those that are there", async () => {
       const { source } = await customers("a");
-      const rows = source({ table: "customers" }).rows(["id", "Name", "plan", "region"]);
-      await expect(collect(rows)).rejects.toMatchObject({
+      const rows = rowsOf(source({ table: "customers" }), ["id", "Name", "plan", "region"]);
+      await expect(rows).rejects.toMatchObject({
         code: "CONFIG_COLUMNS",
         message: "customers has no column Name, region",
         hint: expect.stringContaining("id, name, plan"),
@@ -183,7 +185,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
       ["a query with two columns of one name", { query: "SELECT id, id FROM customers" }],
     ])("%s is a mistake in the config", async (_, options) => {
       const { source, sessions } = await customers("a");
-      await expect(collect(source(options).rows(["id"]))).rejects.toMatchObject({
+      await expect(rowsOf(source(options), ["id"])).rejects.toMatchObject({
         code: "CONFIG_SOURCE",
         hint: expect.stringContaining("source."),
       });
@@ -192,7 +194,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
 
     test("a table that isn't there is named", async () => {
       const { source, sessions } = await makeDatabase();
-      await expect(collect(source({ table: "customers" }).rows(["id"]))).rejects.toMatchObject({
+      await expect(rowsOf(source({ table: "customers" }), ["id"])).rejects.toMatchObject({
         code: "SOURCE_UNAVAILABLE",
         message: expect.stringContaining("customers"),
         hint: expect.stringContaining("check the table's name"),
@@ -205,7 +207,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
       const database = await customers(...ids);
       const seen: Cell[][] = [];
       let touched = false;
-      for await (const batch of database.source({ table: "customers" }).rows(["id", "plan"])) {
+      for await (const batch of batchesOf(database.source({ table: "customers" }), ["id", "plan"])) {
         seen.push(...batch.map((row) => [...row]));
         if (touched) continue;
         touched = true;
@@ -217,11 +219,63 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
       await expect.poll(database.sessions).toBe(0);
     });
 
+    describe("has buckets", () => {
+      const COLUMNS = ["id", "name", "plan"];
+      const readAll = async (source: TenantSource, seed = "seed") => {
+        const snapshot = await source.open(COLUMNS, seed);
+        try {
+          return { buckets: await snapshot.buckets(), rows: await collect(snapshot.rows()) };
+        } finally {
+          await snapshot.close();
+        }
+      };
+      const inOrder = (sums: readonly BucketSum[]) => sums.toSorted((a, b) => a.bucket - b.bucket);
+
+      test("whose sums are those of their rows, duplicates and missing ids included", async () => {
+        const { source } = await customers("a", "b", "b", null, null, "ü", "😀");
+        const { buckets, rows } = await readAll(source({ table: "customers" }));
+        expect(rows).toHaveLength(7);
+        expect(inOrder(buckets)).toEqual(inOrder(sumsOf(rows.map((row) => row.digest))));
+      });
+
+      test("and gives the rows of some of them, in order, and of no other", async () => {
+        const { source } = await customers(...Array.from({ length: 50 }, (_, index) => `t-${index}`), null);
+        const all = (await readAll(source({ table: "customers" }))).rows;
+        const wanted = all.filter((_, index) => index % 3 === 0).map((row) => row.digest.bucket);
+        const snapshot = await source({ table: "customers" }).open(COLUMNS, "seed");
+        const some = await collect(snapshot.rows(wanted));
+        await snapshot.close();
+        expect(some).toEqual(all.filter((row) => wanted.includes(row.digest.bucket)));
+        expect(some.length).toBeLessThan(all.length);
+      });
+
+      test("that stay where they are when a row changes, with another digest for every change", async () => {
+        const { source, execute } = await customers("a");
+        const [before] = (await readAll(source({ table: "customers" }))).rows;
+        const seen = new Set([before?.digest.digest]);
+        for (const change of ["name = 'x'", "name = NULL", "name = ''", "plan = 'x'", "plan = NULL"]) {
+          await execute(`UPDATE customers SET name = 'Name of a', plan = 'gold'`);
+          await execute(`UPDATE customers SET ${change}`);
+          const [after] = (await readAll(source({ table: "customers" }))).rows;
+          expect(after?.digest.bucket).toBe(before?.digest.bucket);
+          seen.add(after?.digest.digest);
+        }
+        expect(seen.size).toBe(6);
+      });
+
+      test("whose digests depend on the seed, and on nothing of the session", async () => {
+        const { source } = await customers("a");
+        const read = async (seed: string) => (await readAll(source({ table: "customers" }), seed)).rows;
+        expect(await read("one")).toEqual(await read("one"));
+        expect(await read("one")).not.toEqual(await read("other"));
+      });
+    });
+
     test("closes its connection when the reader stops early", async () => {
       const { source, sessions } = await customers(
         ...Array.from({ length: 5_000 }, (_, index) => `${index}`),
       );
-      for await (const batch of source({ table: "customers" }).rows(["id"])) {
+      for await (const batch of batchesOf(source({ table: "customers" }), ["id"])) {
         expect(batch.length).toBeGreaterThan(0);
         expect(await sessions()).toBe(1);
         break;

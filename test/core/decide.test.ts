@@ -2,15 +2,21 @@ import { describe, expect, it } from "vitest";
 import {
   type DecisionContext,
   decide,
-  type Mark,
+  type Note,
+  noteOn,
   type PlanEntry,
-  presence,
-  recovery,
   type UpdatePolicy,
 } from "../../src/core/decide.ts";
 import type { LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { Tenant } from "../../src/core/tenant.ts";
-import { aDesiredTenant, aGroupFailure, aLedgerGroup, aRejectedTenant } from "../builders/groups.ts";
+import {
+  aDesiredTenant,
+  aGroupFailure,
+  aLedgerGroup,
+  anApply,
+  aRejectedTenant,
+  aRow,
+} from "../builders/groups.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const before = new Date("2026-03-01T11:59:59Z");
@@ -140,25 +146,34 @@ it("a group that waits says why and until when", () => {
 });
 
 describe("a tenant's presence is noted once:", () => {
-  const marks: Record<Source, Record<"unknown" | "the same" | "missing", Mark["kind"] | null>> = {
+  const notes: Record<Source, Record<"unknown" | "the same" | "missing", Note["kind"] | null>> = {
     absent: { unknown: null, "the same": "missing", missing: null },
-    desired: { unknown: null, "the same": null, missing: "returned" },
+    desired: { unknown: null, "the same": null, missing: "settled" },
     rejected: { unknown: null, "the same": null, missing: "returned" },
   };
-  const all = Object.entries(marks).flatMap(([source, states]) =>
-    Object.entries(states).map(([state, mark]) => [source as Source, state as InLedger, mark] as const),
+  const all = Object.entries(notes).flatMap(([source, states]) =>
+    Object.entries(states).map(([state, note]) => [source as Source, state as InLedger, note] as const),
   );
-  it.each(all)("%s, and in the ledger %s: %s", (source, state, mark) => {
-    expect(presence(tenants[source], ledger[state])?.kind ?? null).toBe(mark);
+  it.each(all)("%s, and in the ledger %s: %s", (source, state, note) => {
+    const decided = decide(tenants[source], ledger[state], context);
+    expect(noteOn(tenants[source], ledger[state], decided)?.kind ?? null).toBe(note);
   });
 });
 
-it("what failed is noted as recovered where nothing is to be done any more", () => {
-  const failed = aLedgerGroup({ failure: aGroupFailure() });
-  expect(recovery(aDesiredTenant(), failed)).toEqual({
-    kind: "recovered",
-    user_group_id: failed.user_group_id,
+describe("a group that is as it should be is noted as settled", () => {
+  const tenant = aDesiredTenant();
+  const settled = { kind: "settled", user_group_id: "acme", row: tenant.row };
+  it.each([
+    ["where a change that failed was taken back", { failure: aGroupFailure() }, settled],
+    ["where another row gives the same group", { row: aRow({ digest: "0" }) }, settled],
+    ["where its id has moved to another bucket", { row: aRow({ bucket: 8 }) }, settled],
+    ["where its row was never recorded", { row: null }, settled],
+    ["but not where there is nothing new", {}, null],
+  ])("%s", (_, overrides, note) => {
+    expect(noteOn(tenant, aLedgerGroup(overrides), null)).toEqual(note);
   });
-  expect(recovery(aDesiredTenant(), aLedgerGroup())).toBeNull();
-  expect(recovery(undefined, failed)).toBeNull();
+
+  it("but not while something has to be done about it", () => {
+    expect(noteOn(tenant, aLedgerGroup({ failure: aGroupFailure() }), anApply())).toBeNull();
+  });
 });

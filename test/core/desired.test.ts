@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { desiredTenants, duplicateTenant } from "../../src/core/desired.ts";
+import { desiredTenants, digestSeed, duplicateTenant } from "../../src/core/desired.ts";
 import { groupFingerprint } from "../../src/core/group.ts";
 import type { Json, JsonObject } from "../../src/core/json.ts";
 import { columnsOf, type GroupRules, type Rule } from "../../src/core/rule.ts";
 import { type Cell, type RejectionCode, Unusable } from "../../src/core/tenant.ts";
 import { anyJson } from "../builders/arbitraries.ts";
+import { aRow } from "../builders/groups.ts";
 import { column, constant, someRules, template } from "../builders/rules.ts";
 
 const BYTES = new Unusable("holds bytes");
@@ -13,7 +14,7 @@ const BYTES = new Unusable("holds bytes");
 /** Evaluates a row that is given by column names; what it doesn't name is null, the id is "acme". */
 function evaluate(rules: GroupRules, cells: Record<string, Cell>) {
   const row: Record<string, Cell> = { id: "acme", name: "Acme", ...cells };
-  return desiredTenants(rules)(columnsOf(rules).map((name) => row[name] ?? null));
+  return desiredTenants(rules)({ cells: columnsOf(rules).map((name) => row[name] ?? null), digest: aRow() });
 }
 
 /** The group, or the code of the rejection. */
@@ -42,7 +43,15 @@ it("computes the whole group from a row, with the fingerprint of just that group
     user_group_id: "acme",
     group,
     fingerprint: groupFingerprint(group),
+    row: aRow(),
   });
+});
+
+it("other rules give another seed for the digests of rows, and the same rules the same", () => {
+  const seed = digestSeed(someRules());
+  expect(digestSeed(someRules())).toBe(seed);
+  expect(digestSeed(someRules({ name: constant("Acme") }))).not.toBe(seed);
+  expect(seed).toMatch(/^[\w-]{43}$/);
 });
 
 describe("each kind of rule", () => {
@@ -297,7 +306,7 @@ describe("the id", () => {
     ["a number", 7, "ID_UNUSABLE"],
     ["bytes", BYTES, "ID_UNUSABLE"],
   ])("%s", (_, id, expected) => {
-    const tenant = desiredTenants(someRules())([id, "Acme"]);
+    const tenant = desiredTenants(someRules())({ cells: [id, "Acme"], digest: aRow() });
     expect(tenant.kind === "desired" ? tenant.kind : tenant.code).toBe(expected);
     expect(tenant.user_group_id).toBe(typeof id === "string" && id !== "" ? id : null);
   });

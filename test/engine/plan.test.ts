@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DecisionContext, PlanEntry } from "../../src/core/decide.ts";
-import { desiredTenants } from "../../src/core/desired.ts";
+import { desiredTenants, digestSeed } from "../../src/core/desired.ts";
 import { columnsOf } from "../../src/core/rule.ts";
 import { changesOf, type Plan, planRun } from "../../src/engine/plan.ts";
 import { anyId, anyObject, anyText } from "../builders/arbitraries.ts";
@@ -10,7 +10,7 @@ import { Instance } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { type LedgerRow, LedgerState, NEW_ROW } from "../fakes/ledger-state.ts";
 import { openSpool } from "../fakes/spool.ts";
-import { InMemoryTenantSource, type TenantRecord } from "../fakes/tenant-source.ts";
+import { aTenantRow, InMemoryTenantSource, type TenantRecord } from "../fakes/tenant-source.ts";
 import { tenants } from "../fakes/world.ts";
 
 const rules = someRules({
@@ -22,9 +22,11 @@ const context: DecisionContext = { now: NOW, update: "upsert", serviceUpdates: n
 
 /** The row that a confirmed group of this tenant has. */
 function confirmed(record: TenantRecord, overrides: Partial<LedgerRow> = {}): LedgerRow {
-  const tenant = desiredTenants(rules)(columnsOf(rules).map((name) => record[name] ?? null));
+  const cells = columnsOf(rules).map((name) => record[name] ?? null);
+  const row = aTenantRow(cells, digestSeed(rules));
+  const tenant = desiredTenants(rules)(row);
   const fingerprint = tenant.kind === "desired" ? tenant.fingerprint : null;
-  return { ...NEW_ROW, fingerprint, ...overrides };
+  return { ...NEW_ROW, fingerprint, row: row.digest, bucket: row.digest.bucket, ...overrides };
 }
 
 async function plan(
@@ -103,7 +105,7 @@ describe("a plan", () => {
         ["c", confirmed(same, gone)],
       ],
     );
-    expect(inShort(planned)).toEqual(["returned a", "update b", "returned b", "rejected c", "returned c"]);
+    expect(inShort(planned)).toEqual(["settled a", "update b", "returned b", "rejected c", "returned c"]);
     expect(planned.unchanged).toBe(1);
   });
 

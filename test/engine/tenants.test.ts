@@ -5,8 +5,10 @@ import type { Tenant, TenantRow } from "../../src/core/tenant.ts";
 import { readTenants } from "../../src/engine/tenants.ts";
 import { anyId } from "../builders/arbitraries.ts";
 import { someRules } from "../builders/rules.ts";
+import { aTenantRow } from "../fakes/tenant-source.ts";
 
-async function read(rows: readonly TenantRow[], sizes: readonly number[] = [2]): Promise<Tenant[]> {
+async function read(cells: readonly TenantRow["cells"][], sizes: readonly number[] = [2]): Promise<Tenant[]> {
+  const rows = cells.map((row) => aTenantRow(row));
   async function* batches(): AsyncGenerator<readonly TenantRow[]> {
     for (let n = 0, start = 0; start < rows.length; n++) {
       const size = sizes[n % sizes.length] ?? 1;
@@ -34,7 +36,7 @@ describe("rows of the source", () => {
       fc.asyncProperty(anyRows, anyNulls, anySizes, async (some, nulls, sizes) => {
         const inOrder = some.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
         const rows = inOrder.flatMap(({ id, copies }) =>
-          Array.from({ length: copies }, (): TenantRow => [id, "x"]),
+          Array.from({ length: copies }, (): TenantRow["cells"] => [id, "x"]),
         );
         for (const place of nulls) rows.splice(place, 0, [null, "x"]);
 

@@ -1,5 +1,6 @@
 import type { Group } from "../../src/core/group.ts";
 import type { GroupFailure } from "../../src/core/ledger-group.ts";
+import type { RowDigest } from "../../src/core/tenant.ts";
 import type { KnownService, RecordedRun } from "../../src/ports/ledger.ts";
 
 export interface LedgerRow {
@@ -7,6 +8,10 @@ export interface LedgerRow {
   readonly confirmed: Group | null;
   readonly serviceName: string | null;
   readonly tokenFingerprint: string | null;
+  /** Of the row that the confirmed group was computed from. */
+  readonly row: RowDigest | null;
+  /** Known from the first intent on. */
+  readonly bucket: number;
   readonly unverified: boolean;
   /** Fingerprint of the group whose call is under way. */
   readonly intent: string | null;
@@ -35,6 +40,8 @@ export const NEW_ROW: LedgerRow = {
   confirmed: null,
   serviceName: null,
   tokenFingerprint: null,
+  row: null,
+  bucket: 0,
   unverified: false,
   intent: null,
   missingSince: null,

@@ -1,4 +1,4 @@
-import type { Apply } from "../../src/core/decide.ts";
+import type { Apply, SettledNote } from "../../src/core/decide.ts";
 import { tokenFingerprint } from "../../src/core/group.ts";
 import type { Failure } from "../../src/core/outcome.ts";
 import type {
@@ -44,10 +44,13 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
   async begin(changes: readonly Apply[]): Promise<readonly Begun[]> {
     await this.#step({ when: "before", call: "begin" });
     return changes.map((apply) => {
-      const { user_group_id: id, fingerprint } = apply;
+      const { user_group_id: id, fingerprint, row: digest } = apply;
       const row = this.#state.rows.get(id);
       this.enlist(() => {
-        this.#state.rows.set(id, { ...(this.#state.rows.get(id) ?? NEW_ROW), intent: fingerprint });
+        this.#state.rows.set(id, {
+          ...(this.#state.rows.get(id) ?? { ...NEW_ROW, bucket: digest.bucket }),
+          intent: fingerprint,
+        });
       });
       return {
         apply,
@@ -94,10 +97,12 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
-  async markRecovered(ids: readonly string[]): Promise<void> {
-    await this.#step({ when: "before", call: "markRecovered" });
+  async markSettled(settled: readonly SettledNote[]): Promise<void> {
+    await this.#step({ when: "before", call: "markSettled" });
     this.enlist(() => {
-      for (const id of ids) this.#change(id, { failure: null });
+      for (const { user_group_id, row } of settled) {
+        this.#change(user_group_id, { failure: null, missingSince: null, row, bucket: row.bucket });
+      }
     });
   }
 
@@ -126,7 +131,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
 }
 
 function changesBy({ outcome, retryAt }: RecordedOutcome, row: LedgerRow): Partial<LedgerRow> {
-  const { fingerprint, group } = outcome.apply;
+  const { fingerprint, group, row: digest } = outcome.apply;
   const failed = (failure: Failure): Partial<LedgerRow> => {
     const count = (row.failure?.count ?? 0) + 1;
     return { failure: { ...failure, fingerprint, count, retryAt: retryAt ?? new Date(0) } };
@@ -140,5 +145,13 @@ function changesBy({ outcome, retryAt }: RecordedOutcome, row: LedgerRow): Parti
     // There, but perhaps in a state that nobody has asked for.
     return { ...answered, ...failed(outcome.failure), fingerprint: row.fingerprint ?? "unknown" };
   }
-  return { ...answered, fingerprint, confirmed: group, unverified: outcome.unverified, failure: null };
+  return {
+    ...answered,
+    fingerprint,
+    confirmed: group,
+    row: digest,
+    bucket: digest.bucket,
+    unverified: outcome.unverified,
+    failure: null,
+  };
 }

@@ -2,17 +2,20 @@ import { SyncError } from "../../src/core/errors.ts";
 import type { Group } from "../../src/core/group.ts";
 import type { LedgerGroup } from "../../src/core/ledger-group.ts";
 import type {
+  BucketOptions,
   KnownService,
   Lease,
   LeaseAttempt,
   LeaseHolder,
   Ledger,
+  LedgerBucket,
   LedgerStatus,
   LedgerTransaction,
 } from "../../src/ports/ledger.ts";
 import type { Step } from "./instance.ts";
-import type { LeaseRow, LedgerState } from "./ledger-state.ts";
+import type { LeaseRow, LedgerRow, LedgerState } from "./ledger-state.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
+import { sumsOf } from "./tenant-source.ts";
 
 /** `now` is the database's clock, which no instance can set. */
 export class InMemoryLedger implements Ledger {
@@ -80,11 +83,29 @@ export class InMemoryLedger implements Ledger {
     return this.#state.service;
   }
 
-  async *groups(): AsyncGenerator<readonly LedgerGroup[]> {
+  async buckets({ unverifiedAtRest }: BucketOptions): Promise<readonly LedgerBucket[]> {
+    await this.#step({ when: "before", call: "ledgerBuckets" });
+    const atRest = (row: LedgerRow): boolean =>
+      row.fingerprint !== null &&
+      row.row !== null &&
+      row.intent === null &&
+      row.missingSince === null &&
+      row.failure === null &&
+      (!row.unverified || unverifiedAtRest);
+    const rows = [...this.#state.rows.values()];
+    const resting = sumsOf(rows.flatMap((row) => (row.row && atRest(row) ? [row.row] : [])));
+    return [...new Set(rows.map((row) => row.bucket))].map((bucket) => ({
+      ...(resting.find((sum) => sum.bucket === bucket) ?? { bucket, rows: 0, sum: "0" }),
+      restless: rows.filter((row) => row.bucket === bucket && !atRest(row)).length,
+    }));
+  }
+
+  async *groups(buckets?: readonly number[]): AsyncGenerator<readonly LedgerGroup[]> {
     const groups = [...this.#state.rows]
-      .map(([user_group_id, { fingerprint, intent, unverified, missingSince, failure }]) => {
+      .filter(([, { bucket }]) => buckets?.includes(bucket) ?? true)
+      .map(([user_group_id, { fingerprint, row, intent, unverified, missingSince, failure }]) => {
         const underWay = intent !== null;
-        return { user_group_id, fingerprint, underWay, unverified, missingSince, failure };
+        return { user_group_id, fingerprint, row, underWay, unverified, missingSince, failure };
       })
       .sort((a, b) => Buffer.compare(Buffer.from(a.user_group_id), Buffer.from(b.user_group_id)));
     for (let start = 0; start < groups.length; start += this.#batch) {

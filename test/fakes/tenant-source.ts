@@ -1,5 +1,6 @@
-import type { Cell, TenantRow } from "../../src/core/tenant.ts";
-import type { TenantSource } from "../../src/ports/tenant-source.ts";
+import { createHash } from "node:crypto";
+import { BUCKETS, type Cell, type TenantRow } from "../../src/core/tenant.ts";
+import type { BucketSum, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { Step } from "./instance.ts";
 
 /** A row of the customer's table; what it doesn't have is null. */
@@ -16,15 +17,49 @@ export class InMemoryTenantSource implements TenantSource {
     this.#batch = batch;
   }
 
-  async *rows(columns: readonly string[]): AsyncGenerator<readonly TenantRow[]> {
-    const rows = this.#records
-      .map((record) => columns.map((column) => record[column] ?? null))
-      .sort(([a], [b]) => Buffer.compare(bytesOf(a), bytesOf(b)));
-    for (let start = 0; start < rows.length; start += this.#batch) {
-      await this.#step({ when: "before", call: "rows" });
-      yield rows.slice(start, start + this.#batch);
-    }
+  async open(columns: readonly string[], seed: string): Promise<TenantSnapshot> {
+    const [step, batch] = [this.#step, this.#batch];
+    const all = this.#records
+      .map((record) =>
+        aTenantRow(
+          columns.map((column) => record[column] ?? null),
+          seed,
+        ),
+      )
+      .sort((a, b) => Buffer.compare(bytesOf(a.cells[0]), bytesOf(b.cells[0])));
+    await step({ when: "before", call: "openSource" });
+    return {
+      async buckets() {
+        await step({ when: "before", call: "sourceBuckets" });
+        return sumsOf(all.map((row) => row.digest));
+      },
+      async *rows(buckets) {
+        const rows = all.filter(({ digest }) => buckets?.includes(digest.bucket) ?? true);
+        for (let start = 0; start < rows.length; start += batch) {
+          await step({ when: "before", call: "rows" });
+          yield rows.slice(start, start + batch);
+        }
+      },
+      async close() {},
+    };
   }
+}
+
+/** A row with a digest of its own, as a database would make it. */
+export function aTenantRow(cells: readonly Cell[], seed = "seed"): TenantRow {
+  const hashed = (value: unknown): Buffer => createHash("sha256").update(JSON.stringify(value)).digest();
+  const bucket = hashed(cells[0]).readUInt32LE() % BUCKETS;
+  return { cells, digest: { bucket, digest: String(hashed([seed, cells]).readBigInt64LE()) } };
+}
+
+/** How many there are in each bucket, and what their digests add up to. */
+export function sumsOf(digests: readonly TenantRow["digest"][]): BucketSum[] {
+  const sums = new Map<number, { rows: number; sum: bigint }>();
+  for (const { bucket, digest } of digests) {
+    const { rows, sum } = sums.get(bucket) ?? { rows: 0, sum: 0n };
+    sums.set(bucket, { rows: rows + 1, sum: sum + BigInt(digest) });
+  }
+  return [...sums].map(([bucket, { rows, sum }]) => ({ bucket, rows, sum: String(sum) }));
 }
 
 /** Null ids come first. */

@@ -1,14 +1,15 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { collect, rejection } from "../../contracts/collect.ts";
+import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
+import { batchesOf, rowsOf } from "../../contracts/rows-of.ts";
 import type { SourceOptions } from "../../contracts/tenant-source.ts";
 import { listening } from "../listening.ts";
 import { aRole } from "./roles.ts";
 import { APPLICATION, postgresSource, postgresSourceDatabase } from "./source-database.ts";
 
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>
-  collect(postgresSource(url, options).rows(["id"]));
+  rowsOf(postgresSource(url, options), ["id"]);
 
 type UrlPart = "username" | "password" | "hostname" | "pathname";
 const withUrl = (url: string, parts: Partial<Record<UrlPart, string>>): string =>
@@ -106,7 +107,7 @@ describe("the customer's database is a guest house:", () => {
     const { url } = await postgresSourceDatabase();
     const query = `SELECT 'a' AS id, current_setting('application_name') AS name,
       current_setting('transaction_read_only') AS ro, current_setting('transaction_isolation') AS isolation`;
-    const rows = await collect(postgresSource(url, { query }).rows(["id", "name", "ro", "isolation"]));
+    const rows = await rowsOf(postgresSource(url, { query }), ["id", "name", "ro", "isolation"]);
     expect(rows).toEqual([["a", APPLICATION, "on", "repeatable read"]]);
   });
 
@@ -119,7 +120,7 @@ describe("the customer's database is a guest house:", () => {
     );
     const reading = async () => {
       let rows = 0;
-      for await (const batch of source({ table: "customers" }).rows(["id"])) {
+      for await (const batch of batchesOf(source({ table: "customers" }), ["id"])) {
         if (rows === 0) {
           await query(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1",

@@ -1,13 +1,13 @@
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { compareIds } from "../../../src/core/id.ts";
-import { collect } from "../../contracts/collect.ts";
+import { rowsOf } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { latin1Database } from "./latin1-database.ts";
 import { postgresSource } from "./source-database.ts";
 
 const idsOf = async (url: string): Promise<unknown[]> =>
-  (await collect(postgresSource(url, { table: "customers" }).rows(["id"]))).map(([id]) => id);
+  (await rowsOf(postgresSource(url, { table: "customers" }), ["id"])).map(([id]) => id);
 
 describe("an id column", () => {
   test.each([
@@ -74,6 +74,6 @@ test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async
   await client.query("INSERT INTO customers SELECT id, 'Größe' FROM unnest($1::text[]) AS t (id)", [ids]);
   await client.end();
 
-  const rows = await collect(postgresSource(url, { table: "customers" }).rows(["id", "name"]));
+  const rows = await rowsOf(postgresSource(url, { table: "customers" }), ["id", "name"]);
   expect(rows).toEqual(ids.toSorted(compareIds).map((id) => [id, "Größe"]));
 });

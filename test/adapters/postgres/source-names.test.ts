@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { quoteTable } from "../../../src/adapters/postgres/identifiers.ts";
-import { collect } from "../../contracts/collect.ts";
+import { rowsOf } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { postgresSource } from "./source-database.ts";
 
@@ -22,7 +22,7 @@ describe("names reach PostgreSQL as the config writes them:", () => {
     if (schema && schema !== "public") await query(`CREATE SCHEMA ${schema}`);
     await query(`CREATE TABLE ${sql} (id text)`);
     await query(`INSERT INTO ${sql} VALUES ('a')`);
-    expect(await collect(postgresSource(url, { table: written }).rows(["id"]))).toEqual([["a"]]);
+    expect(await rowsOf(postgresSource(url, { table: written }), ["id"])).toEqual([["a"]]);
   });
 
   test("columns", async () => {
@@ -32,7 +32,7 @@ describe("names reach PostgreSQL as the config writes them:", () => {
     );
     await query(`INSERT INTO customers VALUES (1, 2, 'n', 'ab', 'o', 'xy')`);
     const columns = ["Id", 'the "name"', "a b", "order", "x.y", "id"];
-    const rows = await collect(postgresSource(url, { table: "customers" }).rows(columns));
+    const rows = await rowsOf(postgresSource(url, { table: "customers" }), columns);
     expect(rows).toEqual([["1", "n", "ab", "o", "xy", 2]]);
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Cell, Unusable } from "../../../src/core/tenant.ts";
-import { collect } from "../../contracts/collect.ts";
+import { rowsOf } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { postgresSource } from "./source-database.ts";
 
@@ -24,7 +24,7 @@ async function cellOf(expression: string): Promise<Cell> {
     await query(`ALTER DATABASE ${name} SET ${setting}`);
   }
   const source = postgresSource(url, { query: `SELECT 'a' AS id, ${expression} AS value` });
-  const [row] = await collect(source.rows(["id", "value"]));
+  const [row] = await rowsOf(source, ["id", "value"]);
   return row?.[1] as Cell;
 }
 

@@ -1,0 +1,22 @@
+import type { Cell } from "../../src/core/tenant.ts";
+import type { TenantSource } from "../../src/ports/tenant-source.ts";
+
+/** The batches of cells of one whole read, in a snapshot of its own. */
+export async function* batchesOf(
+  source: TenantSource,
+  columns: readonly string[],
+): AsyncGenerator<readonly (readonly Cell[])[]> {
+  const snapshot = await source.open(columns, "seed");
+  try {
+    for await (const rows of snapshot.rows()) yield rows.map((row) => row.cells);
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** The cells of all rows of one read. */
+export async function rowsOf(source: TenantSource, columns: readonly string[]): Promise<(readonly Cell[])[]> {
+  const all: (readonly Cell[])[] = [];
+  for await (const batch of batchesOf(source, columns)) all.push(...batch);
+  return all;
+}
