@@ -18,20 +18,23 @@ export class Recorder {
   readonly #run: Run;
   readonly #limit: number;
   #queue: Finished[] = [];
+  /** Answered and not written: those in the queue and those in the batch under way. */
+  #unwritten = 0;
   #writing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(run: Run) {
     this.#run = run;
-    // After a crash these are asked for again: few enough to be "in flight", enough to fill a batch.
+    // After a crash these are asked for again: few enough to be "in flight", enough to fill two batches.
     this.#limit = run.concurrency * 8;
   }
 
   /** Takes an outcome, and waits while too many are not written yet. Rejects once writing has failed. */
   async add(begun: Begun, outcome: Outcome): Promise<void> {
     this.#queue.push({ begun, outcome });
+    this.#unwritten++;
     this.#writing ??= this.#write();
-    while (this.#queue.length >= this.#limit && this.#writing !== undefined) await this.#writing;
+    while (this.#unwritten >= this.#limit && this.#writing !== undefined) await this.#writing;
     this.#throwFailure();
   }
 
@@ -52,6 +55,7 @@ export class Recorder {
     } catch (error) {
       this.#failure = { error };
     }
+    this.#unwritten -= batch.length;
     this.#writing = this.#queue.length > 0 ? this.#write() : undefined;
   }
 

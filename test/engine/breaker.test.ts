@@ -41,6 +41,13 @@ describe("a run", () => {
   });
 });
 
+it("bears more where it has seen the service at work than where it has not", () => {
+  const breaker = new Breaker();
+  breaker.succeeded();
+  const ends = Array.from({ length: 20 }, () => breaker.failed(failure("SERVICE_ERROR")) !== undefined);
+  expect(ends.indexOf(true)).toBe(19);
+});
+
 it("tells the operator what the last failure was, and what helps", () => {
   const breaker = new Breaker();
   expect(breaker.failed(failure("UNREACHABLE"))).toMatchObject({

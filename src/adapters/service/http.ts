@@ -5,6 +5,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
 import type { GroupService } from "../../ports/group-service.ts";
+import { exchange } from "./exchange.ts";
 import {
   type Operation,
   readDeleteAnswer,
@@ -22,9 +23,6 @@ export interface HttpServiceOptions {
   /** Most connections. */
   readonly concurrency: number;
 }
-
-/** No answer that interface.md promises comes near this. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** The service over HTTP/1.1 with connections that are kept. */
 export class HttpGroupService implements GroupService {
@@ -70,54 +68,36 @@ export class HttpGroupService implements GroupService {
     fields: JsonObject,
     ...secretFields: Secret[]
   ): Promise<{ readonly answer: WireAnswer; readonly request: WireRequest }> {
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), this.#timeoutMs);
     try {
-      const { statusCode, headers, body } = await this.#pool.request({
-        method: operation,
-        path: this.#path,
-        headers: { authorization: `Token ${this.#apiKey.reveal()}`, "content-type": "application/json" },
-        body: JSON.stringify(fields),
-        signal: timeout.signal,
-        // Without it undici closes the connection after every GET and DELETE that has a body.
-        reset: false,
+      const { status, headers, body } = await exchange(this.#pool, {
+        timeoutMs: this.#timeoutMs,
+        options: {
+          method: operation,
+          path: this.#path,
+          headers: { authorization: `Token ${this.#apiKey.reveal()}`, "content-type": "application/json" },
+          body: JSON.stringify(fields),
+          // Without it undici closes the connection after every GET and DELETE that has a body.
+          reset: false,
+        },
       });
       const answer = {
-        status: statusCode,
+        status,
         contentType: String(headers["content-type"] ?? ""),
         retryAfter: headers["retry-after"]?.toString(),
         location: headers.location?.toString(),
-        body: await readLimited(body),
+        body,
       };
       const secrets = [this.#apiKey, ...secretFields];
       return { answer, request: { operation, id, receivedAt: new Date(), secrets } };
     } catch (error) {
       if (error instanceof ServiceFailure) throw error;
-      if (timeout.signal.aborted) {
-        throw new ServiceFailure("TIMEOUT", `${operation} was not answered within ${this.#timeoutMs} ms`);
-      }
       const cause = error instanceof AggregateError ? error.errors[0] : error;
       const code = connectionFailure(cause);
       const message = `${operation} to ${this.#where}: ${describe(cause)}`;
       // The parser's error holds the bytes that it could not read, and a token may be among them.
       throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
-    } finally {
-      clearTimeout(timer);
     }
   }
-}
-
-async function readLimited(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) {
-      throw new ServiceFailure("BAD_RESPONSE", `the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** Where no connection came to be, the request can't have arrived. */

@@ -1,0 +1,87 @@
+import type { Dispatcher } from "undici";
+import { ServiceFailure } from "../../core/service-failure.ts";
+
+export interface Exchange {
+  readonly options: Dispatcher.DispatchOptions;
+  /** From the start of the request to the last byte of the answer, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** No answer that interface.md promises comes near this. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/**
+ * Sends one request and gathers its answer. Answers are small and wanted whole, so nothing is streamed.
+ * Rejects with a ServiceFailure for what went wrong by our own measure, and with undici's error otherwise.
+ */
+export function exchange(dispatcher: Dispatcher, { options, timeoutMs }: Exchange): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const gathering = new Gathering(resolve, reject);
+    const late = new ServiceFailure("TIMEOUT", `${options.method} was not answered within ${timeoutMs} ms`);
+    const timer = setTimeout(() => gathering.giveUp(late), timeoutMs);
+    gathering.onEnd = () => clearTimeout(timer);
+    dispatcher.dispatch(options, gathering);
+  });
+}
+
+class Gathering implements Dispatcher.DispatchHandler {
+  onEnd = (): void => {};
+  readonly #resolve: (answer: RawAnswer) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #chunks: Buffer[] = [];
+  #controller: Dispatcher.DispatchController | undefined;
+  #givenUp: Error | undefined;
+  #status = 0;
+  #headers: RawAnswer["headers"] = {};
+  #size = 0;
+
+  constructor(resolve: (answer: RawAnswer) => void, reject: (error: Error) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Ends the exchange. A request that still waits for a connection is then never sent. */
+  giveUp(error: Error): void {
+    this.#givenUp = error;
+    this.#controller?.abort(error);
+    this.#fail(error);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#givenUp) controller.abort(this.#givenUp);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: RawAnswer["headers"]): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size <= MAX_ANSWER_BYTES) this.#chunks.push(chunk);
+    else
+      this.giveUp(new ServiceFailure("BAD_RESPONSE", `the answer is larger than ${MAX_ANSWER_BYTES} bytes`));
+  }
+
+  onResponseEnd(): void {
+    this.onEnd();
+    const body = Buffer.concat(this.#chunks).toString();
+    this.#resolve({ status: this.#status, headers: this.#headers, body });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(this.#givenUp ?? error);
+  }
+
+  #fail(error: Error): void {
+    this.onEnd();
+    this.#reject(error);
+  }
+}
