@@ -26,8 +26,8 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .option("--detailed-exitcode", "exit with 2 when there is something to do")
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async ({ ports, rules, context }) => {
-        const { updates } = await ports.ledger.service();
-        const plan = await planRun(ports, rules, context(updates));
+        const { updates, baseUrl } = await ports.ledger.service();
+        const plan = await planRun(ports, rules, context(updates), { ledgerIsNew: baseUrl === null });
         try {
           if (flags.json) await writePlanJson(plan, ports.ledger, io.stdout);
           else await writePlanText(plan, ports.ledger, io.stdout, io.isTerminal);

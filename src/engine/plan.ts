@@ -17,6 +17,13 @@ export interface PlanPorts {
   readonly openSpool: OpenSpool;
 }
 
+export interface PlanOptions {
+  /** Everything else is passed over. */
+  readonly only?: ReadonlySet<string> | undefined;
+  /** Nothing can be unchanged: every row is read without looking for differences first. */
+  readonly ledgerIsNew?: boolean;
+}
+
 /** The differences between the source and the ledger, in the order of the ids. */
 export interface Plan {
   readonly entries: Spool<PlanEntry>;
@@ -29,13 +36,13 @@ export interface Plan {
 /**
  * Reads the source and the ledger side by side and keeps what differs. Changes nothing. Buckets of rows whose
  * digests add up to those in the ledger are passed over.
- * With `only`, everything else is passed over. The caller closes `entries`.
+ * The caller closes `entries`.
  */
 export async function planRun(
   ports: PlanPorts,
   rules: GroupRules,
   context: DecisionContext,
-  only?: ReadonlySet<string>,
+  { only, ledgerIsNew = false }: PlanOptions = {},
 ): Promise<Plan> {
   const counts = { ...NOTHING_PLANNED };
   const seen = new Set<string>();
@@ -43,9 +50,10 @@ export async function planRun(
 
   const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules));
   try {
-    const { buckets, unchanged: passedOver } = only
-      ? { buckets: undefined, unchanged: 0 }
-      : await findSuspects(snapshot, ports.ledger, context);
+    const { buckets, unchanged: passedOver } =
+      only || ledgerIsNew
+        ? { buckets: undefined, unchanged: 0 }
+        : await findSuspects(snapshot, ports.ledger, context);
     let unchanged = passedOver;
     let conclusive = passedOver > 0;
     const tenants = readTenants(snapshot.rows(buckets), desiredTenants(rules), rules.id);

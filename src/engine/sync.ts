@@ -96,7 +96,7 @@ async function syncUnderLease(
     serviceUpdates: known.updates,
     eager: only !== undefined,
   };
-  const plan = await planRun(ports, settings.rules, context, only);
+  const plan = await planRun(ports, settings.rules, context, { only, ledgerIsNew: known.baseUrl === null });
   try {
     await tellPlan(plan, run);
     observe({ kind: "phase", phase: "applying" });

@@ -42,7 +42,7 @@ async function plan(
     ledger: new InMemoryLedger(state, step, () => NOW, batches[1]),
     openSpool,
   };
-  const planned = await planRun(ports, rules, context, only && new Set(only));
+  const planned = await planRun(ports, rules, context, { only: only && new Set(only) });
   const list: PlanEntry[] = [];
   for await (const batch of planned.entries.read()) list.push(...batch);
   return { ...planned, list };

@@ -103,32 +103,37 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   }
 
   async record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
-    const rows = outcomes.map((recorded) => JSON.stringify(outcomeRow(recorded)));
+    const rows = JSON.stringify(outcomes.map(outcomeRow));
+    // The rows are there since `begin`. An upsert finds each by the primary key; for an update that joins them,
+    // the planner takes a table that has just been filled for a small one, and reads all of it every time.
     await this.connection.query(
-      `UPDATE ${this.#tables.groups} AS g
-       SET fingerprint = coalesce(t.fingerprint, g.fingerprint, CASE WHEN t.service_name IS NOT NULL THEN $4 END),
-           confirmed = coalesce(t.confirmed, g.confirmed),
-           service_name = coalesce(t.service_name, g.service_name),
-           bucket = coalesce(t.bucket, g.bucket),
-           row_digest = coalesce(t.row_digest, g.row_digest),
-           token_fingerprint = coalesce(t.token_fingerprint, g.token_fingerprint),
-           unverified = coalesce(t.unverified, g.unverified),
-           intent = CASE WHEN t.keep_intent THEN g.intent END,
-           intent_fingerprint = CASE WHEN t.keep_intent THEN g.intent_fingerprint END,
-           intent_at = CASE WHEN t.keep_intent THEN g.intent_at END,
+      `INSERT INTO ${this.#tables.groups} AS g
+         (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name, token_fingerprint,
+          unverified, intent, failure_fingerprint, failure_code, failure_message, retry_at, created_at, updated_at)
+       SELECT $1, t.*, $3, $3
+       FROM json_to_recordset($2) AS t (
+         id text, bucket smallint, row_digest bigint, fingerprint text, confirmed text, service_name text,
+         token_fingerprint text, unverified boolean, intent text, failure_fingerprint text, failure_code text,
+         failure_message text, retry_at timestamptz)
+       ON CONFLICT (scope, user_group_id) DO UPDATE
+       SET bucket = excluded.bucket,
+           row_digest = coalesce(excluded.row_digest, g.row_digest),
+           fingerprint = coalesce(
+             excluded.fingerprint, g.fingerprint, CASE WHEN excluded.service_name IS NOT NULL THEN $4 END),
+           confirmed = coalesce(excluded.confirmed, g.confirmed),
+           service_name = coalesce(excluded.service_name, g.service_name),
+           token_fingerprint = coalesce(excluded.token_fingerprint, g.token_fingerprint),
+           unverified = CASE WHEN excluded.confirmed IS NULL THEN g.unverified ELSE excluded.unverified END,
+           intent = CASE WHEN excluded.intent IS NOT NULL THEN g.intent END,
+           intent_fingerprint = CASE WHEN excluded.intent IS NOT NULL THEN g.intent_fingerprint END,
+           intent_at = CASE WHEN excluded.intent IS NOT NULL THEN g.intent_at END,
            missing_since = NULL,
-           failure_fingerprint = t.failure_fingerprint,
-           failure_code = t.failure_code,
-           failure_message = t.failure_message,
-           failure_count = CASE WHEN t.failure_code IS NULL THEN 0 ELSE g.failure_count + 1 END,
-           retry_at = t.retry_at,
-           updated_at = $3
-       FROM unnest($2::json[]) AS r (value),
-         json_to_record(r.value) AS t (
-           id text, fingerprint text, confirmed text, service_name text, bucket smallint, row_digest bigint, token_fingerprint text,
-           unverified boolean, keep_intent boolean, failure_fingerprint text, failure_code text,
-           failure_message text, retry_at timestamptz)
-       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+           failure_fingerprint = excluded.failure_fingerprint,
+           failure_code = excluded.failure_code,
+           failure_message = excluded.failure_message,
+           failure_count = CASE WHEN excluded.failure_code IS NULL THEN 0 ELSE g.failure_count + 1 END,
+           retry_at = excluded.retry_at,
+           updated_at = excluded.updated_at`,
       [this.#scope, rows, now, UNKNOWN_STATE],
     );
   }
@@ -192,30 +197,21 @@ interface KnownRow {
 /** Nulls leave the column as it is, except for the failure, which is replaced or cleared. */
 function outcomeRow({ outcome, retryAt }: RecordedOutcome) {
   const { user_group_id: id, fingerprint, group, row } = outcome.apply;
+  const columns = { id, bucket: row.bucket, unverified: false };
   if (outcome.kind === "failed") {
-    return {
-      id,
-      keep_intent: outcome.mayHaveHappened,
-      ...failureColumns(fingerprint, outcome.failure, retryAt),
-    };
+    const intent = outcome.mayHaveHappened ? "apply" : null;
+    return { ...columns, intent, ...failureColumns(fingerprint, outcome.failure, retryAt) };
   }
   const taken = {
-    id,
+    ...columns,
     service_name: storable(outcome.serviceName),
     token_fingerprint: tokenFingerprint(outcome.token),
-    keep_intent: false,
   };
   if (outcome.kind === "not_updated") {
     return { ...taken, ...failureColumns(fingerprint, outcome.failure, retryAt) };
   }
-  return {
-    ...taken,
-    fingerprint,
-    confirmed: JSON.stringify(group),
-    unverified: outcome.unverified,
-    bucket: row.bucket,
-    row_digest: row.digest,
-  };
+  const { unverified } = outcome;
+  return { ...taken, fingerprint, confirmed: JSON.stringify(group), unverified, row_digest: row.digest };
 }
 
 const failureColumns = (

@@ -23,8 +23,11 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 export function exchange(dispatcher: Dispatcher, { options, timeoutMs }: Exchange): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const gathering = new Gathering(resolve, reject);
-    const late = new ServiceFailure("TIMEOUT", `${options.method} was not answered within ${timeoutMs} ms`);
-    const timer = setTimeout(() => gathering.giveUp(late), timeoutMs);
+    const timer = setTimeout(() => {
+      gathering.giveUp(
+        new ServiceFailure("TIMEOUT", `${options.method} was not answered within ${timeoutMs} ms`),
+      );
+    }, timeoutMs);
     gathering.onEnd = () => clearTimeout(timer);
     dispatcher.dispatch(options, gathering);
   });
