@@ -3,7 +3,7 @@ import type { Begun } from "../ports/ledger.ts";
 import type { Run } from "./run.ts";
 
 /** Intents committed in one transaction. */
-const CHUNK = 200;
+const CHUNK = 500;
 
 /**
  * Commits intents a chunk at a time and one chunk ahead of the calls, so that no call waits for them,

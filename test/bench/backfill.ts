@@ -51,9 +51,7 @@ async function oneRound(folder: string, databaseUrl: string): Promise<Round> {
   await createCustomers(databaseUrl, TENANTS);
   const groupsync = await withService(folder, async (service) => {
     const config = writeConfig(folder, databaseUrl, service, CONCURRENCY);
-    const { durationMs, requests, outcome } = await runSync(config, {
-      NODE_EXTRA_CA_CERTS: service.certFile ?? "",
-    });
+    const { durationMs, requests, outcome } = await runSync(config, trusting(service));
     if (outcome !== "ok" || requests !== TENANTS)
       throw new Error(`the sync ended ${outcome} after ${requests} requests`);
     await expectTokens(databaseUrl, TENANTS);
@@ -73,11 +71,15 @@ async function withService<T>(folder: string, body: (service: Service) => T | Pr
   }
 }
 
+const trusting = ({ certFile = "" }: Service): Record<string, string> => ({ NODE_EXTRA_CA_CERTS: certFile });
+
 /** Requests per second. */
 function loop(service: Service, requests: number, mode: "kept" | "default"): number {
-  const { baseUrl, apiKey, certFile = "" } = service;
-  const args = [baseUrl, apiKey, certFile, String(requests), String(CONCURRENCY), mode];
-  const out = execFileSync(process.execPath, ["--import", "tsx", BARE_LOOP, ...args], { encoding: "utf8" });
+  const args = [service.baseUrl, service.apiKey, String(requests), String(CONCURRENCY), mode];
+  const out = execFileSync(process.execPath, ["--import", "tsx", BARE_LOOP, ...args], {
+    encoding: "utf8",
+    env: { ...process.env, ...trusting(service) },
+  });
   return Number(out);
 }
 

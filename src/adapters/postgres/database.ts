@@ -43,14 +43,20 @@ export class Database {
     return (await this.#pool.query<Row>(limited(text, values))).rows;
   }
 
-  /** Runs `body` in one transaction; `begin` may carry more statements, after semicolons. */
-  async transaction<T>(begin: string, body: (connection: Queryable) => Promise<T>): Promise<T> {
+  /**
+   * Runs `body` in one transaction. `begin` may carry more statements, after semicolons and without values:
+   * they go in the same round trip, and `body` gets the rows of the last one.
+   */
+  async transaction<T>(
+    begin: string,
+    body: (connection: Queryable, begun: readonly object[]) => Promise<T>,
+  ): Promise<T> {
     const client = await this.#pool.connect();
     let broken = true;
     try {
       const connection: Queryable = { query: (text, values) => client.query(limited(text, values)) };
-      await connection.query(begin);
-      const result = await body(connection);
+      const begun: pg.QueryResult | pg.QueryResult[] = await client.query(limited(begin));
+      const result = await body(connection, [begun].flat().at(-1)?.rows ?? []);
       await connection.query("COMMIT");
       broken = false;
       return result;

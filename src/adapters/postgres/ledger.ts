@@ -1,3 +1,4 @@
+import { escapeLiteral } from "pg";
 import { SyncError } from "../../core/errors.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
 import type { Database, Queryable } from "./database.ts";
@@ -67,13 +68,11 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
 
   async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     try {
-      return await this.database.transaction(BEGIN, async (connection) => {
-        // A new holder locks the row for itself, so it waits until this is committed. Heartbeats don't.
-        const { rows } = await connection.query(
-          `SELECT 1 FROM ${this.tables.leases} WHERE scope = $1 AND epoch = $2 FOR KEY SHARE`,
-          [this.scope, lease.epoch],
-        );
-        if (rows.length === 0) throw leaseLost();
+      // A new holder locks the row for itself, so it waits until this is committed. Heartbeats don't.
+      const begin = `${BEGIN}; SELECT 1 FROM ${this.tables.leases}
+        WHERE scope = ${escapeLiteral(this.scope)} AND epoch = ${escapeLiteral(lease.epoch)} FOR KEY SHARE`;
+      return await this.database.transaction(begin, async (connection, held) => {
+        if (held.length === 0) throw leaseLost();
         return body(new PostgresLedgerTransaction(this.database, connection, this.tables, this.scope));
       });
     } catch (error) {

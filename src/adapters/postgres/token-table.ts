@@ -101,7 +101,6 @@ export class PostgresTokenTable implements TokenStore {
         tokens.map((entry) => entry.token.reveal()),
       ];
       const { rows } = await connection.query<{ id: string }>(this.#statement, values);
-      await connection.query("RELEASE SAVEPOINT tokens");
       return rows.map((row) => row.id);
     } catch (error) {
       if (!isDataError(error)) throw error;
