@@ -11,8 +11,8 @@ export interface BucketSum {
 export interface TenantSource {
   /**
    * Opens one read-only snapshot in which everything else is read. `seed` goes into every digest.
-   * Rejects with SOURCE_UNAVAILABLE, or with a CONFIG_… code where the config names what the database
-   * doesn't have.
+   * Rejects with SOURCE_UNAVAILABLE, also where the table is not there; or with a CONFIG_… code where the
+   * rules name a column that it doesn't have, or the config's SQL is wrong.
    */
   open(columns: readonly string[], seed: string): Promise<TenantSnapshot>;
 }
