@@ -3,10 +3,14 @@ import type { Json } from "../core/json.ts";
 import { printable, printableId } from "../core/printable.ts";
 import type { Plan } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
+import { counted } from "./counted.ts";
 import { type Paint, painter } from "./paint.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
 
-/** Writes the plan for people: + for a create, ~ for an update with old → new, ! for what needs attention. */
+/**
+ * Writes the plan for people: + for a create, ~ for an update with old → new, - for a tenant that is gone,
+ * = for a change that is left alone, ! for what needs attention.
+ */
 export async function writePlanText(
   plan: Plan,
   ledger: LedgerView,
@@ -32,7 +36,9 @@ function linesOf({ entry, changes }: PlanLine, paint: Paint): string[] {
       return [`${paint("green", "+")} ${id}  ${paint("dim", quoted(entry.group.name))}${note}`];
     }
     case "update": {
-      const note = entry.underWay ? "begun by an earlier run" : "nothing that the ledger knows of";
+      const note = entry.underWay
+        ? "begun by an earlier run"
+        : "sent again: the ledger can't tell what the service holds";
       const details = changes?.length
         ? changes.map((change) => changeText(change, paint))
         : [paint("dim", note)];
@@ -71,7 +77,8 @@ function summary({ counts, unchanged }: Plan, paint: Paint): string {
     [counts.rejected, "rejected"],
   ] as const;
   const more = extras.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
-  if (changes + more.length === 0) return paint("green", `Nothing to do: ${unchanged} groups are in sync.`);
+  if (changes + more.length === 0)
+    return paint("green", `Nothing to do: ${counted(unchanged, "group")} in sync.`);
   const parts = [
     `${counts.create} to create`,
     `${counts.update} to update`,

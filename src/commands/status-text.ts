@@ -1,7 +1,7 @@
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
-import { exceptionsText } from "./exceptions.ts";
+import { counted, exceptionsText } from "./counted.ts";
 import { type Paint, painter } from "./paint.ts";
 
 const SHOWN_FAILURES = 20;
@@ -43,7 +43,7 @@ function verdict({ groups, runs, lease }: LedgerStatus, paint: Paint): string {
   if (outcome === "failed")
     return paint("red", `The last run failed: ${error ? printable(error.message) : "unknown"}`);
   const exceptions = exceptionsText(counts.rejected, groups.failing);
-  if (exceptions !== "") return paint("yellow", `All is well, except for ${exceptions}.`);
+  if (exceptions !== "") return paint("yellow", `Needs attention: ${exceptions}.`);
   return outcome === "ok"
     ? paint("green", "All is well.")
     : paint("yellow", `The last run ended ${outcome}.`);
@@ -68,5 +68,5 @@ function runLine(
   const what = result.error
     ? `${result.error.code}: ${printable(result.error.message)}`
     : changed.join(", ") || "nothing to do";
-  return `${when}  ${result.outcome.padEnd(7)}  ${what}; ${result.requests} requests in ${took}`;
+  return `${when}  ${result.outcome.padEnd(7)}  ${what}; ${counted(result.requests, "request")} in ${took}`;
 }

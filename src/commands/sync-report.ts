@@ -2,7 +2,7 @@ import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { RunReport } from "../engine/report.ts";
 import type { ReportedError } from "../engine/run.ts";
-import { exceptionsText } from "./exceptions.ts";
+import { counted, exceptionsText } from "./counted.ts";
 import { type Paint, painter } from "./paint.ts";
 
 /** The object that `sync --json` promises. */
@@ -17,12 +17,13 @@ export function syncText(report: RunReport, colours: boolean): string {
   const paint = painter(colours);
   const { counts, requests, durationMs, error } = report;
   const numbers = Object.entries(counts)
-    .filter(([name, count]) => count > 0 || name === "unchanged")
-    .map(([name, count]) => `${count} ${name}`);
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(", ");
   const lines = [
     headline(report, paint),
     ...(error?.hint ? [`  ${error.hint}`] : []),
-    `  ${numbers.join(", ")}; ${requests} requests in ${durationText(durationMs)}`,
+    `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
     ...errorLines(error ? report.errors.slice(1) : report.errors),
   ];
   if (counts.unverified > 0) {
@@ -35,11 +36,13 @@ export function syncText(report: RunReport, colours: boolean): string {
 function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
   switch (outcome) {
     case "ok":
-      return paint("green", "Everything is in sync");
+      return counts.outdated > 0
+        ? paint("yellow", `Done, with ${counted(counts.outdated, "outdated group")}`)
+        : paint("green", "In sync");
     case "partial":
-      return paint("yellow", `In sync, except for ${exceptionsText(counts.rejected, counts.failed)}`);
+      return paint("yellow", `Done, with ${exceptionsText(counts.rejected, counts.failed)}`);
     case "held":
-      return paint("yellow", "In sync, but deletions are held");
+      return paint("yellow", `Done, with ${counted(counts.held, "deletion")} held`);
     case "failed":
       return paint("red", `The sync failed: ${error?.message ?? "unknown"}`);
   }

@@ -70,7 +70,7 @@ async function acquire(
       throw new SyncError(
         "LEASE_HELD",
         `another instance is at work: ${by.holder}, since ${by.acquiredAt.toISOString()}`,
-        { hint: "it will finish by itself; `groupsync status` shows its progress" },
+        { hint: "it ends by itself; `groupsync status` shows how long it has been running" },
       );
     }
     watched ??= by;

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { exceptionsText } from "../../src/commands/exceptions.ts";
+import { counted, exceptionsText } from "../../src/commands/counted.ts";
+
+test.each([
+  [0, "0 groups"],
+  [1, "1 group"],
+  [2, "2 groups"],
+])("%i is %s", (count, text) => {
+  expect(counted(count, "group")).toBe(text);
+});
 
 test.each([
   [0, 0, ""],
