@@ -42,14 +42,22 @@ function program(io: CommandIo, host: Host): Command {
     .version(version(), "--version", "print the version")
     .addOption(
       new Option("--config <FILE>", "the config file; also GROUPSYNC_CONFIG").default(
-        env.GROUPSYNC_CONFIG ?? "./config.yaml",
+        env.GROUPSYNC_CONFIG || "./config.yaml",
       ),
     )
     .addOption(
       new Option("--log-level <LEVEL>", "how much to log on standard error; also GROUPSYNC_LOG_LEVEL")
         .choices(LOG_LEVELS)
-        .default(LOG_LEVELS.find((level) => level === env.GROUPSYNC_LOG_LEVEL) ?? "info"),
+        .default(env.GROUPSYNC_LOG_LEVEL || "info"),
     )
+    .hook("preAction", (command) => {
+      // Commander checks what is typed, and takes a default as it is.
+      const { logLevel } = flagsOf(command);
+      if (LOG_LEVELS.includes(logLevel)) return;
+      command.error(
+        `error: GROUPSYNC_LOG_LEVEL is '${logLevel}'. Allowed choices are ${LOG_LEVELS.join(", ")}.`,
+      );
+    })
     .addHelpText("after", EXIT_CODES);
 
   const commands = [

@@ -41,6 +41,18 @@ test.each([
   expect(stderr).toContain(message);
 });
 
+test("GROUPSYNC_LOG_LEVEL takes the same levels as --log-level, which goes before it", async () => {
+  const env = { GROUPSYNC_LOG_LEVEL: "loud" };
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await runProgram([command], env);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
+    expect(stderr).toContain(
+      "GROUPSYNC_LOG_LEVEL is 'loud'. Allowed choices are trace, debug, info, warn, error, silent.",
+    );
+  }
+  expect(await runProgram(["--log-level", "info", "plan"], env)).toMatchObject({ code: 78 });
+});
+
 describe("a wrong config", () => {
   test("is reported as a whole, and nothing is contacted", async () => {
     const world = await aWorld({
