@@ -5,16 +5,13 @@ import { join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { stringify } from "yaml";
 import { describe, SyncError } from "../core/errors.ts";
+import { parseRateLimit, type RateLimit } from "../core/rate-limit.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/faults.ts";
-import type { RateLimit } from "../sandbox/rate-limit.ts";
 import { type SandboxOptions, SERVICE_DEFAULTS, startSandbox } from "../sandbox/server.ts";
 import { POISONS, type Poison } from "../sandbox/user-group-api.ts";
+import type { CommandIo } from "./io.ts";
 
-export interface SandboxIo {
-  readonly stdout: (text: string) => void;
-  /** Aborted when the sandbox is to stop. */
-  readonly signal: AbortSignal;
-}
+type SandboxIo = Pick<CommandIo, "stdout" | "signal">;
 
 /** The options as commander delivers them: those of the sandbox, and what becomes something else first. */
 interface Flags extends Omit<SandboxOptions, "shares"> {
@@ -172,12 +169,9 @@ function latency(text: string): Latency {
   throw new InvalidArgumentError("It has to be milliseconds, such as 50 or 20-80.");
 }
 
-const WINDOWS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
-
 function rateLimit(text: string): RateLimit {
-  const [, count, unit = ""] = /^(\d+)\/(s|min|h)$/.exec(text) ?? [];
-  const window = WINDOWS[unit];
-  if (window !== undefined && Number(count) > 0) return { requests: Number(count), window };
+  const limit = parseRateLimit(text);
+  if (limit) return limit;
   throw new InvalidArgumentError("It has to be requests per time, such as 10/s, 180/min or 5000/h.");
 }
 

@@ -1,3 +1,5 @@
+import type { UpdatePolicy } from "../core/decide.ts";
+import type { RateLimit } from "../core/rate-limit.ts";
 import type { GroupRules } from "../core/rule.ts";
 import type { Secret } from "../core/secret.ts";
 
@@ -26,13 +28,7 @@ export interface ServiceConfig {
   /** Most requests in flight. */
   readonly concurrency: number;
   readonly rateLimit?: RateLimit;
-  readonly update: "upsert" | "replace" | "never";
-}
-
-/** At most `count` requests in any `perMs` milliseconds. */
-export interface RateLimit {
-  readonly count: number;
-  readonly perMs: number;
+  readonly update: UpdatePolicy;
 }
 
 /** Exactly one of `table` and `query` is there; `where` only beside `table`. */

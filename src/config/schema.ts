@@ -1,8 +1,9 @@
 import { validateDetailed } from "node-cron";
 import { z } from "zod";
+import { parseRateLimit } from "../core/rate-limit.ts";
 import { Secret } from "../core/secret.ts";
 import type { Config, DatabaseUrl, LedgerConfig } from "./config.ts";
-import { parseDuration, parseRateLimit } from "./duration.ts";
+import { parseDuration } from "./duration.ts";
 import { column, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, number, scalar, wanted } from "./scalars.ts";
 import { isRecord, type KeyRule, section } from "./section.ts";

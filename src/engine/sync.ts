@@ -1,6 +1,7 @@
 import type { UpdatePolicy } from "../core/decide.ts";
 import { describe, SyncError } from "../core/errors.ts";
 import { noCounts } from "../core/outcome.ts";
+import type { RateLimit } from "../core/rate-limit.ts";
 import type { GroupRules } from "../core/rule.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
@@ -18,7 +19,7 @@ import { changesOf, type Plan, planRun } from "./plan.ts";
 import { type RunReport, reportOn } from "./report.ts";
 import { type Run, Tally } from "./run.ts";
 import { ServiceIdentity } from "./service-identity.ts";
-import { type RateLimit, Throttle } from "./throttle.ts";
+import { Throttle } from "./throttle.ts";
 
 export interface SyncPorts {
   readonly source: TenantSource;

@@ -1,10 +1,6 @@
+import type { RateLimit } from "../core/rate-limit.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Observe } from "../ports/observer.ts";
-
-export interface RateLimit {
-  readonly count: number;
-  readonly perMs: number;
-}
 
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;

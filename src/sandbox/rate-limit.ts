@@ -1,9 +1,4 @@
-export interface RateLimit {
-  /** Requests let through in one window. */
-  readonly requests: number;
-  /** Milliseconds. */
-  readonly window: number;
-}
+import type { RateLimit } from "../core/rate-limit.ts";
 
 /** What a refused request is told about when to come back. */
 export type RetryAfter = "seconds" | "date" | "none";
@@ -12,15 +7,15 @@ export type RetryAfter = "seconds" | "date" | "none";
  * Fixed windows, the first of which begins with the first request. The limiter is given the time of a request
  * (milliseconds since the epoch) and returns 0 where it may pass, else the milliseconds until the next window.
  */
-export function fixedWindow(limit: RateLimit): (now: number) => number {
+export function fixedWindow({ count, perMs }: RateLimit): (now: number) => number {
   let end = 0;
   let used = 0;
   return (now) => {
     if (now >= end) {
-      end = now + limit.window;
+      end = now + perMs;
       used = 0;
     }
-    if (used === limit.requests) return end - now;
+    if (used === count) return end - now;
     used += 1;
     return 0;
   };

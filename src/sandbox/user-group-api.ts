@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Json } from "../core/json.ts";
+import type { RateLimit } from "../core/rate-limit.ts";
 import type { Fault } from "./faults.ts";
 import {
   decide,
@@ -11,7 +12,7 @@ import {
   type Operation,
   type Outcome,
 } from "./groups.ts";
-import { fixedWindow, type RateLimit, type RetryAfter, retryAfterValue } from "./rate-limit.ts";
+import { fixedWindow, type RetryAfter, retryAfterValue } from "./rate-limit.ts";
 import { type Headers, htmlAnswer, jsonAnswer, type Reply } from "./reply.ts";
 import type { Journal } from "./state-file.ts";
 

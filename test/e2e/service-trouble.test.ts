@@ -93,7 +93,7 @@ test("failures that pass by are tried again within the run", async () => {
 test("a rate limit is kept to, as the service asks for it", async () => {
   const world = await aWorld({
     tenants: 60,
-    service: { rateLimit: { requests: 40, window: 1_000 } },
+    service: { rateLimit: { count: 40, perMs: 1_000 } },
     config: { service: { concurrency: 20 } },
   });
   const { code, report, stderr } = await world.sync();

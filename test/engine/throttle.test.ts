@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type RateLimit, Throttle } from "../../src/engine/throttle.ts";
+import type { RateLimit } from "../../src/core/rate-limit.ts";
+import { Throttle } from "../../src/engine/throttle.ts";
 import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
 
 const FOREVER = new AbortController().signal;

@@ -74,13 +74,13 @@ describe("a share of the requests", () => {
   });
 
   test("the faults stay away from the sandbox's own pages", async () => {
-    const { client } = await aSandbox({ shares: { fail: 1 }, rateLimit: { requests: 1, window: 60_000 } });
+    const { client } = await aSandbox({ shares: { fail: 1 }, rateLimit: { count: 1, perMs: 60_000 } });
     for (let i = 0; i < 3; i++) expect((await client.page("/sandbox/requests")).status).toBe(200);
   });
 });
 
 describe("the rate limit", () => {
-  const rateLimit = { requests: 2, window: 3_600_000 };
+  const rateLimit = { count: 2, perMs: 3_600_000 };
 
   test("answers 429 beyond it, and says when to come back", async () => {
     const { client } = await aSandbox({ rateLimit });
@@ -95,7 +95,7 @@ describe("the rate limit", () => {
     ["date", /GMT$/],
     ["none", undefined],
   ] as const)("retry-after: %s", async (retryAfter, expected) => {
-    const { client } = await aSandbox({ rateLimit: { ...rateLimit, requests: 1 }, retryAfter });
+    const { client } = await aSandbox({ rateLimit: { ...rateLimit, count: 1 }, retryAfter });
     await outcome(client);
     const { headers } = await client.call("GET", aGroup());
     if (expected) expect(headers["retry-after"]).toMatch(expected);
@@ -108,7 +108,7 @@ describe("the rate limit", () => {
         fc.array(fc.nat(50), { maxLength: 200 }),
         fc.integer({ min: 1, max: 5 }),
         (gaps, requests) => {
-          const wait = fixedWindow({ requests, window: 100 });
+          const wait = fixedWindow({ count: requests, perMs: 100 });
           let now = 1_000_000;
           const passed: number[] = [];
           for (const gap of gaps) {

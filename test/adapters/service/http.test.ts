@@ -156,7 +156,7 @@ describe("against the sandbox", () => {
   });
 
   test("too many requests", async () => {
-    const { service } = await aServiceOf({ rateLimit: { requests: 1, window: 3_600_000 } });
+    const { service } = await aServiceOf({ rateLimit: { count: 1, perMs: 3_600_000 } });
     await service.getOrCreate(aGroup());
     const failure = await failureOf(service.getOrCreate(aGroup()));
     expect(failure).toMatchObject({ code: "THROTTLED", retryAfterMs: expect.any(Number) });
