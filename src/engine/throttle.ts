@@ -39,8 +39,11 @@ export class Throttle {
   /** The service asked for patience: for `retryAfterMs`, or for growing pauses where it didn't say. */
   slowDown(retryAfterMs: number | undefined): void {
     const now = this.#clock.monotonic();
-    // The calls that were under way together are refused together: that is one refusal.
-    if (this.#pausedUntil > now) return;
+    // The calls that were under way together are refused together: that is one refusal, as long as the longest.
+    if (this.#pausedUntil > now) {
+      this.#pausedUntil = Math.max(this.#pausedUntil, now + (retryAfterMs ?? 0));
+      return;
+    }
     this.#pause = Math.min(LONGEST_PAUSE, this.#pause === 0 ? FIRST_PAUSE : this.#pause * 2);
     // "After 0 seconds" says no more than nothing at all, and would have the calls repeated without a pause.
     const ms = retryAfterMs || this.#pause * (0.5 + this.#clock.random() / 2);

@@ -102,6 +102,13 @@ describe("a service that asks for patience", () => {
     for (let n = 0; n < 8; n++) throttle.slowDown(undefined);
     expect(waits).toHaveLength(1);
   });
+
+  it("gets the longest of what it asked those calls for", async () => {
+    const { time, throttle } = aThrottle();
+    for (const retryAfterMs of [undefined, 7_000, 3_000]) throttle.slowDown(retryAfterMs);
+    await throttle.ready(FOREVER);
+    expect(time.elapsed).toBe(7_000);
+  });
 });
 
 it("holds nobody back who is told to stop", async () => {
