@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type pg from "pg";
 import { SyncError } from "../../core/errors.ts";
 import { BUCKETS } from "../../core/tenant.ts";
@@ -35,15 +36,18 @@ export async function describeRows(client: pg.Client, wanted: Wanted): Promise<D
   if (found.includes(undefined)) throw missingColumns(name, columns, fields);
 
   const types = await describeTypes(client, fields);
+  const typeNames = found.map((field) => types.find((type) => type.oid === field?.dataTypeID)?.name);
   const [id, ...rest] = columns as readonly [string, ...string[]];
-  checkIdType(id, types.find((type) => type.oid === found[0]?.dataTypeID)?.name);
+  checkIdType(id, typeNames[0]);
 
   const parserOf = parsersOf(types);
   const idText = `tenants.${quoteName(id)}::text`;
   const { rows } = await client.query<{ server_encoding: string }>("SHOW server_encoding");
   const isUtf8 = rows[0]?.server_encoding === "UTF8";
   const selected = [idText, ...rest.map((column) => `tenants.${quoteName(column)}`)];
-  const hashed = `ROW('${seed}', ${selected.join(", ")})::text`;
+  // The same text is another value in a column of another type: '1' is no 1.
+  const typedSeed = hash("sha256", JSON.stringify([seed, ...typeNames]), "base64url");
+  const hashed = `ROW('${typedSeed}', ${selected.join(", ")})::text`;
   return {
     relation,
     selected,
