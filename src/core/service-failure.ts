@@ -66,12 +66,6 @@ export const SERVICE_FAILURES = {
     remedy:
       "the service doesn't accept this group: compare its name, mapping and properties with one that works",
   },
-  TEAM_CHANGED: {
-    reaction: "stop",
-    mayHaveHappened: true,
-    remedy:
-      "the API key belongs to another team than the one this ledger was made with; use that team's key, or another `name` in the config for a ledger of its own",
-  },
 } as const satisfies Record<string, Classification>;
 
 export type ServiceFailureCode = keyof typeof SERVICE_FAILURES;

@@ -1,5 +1,4 @@
 import { SyncError } from "../core/errors.ts";
-import { ServiceFailure } from "../core/service-failure.ts";
 import type { KnownService } from "../ports/ledger.ts";
 
 /** Which service the ledger's groups live in, and what this run learns of it. */
@@ -15,7 +14,7 @@ export class ServiceIdentity {
         "SERVICE_CHANGED",
         `this ledger's groups live at ${known.baseUrl}, but service.base_url is ${baseUrl}`,
         {
-          hint: "put the old address back; or, if this is meant, give the config another `name`: its own ledger starts empty and adopts the groups that it finds there",
+          hint: "put the old address back; or, if this is meant, give the config another `name` and `tokens.table`: its ledger starts empty and adopts the groups that it finds there",
         },
       );
     }
@@ -34,9 +33,12 @@ export class ServiceIdentity {
   /** Throws TEAM_CHANGED where the answer comes from another team than the ledger's. */
   confirmTeam(teamId: number): void {
     if (this.#known.teamId !== null && this.#known.teamId !== teamId) {
-      throw new ServiceFailure(
+      throw new SyncError(
         "TEAM_CHANGED",
         `the service answered for team ${teamId}, but this ledger's groups belong to team ${this.#known.teamId}`,
+        {
+          hint: "use an API key of the ledger's team; or, if this is meant, give the config another `name` and `tokens.table`: its ledger starts empty and adopts the groups that it finds there",
+        },
       );
     }
     if (this.#known.teamId === null) this.#learn({ teamId });

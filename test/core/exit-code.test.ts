@@ -34,6 +34,7 @@ it.each<[string, number]>([
   ["LEDGER_UNAVAILABLE", 1],
   ["SERVICE_UNAVAILABLE", 1],
   ["LEASE_LOST", 1],
+  ["TEAM_CHANGED", 1],
   ["INTERRUPTED", 1],
   ...Object.keys(SERVICE_FAILURES).map((code): [string, number] => [code, 1]),
 ])("%s ends a run with %i, whatever was done before", (code, exit) => {

@@ -10,7 +10,6 @@ import {
 const expected: Record<ServiceFailureCode, [Reaction, mayHaveHappened: boolean]> = {
   KEY_REFUSED: ["stop", false],
   INTERMEDIARY_REFUSED: ["stop", false],
-  TEAM_CHANGED: ["stop", true],
   THROTTLED: ["slow", false],
   UNREACHABLE: ["retry", false],
   TIMEOUT: ["retry", true],

@@ -8,7 +8,6 @@ const failure = (code: ServiceFailureCode): ServiceFailure => new ServiceFailure
 const groupsUntilEnd: Record<ServiceFailureCode, number> = {
   KEY_REFUSED: 1,
   INTERMEDIARY_REFUSED: 1,
-  TEAM_CHANGED: 1,
   UNREACHABLE: 1,
   THROTTLED: 1,
   TIMEOUT: 5,
