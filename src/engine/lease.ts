@@ -56,7 +56,8 @@ async function acquire(
 ): Promise<Granted> {
   let watched: LeaseHolder | undefined;
   for (;;) {
-    const validFrom = validityStart(clock);
+    // Before the request: the lease may have been granted at any time since.
+    const validFrom = instantOf(clock);
     const attempt = await ledger.acquireLease(holder, ttlMs);
     if (attempt.kind === "acquired") return { lease: attempt.lease, validFrom };
     const { by } = attempt;
@@ -73,8 +74,7 @@ async function acquire(
         { hint: "it ends by itself; `groupsync status` shows how long it has been running" },
       );
     }
-    watched ??= by;
-    if (watched.epoch !== by.epoch) watched = by;
+    if (watched?.epoch !== by.epoch) watched = by;
     await clock.sleep(ttlMs / 6, signal);
   }
 }
@@ -119,7 +119,7 @@ class Heartbeat implements HeldLease {
     while (!this.#stopped.signal.aborted && !this.#lost.signal.aborted) {
       await this.#clock.sleep(this.#ttlMs / 6, this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;
-      const asked = validityStart(this.#clock);
+      const asked = instantOf(this.#clock);
       try {
         if (await this.#ledger.renewLease(this, this.#ttlMs)) this.#validFrom = asked;
         else this.#lose("another instance has taken it");
@@ -132,7 +132,7 @@ class Heartbeat implements HeldLease {
 
   /** By whichever clock is further on: one stands still while a machine sleeps, the other can be set. */
   #age(): number {
-    const now = validityStart(this.#clock);
+    const now = instantOf(this.#clock);
     return Math.max(now.monotonic - this.#validFrom.monotonic, now.wall - this.#validFrom.wall);
   }
 
@@ -150,8 +150,7 @@ interface Instant {
   readonly wall: number;
 }
 
-/** Taken before the request: the lease may have been granted at any time since. */
-const validityStart = (clock: Clock): Instant => ({
+const instantOf = (clock: Clock): Instant => ({
   monotonic: clock.monotonic(),
   wall: clock.now().getTime(),
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { Secret } from "../../core/secret.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
 import type { ServiceGroup } from "../../ports/group-service.ts";
@@ -149,10 +149,8 @@ function originOf(location: string): string {
 
 function jsonObject(body: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined;
+    const value = JSON.parse(body) as Json;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
