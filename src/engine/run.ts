@@ -1,4 +1,4 @@
-import type { Counts, Failure } from "../core/outcome.ts";
+import { type Counts, type Failure, noCounts } from "../core/outcome.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
 import type { Ledger } from "../ports/ledger.ts";
@@ -36,13 +36,9 @@ const MAX_REPORTED_ERRORS = 1_000;
 
 /** What the run has done so far. */
 export class Tally {
-  readonly counts: Counts;
+  readonly counts: Counts = noCounts();
   requests = 0;
   readonly errors: ReportedError[] = [];
-
-  constructor(counts: Counts) {
-    this.counts = counts;
-  }
 
   report(user_group_id: string | null, { code, message }: Failure): void {
     if (this.errors.length < MAX_REPORTED_ERRORS) this.errors.push({ user_group_id, code, message });

@@ -1,6 +1,5 @@
 import type { UpdatePolicy } from "../core/decide.ts";
 import { describe, SyncError } from "../core/errors.ts";
-import { noCounts } from "../core/outcome.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { GroupRules } from "../core/rule.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -14,7 +13,7 @@ import { applyChanges } from "./apply.ts";
 import { Breaker } from "./breaker.ts";
 import { interrupted } from "./interrupted.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
-import { recordMarks } from "./marks.ts";
+import { recordNotes } from "./notes.ts";
 import { changesOf, type Plan, planRun } from "./plan.ts";
 import { type RunReport, reportOn } from "./report.ts";
 import { type Run, Tally } from "./run.ts";
@@ -53,7 +52,7 @@ export async function sync(
   signal: AbortSignal,
 ): Promise<RunReport> {
   const started = ports.clock.monotonic();
-  const tally = new Tally(noCounts());
+  const tally = new Tally();
   let error: SyncError | undefined;
   try {
     await ports.ledger.prepare();
@@ -101,7 +100,7 @@ async function syncUnderLease(
   try {
     await tellPlan(plan, run);
     observe({ kind: "phase", phase: "applying" });
-    await recordMarks(plan, run);
+    await recordNotes(plan, run);
     await applyChanges(changesOf(plan), run);
   } finally {
     plan.entries.close();

@@ -1,8 +1,8 @@
 import type { Plan } from "./plan.ts";
 import type { Run } from "./run.ts";
 
-/** Notes in the ledger which tenants went missing or came back, and which groups turned out to be settled. */
-export async function recordMarks(plan: Plan, { ledger, lease, clock, observe }: Run): Promise<void> {
+/** Writes a plan's notes to the ledger: tenants that went missing or came back, groups that are settled. */
+export async function recordNotes(plan: Plan, { ledger, lease, clock, observe }: Run): Promise<void> {
   if (plan.counts.missing + plan.counts.returned + plan.counts.settled === 0) return;
   if (!plan.conclusive && plan.counts.missing > 0) {
     observe({
