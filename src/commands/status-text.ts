@@ -42,7 +42,7 @@ function verdict({ groups, runs, lease }: LedgerStatus, paint: Paint): string {
   const { outcome, counts, error } = last.result;
   if (outcome === "failed")
     return paint("red", `The last run failed: ${error ? printable(error.message) : "unknown"}`);
-  const exceptions = exceptionsText(counts.rejected, groups.failing);
+  const exceptions = exceptionsText({ ...counts, failed: groups.failing });
   if (exceptions !== "") return paint("yellow", `Needs attention: ${exceptions}.`);
   return outcome === "ok"
     ? paint("green", "All is well.")

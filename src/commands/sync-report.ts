@@ -36,11 +36,10 @@ export function syncText(report: RunReport, colours: boolean): string {
 function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
   switch (outcome) {
     case "ok":
-      return counts.outdated > 0
-        ? paint("yellow", `Done, with ${counted(counts.outdated, "outdated group")}`)
-        : paint("green", "In sync");
-    case "partial":
-      return paint("yellow", `Done, with ${exceptionsText(counts.rejected, counts.failed)}`);
+    case "partial": {
+      const exceptions = exceptionsText(counts);
+      return exceptions === "" ? paint("green", "In sync") : paint("yellow", `Done, with ${exceptions}`);
+    }
     case "held":
       return paint("yellow", `Done, with ${counted(counts.held, "deletion")} held`);
     case "failed":
