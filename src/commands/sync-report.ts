@@ -11,6 +11,8 @@ export function syncJson({ outcome, counts, requests, durationMs, errors }: RunR
 }
 
 const SHOWN_ERRORS = 20;
+/** The reason why a run ended is worth more room than that of one group. */
+const LONGEST_REASON = 2_000;
 
 /** The report for people: the outcome in a line, the numbers in a line, then what needs attention. */
 export function syncText(report: RunReport, colours: boolean): string {
@@ -43,7 +45,7 @@ function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
     case "held":
       return paint("yellow", `Done, with ${counted(counts.held, "deletion")} held`);
     case "failed":
-      return paint("red", `The sync failed: ${error?.message ?? "unknown"}`);
+      return paint("red", `The sync failed: ${printable(error?.message ?? "unknown", LONGEST_REASON)}`);
   }
 }
 

@@ -47,6 +47,11 @@ test("nor where changed groups were left alone", () => {
   );
 });
 
+test("no word from outside takes over the terminal", () => {
+  const error = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers: \u001b[2J");
+  expect(textOf({}, { outcome: "failed", error })).toContain("cannot read customers: \\u001b[2J");
+});
+
 test("a run that failed says why and what to do first", () => {
   const error = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers", { hint: "is it running?" });
   const errors = [{ user_group_id: null, code: error.code, message: error.message }];

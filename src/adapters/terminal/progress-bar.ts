@@ -12,6 +12,7 @@ export interface Terminal {
 
 const REDRAW_EVERY = 100;
 const BAR_CELLS = 28;
+const LONGEST_WARNING = 2_000;
 const CLEAR_LINE_ABOVE = "\u001b[A\r\u001b[K";
 
 /**
@@ -82,7 +83,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         break;
       case "warning": {
         const hint = event.hint === undefined ? "" : `\n  ${styleText("dim", event.hint)}`;
-        say(styleText("yellow", "!"), `${event.message}${hint}`);
+        say(styleText("yellow", "!"), `${printable(event.message, LONGEST_WARNING)}${hint}`);
         break;
       }
       case "failed":

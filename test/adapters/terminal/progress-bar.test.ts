@@ -133,8 +133,8 @@ describe("the progress bar", () => {
   test("lets no id and no message take over the terminal", () => {
     const { tell, written, screen } = aTerminal();
     const evil = `a${ESC}[2J${ESC}]0;title\u0007\r\n\u009b31m\u202eb`;
-    tell(planned(3), failed(evil, evil));
-    expect(screen()).toHaveLength(3);
+    tell(planned(3), failed(evil, evil), { kind: "warning", code: "GROUP_LEFT_BEHIND", message: evil });
+    expect(screen()).toHaveLength(4);
     const shown = written().replace(COLOUR, "").replaceAll(`${ESC}[A\r${ESC}[K`, "").replaceAll("\n", "");
     expect(shown).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(screen()[0]).toContain("a\\u001b[2J");
