@@ -16,6 +16,13 @@ export interface TokenTableOptions {
   readonly tokenColumn: string;
 }
 
+const INPUT = "unnest($1::text[], $2::text[]) AS t (id, token)";
+
+const columnsOf = (tokens: readonly StoredToken[]): string[][] => [
+  tokens.map((entry) => entry.user_group_id),
+  tokens.map((entry) => entry.token.reveal()),
+];
+
 /** Tokens in a table of the customer's database. */
 export class PostgresTokenTable implements TokenStore {
   readonly #database: Database;
@@ -78,10 +85,10 @@ export class PostgresTokenTable implements TokenStore {
     tokens: readonly StoredToken[],
     connection: Queryable,
   ): Promise<ReadonlyMap<string, SyncError>> {
-    const missing = await this.#attempt(tokens, connection);
-    if (!(missing instanceof SyncError)) return new Map(missing.map((id) => [id, this.#noRow(id)]));
+    const unwritten = await this.#attempt(tokens, connection);
+    if (!(unwritten instanceof SyncError)) return unwritten;
     const [only, ...others] = tokens;
-    if (only && others.length === 0) return new Map([[only.user_group_id, missing]]);
+    if (only && others.length === 0) return new Map([[only.user_group_id, unwritten]]);
     const refused = new Map<string, SyncError>();
     for (const token of tokens) {
       for (const [id, error] of await this.#writeTogether([token], connection)) refused.set(id, error);
@@ -89,19 +96,19 @@ export class PostgresTokenTable implements TokenStore {
     return refused;
   }
 
-  /** The ids that have no row, or why the data was refused; the transaction is good either way. */
+  /** The tokens that did not get into the table, or why the data was refused; the transaction is good either way. */
   async #attempt(
     tokens: readonly StoredToken[],
     connection: Queryable,
-  ): Promise<readonly string[] | SyncError> {
+  ): Promise<ReadonlyMap<string, SyncError> | SyncError> {
     await connection.query("SAVEPOINT tokens");
     try {
-      const values = [
-        tokens.map((entry) => entry.user_group_id),
-        tokens.map((entry) => entry.token.reveal()),
-      ];
-      const { rows } = await connection.query<{ id: string }>(this.#statement, values);
-      return rows.map((row) => row.id);
+      const { rows } = await connection.query<{ id: string }>(this.#write, columnsOf(tokens));
+      const written = new Set(rows.map((row) => row.id));
+      return await this.#whyNot(
+        tokens.filter((entry) => !written.has(entry.user_group_id)),
+        connection,
+      );
     } catch (error) {
       if (!isDataError(error)) throw error;
       await connection.query("ROLLBACK TO SAVEPOINT tokens");
@@ -113,23 +120,42 @@ export class PostgresTokenTable implements TokenStore {
     }
   }
 
-  /** Returns the ids that have no row to write to. Rows that hold the token already are left untouched. */
-  get #statement(): string {
+  /** A trigger, a policy or a rule can have a write skipped without a word. Nothing to say of tokens that are there. */
+  async #whyNot(
+    unwritten: readonly StoredToken[],
+    connection: Queryable,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    if (unwritten.length === 0) return new Map();
+    const { rows } = await connection.query<{ id: string; differs: boolean | null }>(
+      `SELECT t.id, there.differs FROM ${INPUT} CROSS JOIN LATERAL (
+         SELECT bool_or(theirs.${this.#token} IS DISTINCT FROM t.token) AS differs
+         FROM ${this.#table} AS theirs WHERE ${this.#matches}) AS there
+       WHERE there.differs IS NOT FALSE`,
+      columnsOf(unwritten),
+    );
+    const isSkipped = (differs: boolean | null): boolean => differs === true || this.#options.rows === "own";
+    return new Map(
+      rows.map(({ id, differs }) => [id, isSkipped(differs) ? this.#skipped(id) : this.#noRow(id)]),
+    );
+  }
+
+  /** Returns the ids that were written. Rows that hold the token already are left untouched. */
+  get #write(): string {
     const [table, id, token] = [this.#table, this.#id, this.#token];
-    const input = "unnest($1::text[], $2::text[]) AS t (id, token)";
     if (this.#options.rows === "own") {
-      return `WITH written AS (
-          INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${input}
-          ON CONFLICT (${id}) DO UPDATE SET ${token} = excluded.${token}, updated_at = now()
-          WHERE own.${token} IS DISTINCT FROM excluded.${token})
-        SELECT '' AS id WHERE false`;
+      return `INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${INPUT}
+        ON CONFLICT (${id}) DO UPDATE SET ${token} = excluded.${token}, updated_at = now()
+        WHERE own.${token} IS DISTINCT FROM excluded.${token}
+        RETURNING own.${id}::text AS id`;
     }
-    // Compared as the column's type for its index, and as text for its bytes: citext takes 'a' for 'A'.
-    const matches = `theirs.${id} = t.id::${this.#idType} AND theirs.${id}::text = t.id`;
-    return `WITH written AS (
-        UPDATE ${table} AS theirs SET ${token} = t.token FROM ${input}
-        WHERE ${matches} AND theirs.${token} IS DISTINCT FROM t.token)
-      SELECT t.id FROM ${input} WHERE NOT EXISTS (SELECT 1 FROM ${table} AS theirs WHERE ${matches})`;
+    return `UPDATE ${table} AS theirs SET ${token} = t.token FROM ${INPUT}
+      WHERE ${this.#matches} AND theirs.${token} IS DISTINCT FROM t.token
+      RETURNING t.id`;
+  }
+
+  /** Compared as the column's type for its index, and as text for its bytes: citext takes 'a' for 'A'. */
+  get #matches(): string {
+    return `theirs.${this.#id} = t.id::${this.#idType} AND theirs.${this.#id}::text = t.id`;
   }
 
   async #exists(): Promise<boolean> {
@@ -216,6 +242,15 @@ export class PostgresTokenTable implements TokenStore {
       {
         hint: "with `rows: existing`, every tenant of the source needs a row there",
       },
+    );
+  }
+
+  #skipped(id: string): SyncError {
+    const { table, idColumn } = this.#options;
+    return new SyncError(
+      "TOKEN_NOT_STORED",
+      `${table} did not take the token of the row whose ${idColumn} is ${JSON.stringify(id)}, and raised no error`,
+      { hint: "look at its triggers, its row-level security policies and its rules" },
     );
   }
 

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { PostgresTokenTable } from "../../../src/adapters/postgres/token-table.ts";
+import { someTokens } from "../../contracts/token-store.ts";
+import { aDatabase } from "./ledger-database.ts";
+import { aRole } from "./roles.ts";
+import { aTokenPlace, EXISTING, OWN } from "./token-place.ts";
+
+const SKIP = `CREATE FUNCTION skip_b() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN IF row_to_json(NEW)::text LIKE '%token-b%' THEN RETURN NULL; END IF; RETURN NEW; END $$`;
+
+const NOT_TAKEN = {
+  code: "TOKEN_NOT_STORED",
+  message: expect.stringContaining("did not take the token"),
+  hint: expect.stringContaining("triggers"),
+};
+
+test.each([OWN, EXISTING])(
+  "a token that a trigger drops without a word is not taken for stored: $rows rows",
+  async (options) => {
+    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
+    await store.prepare();
+    await tokens.query(SKIP);
+    await tokens.query(
+      `CREATE TRIGGER skip_b BEFORE INSERT OR UPDATE ON ${options.table} FOR EACH ROW EXECUTE FUNCTION skip_b()`,
+    );
+    const refused = await write((transaction) =>
+      store.write(someTokens({ a: "token-a", b: "token-b" }), transaction),
+    );
+    expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+    expect(await stored()).toMatchObject({ a: "token-a" });
+  },
+);
+
+test("nor is one whose row a policy lets be seen and not be changed", async () => {
+  const { tokens, write } = await aTokenPlace(EXISTING, "elsewhere");
+  const { name, url } = await aRole(tokens);
+  await tokens.query(`GRANT SELECT, UPDATE ON customers TO ${name}`);
+  await tokens.query("ALTER TABLE customers ENABLE ROW LEVEL SECURITY");
+  await tokens.query("CREATE POLICY seen ON customers FOR SELECT USING (true)");
+  await tokens.query("CREATE POLICY changed ON customers FOR UPDATE USING (id <> 'b')");
+  const store = new PostgresTokenTable(aDatabase(url), EXISTING);
+  await store.prepare();
+  const refused = await write((transaction) =>
+    store.write(someTokens({ a: "token-a", b: "token-b" }), transaction),
+  );
+  expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+});
