@@ -67,8 +67,9 @@ function program(io: CommandIo, host: Host): Command {
     sandboxCommand(io),
   ];
   for (const command of [root, ...commands]) {
-    if (command !== root) root.addCommand(command.version(version(), "--version", "print the version"));
+    if (command !== root) root.addCommand(command);
     command
+      .configureHelp({ showGlobalOptions: true })
       .exitOverride()
       .showHelpAfterError("(--help lists what there is)")
       .configureOutput({ writeOut: io.stdout, writeErr: io.stderr });

@@ -19,7 +19,7 @@ interface Flags {
 export function syncCommand(io: CommandIo, open: (command: Command) => Promise<Opened<SyncSetup>>): Command {
   return new Command("sync")
     .description("make the groups equal to the tenants once, then exit")
-    .option("--only <ID>", "this tenant alone, at once (repeatable)", collect)
+    .option("--only <ID>", "this tenant alone, even if its next try is not due (repeatable)", collect)
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async ({ ports, settings }) => {

@@ -30,7 +30,7 @@ function readText(path: string, { readFile }: ValueSources): string {
     return readFile(path);
   } catch (cause) {
     throw new SyncError("CONFIG_UNREADABLE", `cannot read the config file: ${describe(cause)}`, {
-      hint: `name it with --config or GROUPSYNC_CONFIG; config.example.yaml shows what belongs into one`,
+      hint: `name it with --config or GROUPSYNC_CONFIG; config.example.yaml shows what belongs in it`,
       cause,
     });
   }

@@ -21,6 +21,7 @@ test("--help and --version answer for the program and for every command", async 
       const help = await runProgram([command, "--help"]);
       expect(help).toMatchObject({ code: 0, stderr: "" });
       expect(help.stdout).toMatch(new RegExp(`^Usage: groupsync ${command} `));
+      expect(help.stdout).toMatch(/^Global Options:\n(?: .*\n)* {2}--config <FILE> /m);
       expect(await runProgram([command, "--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
     }),
   );
