@@ -15,6 +15,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
+/** There is nobody left to complain to; the exit code still tells. */
+process.stderr.on("error", () => {});
 
 const { env, pid, stdout, stderr } = process;
 

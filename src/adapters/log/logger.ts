@@ -33,5 +33,11 @@ const printableFields = (fields: Record<string, unknown>): Record<string, unknow
     ]),
   );
 
-/** Written at once: a line must not be lost when the process is killed. */
-const stderr = () => destination({ fd: 2, sync: true });
+/**
+ * Written at once: a line must not be lost when the process is killed. What can't be written, as to a full disk,
+ * is tried again with the next line, up to a limit; the run doesn't end for it.
+ */
+const stderr = () => destination({ fd: 2, sync: true, maxLength: MAX_UNWRITTEN }).on("error", () => {});
+
+/** In characters. */
+const MAX_UNWRITTEN = 1_000_000;

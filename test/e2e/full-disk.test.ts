@@ -1,0 +1,22 @@
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { MAIN, startProcess } from "./program.ts";
+import { aWorld } from "./world.ts";
+
+const FULL = "/dev/full";
+
+describe.skipIf(!existsSync(FULL))("where standard error leads to a full disk,", () => {
+  const runInto = (command: string, env: Readonly<Record<string, string>>) =>
+    startProcess("sh", ["-c", `exec "$0" "$1" ${command} 2>${FULL}`, process.execPath, MAIN], env).ended;
+
+  test("a sync goes on and reports as ever", async () => {
+    const world = await aWorld({ tenants: 3 });
+    const { code, stdout } = await runInto("--log-level debug sync --json", world.env);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: "ok", created: 3 });
+    expect(code).toBe(0);
+  });
+
+  test("the exit code still tells what was wrong", async () => {
+    expect(await runInto("--config /nowhere sync", {})).toMatchObject({ code: 78 });
+  });
+});
