@@ -10,6 +10,9 @@ import { composeLedgerView, composePlan, composeSync, type Host, readConfig } fr
 import type { Config } from "./config/config.ts";
 import { SyncError } from "./core/errors.ts";
 import { EXIT, exitCodeOfError } from "./core/exit-code.ts";
+import { printable } from "./core/printable.ts";
+
+const MAX_LINE = 2_000;
 
 interface GlobalFlags {
   readonly config: string;
@@ -27,7 +30,10 @@ export async function cli(args: readonly string[], io: CommandIo, host: Host): P
       return;
     }
     if (!(error instanceof SyncError)) throw error;
-    io.stderr(`groupsync: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`);
+    const lines = `groupsync: ${error.message}${error.hint === undefined ? "" : `\n  ${error.hint}`}`.split(
+      "\n",
+    );
+    io.stderr(lines.map((line) => `${printable(line, MAX_LINE)}\n`).join(""));
     io.finish(exitCodeOfError(error));
   }
 }

@@ -88,6 +88,7 @@ async function syncUnderLease(
   };
   await ports.tokens.prepare();
   await warnOfLostLedger(ports, known);
+  if (settings.update === "replace") warnOfNoReplacing(ports);
 
   observe({ kind: "phase", phase: "reading" });
   const context = {
@@ -144,6 +145,15 @@ async function warnOfLostLedger({ tokens, observe }: SyncPorts, known: KnownServ
     hint: "the groups that exist are adopted; if a ledger was there before, check ledger.url, ledger.table_prefix and name",
   });
 }
+
+const warnOfNoReplacing = ({ observe }: SyncPorts): void =>
+  observe({
+    kind: "warning",
+    code: "NOT_IN_THIS_VERSION",
+    message:
+      "service.update is replace, which this version doesn't do yet: changed groups are sent as with upsert",
+    hint: "set it to upsert, or to never where changed groups should be left alone",
+  });
 
 async function tellPlan(plan: Plan, { tally, observe }: Run): Promise<void> {
   const { counts } = tally;

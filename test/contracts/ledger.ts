@@ -429,6 +429,15 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       error: null,
     };
 
+    test("old runs make room for new ones", async () => {
+      const { ledger, lease, database } = await opened();
+      const started = 1_510;
+      await ledger.write(lease, async (transaction) => {
+        for (let index = 0; index < started; index++) await transaction.startRun("many", NOW);
+      });
+      expect((await database.dump()).split("many")).toHaveLength(1_500 + 1);
+    });
+
     test("a run is open until it is finished; the newest ten are told", async () => {
       const { ledger, lease } = await opened();
       const ids: string[] = [];

@@ -67,6 +67,13 @@ describe("a first sync", () => {
   });
 });
 
+it("says that it doesn't replace groups where it is asked to", async () => {
+  const world = new World(tenants("a"));
+  const { events, report } = world.start({ settings: { update: "replace" } });
+  expect(await report).toMatchObject({ outcome: "ok" });
+  expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "NOT_IN_THIS_VERSION" }));
+});
+
 describe("a further sync", () => {
   it("asks for nothing where nothing changed", async () => {
     const world = new World(tenants("a", "b", "c"));

@@ -11,6 +11,9 @@ import type {
 import type { Database, Queryable } from "./database.ts";
 import type { LedgerTables } from "./ledger-schema.ts";
 
+/** The history goes back so many runs: more than a week of one every ten minutes. */
+const KEPT_RUNS = 1_500;
+
 /** What was taken of a group whose state in the service is not what was asked for. */
 const UNKNOWN_STATE = "unknown";
 
@@ -169,6 +172,11 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   }
 
   async startRun(command: string, now: Date): Promise<RunId> {
+    await this.connection.query(
+      `DELETE FROM ${this.#tables.runs} WHERE scope = $1 AND id <=
+         (SELECT id FROM ${this.#tables.runs} WHERE scope = $1 ORDER BY id DESC OFFSET ${KEPT_RUNS - 1} LIMIT 1)`,
+      [this.#scope],
+    );
     const { rows } = await this.connection.query<{ id: string }>(
       `INSERT INTO ${this.#tables.runs} (scope, command, started_at) VALUES ($1, $2, $3) RETURNING id`,
       [this.#scope, command, now],

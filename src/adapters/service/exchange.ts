@@ -22,21 +22,20 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
  */
 export function exchange(dispatcher: Dispatcher, { options, timeoutMs }: Exchange): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const gathering = new Gathering(resolve, reject);
+    const gathering = new Gathering(resolve, reject, () => clearTimeout(timer));
     const timer = setTimeout(() => {
       gathering.giveUp(
         new ServiceFailure("TIMEOUT", `${options.method} was not answered within ${timeoutMs} ms`),
       );
     }, timeoutMs);
-    gathering.onEnd = () => clearTimeout(timer);
     dispatcher.dispatch(options, gathering);
   });
 }
 
 class Gathering implements Dispatcher.DispatchHandler {
-  onEnd = (): void => {};
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: Error) => void;
+  readonly #onEnd: () => void;
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #givenUp: Error | undefined;
@@ -44,9 +43,10 @@ class Gathering implements Dispatcher.DispatchHandler {
   #headers: RawAnswer["headers"] = {};
   #size = 0;
 
-  constructor(resolve: (answer: RawAnswer) => void, reject: (error: Error) => void) {
+  constructor(resolve: (answer: RawAnswer) => void, reject: (error: Error) => void, onEnd: () => void) {
     this.#resolve = resolve;
     this.#reject = reject;
+    this.#onEnd = onEnd;
   }
 
   /** Ends the exchange. A request that still waits for a connection is then never sent. */
@@ -74,7 +74,7 @@ class Gathering implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.onEnd();
+    this.#onEnd();
     const body = Buffer.concat(this.#chunks).toString();
     this.#resolve({ status: this.#status, headers: this.#headers, body });
   }
@@ -84,7 +84,7 @@ class Gathering implements Dispatcher.DispatchHandler {
   }
 
   #fail(error: Error): void {
-    this.onEnd();
+    this.#onEnd();
     this.#reject(error);
   }
 }
