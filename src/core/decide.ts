@@ -71,7 +71,8 @@ export interface DecisionContext {
  * | absent   | any                               | nothing: see `noteOn`              |
  * | desired  | unknown, or never confirmed       | create                             |
  * | desired  | another fingerprint, or under way | update                             |
- * | desired  | unverified, and GET never updates | update                             |
+ * | desired  | updated unverified, and GET never | update                             |
+ * |          | updates                           |                                    |
  * | desired  | the same fingerprint              | nothing                            |
  *
  * A create or update that has failed before is waiting until its next try is due.
@@ -85,7 +86,10 @@ export function decide(
   if (tenant.kind === "rejected") return tenant;
   if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
   if (known.underWay) return apply("update", tenant, known, context);
-  if (known.fingerprint !== tenant.fingerprint || (known.unverified && context.serviceUpdates === false)) {
+  if (
+    known.fingerprint !== tenant.fingerprint ||
+    (known.unverified === "updated" && context.serviceUpdates === false)
+  ) {
     if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
     return apply("update", tenant, known, context);
   }

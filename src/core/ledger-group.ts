@@ -9,8 +9,8 @@ export interface LedgerGroup {
   readonly row: RowDigest | null;
   /** An intent stands: a run ended between the call and the record of it. */
   readonly underWay: boolean;
-  /** The service confirmed the call, but could not show that it took the new mapping and properties. */
-  readonly unverified: boolean;
+  /** Which call it was whose answer could not show that the service holds this mapping and these properties. */
+  readonly unverified: "adopted" | "updated" | null;
   /** Since when complete reads of the source don't have the tenant. */
   readonly missingSince: Date | null;
   readonly failure: GroupFailure | null;

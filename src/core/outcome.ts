@@ -42,7 +42,7 @@ export interface Counts {
   adopted: number;
   updated: number;
   replaced: number;
-  /** Of the updated and adopted: those whose mapping and properties nothing has shown to be taken. */
+  /** Of the created, adopted and updated: those whose mapping and properties nothing has shown to be taken. */
   unverified: number;
   unchanged: number;
   /** Changed groups that `service.update: never` left alone. */

@@ -7,7 +7,7 @@ export interface Expectation {
   readonly known: boolean;
   /** The name that the service last confirmed; null where it never did. */
   readonly confirmedName: string | null;
-  /** An earlier call with this group may have reached the service, its answer lost. */
+  /** A call of this run with this group may have reached the service, its answer lost. */
   readonly mayHaveBeenSent: boolean;
   /** Whether GET is known to change an existing group; null until it has been seen. */
   readonly serviceUpdates: boolean | null;
@@ -61,8 +61,8 @@ export function judge(expected: Expectation, answer: Answer): Verdict {
     }
     return { kind: "updated", unverified: serviceUpdates === null };
   }
-  // Never confirmed, and there already: made by a call whose answer was lost, or by somebody else.
   if (expected.mayHaveBeenSent) return { kind: "created", unverified: false };
+  // Never confirmed, and there already: made by an earlier run that meant to, or by somebody else before.
   return { kind: expected.known ? "created" : "adopted", unverified: serviceUpdates !== true };
 }
 

@@ -36,7 +36,7 @@ export async function applyChanges(changes: AsyncIterable<Apply>, run: Run): Pro
     try {
       const called = await callRepeatedly(
         apply.user_group_id,
-        () => run.service.getOrCreate(apply.group),
+        (beforeSend) => run.service.getOrCreate(apply.group, beforeSend),
         calls,
       );
       if (called.kind !== "answered" && called.mayHaveHappened) intents.keep(begun);
@@ -83,7 +83,7 @@ async function outcomeOf(called: Called, begun: Begun, run: Run): Promise<Outcom
       sent: apply.group,
       known: begun.known,
       confirmedName: begun.confirmedName,
-      mayHaveBeenSent: called.mayHaveBeenSent || begun.earlierIntent === apply.fingerprint,
+      mayHaveBeenSent: called.mayHaveBeenSent,
       serviceUpdates: run.identity.updates,
     },
     { isNew, name: serviceName },

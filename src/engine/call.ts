@@ -39,7 +39,7 @@ export type CallResult<T> =
 /** Makes an idempotent call, again and again where that can help. Rejects with LEASE_LOST. */
 export async function callRepeatedly<T>(
   id: string,
-  request: () => Promise<T>,
+  request: (beforeSend: () => void) => Promise<T>,
   context: CallContext,
 ): Promise<CallResult<T>> {
   const { clock, throttle, signal } = context;
@@ -52,7 +52,8 @@ export async function callRepeatedly<T>(
     context.lease.assertHeld();
     context.countRequest();
     try {
-      const answer = await request();
+      // Asked again when it leaves: a process may be stopped for long between here and there.
+      const answer = await request(() => context.lease.assertHeld());
       throttle.succeeded();
       return { kind: "answered", answer, mayHaveBeenSent: mayHaveHappened };
     } catch (error) {

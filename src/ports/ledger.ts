@@ -37,7 +37,7 @@ export interface LedgerView {
 }
 
 export interface BucketOptions {
-  /** Whether unverified groups have to be looked at again. */
+  /** False where groups whose update was not verified have to be looked at again. */
   readonly unverifiedAtRest: boolean;
 }
 

@@ -41,7 +41,7 @@ export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup 
   fingerprint: groupFingerprint(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
   row: aRow(),
   underWay: false,
-  unverified: false,
+  unverified: null,
   missingSince: null,
   failure: null,
   ...overrides,

@@ -115,7 +115,7 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       fingerprint,
       row: apply.row,
       underWay: false,
-      unverified: false,
+      unverified: null,
       missingSince: null,
       failure: null,
     };
@@ -163,7 +163,7 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       const at = await opened();
       await begin(at, apply);
       await record(at, anApplied({ apply, unverified: true }));
-      expect(await rowOf(at)).toEqual({ ...atRest, unverified: true });
+      expect(await rowOf(at)).toEqual({ ...atRest, unverified: "adopted" });
       await record(at, anApplied({ apply, unverified: false }));
       expect(await rowOf(at)).toEqual(atRest);
 
@@ -172,7 +172,7 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       await at.ledger.write(at.lease, (transaction) =>
         transaction.bindService({ ...service, updates: false }),
       );
-      expect(await rowOf(at)).toEqual({ ...atRest, unverified: true });
+      expect(await rowOf(at)).toEqual({ ...atRest, unverified: "adopted" });
       await at.ledger.write(at.lease, (transaction) =>
         transaction.bindService({ ...service, updates: true }),
       );
@@ -275,7 +275,7 @@ export function ledgerContract(name: string, makeDatabase: () => Promise<LedgerD
       const [a, b, c, d, e, , g] = applies as [Apply, Apply, Apply, Apply, Apply, Apply, Apply];
       await begin(at, ...applies);
       for (const apply of [a, b, e, g]) await record(at, anApplied({ apply }));
-      await record(at, anApplied({ apply: c, unverified: true }));
+      await record(at, anApplied({ apply: c, kind: "updated", unverified: true }));
       await record(at, aFailed({ apply: d }), LATER);
       await at.ledger.write(at.lease, (transaction) => transaction.markMissing(["e"], NOW));
 

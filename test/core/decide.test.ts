@@ -32,7 +32,8 @@ type InLedger =
   | "under way, another"
   | "missing"
   | "missing, another"
-  | "unverified"
+  | "adopted unverified"
+  | "updated unverified"
   | "failed, due"
   | "failed, not due"
   | "failed with another state, not due"
@@ -54,7 +55,8 @@ const ledger: Record<InLedger, LedgerGroup | undefined> = {
   "under way, another": aLedgerGroup({ underWay: true, fingerprint: "other" }),
   missing: aLedgerGroup({ missingSince: before }),
   "missing, another": aLedgerGroup({ missingSince: before, fingerprint: "other" }),
-  unverified: aLedgerGroup({ unverified: true }),
+  "adopted unverified": aLedgerGroup({ unverified: "adopted" }),
+  "updated unverified": aLedgerGroup({ unverified: "updated" }),
   "failed, due": aLedgerGroup({ fingerprint: "other", failure: aGroupFailure({ retryAt: NOW }) }),
   "failed, not due": aLedgerGroup({ fingerprint: "other", failure: aGroupFailure({ retryAt: later }) }),
   "failed with another state, not due": aLedgerGroup({
@@ -90,7 +92,8 @@ const expectedOfDesired: Record<InLedger, Expected> = {
   "under way, another": "update",
   missing: null,
   "missing, another": updateIfWanted,
-  unverified: (context) => (context.serviceUpdates === false ? updateIfWanted(context) : null),
+  "adopted unverified": null,
+  "updated unverified": (context) => (context.serviceUpdates === false ? updateIfWanted(context) : null),
   "failed, due": updateIfWanted,
   "failed, not due": (context) =>
     context.update === "never" ? "outdated" : context.eager ? "update" : "waiting",

@@ -50,7 +50,8 @@ describe("intents", () => {
     // Settled first, and known for what it is: made by the call whose answer was lost.
     const next = await world.sync();
     expect(asked(world)[4]).toBe("t03");
-    expect(next.counts).toMatchObject({ created: 27, adopted: 0, unverified: 0 });
+    // But it might have been there before: nothing shows what mapping it has.
+    expect(next.counts).toMatchObject({ created: 27, adopted: 0, unverified: 1 });
   });
 
   it("of an earlier run stay as they were where this one doesn't get to them", async () => {

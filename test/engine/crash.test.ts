@@ -57,6 +57,18 @@ describe("a first sync that dies at any moment is made good by the next one:", (
   });
 });
 
+it("a group that may have been there before a crash is not taken for one with the right mapping", async () => {
+  const old = { user_group_id: "a", name: "Name of a", mapping: { "40": "another" }, properties: {} };
+  for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+    const world = new World(tenants("a"));
+    world.service.put(old);
+    end = await world.start({ diesAt }).report;
+    const { counts } = await world.sync();
+    expect(counts.unverified + counts.unchanged).toBe(1);
+    expect(world.ledger.rows.get("a")?.unverified).toBe("adopted");
+  }
+});
+
 it("what was not recorded at a crash is no more than what was in flight and eight times as much", async () => {
   const concurrency = 2;
   const many = Array.from({ length: 200 }, (_, n) => `tenant-${String(n).padStart(3, "0")}`);

@@ -226,6 +226,19 @@ describe("a sync whose lease is lost", () => {
     for (const id of world.service.groups.keys()) expect(world.ledger.rows.has(id)).toBe(true);
   });
 
+  it("sends nothing that was on its way when the process was stopped", async () => {
+    const world = new World(tenants("a", "b"));
+    const { clock, report } = world.start({
+      settings: { concurrency: 1 },
+      at: ({ when, call, id }) => {
+        if (when === "before" && call === "getOrCreate" && id === "b") clock.jump(60_000);
+      },
+    });
+    expect(await report).toMatchObject({ error: { code: "LEASE_LOST" } });
+    await world.time.sleep(60_000);
+    expect(world.service.requests.map(({ id }) => id)).toEqual(["a"]);
+  });
+
   it("keeps the intent of a call that may have happened", async () => {
     const world = new World(tenants("a"));
     const { clock, report } = world.start({

@@ -1,5 +1,5 @@
 import type { Group } from "../../src/core/group.ts";
-import type { GroupFailure } from "../../src/core/ledger-group.ts";
+import type { GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { RowDigest } from "../../src/core/tenant.ts";
 import type { KnownService, RecordedRun } from "../../src/ports/ledger.ts";
 
@@ -12,7 +12,7 @@ export interface LedgerRow {
   readonly row: RowDigest | null;
   /** Known from the first intent on. */
   readonly bucket: number;
-  readonly unverified: boolean;
+  readonly unverified: LedgerGroup["unverified"];
   /** Fingerprint of the group whose call is under way. */
   readonly intent: string | null;
   readonly missingSince: Date | null;
@@ -42,7 +42,7 @@ export const NEW_ROW: LedgerRow = {
   tokenFingerprint: null,
   row: null,
   bucket: 0,
-  unverified: false,
+  unverified: null,
   intent: null,
   missingSince: null,
   failure: null,

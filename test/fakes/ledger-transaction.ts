@@ -37,7 +37,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     this.enlist(() => {
       this.#state.service = service;
       if (service.updates !== true) return;
-      for (const id of this.#state.rows.keys()) this.#change(id, { unverified: false });
+      for (const id of this.#state.rows.keys()) this.#change(id, { unverified: null });
     });
   }
 
@@ -151,7 +151,7 @@ function changesBy({ outcome, retryAt }: RecordedOutcome, row: LedgerRow): Parti
     confirmed: group,
     row: digest,
     bucket: digest.bucket,
-    unverified: outcome.unverified,
+    unverified: outcome.unverified ? (outcome.kind === "updated" ? "updated" : "adopted") : null,
     failure: null,
   };
 }

@@ -91,7 +91,7 @@ export class InMemoryLedger implements Ledger {
       row.intent === null &&
       row.missingSince === null &&
       row.failure === null &&
-      (!row.unverified || unverifiedAtRest);
+      (row.unverified !== "updated" || unverifiedAtRest);
     const rows = [...this.#state.rows.values()];
     const resting = sumsOf(rows.flatMap((row) => (row.row && atRest(row) ? [row.row] : [])));
     return [...new Set(rows.map((row) => row.bucket))].map((bucket) => ({

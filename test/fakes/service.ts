@@ -46,10 +46,11 @@ export class InMemoryGroupService implements GroupService {
     this.#step = step;
   }
 
-  async getOrCreate(group: Group): Promise<{ isNew: boolean; group: ServiceGroup }> {
+  async getOrCreate(group: Group, beforeSend?: () => void): Promise<{ isNew: boolean; group: ServiceGroup }> {
     const state = this.#state;
     const id = group.user_group_id;
     await this.#step({ when: "before", call: "getOrCreate", id });
+    beforeSend?.();
     state.requests.push({ operation: "GET", id });
     const existing = state.groups.get(id);
     const held = existing ?? state.put(group);

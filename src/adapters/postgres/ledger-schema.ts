@@ -47,7 +47,8 @@ const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       confirmed text,
       service_name text,
       token_fingerprint text,
-      unverified boolean NOT NULL DEFAULT false,
+      -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
+      unverified text,
       -- Set before a call, cleared with its outcome.
       intent text,
       intent_fingerprint text,

@@ -42,7 +42,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     // A service that is seen to update has taken what could not be shown before.
     if (updates === true) {
       await this.connection.query(
-        `UPDATE ${this.#tables.groups} SET unverified = false WHERE scope = $1 AND unverified`,
+        `UPDATE ${this.#tables.groups} SET unverified = NULL WHERE scope = $1 AND unverified IS NOT NULL`,
         [this.#scope],
       );
     }
@@ -116,7 +116,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
        SELECT $1, t.*, $3, $3
        FROM json_to_recordset($2) AS t (
          id text, bucket smallint, row_digest bigint, fingerprint text, confirmed text, service_name text,
-         token_fingerprint text, unverified boolean, intent text, failure_fingerprint text, failure_code text,
+         token_fingerprint text, unverified text, intent text, failure_fingerprint text, failure_code text,
          failure_message text, retry_at timestamptz)
        ON CONFLICT (scope, user_group_id) DO UPDATE
        SET bucket = excluded.bucket,
@@ -205,7 +205,7 @@ interface KnownRow {
 /** Nulls leave the column as it is, except for the failure, which is replaced or cleared. */
 function outcomeRow({ outcome, retryAt }: RecordedOutcome) {
   const { user_group_id: id, fingerprint, group, row } = outcome.apply;
-  const columns = { id, bucket: row.bucket, unverified: false };
+  const columns = { id, bucket: row.bucket };
   if (outcome.kind === "failed") {
     const intent = outcome.mayHaveHappened ? "apply" : null;
     return { ...columns, intent, ...failureColumns(fingerprint, outcome.failure, retryAt) };
@@ -218,7 +218,8 @@ function outcomeRow({ outcome, retryAt }: RecordedOutcome) {
   if (outcome.kind === "not_updated") {
     return { ...taken, ...failureColumns(fingerprint, outcome.failure, retryAt) };
   }
-  const { unverified } = outcome;
+  const call = outcome.kind === "updated" ? "updated" : "adopted";
+  const unverified = outcome.unverified ? call : null;
   return { ...taken, fingerprint, confirmed: JSON.stringify(group), unverified, row_digest: row.digest };
 }
 

@@ -68,7 +68,7 @@ export class PostgresLedgerView implements LedgerView {
            (count(*) FILTER (WHERE NOT at_rest))::integer AS restless
          FROM (
            SELECT bucket, row_digest, fingerprint IS NOT NULL AND row_digest IS NOT NULL AND intent IS NULL
-             AND missing_since IS NULL AND failure_count = 0 AND (NOT unverified OR $2) AS at_rest
+             AND missing_since IS NULL AND failure_count = 0 AND (unverified IS DISTINCT FROM 'updated' OR $2) AS at_rest
            FROM ${this.tables.groups} WHERE scope = $1) AS g
          GROUP BY bucket`,
         [this.scope, unverifiedAtRest],
@@ -81,7 +81,7 @@ export class PostgresLedgerView implements LedgerView {
     // Nearly every row is at rest: what else there is to say of a row is null then, and costs nothing.
     const text = `
       SELECT user_group_id, fingerprint, bucket, row_digest,
-        CASE WHEN intent IS NULL AND NOT unverified AND missing_since IS NULL AND failure_count = 0 THEN NULL
+        CASE WHEN intent IS NULL AND unverified IS NULL AND missing_since IS NULL AND failure_count = 0 THEN NULL
         ELSE json_build_object(
           'underWay', intent IS NOT NULL, 'unverified', unverified, 'missingSince', missing_since,
           'fingerprint', failure_fingerprint, 'code', failure_code, 'message', failure_message,
@@ -131,7 +131,7 @@ export class PostgresLedgerView implements LedgerView {
          (count(*) FILTER (WHERE intent IS NOT NULL))::float8 AS under_way,
          (count(*) FILTER (WHERE failure_count > 0))::float8 AS failing,
          (count(*) FILTER (WHERE missing_since IS NOT NULL))::float8 AS missing,
-         (count(*) FILTER (WHERE unverified))::float8 AS unverified
+         (count(*) FILTER (WHERE unverified IS NOT NULL))::float8 AS unverified
        FROM ${this.tables.groups} WHERE scope = $1`,
       [this.scope],
     );
@@ -204,7 +204,7 @@ type GroupColumns = [
 /** The members of the JSON that `groups` selects. */
 interface MoreOfGroup {
   readonly underWay: boolean;
-  readonly unverified: boolean;
+  readonly unverified: LedgerGroup["unverified"];
   readonly missingSince: string | null;
   readonly fingerprint: string | null;
   readonly code: string;
@@ -213,7 +213,7 @@ interface MoreOfGroup {
   readonly retryAt: string;
 }
 
-const AT_REST = { underWay: false, unverified: false, missingSince: null, failure: null };
+const AT_REST = { underWay: false, unverified: null, missingSince: null, failure: null };
 
 function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
   const row = digest === null ? null : { bucket, digest };

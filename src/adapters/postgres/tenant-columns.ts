@@ -53,8 +53,8 @@ export async function describeRows(client: pg.Client, wanted: Wanted): Promise<D
     selected,
     parsers: [keepText, ...found.slice(1).map((field) => parserOf(field?.dataTypeID ?? 0))],
     order: isUtf8 ? `${idText} COLLATE "C"` : `convert_to(${idText}, 'UTF8')`,
-    bucket: `coalesce(hashtextextended(${idText} COLLATE "C", 0) & ${BUCKETS - 1}, 0)`,
-    digest: `hashtextextended(${hashed} COLLATE "C", 0)`,
+    bucket: `coalesce(pg_catalog.hashtextextended(${idText} COLLATE "C", 0) & ${BUCKETS - 1}, 0)`,
+    digest: `pg_catalog.hashtextextended(${hashed} COLLATE "C", 0)`,
   };
 }
 

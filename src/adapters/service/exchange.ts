@@ -5,6 +5,8 @@ export interface Exchange {
   readonly options: Dispatcher.DispatchOptions;
   /** From the start of the request to the last byte of the answer, in milliseconds. */
   readonly timeoutMs: number;
+  /** Asked when the request would leave; what it throws is what the exchange rejects with. */
+  readonly beforeSend: (() => void) | undefined;
 }
 
 export interface RawAnswer {
@@ -20,9 +22,12 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
  * Sends one request and gathers its answer. Answers are small and wanted whole, so nothing is streamed.
  * Rejects with a ServiceFailure for what went wrong by our own measure, and with undici's error otherwise.
  */
-export function exchange(dispatcher: Dispatcher, { options, timeoutMs }: Exchange): Promise<RawAnswer> {
+export function exchange(
+  dispatcher: Dispatcher,
+  { options, timeoutMs, beforeSend }: Exchange,
+): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const gathering = new Gathering(resolve, reject, () => clearTimeout(timer));
+    const gathering = new Gathering(beforeSend, resolve, reject, () => clearTimeout(timer));
     const timer = setTimeout(() => {
       gathering.giveUp(
         new ServiceFailure("TIMEOUT", `${options.method} was not answered within ${timeoutMs} ms`),
@@ -33,6 +38,7 @@ export function exchange(dispatcher: Dispatcher, { options, timeoutMs }: Exchang
 }
 
 class Gathering implements Dispatcher.DispatchHandler {
+  readonly #beforeSend: (() => void) | undefined;
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: Error) => void;
   readonly #onEnd: () => void;
@@ -43,7 +49,13 @@ class Gathering implements Dispatcher.DispatchHandler {
   #headers: RawAnswer["headers"] = {};
   #size = 0;
 
-  constructor(resolve: (answer: RawAnswer) => void, reject: (error: Error) => void, onEnd: () => void) {
+  constructor(
+    beforeSend: (() => void) | undefined,
+    resolve: (answer: RawAnswer) => void,
+    reject: (error: Error) => void,
+    onEnd: () => void,
+  ) {
+    this.#beforeSend = beforeSend;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#onEnd = onEnd;
@@ -58,7 +70,15 @@ class Gathering implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#givenUp) controller.abort(this.#givenUp);
+    if (this.#givenUp) {
+      controller.abort(this.#givenUp);
+      return;
+    }
+    try {
+      this.#beforeSend?.();
+    } catch (error) {
+      this.giveUp(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: RawAnswer["headers"]): void {

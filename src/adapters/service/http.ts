@@ -1,5 +1,5 @@
 import { errors, Pool } from "undici";
-import { describe } from "../../core/errors.ts";
+import { describe, SyncError } from "../../core/errors.ts";
 import type { Group } from "../../core/group.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -47,14 +47,14 @@ export class HttpGroupService implements GroupService {
     this.#where = url.host;
   }
 
-  async getOrCreate(group: Group): ReturnType<GroupService["getOrCreate"]> {
-    const { answer, request } = await this.#send("GET", group.user_group_id, { ...group });
+  async getOrCreate(group: Group, beforeSend?: () => void): ReturnType<GroupService["getOrCreate"]> {
+    const { answer, request } = await this.#send("GET", group.user_group_id, { ...group }, { beforeSend });
     return readGetAnswer(answer, request);
   }
 
   async remove(id: string, currentToken: Secret): Promise<void> {
     const fields = { current_token: currentToken.reveal(), user_group_id: id };
-    const { answer, request } = await this.#send("DELETE", id, fields, currentToken);
+    const { answer, request } = await this.#send("DELETE", id, fields, { secrets: [currentToken] });
     readDeleteAnswer(answer, request);
   }
 
@@ -66,11 +66,12 @@ export class HttpGroupService implements GroupService {
     operation: Operation,
     id: string,
     fields: JsonObject,
-    ...secretFields: Secret[]
+    { beforeSend, secrets = [] }: { beforeSend?: (() => void) | undefined; secrets?: readonly Secret[] },
   ): Promise<{ readonly answer: WireAnswer; readonly request: WireRequest }> {
     try {
       const { status, headers, body } = await exchange(this.#pool, {
         timeoutMs: this.#timeoutMs,
+        beforeSend,
         options: {
           method: operation,
           path: this.#path,
@@ -87,10 +88,10 @@ export class HttpGroupService implements GroupService {
         location: headers.location?.toString(),
         body,
       };
-      const secrets = [this.#apiKey, ...secretFields];
-      return { answer, request: { operation, id, receivedAt: new Date(), secrets } };
+      const request = { operation, id, receivedAt: new Date(), secrets: [this.#apiKey, ...secrets] };
+      return { answer, request };
     } catch (error) {
-      if (error instanceof ServiceFailure) throw error;
+      if (error instanceof SyncError) throw error;
       const cause = error instanceof AggregateError ? error.errors[0] : error;
       const code = connectionFailure(cause);
       const message = `${operation} to ${this.#where}: ${describe(cause)}`;

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HttpGroupService, type HttpServiceOptions } from "../../../src/adapters/service/http.ts";
+import { SyncError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { ServiceFailure } from "../../../src/core/service-failure.ts";
 import type { RequestReport } from "../../../src/sandbox/tally.ts";
@@ -77,6 +78,21 @@ describe("against the sandbox", () => {
     expect((await client.page("/sandbox/groups")).json.groups).toMatchObject([group]);
     await service.remove("acme", made.group.token);
     expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
+  });
+
+  test("a request that is forbidden at the last moment never leaves, and the next one does", async () => {
+    const { service, report } = await aServiceOf();
+    const forbidden = new SyncError("LEASE_LOST", "too late");
+    const call = service.getOrCreate(aGroup(), () => {
+      throw forbidden;
+    });
+    await expect(call).rejects.toBe(forbidden);
+    expect((await report()).total).toBe(0);
+
+    const asked: string[] = [];
+    await service.getOrCreate(aGroup(), () => asked.push("before it leaves"));
+    expect(asked).toEqual(["before it leaves"]);
+    expect((await report()).total).toBe(1);
   });
 
   test("connections are kept: never more than the concurrency", async () => {
