@@ -11,9 +11,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-/** Whoever reads our output may have had enough of it: `groupsync plan | head`. */
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
+  // Whoever reads our output may have had enough of it: `groupsync plan | head`.
+  if (error.code === "EPIPE") return;
+  process.stderr.write(`groupsync: cannot write to standard output: ${error.message}\n`);
+  process.exitCode = 1;
 });
 /** There is nobody left to complain to; the exit code still tells. */
 process.stderr.on("error", () => {});

@@ -20,3 +20,13 @@ describe.skipIf(!existsSync(FULL))("where standard error leads to a full disk,",
     expect(await runInto("--config /nowhere sync", {})).toMatchObject({ code: 78 });
   });
 });
+
+test.skipIf(!existsSync(FULL))(
+  "a report that can't be written is an error in a line, not a stack trace",
+  async () => {
+    const command = `exec "$0" "$1" sandbox --help >${FULL}`;
+    const { code, stderr } = await startProcess("sh", ["-c", command, process.execPath, MAIN], {}).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^groupsync: cannot write to standard output: ENOSPC[^\n]*\n$/);
+  },
+);

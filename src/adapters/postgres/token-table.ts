@@ -181,9 +181,11 @@ export class PostgresTokenTable implements TokenStore {
   /** Insists on the columns that are written, and returns the type of the id column. */
   async #checkColumns(): Promise<string> {
     const { table, rows, idColumn, tokenColumn } = this.#options;
-    const columns = await this.#database.query<{ name: string; type: string }>(
-      `SELECT attname AS name, format_type(atttypid, atttypmod) AS type
-       FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
+    const columns = await this.#database.query<{ name: string; type: string; takesText: boolean }>(
+      `SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
+         typcategory = 'S' AND coalesce(to_jsonb(pg_attribute) ->> 'attgenerated', '') = '' AS "takesText"
+       FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
+       WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
       [this.#table],
     );
     const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
@@ -192,6 +194,17 @@ export class PostgresTokenTable implements TokenStore {
       throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
         hint: `its columns are: ${columns.map((column) => column.name).join(", ")}`,
       });
+    }
+    const written = rows === "own" ? [idColumn, tokenColumn] : [tokenColumn];
+    const unfit = columns.find((column) => written.includes(column.name) && !column.takesText);
+    if (unfit) {
+      throw new SyncError(
+        "CONFIG_COLUMNS",
+        `tokens.table: ${table} can't take text in column ${unfit.name}`,
+        {
+          hint: `it is ${unfit.type}, or generated; make it a text column of its own`,
+        },
+      );
     }
     return columns.find((column) => column.name === idColumn)?.type ?? "text";
   }

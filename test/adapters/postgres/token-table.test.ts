@@ -60,6 +60,23 @@ describe("own rows", () => {
     });
   });
 
+  test.each([
+    ["ids that are numbers", "user_group_id int PRIMARY KEY, token text", "user_group_id"],
+    ["tokens that are numbers", "user_group_id text PRIMARY KEY, token int", "token"],
+    [
+      "tokens that are computed",
+      "user_group_id text PRIMARY KEY, token text GENERATED ALWAYS AS ('x') STORED",
+      "token",
+    ],
+  ])("a table with %s is refused before any token is fetched", async (_, columns, column) => {
+    const { url, query } = await freshDatabase();
+    await query(`CREATE TABLE groupsync_tokens (${columns}, updated_at timestamptz)`);
+    await expect(new PostgresTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: `tokens.table: groupsync_tokens can't take text in column ${column}`,
+    });
+  });
+
   test("a table whose ids are not unique is refused before any token is fetched", async () => {
     const { url, query } = await freshDatabase();
     await query("CREATE TABLE groupsync_tokens (user_group_id text, token text, updated_at timestamptz)");
