@@ -31,12 +31,13 @@ export type Verdict =
 /**
  * Judges what a GET did.
  *
- * | answer                          | verdict                                               |
- * |---------------------------------|-------------------------------------------------------|
- * | new                             | created                                               |
- * | existing, other name            | not updated: the service keeps existing groups        |
- * | existing, the new name after a rename | updated: the service updates existing groups    |
- * | existing, same name as before   | as far as is known of the service; unverified if not  |
+ * | answer                            | verdict                                              |
+ * |-----------------------------------|------------------------------------------------------|
+ * | new                               | created                                              |
+ * | existing, other name              | not updated: the service keeps existing groups       |
+ * | existing, new name after a rename | updated: the service updates existing groups         |
+ * | existing, same name as before     | as far as is known of the service; unverified if not |
+ * | existing, never confirmed         | created or adopted; unverified unless it updates     |
  */
 export function judge(expected: Expectation, answer: Answer): Verdict {
   const { sent, confirmedName, serviceUpdates } = expected;

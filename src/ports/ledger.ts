@@ -79,8 +79,6 @@ export interface Begun {
   /** There was a row already. */
   readonly known: boolean;
   readonly confirmedName: string | null;
-  /** Fingerprint of the group that an earlier run meant to send, and may have sent; null where none did. */
-  readonly earlierIntent: string | null;
   /** Failures in a row so far. */
   readonly failures: number;
 }

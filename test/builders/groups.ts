@@ -73,7 +73,6 @@ export const aBegun = (overrides: Partial<Begun> = {}): Begun => ({
   apply: anApply(),
   known: false,
   confirmedName: null,
-  earlierIntent: null,
   failures: 0,
   ...overrides,
 });

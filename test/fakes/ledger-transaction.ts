@@ -56,7 +56,6 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
         apply,
         known: row !== undefined,
         confirmedName: row?.serviceName ?? null,
-        earlierIntent: row?.intent ?? null,
         failures: row?.failure?.count ?? 0,
       };
     });
@@ -64,10 +63,10 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
 
   async withdraw(begun: readonly Begun[]): Promise<void> {
     await this.#step({ when: "before", call: "withdraw" });
-    for (const { apply, known, earlierIntent } of begun) {
+    for (const { apply, known } of begun) {
       this.enlist(() => {
-        if (known) this.#change(apply.user_group_id, { intent: earlierIntent });
-        else this.#state.rows.delete(apply.user_group_id);
+        if (!known) this.#state.rows.delete(apply.user_group_id);
+        else if (!apply.underWay) this.#change(apply.user_group_id, { intent: null });
       });
     }
   }

@@ -51,7 +51,6 @@ const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       unverified text,
       -- Set before a call, cleared with its outcome.
       intent text,
-      intent_fingerprint text,
       intent_at timestamptz,
       missing_since timestamptz,
       failure_fingerprint text,

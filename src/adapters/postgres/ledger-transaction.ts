@@ -51,24 +51,17 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   async begin(changes: readonly Apply[], now: Date): Promise<readonly Begun[]> {
     const ids = changes.map((change) => change.user_group_id);
     const { rows } = await this.connection.query<KnownRow>(
-      `SELECT user_group_id, service_name, intent_fingerprint, failure_count
+      `SELECT user_group_id, service_name, failure_count
        FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
       [this.#scope, ids],
     );
     await this.connection.query(
       `INSERT INTO ${this.#tables.groups} AS g
-         (scope, user_group_id, bucket, intent, intent_fingerprint, intent_at, created_at, updated_at)
-       SELECT $1, id, bucket, 'apply', fingerprint, $5, $5, $5
-       FROM unnest($2::text[], $3::text[], $4::smallint[]) AS t (id, fingerprint, bucket)
+         (scope, user_group_id, bucket, intent, intent_at, created_at, updated_at)
+       SELECT $1, id, bucket, 'apply', $4, $4, $4 FROM unnest($2::text[], $3::smallint[]) AS t (id, bucket)
        ON CONFLICT (scope, user_group_id) DO UPDATE
-       SET intent = 'apply', intent_fingerprint = excluded.intent_fingerprint, intent_at = excluded.intent_at`,
-      [
-        this.#scope,
-        ids,
-        changes.map((change) => change.fingerprint),
-        changes.map((change) => change.row.bucket),
-        now,
-      ],
+       SET intent = excluded.intent, intent_at = coalesce(g.intent_at, excluded.intent_at)`,
+      [this.#scope, ids, changes.map((change) => change.row.bucket), now],
     );
     const before = new Map(rows.map((row) => [row.user_group_id, row]));
     return changes.map((apply) => {
@@ -77,7 +70,6 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
         apply,
         known: row !== undefined,
         confirmedName: row?.service_name ?? null,
-        earlierIntent: row?.intent_fingerprint ?? null,
         failures: row?.failure_count ?? 0,
       };
     });
@@ -85,23 +77,15 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
 
   async withdraw(begun: readonly Begun[]): Promise<void> {
     const fresh = begun.filter((entry) => !entry.known);
-    const known = begun.filter((entry) => entry.known);
+    const known = begun.filter((entry) => entry.known && !entry.apply.underWay);
     await this.connection.query(
       `DELETE FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
       [this.#scope, fresh.map((entry) => entry.apply.user_group_id)],
     );
     await this.connection.query(
-      `UPDATE ${this.#tables.groups} AS g
-       SET intent = CASE WHEN t.earlier IS NULL THEN NULL ELSE g.intent END,
-           intent_at = CASE WHEN t.earlier IS NULL THEN NULL ELSE g.intent_at END,
-           intent_fingerprint = t.earlier
-       FROM unnest($2::text[], $3::text[]) AS t (id, earlier)
-       WHERE g.scope = $1 AND g.user_group_id = t.id`,
-      [
-        this.#scope,
-        known.map((entry) => entry.apply.user_group_id),
-        known.map((entry) => entry.earlierIntent),
-      ],
+      `UPDATE ${this.#tables.groups} SET intent = NULL, intent_at = NULL
+       WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, known.map((entry) => entry.apply.user_group_id)],
     );
   }
 
@@ -128,7 +112,6 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
            token_fingerprint = coalesce(excluded.token_fingerprint, g.token_fingerprint),
            unverified = CASE WHEN excluded.confirmed IS NULL THEN g.unverified ELSE excluded.unverified END,
            intent = CASE WHEN excluded.intent IS NOT NULL THEN g.intent END,
-           intent_fingerprint = CASE WHEN excluded.intent IS NOT NULL THEN g.intent_fingerprint END,
            intent_at = CASE WHEN excluded.intent IS NOT NULL THEN g.intent_at END,
            missing_since = NULL,
            failure_fingerprint = excluded.failure_fingerprint,
@@ -198,7 +181,6 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
 interface KnownRow {
   readonly user_group_id: string;
   readonly service_name: string | null;
-  readonly intent_fingerprint: string | null;
   readonly failure_count: number;
 }
 
