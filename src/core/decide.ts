@@ -1,22 +1,39 @@
+import { type DeletionPolicy, isOver, remainingMs } from "./deletion.ts";
+import type { Reading } from "./evidence.ts";
 import type { Group } from "./group.ts";
-import type { LedgerGroup } from "./ledger-group.ts";
-import type { DesiredTenant, RejectedTenant, RowDigest, Tenant } from "./tenant.ts";
+import type { AbsenceKind, GroupFailure, LedgerGroup } from "./ledger-group.ts";
+import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest, Tenant } from "./tenant.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
 export type UpdatePolicy = "upsert" | "replace" | "never";
 
-/** A GET that brings one group up to date. */
+/** Brings one group to its desired state: by a GET, or by a DELETE and a GET where it is to be replaced. */
 export interface Apply {
-  readonly kind: "create" | "update";
+  readonly kind: "create" | "update" | "replace";
   readonly user_group_id: string;
   readonly group: Group;
   readonly fingerprint: string;
   readonly row: RowDigest;
+  readonly dataSourceId: string | null;
   /** A run that ended early may have sent it already. */
   readonly underWay: boolean;
 }
 
-/** A group that failed with just this desired state, and whose next try is not due. */
+/** Takes a group away whose tenant is gone. */
+export interface Delete {
+  readonly kind: "delete";
+  readonly user_group_id: string;
+  readonly absence: AbsenceKind;
+  readonly underWay: boolean;
+}
+
+/** What is done to one group in the service. */
+export type Change = Apply | Delete;
+
+/** A change that takes a group, and its token, away: counted against `deletion.limit`. */
+export type Removal = (Apply & { readonly kind: "replace" }) | Delete;
+
+/** A group that failed with just this change, and whose next try is not due. */
 export interface Waiting {
   readonly kind: "waiting";
   readonly user_group_id: string;
@@ -26,20 +43,13 @@ export interface Waiting {
   readonly retryAt: string;
 }
 
-/** Notes for the ledger alone. */
-export type Note = PresenceNote | SettledNote;
-
-/** The tenant went missing, or came back. */
-export interface PresenceNote {
-  readonly kind: "missing" | "returned";
+/** A group whose tenant is gone, and which is not deleted now. */
+export interface Missing {
+  readonly kind: "missing";
   readonly user_group_id: string;
-}
-
-/** The group is what it should be, whatever was noted before; and this is its row by now. */
-export interface SettledNote {
-  readonly kind: "settled";
-  readonly user_group_id: string;
-  readonly row: RowDigest;
+  readonly absence: AbsenceKind;
+  /** Of healthy time until it is deleted; null where it is kept for good. */
+  readonly dueInMs: number | null;
 }
 
 /** A changed group that `service.update: never` leaves alone. */
@@ -49,85 +59,180 @@ export interface Outdated {
 }
 
 /** What may have to be done about a tenant, or said of it. */
-export type Decision = Apply | Waiting | Outdated | RejectedTenant;
+export type Decision = Change | Waiting | Missing | Outdated | RejectedTenant;
+
+/** The tenant is gone, in another way than was noted before. */
+export interface LeftNote {
+  readonly kind: "left";
+  readonly user_group_id: string;
+  readonly absence: AbsenceKind;
+}
+
+/** The tenant came back, or its group was never made and is not wanted any more. */
+export interface BareNote {
+  readonly kind: "returned" | "forgotten";
+  readonly user_group_id: string;
+}
+
+/** The group is what it should be, whatever was noted before; and this is its row by now. */
+export interface SettledNote {
+  readonly kind: "settled";
+  readonly user_group_id: string;
+  readonly row: RowDigest;
+  readonly dataSourceId: string | null;
+}
+
+/** For the ledger alone. */
+export type Note = LeftNote | BareNote | SettledNote;
 
 export type PlanEntry = Decision | Note;
 
 export interface DecisionContext {
   readonly now: Date;
   readonly update: UpdatePolicy;
+  readonly deletion: DeletionPolicy;
+  readonly reading: Reading;
   /** Whether the service is known to change an existing group on GET; null until it has been seen. */
   readonly serviceUpdates: boolean | null;
   /** Named by the operator: failed groups are tried whether or not their time has come. */
   readonly eager: boolean;
 }
 
+/** The fingerprint of a change, in place of a desired group's, where there is to be no group. */
+export const DELETED = "deleted";
+
+export const fingerprintOf = (change: Change): string =>
+  change.kind === "delete" ? DELETED : change.fingerprint;
+
 /**
  * What is to be done about one id. Null where nothing is.
  *
- * | tenant   | in the ledger                     | decision                           |
- * |----------|-----------------------------------|------------------------------------|
- * | rejected | any                               | rejected; its group stays as it is |
- * | absent   | any                               | nothing: see `noteOn`              |
- * | desired  | unknown, or never confirmed       | create                             |
- * | desired  | another fingerprint, or under way | update                             |
- * | desired  | updated unverified, and GET never | update                             |
- * |          | updates                           |                                    |
- * | desired  | the same fingerprint              | nothing                            |
+ * | tenant   | in the ledger                     | decision                            |
+ * |----------|-----------------------------------|-------------------------------------|
+ * | rejected | any                               | rejected; its group stays as it is  |
+ * | gone     | unknown, or never made            | nothing                             |
+ * | gone     | a delete under way                | delete                              |
+ * | gone     | else, and it is time              | delete                              |
+ * | gone     | else                              | missing                             |
+ * | desired  | unknown, or never confirmed       | create                              |
+ * | desired  | a replacement under way           | replace                             |
+ * | desired  | a delete under way                | update                              |
+ * | desired  | an update under way               | update, or replace where it differs |
+ * | desired  | another fingerprint               | update, replace or outdated, as     |
+ * |          |                                   | `service.update` has it             |
+ * | desired  | updated unverified, and GET never | the same                            |
+ * |          | updates                           |                                     |
+ * | desired  | the same fingerprint              | nothing                             |
  *
- * A create or update that has failed before is waiting until its next try is due.
+ * Gone is absent or flagged. A change that has failed before is waiting until its next try is due. Whether
+ * deletions and replacements may be done is another question: see `clear`.
  */
 export function decide(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
   context: DecisionContext,
 ): Decision | null {
-  if (tenant === undefined) return null;
-  if (tenant.kind === "rejected") return tenant;
-  if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
-  if (known.underWay) return apply("update", tenant, known, context);
-  if (
-    known.fingerprint !== tenant.fingerprint ||
-    (known.unverified === "updated" && context.serviceUpdates === false)
-  ) {
-    if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
-    return apply("update", tenant, known, context);
-  }
-  return null;
+  if (tenant?.kind === "rejected") return tenant;
+  if (tenant?.kind === "desired") return decidePresent(tenant, known, context);
+  return known === undefined || wasNeverMade(known) ? null : decideGone(tenant, known, context);
 }
 
-/**
- * What the ledger has to note, beside what is decided. A row counts as present even where no group can be
- * computed from it: the next absence has a grace period of its own.
- */
+/** What the ledger has to note, beside what is decided. A rejected row counts as present. */
 export function noteOn(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
   decided: Decision | null,
+  { reading }: Pick<DecisionContext, "reading">,
 ): Note | null {
   if (known === undefined) return null;
-  const { user_group_id, missingSince, failure } = known;
-  if (tenant === undefined) return missingSince === null ? { kind: "missing", user_group_id } : null;
-  if (decided === null && tenant.kind === "desired") {
-    const asNoted = missingSince === null && failure === null && sameRow(known.row, tenant.row);
-    return asNoted ? null : { kind: "settled", user_group_id, row: tenant.row };
+  const { user_group_id, absence, failure } = known;
+  if (tenant === undefined || tenant.kind === "flagged") {
+    if (wasNeverMade(known)) return { kind: "forgotten", user_group_id };
+    const kind = absenceKind(tenant, known, reading);
+    return absence?.kind === kind ? null : { kind: "left", user_group_id, absence: kind };
   }
-  return missingSince === null ? null : { kind: "returned", user_group_id };
+  if (decided === null && tenant.kind === "desired") {
+    const asNoted = absence === null && failure === null && sameRow(known.row, tenant.row);
+    return asNoted ? null : { kind: "settled", user_group_id, row: tenant.row, dataSourceId: tenant.dataSourceId };
+  }
+  return absence === null ? null : { kind: "returned", user_group_id };
 }
+
+function decidePresent(
+  tenant: DesiredTenant,
+  known: LedgerGroup | undefined,
+  context: DecisionContext,
+): Decision | null {
+  if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
+  // Nobody knows whether there still is a group: held back, the tenant might be without one.
+  if (known.underWay === "replace") return apply("replace", tenant, known, context);
+  if (known.underWay === "delete") return apply("update", tenant, known, context);
+  const differs = known.fingerprint !== tenant.fingerprint;
+  const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
+  if (known.underWay === null) {
+    if (!differs && !wasNotTaken) return null;
+    if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
+  }
+  const kind = context.update === "replace" && (differs || wasNotTaken) ? "replace" : "update";
+  return apply(kind, tenant, known, context);
+}
+
+function decideGone(
+  tenant: FlaggedTenant | undefined,
+  known: LedgerGroup,
+  context: DecisionContext,
+): Delete | Missing | Waiting {
+  const { user_group_id, failure, held } = known;
+  const { deletion, reading, now } = context;
+  const kind = absenceKind(tenant, known, reading);
+  const underWay = known.underWay === "delete";
+  const isEvidence =
+    deletion.when === "absent" || (deletion.when === "flagged" && (kind === "flagged" || underWay));
+  if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
+
+  const absence = known.absence?.kind === kind ? known.absence : { kind, since: now, at: reading.clock };
+  // What was held stays due: the clock stands still meanwhile, and its code has to stay good.
+  if (!underWay && held !== "delete" && !isOver(absence, reading.clock, deletion)) {
+    const dueInMs = remainingMs(absence, reading.clock, deletion);
+    return { kind: "missing", user_group_id, absence: kind, dueInMs };
+  }
+  if (failure && isWaiting(failure, DELETED, context)) return waiting(user_group_id, failure);
+  return { kind: "delete", user_group_id, absence: kind, underWay };
+}
+
+function absenceKind(
+  tenant: FlaggedTenant | undefined,
+  known: LedgerGroup,
+  { sourceChanged }: Reading,
+): AbsenceKind {
+  if (tenant) return "flagged";
+  return sourceChanged || known.absence?.kind === "estranged" ? "estranged" : "absent";
+}
+
+/** The service refused to create it, and nothing is under way: there is no group. */
+const wasNeverMade = ({ fingerprint, underWay }: LedgerGroup): boolean =>
+  fingerprint === null && underWay === null;
 
 const sameRow = (a: RowDigest | null, b: RowDigest): boolean =>
   a?.digest === b.digest && a.bucket === b.bucket;
 
 function apply(
   kind: Apply["kind"],
-  { user_group_id, group, fingerprint, row }: DesiredTenant,
+  { user_group_id, group, fingerprint, row, dataSourceId }: DesiredTenant,
   known: LedgerGroup | undefined,
   context: DecisionContext,
 ): Apply | Waiting {
   const failure = known?.failure;
-  if (failure && !context.eager && failure.fingerprint === fingerprint && failure.retryAt > context.now) {
-    const { code, message, retryAt } = failure;
-    return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
-  }
-  return { kind, user_group_id, group, fingerprint, row, underWay: known?.underWay ?? false };
+  if (failure && isWaiting(failure, fingerprint, context)) return waiting(user_group_id, failure);
+  const intent = known?.underWay ?? null;
+  const underWay = kind === "replace" ? intent === "replace" : intent !== null;
+  return { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay };
 }
+
+const isWaiting = (failure: GroupFailure, fingerprint: string, { now, eager }: DecisionContext): boolean =>
+  !eager && failure.fingerprint === fingerprint && failure.retryAt > now;
+
+const waiting = (
+  user_group_id: string,
+  { code, message, retryAt }: GroupFailure,
+): Waiting => ({ kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() });

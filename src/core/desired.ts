@@ -38,11 +38,13 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
   const readName = scalarText("name", rules.name, cell);
   const readMapping = objectReader("mapping", rules.mapping, cell, asMappingValue);
   const readProperties = objectReader("properties", rules.properties, cell, (_, value) => value);
+  const readDataSourceId = optionalText("data_source_provided_id", rules.dataSourceId, cell);
 
   return (row) => {
     const id = row.cells[0] as Cell;
     try {
       const user_group_id = checkedId(rules.id, id);
+      if (row.removed) return { kind: "flagged", user_group_id };
       const group: Group = {
         user_group_id,
         name: readName(row),
@@ -52,7 +54,14 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
       if (isTooLarge(group)) {
         throw new Rejected("GROUP_TOO_LARGE", `the group is larger than ${MAX_GROUP_BYTES} bytes of JSON`);
       }
-      return { kind: "desired", user_group_id, group, fingerprint: groupFingerprint(group), row: row.digest };
+      return {
+        kind: "desired",
+        user_group_id,
+        group,
+        fingerprint: groupFingerprint(group),
+        row: row.digest,
+        dataSourceId: readDataSourceId(row),
+      };
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       const user_group_id = typeof id === "string" && id !== "" ? id : null;
@@ -190,6 +199,21 @@ function scalarText(field: string, rule: Rule, cell: (column: string) => Read<Ce
     const value = read(row, place);
     if (value === OMIT || value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
     return asText(place, value);
+  };
+}
+
+/** A value that may be left out; null stands for none. */
+function optionalText(
+  field: string,
+  rule: Rule | undefined,
+  cell: (column: string) => Read<Cell>,
+): Read<string | null> {
+  if (rule === undefined) return () => null;
+  const read = valueReader(rule, cell);
+  const place = `${field}${columnsNote(rule)}`;
+  return (row) => {
+    const value = read(row, place);
+    return value === OMIT || value === null ? null : asText(place, value);
   };
 }
 

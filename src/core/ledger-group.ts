@@ -1,5 +1,8 @@
 import type { RowDigest } from "./tenant.ts";
 
+/** A call that changes the service, committed to before it is made. */
+export type Intent = "apply" | "replace" | "delete";
+
 /** What the ledger remembers of a user group, as far as a plan needs it. */
 export interface LedgerGroup {
   readonly user_group_id: string;
@@ -7,17 +10,44 @@ export interface LedgerGroup {
   readonly fingerprint: string | null;
   /** Of the row that the confirmed group was computed from; null where none was recorded. */
   readonly row: RowDigest | null;
-  /** An intent stands: a run ended between the call and the record of it. */
-  readonly underWay: boolean;
+  /** The intent that stands: a run ended between the call and the record of it. */
+  readonly underWay: Intent | null;
   /** Which call it was whose answer could not show that the service holds this mapping and these properties. */
   readonly unverified: "adopted" | "updated" | null;
-  /** Since when complete reads of the source don't have the tenant. */
-  readonly missingSince: Date | null;
+  /** Set while its tenant is gone. */
+  readonly absence: Absence | null;
+  /** What is due and waits for approval. */
+  readonly held: "replace" | "delete" | null;
   readonly failure: GroupFailure | null;
 }
 
+/**
+ * How a tenant is gone.
+ * - `absent`: complete reads don't have it, and one of the same source had.
+ * - `flagged`: its row says so (`source.removed_when`).
+ * - `estranged`: it is absent, and was never seen since the config names the present source.
+ */
+export type AbsenceKind = "absent" | "flagged" | "estranged";
+
+export interface Absence {
+  readonly kind: AbsenceKind;
+  /** For people: the clock below is what counts. */
+  readonly since: Date;
+  /** What the healthy clock said when it was first seen to be gone in this way. */
+  readonly at: HealthyTime;
+}
+
+/**
+ * A point on the clock that only reads advance whose result can be relied on: how much time lay between
+ * such reads, and how many there were.
+ */
+export interface HealthyTime {
+  readonly ms: number;
+  readonly reads: number;
+}
+
 export interface GroupFailure {
-  /** Of the desired group that failed: another one is tried at once. */
+  /** Of the change that failed: another one is tried at once. */
   readonly fingerprint: string;
   readonly code: string;
   readonly message: string;

@@ -1,13 +1,13 @@
-import type { Apply } from "./decide.ts";
+import type { Apply, Change, Delete } from "./decide.ts";
 import type { Secret } from "./secret.ts";
 
-/** What became of one group in this run, ready to be recorded. */
-export type Outcome = Applied | NotUpdated | Failed;
+/** What became of one change in this run, ready to be recorded. */
+export type Outcome = Applied | NotUpdated | Deleted | Failed;
 
 /** The service took the group, and this is its live token. */
 export interface Applied {
-  readonly kind: "created" | "adopted" | "updated";
-  readonly apply: Apply;
+  readonly kind: "created" | "adopted" | "updated" | "replaced";
+  readonly change: Apply;
   readonly token: Secret;
   /** The name as the service gave it back. */
   readonly serviceName: string;
@@ -17,17 +17,23 @@ export interface Applied {
 /** The service kept an older state of the group; its token is good all the same. */
 export interface NotUpdated {
   readonly kind: "not_updated";
-  readonly apply: Apply;
+  readonly change: Apply;
   readonly token: Secret;
   readonly serviceName: string;
   readonly failure: Failure;
 }
 
+/** The service has no such group any more. */
+export interface Deleted {
+  readonly kind: "deleted";
+  readonly change: Delete;
+}
+
 export interface Failed {
   readonly kind: "failed";
-  readonly apply: Apply;
+  readonly change: Change;
   readonly failure: Failure;
-  /** The service may have taken the call: the intent stays until a later call shows it. */
+  /** The service may have taken a call: the intent stays until a later one shows it. */
   readonly mayHaveHappened: boolean;
 }
 

@@ -35,6 +35,8 @@ export interface GroupRules {
   readonly name: Rule;
   readonly mapping: ObjectRule;
   readonly properties: ObjectRule;
+  /** Sent along when the group is deleted: the data source that it is associated with. */
+  readonly dataSourceId?: Rule;
 }
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
@@ -73,6 +75,12 @@ export function columnsOf(rules: GroupRules): readonly string[] {
   const ofObject = (rule: ObjectRule): string[] =>
     rule.kind === "json" ? [rule.column] : Object.values(rule.keys).flatMap(ofRule);
   return [
-    ...new Set([rules.id, ...ofRule(rules.name), ...ofObject(rules.mapping), ...ofObject(rules.properties)]),
+    ...new Set([
+      rules.id,
+      ...ofRule(rules.name),
+      ...ofObject(rules.mapping),
+      ...ofObject(rules.properties),
+      ...(rules.dataSourceId ? ofRule(rules.dataSourceId) : []),
+    ]),
   ];
 }

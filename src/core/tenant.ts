@@ -30,6 +30,8 @@ export interface TenantRow {
   /** In the order of the columns that were asked for; the id comes first. */
   readonly cells: readonly Cell[];
   readonly digest: RowDigest;
+  /** `source.removed_when` is true of it: the tenant is gone, and the row says so. */
+  readonly removed: boolean;
 }
 
 export type RejectionCode =
@@ -59,6 +61,14 @@ export interface DesiredTenant {
   readonly fingerprint: string;
   /** Of the row that the group was computed from. */
   readonly row: RowDigest;
+  /** What a later DELETE has to name as `data_source_provided_id`; null where nothing. */
+  readonly dataSourceId: string | null;
 }
 
-export type Tenant = DesiredTenant | RejectedTenant;
+/** A row that says that its tenant is gone. */
+export interface FlaggedTenant {
+  readonly kind: "flagged";
+  readonly user_group_id: string;
+}
+
+export type Tenant = DesiredTenant | FlaggedTenant | RejectedTenant;

@@ -8,6 +8,14 @@ export interface ServiceGroup {
   readonly name: string;
 }
 
+/** What a DELETE names: which of these the service goes by is its own affair. */
+export interface RemovableGroup {
+  readonly user_group_id: string;
+  readonly token: Secret;
+  /** Null where the config gives none. */
+  readonly dataSourceId: string | null;
+}
+
 /**
  * The dashboard service. Every method rejects with a ServiceFailure, or with what `beforeSend` throws: it is
  * asked at the last moment, when the request would leave, and nothing is sent then.
@@ -18,6 +26,6 @@ export interface GroupService {
     group: Group,
     beforeSend?: () => void,
   ): Promise<{ readonly isNew: boolean; readonly group: ServiceGroup }>;
-  /** DELETE: removes the group that owns this token. */
-  remove(id: string, currentToken: Secret): Promise<void>;
+  /** DELETE: removes a group. Idempotent in its effect, though not in its answer: a group that is gone is refused. */
+  remove(group: RemovableGroup, beforeSend?: () => void): Promise<void>;
 }

@@ -1,6 +1,8 @@
-import type { Apply, SettledNote } from "../core/decide.ts";
+import type { Change, LeftNote, SettledNote } from "../core/decide.ts";
+import type { Held } from "../core/clearance.ts";
+import type { Evidence } from "../core/evidence.ts";
 import type { Group } from "../core/group.ts";
-import type { GroupFailure, LedgerGroup } from "../core/ledger-group.ts";
+import type { GroupFailure, HealthyTime, Intent, LedgerGroup } from "../core/ledger-group.ts";
 import type { Counts, Failure, Outcome, RunOutcome } from "../core/outcome.ts";
 import type { BucketSum } from "./tenant-source.ts";
 
@@ -27,6 +29,9 @@ export interface Ledger extends LedgerView {
 /** What the ledger knows, for those who only read. Missing tables read as an empty ledger. */
 export interface LedgerView {
   service(): Promise<KnownService>;
+  evidence(): Promise<Evidence>;
+  /** How many groups were deleted or replaced at this time or later. */
+  removalsSince(time: Date): Promise<number>;
   /** Every bucket that has groups, in any order. */
   buckets(options: BucketOptions): Promise<readonly LedgerBucket[]>;
   /** The groups, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id. */
@@ -43,22 +48,31 @@ export interface BucketOptions {
 
 /** The sum is over the recorded digests of the groups at rest. */
 export interface LedgerBucket extends BucketSum {
-  /** Groups that a plan has to look at even if their rows are unchanged: under way, failing, missing. */
+  /** Groups that a plan has to look at even if their rows are unchanged: under way, failing, gone. */
   readonly restless: number;
 }
 
 export interface LedgerTransaction {
   bindService(service: KnownService): Promise<void>;
-  /** Commits to a call: from here on the group counts as under way. Answers in the order asked. */
-  begin(changes: readonly Apply[], now: Date): Promise<readonly Begun[]>;
-  /** Takes back intents whose calls were never made, and leaves those of an earlier run as they were. */
+  /** Commits to calls: from here on the groups count as under way. Answers in the order asked. */
+  begin(changes: readonly Change[], now: Date): Promise<readonly Begun[]>;
+  /** Takes back intents whose calls were never made, and puts those of an earlier run back. */
   withdraw(begun: readonly Begun[]): Promise<void>;
-  /** Records what became of the calls, and clears the intents of those whose end is known. */
+  /**
+   * Records what became of the calls, and clears the intents of those whose end is known. A deleted group is
+   * forgotten; it and a replaced one count as removals.
+   */
   record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void>;
-  markMissing(ids: readonly string[], now: Date): Promise<void>;
+  /** Their tenants are gone, since this point of the healthy clock. */
+  markLeft(left: readonly LeftNote[], clock: HealthyTime, now: Date): Promise<void>;
   markReturned(ids: readonly string[]): Promise<void>;
-  /** Forgets that they were missing or had failed, and remembers their rows. */
+  /** Forgets that they were gone or had failed, and remembers their rows. */
   markSettled(settled: readonly SettledNote[]): Promise<void>;
+  /** Forgets groups that were never made. */
+  forget(ids: readonly string[]): Promise<void>;
+  /** Marks these groups as held, and no others. */
+  markHeld(held: AsyncIterable<readonly Held[]>): Promise<void>;
+  keepEvidence(evidence: Evidence): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
 }
@@ -73,13 +87,21 @@ export interface KnownService {
   readonly updates: boolean | null;
 }
 
-/** What the ledger knew of a group when its call began. */
 export interface Begun {
-  readonly apply: Apply;
-  /** There was a row already. */
-  readonly known: boolean;
-  readonly confirmedName: string | null;
-  /** Failures in a row so far. */
+  readonly change: Change;
+  /** What the ledger knew of the group; null where nothing. */
+  readonly before: KnownGroup | null;
+}
+
+export interface KnownGroup {
+  /** As the service last gave it back; null where it never did. */
+  readonly name: string | null;
+  readonly fingerprint: string | null;
+  readonly unverified: LedgerGroup["unverified"];
+  readonly dataSourceId: string | null;
+  /** The intent that stood already. */
+  readonly intent: Intent | null;
+  /** In a row, so far. */
   readonly failures: number;
 }
 
@@ -108,6 +130,7 @@ export interface RunResult {
   readonly outcome: RunOutcome;
   readonly counts: Counts;
   readonly requests: number;
+  /** Why it failed, or why it held deletions back. */
   readonly error: Failure | null;
 }
 
@@ -124,6 +147,14 @@ export interface FailingGroup extends GroupFailure {
   readonly user_group_id: string;
 }
 
+export interface HeldGroups {
+  readonly count: number;
+  /** Approves exactly these, until anything is approved. */
+  readonly code: string;
+  /** In the order of the ids, a hundred at most. */
+  readonly groups: readonly Held[];
+}
+
 export interface LedgerStatus {
   readonly groups: {
     readonly total: number;
@@ -133,6 +164,8 @@ export interface LedgerStatus {
     readonly missing: number;
     readonly unverified: number;
   };
+  /** Null where nothing waits for approval. */
+  readonly held: HeldGroups | null;
   /** The longest-failing first, a hundred at most. */
   readonly failing: readonly FailingGroup[];
   /** Newest first, ten at most. */

@@ -19,11 +19,14 @@ export interface TenantSource {
 
 /** Its methods reject as `open` does. */
 export interface TenantSnapshot {
-  /** Every bucket that has rows, in any order. Rows whose id is null are in one of them. */
+  /**
+   * Every bucket that has rows, in any order. Rows whose id is null are in one of them; removed rows are in
+   * none, for no group is to be found for them.
+   */
   buckets(): Promise<readonly BucketSum[]>;
   /**
    * The rows, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id.
-   * Each row holds the asked-for columns in order, the id first.
+   * Each row holds the asked-for columns in order, the id first. Removed rows are among them.
    */
   rows(buckets?: readonly number[]): AsyncIterable<readonly TenantRow[]>;
   /** Ends the snapshot and its connection. Idempotent. */

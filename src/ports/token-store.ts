@@ -23,4 +23,11 @@ export interface TokenStore {
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
   ): Promise<ReadonlyMap<string, SyncError>>;
+  /** The stored tokens of these groups; those that have none are left out. Rejects with TOKEN_STORE_UNAVAILABLE. */
+  read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>>;
+  /**
+   * Takes the tokens of these groups out of the store, as `write` puts them in; what isn't there is removed already.
+   * Returns those that could not be removed, by id.
+   */
+  remove(ids: readonly string[], transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>>;
 }

@@ -1,0 +1,127 @@
+import { createHash } from "node:crypto";
+import type { Removal } from "./decide.ts";
+import type { DeletionLimit } from "./deletion.ts";
+
+/** A deletion or replacement that waits for approval. */
+export interface Held {
+  readonly kind: Removal["kind"];
+  readonly user_group_id: string;
+}
+
+/** What a code is good for beside its set: one ledger's groups, until the next approval. */
+export interface CodeScope {
+  readonly baseUrl: string | null;
+  readonly approvals: number;
+}
+
+const CODE_LENGTH = 12;
+
+/** Computes the code of a set of removals, which are added in the order of their ids. */
+export class RemovalCode {
+  readonly #hash = createHash("sha256");
+
+  constructor({ baseUrl, approvals }: CodeScope) {
+    this.#add(String(baseUrl), String(approvals));
+  }
+
+  add({ kind, user_group_id }: Held): void {
+    this.#add(kind, user_group_id);
+  }
+
+  /** Lower-case hexadecimal. Nothing can be added afterwards. */
+  get(): string {
+    return this.#hash.digest("hex").slice(0, CODE_LENGTH);
+  }
+
+  #add(...fields: string[]): void {
+    // No field can hold a NUL: two sets that differ never read the same.
+    for (const field of fields) this.#hash.update(`${field}\0`);
+  }
+}
+
+/** The removals that a plan asks for. */
+export interface RemovalSummary {
+  /** Deletions that are due, and have not been begun. */
+  readonly deletions: number;
+  /** Replacements, likewise. */
+  readonly replacements: number;
+  /** Begun by an earlier run, which had clearance. */
+  readonly underWay: number;
+  /** Of the deletions: groups whose tenants were never seen in the present source. */
+  readonly estranged: number;
+  /** Of all that is due. */
+  readonly code: string;
+  /** Groups that could be deleted now or later, for their tenants are gone. */
+  readonly gone: number;
+}
+
+export interface Circumstances {
+  /** The read had at least one row that shows that it was worth something. */
+  readonly conclusive: boolean;
+  /** Groups in the ledger. */
+  readonly owned: number;
+  /** Removals in the last 24 hours. */
+  readonly recent: number;
+  readonly limit: DeletionLimit;
+  /** The code that the operator gave. */
+  readonly approval?: string | undefined;
+}
+
+/** What may be done of a plan's removals: all, or nothing but what is under way, or nothing. */
+export type Clearance = Cleared | HeldBack | Inconclusive;
+
+export interface Cleared {
+  readonly kind: "cleared";
+  /** It took the operator's word. */
+  readonly approved: boolean;
+}
+
+export interface HeldBack {
+  readonly kind: "held";
+  readonly removals: RemovalSummary;
+  readonly circumstances: Circumstances;
+}
+
+export interface Inconclusive {
+  readonly kind: "inconclusive";
+  readonly gone: number;
+}
+
+/**
+ * Judges all removals of a plan together: whoever loses a table loses many tenants at once.
+ *
+ * | read         | due                                     | clearance       |
+ * |--------------|-----------------------------------------|-----------------|
+ * | inconclusive | any, and somebody is gone               | inconclusive    |
+ * | conclusive   | none                                    | cleared         |
+ * | conclusive   | approved by the code of just this set   | cleared         |
+ * | conclusive   | some estranged                          | held            |
+ * | conclusive   | more than the limit, with what was done | held            |
+ * |              | in 24 hours and what is under way       |                 |
+ * | conclusive   | else                                    | cleared         |
+ */
+export function clear(removals: RemovalSummary, circumstances: Circumstances): Clearance {
+  const { conclusive, owned, recent, limit, approval } = circumstances;
+  if (!conclusive && removals.gone > 0) return { kind: "inconclusive", gone: removals.gone };
+  const due = dueIn(removals);
+  if (due === 0) return { kind: "cleared", approved: false };
+  const total = due + removals.underWay + recent;
+  const exceeds = total > limit.count && total > (limit.percent / 100) * owned;
+  if (!exceeds && removals.estranged === 0) return { kind: "cleared", approved: false };
+  if (approval === removals.code) return { kind: "cleared", approved: true };
+  return { kind: "held", removals, circumstances };
+}
+
+export const dueIn = ({ deletions, replacements }: RemovalSummary): number => deletions + replacements;
+
+/** Whether this removal is done now. What was begun with clearance is finished, but never on bad evidence. */
+export function isCleared({ underWay }: Pick<Removal, "underWay">, { kind }: Clearance): boolean {
+  switch (kind) {
+    case "cleared":
+      return true;
+    case "held":
+      return underWay;
+    case "inconclusive":
+      return false;
+  }
+}

@@ -1,0 +1,26 @@
+import type { Absence, HealthyTime } from "./ledger-group.ts";
+
+/** The `deletion` section of the config. */
+export interface DeletionPolicy {
+  /** What counts as evidence that a tenant is gone. */
+  readonly when: "absent" | "flagged" | "never";
+  readonly gracePeriodMs: number;
+  readonly limit: DeletionLimit;
+}
+
+/** Removals within 24 hours are held when they are more than both. */
+export interface DeletionLimit {
+  readonly count: number;
+  /** Of the groups that the ledger knows. */
+  readonly percent: number;
+}
+
+/** A tenant has to be gone in two reads at least, unless there is no grace period at all. */
+export function isOver(absence: Absence, now: HealthyTime, { gracePeriodMs }: DeletionPolicy): boolean {
+  if (gracePeriodMs === 0) return true;
+  return now.reads > absence.at.reads && now.ms - absence.at.ms >= gracePeriodMs;
+}
+
+/** Healthy milliseconds until the grace period is over. */
+export const remainingMs = (absence: Absence, now: HealthyTime, { gracePeriodMs }: DeletionPolicy): number =>
+  Math.max(0, gracePeriodMs - (now.ms - absence.at.ms));

@@ -1,0 +1,49 @@
+import type { HealthyTime } from "./ledger-group.ts";
+
+/** What earlier reads of the source are worth, as the ledger keeps it. */
+export interface Evidence {
+  /** Where the ids came from in the last conclusive read; null before the first. */
+  readonly source: string | null;
+  readonly clock: HealthyTime;
+  /** When the last read was, if it was a healthy one: only then does the time since count. */
+  readonly healthyAt: Date | null;
+  /** Some groups are marked as held. */
+  readonly holding: boolean;
+  /** How often an operator has approved what was held: each approval makes all earlier codes worthless. */
+  readonly approvals: number;
+}
+
+export const NO_EVIDENCE: Evidence = {
+  source: null,
+  clock: { ms: 0, reads: 0 },
+  healthyAt: null,
+  holding: false,
+  approvals: 0,
+};
+
+/** The present read, as far as it can be judged before it is made. */
+export interface Reading {
+  /** What the healthy clock says if this read turns out healthy. */
+  readonly clock: HealthyTime;
+  /** The config names another source than the one that the groups came from. */
+  readonly sourceChanged: boolean;
+}
+
+/** Time counts from one healthy read to the next one of the same source. */
+export function nextReading(evidence: Evidence, source: string, now: Date): Reading {
+  const sourceChanged = evidence.source !== null && evidence.source !== source;
+  const { clock, healthyAt } = evidence;
+  const elapsed = healthyAt === null || sourceChanged ? 0 : now.getTime() - healthyAt.getTime();
+  return { clock: { ms: clock.ms + Math.max(0, elapsed), reads: clock.reads + 1 }, sourceChanged };
+}
+
+/** While a read goes on, and for good where it fails, the time since the last healthy one is not counted. */
+export const whileReading = (evidence: Evidence): Evidence => ({ ...evidence, healthyAt: null });
+
+/** After a read that was complete, conclusive and not held: nothing speaks against what it shows. */
+export const afterHealthyRead = (
+  evidence: Evidence,
+  { clock }: Reading,
+  source: string,
+  now: Date,
+): Evidence => ({ ...evidence, source, clock, healthyAt: now });
