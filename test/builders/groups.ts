@@ -1,10 +1,11 @@
-import type { Apply } from "../../src/core/decide.ts";
+import type { Apply, Delete } from "../../src/core/decide.ts";
+import type { Evidence, Reading } from "../../src/core/evidence.ts";
 import { type Group, groupFingerprint } from "../../src/core/group.ts";
-import type { GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
-import type { Applied, Failed } from "../../src/core/outcome.ts";
+import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
+import type { Applied, Deleted, Failed, NotUpdated } from "../../src/core/outcome.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { DesiredTenant, RejectedTenant, RowDigest } from "../../src/core/tenant.ts";
-import type { Begun } from "../../src/ports/ledger.ts";
+import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest } from "../../src/core/tenant.ts";
+import type { Begun, KnownGroup } from "../../src/ports/ledger.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -24,8 +25,15 @@ export const aRow = (overrides: Partial<RowDigest> = {}): RowDigest => ({
 export function aDesiredTenant(overrides: Partial<Group> = {}): DesiredTenant {
   const group = aGroup(overrides);
   const { user_group_id } = group;
-  return { kind: "desired", user_group_id, group, fingerprint: groupFingerprint(group), row: aRow() };
+  const fingerprint = groupFingerprint(group);
+  return { kind: "desired", user_group_id, group, fingerprint, row: aRow(), dataSourceId: null };
 }
+
+export const aFlaggedTenant = (overrides: Partial<FlaggedTenant> = {}): FlaggedTenant => ({
+  kind: "flagged",
+  user_group_id: "acme",
+  ...overrides,
+});
 
 export const aRejectedTenant = (overrides: Partial<RejectedTenant> = {}): RejectedTenant => ({
   kind: "rejected",
@@ -40,10 +48,19 @@ export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup 
   user_group_id: "acme",
   fingerprint: groupFingerprint(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
   row: aRow(),
-  underWay: false,
+  underWay: null,
   unverified: null,
-  missingSince: null,
+  absence: null,
+  held: null,
   failure: null,
+  ...overrides,
+});
+
+/** Seen first in the first healthy read. */
+export const anAbsence = (overrides: Partial<Absence> = {}): Absence => ({
+  kind: "absent",
+  since: new Date("2026-03-01T00:00:00Z"),
+  at: { ms: 0, reads: 1 },
   ...overrides,
 });
 
@@ -56,6 +73,22 @@ export const aGroupFailure = (overrides: Partial<GroupFailure> = {}): GroupFailu
   ...overrides,
 });
 
+/** After two healthy reads of a source, an hour apart. */
+export const anEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
+  source: "the source",
+  clock: { ms: 3_600_000, reads: 2 },
+  healthyAt: new Date("2026-03-01T01:00:00Z"),
+  holding: false,
+  approvals: 0,
+  ...overrides,
+});
+
+export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
+  clock: { ms: 7_200_000, reads: 3 },
+  sourceChanged: false,
+  ...overrides,
+});
+
 export function anApply(overrides: Partial<Apply> = {}): Apply {
   const group = aGroup({ user_group_id: overrides.user_group_id ?? "acme" });
   return {
@@ -64,31 +97,64 @@ export function anApply(overrides: Partial<Apply> = {}): Apply {
     group,
     fingerprint: groupFingerprint(group),
     row: aRow(),
+    dataSourceId: null,
     underWay: false,
     ...overrides,
   };
 }
 
-export const aBegun = (overrides: Partial<Begun> = {}): Begun => ({
-  apply: anApply(),
-  known: false,
-  confirmedName: null,
+export const aDelete = (overrides: Partial<Delete> = {}): Delete => ({
+  kind: "delete",
+  user_group_id: "acme",
+  absence: "absent",
+  underWay: false,
+  ...overrides,
+});
+
+/** What the ledger knows of `aGroup()` once it was confirmed. */
+export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => ({
+  name: "Acme",
+  fingerprint: groupFingerprint(aGroup()),
+  unverified: null,
+  dataSourceId: null,
+  intent: null,
   failures: 0,
+  ...overrides,
+});
+
+export const aBegun = (overrides: Partial<Begun> = {}): Begun => ({
+  change: anApply(),
+  before: null,
   ...overrides,
 });
 
 export const anApplied = (overrides: Partial<Applied> = {}): Applied => ({
   kind: "created",
-  apply: anApply(),
+  change: anApply(),
   token: new Secret("ugt_acme"),
   serviceName: "Acme",
   unverified: false,
   ...overrides,
 });
 
+export const aNotUpdated = (overrides: Partial<NotUpdated> = {}): NotUpdated => ({
+  kind: "not_updated",
+  change: anApply(),
+  token: new Secret("ugt_acme"),
+  serviceName: "Acme",
+  failure: { code: "NOT_UPDATED", message: "it kept the old name" },
+  ...overrides,
+});
+
+export const aDeleted = (overrides: Partial<Deleted> = {}): Deleted => ({
+  kind: "deleted",
+  change: aDelete(),
+  ...overrides,
+});
+
 export const aFailed = (overrides: Partial<Failed> = {}): Failed => ({
   kind: "failed",
-  apply: anApply(),
+  change: anApply(),
   failure: { code: "REFUSED", message: "GET was answered HTTP 422" },
   mayHaveHappened: false,
   ...overrides,
