@@ -6,15 +6,7 @@ import { databaseError, isDataError } from "./failures.ts";
 import { quoteName, quoteTable } from "./identifiers.ts";
 import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
 import { withoutTokens } from "./token-error.ts";
-
-export interface TokenTableOptions {
-  /** As the config writes it: `table` or `schema.table`. */
-  readonly table: string;
-  /** `own`: groupsync inserts and deletes the rows. `existing`: it fills a column of the customer's rows. */
-  readonly rows: "own" | "existing";
-  readonly idColumn: string;
-  readonly tokenColumn: string;
-}
+import { prepareTokenTable, type TokenTableOptions, tableExists } from "./token-table-preparation.ts";
 
 const INPUT = "unnest($1::text[], $2::text[]) AS t (id, token)";
 
@@ -43,10 +35,7 @@ export class PostgresTokenTable implements TokenStore {
 
   async prepare(): Promise<void> {
     try {
-      if (this.#options.rows === "own" && !(await this.#exists())) await this.#create();
-      this.#idType = await this.#checkColumns();
-      if (this.#options.rows === "own") await this.#checkUniqueness();
-      await this.#checkRights();
+      this.#idType = await prepareTokenTable(this.#database, this.#options);
     } catch (error) {
       throw this.#unavailable(error);
     }
@@ -54,7 +43,7 @@ export class PostgresTokenTable implements TokenStore {
 
   async holdsAny(): Promise<boolean> {
     try {
-      if (!(await this.#exists())) return false;
+      if (!(await tableExists(this.#database, this.#options))) return false;
       const [row] = await this.#database.query<{ any: boolean }>(
         `SELECT EXISTS (SELECT 1 FROM ${this.#table} WHERE ${this.#token} IS NOT NULL) AS any`,
       );
@@ -156,95 +145,6 @@ export class PostgresTokenTable implements TokenStore {
   /** Compared as the column's type for its index, and as text for its bytes: citext takes 'a' for 'A'. */
   get #matches(): string {
     return `theirs.${this.#id} = t.id::${this.#idType} AND theirs.${this.#id}::text = t.id`;
-  }
-
-  async #exists(): Promise<boolean> {
-    const [row] = await this.#database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
-      this.#table,
-    ]);
-    return row?.oid != null;
-  }
-
-  async #create(): Promise<void> {
-    await this.#database.transaction("BEGIN", async (connection) => {
-      // Of two programs at once, IF NOT EXISTS alone lets both try, and one fail.
-      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${this.#table}`]);
-      await connection.query(
-        `CREATE TABLE IF NOT EXISTS ${this.#table} (
-           ${this.#id} text COLLATE "C" PRIMARY KEY,
-           ${this.#token} text NOT NULL,
-           updated_at timestamptz NOT NULL)`,
-      );
-    });
-  }
-
-  /** Insists on the columns that are written, and returns the type of the id column. */
-  async #checkColumns(): Promise<string> {
-    const { table, rows, idColumn, tokenColumn } = this.#options;
-    const columns = await this.#database.query<{ name: string; type: string; takesText: boolean }>(
-      `SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
-         typcategory = 'S' AND coalesce(to_jsonb(pg_attribute) ->> 'attgenerated', '') = '' AS "takesText"
-       FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
-       WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
-      [this.#table],
-    );
-    const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
-    const missing = wanted.filter((name) => !columns.some((column) => column.name === name));
-    if (missing.length > 0) {
-      throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
-        hint: `its columns are: ${columns.map((column) => column.name).join(", ")}`,
-      });
-    }
-    const written = rows === "own" ? [idColumn, tokenColumn] : [tokenColumn];
-    const unfit = columns.find((column) => written.includes(column.name) && !column.takesText);
-    if (unfit) {
-      throw new SyncError(
-        "CONFIG_COLUMNS",
-        `tokens.table: ${table} can't take text in column ${unfit.name}`,
-        {
-          hint: `it is ${unfit.type}, or generated; make it a text column of its own`,
-        },
-      );
-    }
-    return columns.find((column) => column.name === idColumn)?.type ?? "text";
-  }
-
-  /** An insert has to find the row that is there already. */
-  async #checkUniqueness(): Promise<void> {
-    const { table, idColumn } = this.#options;
-    const indexes = await this.#database.query(
-      `SELECT 1 FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
-       WHERE indrelid = $1::regclass AND attname = $2
-         AND indisunique AND indimmediate AND indisvalid AND indnkeyatts = 1 AND indpred IS NULL`,
-      [this.#table, idColumn],
-    );
-    if (indexes.length > 0) return;
-    throw new SyncError(
-      "CONFIG_COLUMNS",
-      `tokens.table: ${table} may have several rows for one ${idColumn}`,
-      {
-        hint: `ALTER TABLE ${this.#table} ADD PRIMARY KEY (${this.#id})`,
-      },
-    );
-  }
-
-  /** Asked beforehand: a token that can't be stored is better not fetched. */
-  async #checkRights(): Promise<void> {
-    const { table, rows, idColumn, tokenColumn } = this.#options;
-    const [row] = await this.#database.query<{ user: string; allowed: boolean }>(
-      rows === "own"
-        ? `SELECT current_user AS user, bool_and(has_table_privilege($1::text, right_)) AS allowed
-           FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_`
-        : `SELECT current_user AS user, has_column_privilege($1::text, $2::text, 'SELECT')
-             AND has_column_privilege($1::text, $3::text, 'SELECT')
-             AND has_column_privilege($1::text, $3::text, 'UPDATE') AS allowed`,
-      rows === "own" ? [this.#table] : [this.#table, idColumn, tokenColumn],
-    );
-    if (row?.allowed) return;
-    const rights = rows === "own" ? "SELECT, INSERT, UPDATE, DELETE" : `SELECT, UPDATE (${this.#token})`;
-    throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${row?.user} may not write tokens to ${table}`, {
-      hint: `GRANT ${rights} ON ${this.#table} TO ${quoteName(row?.user ?? "")}`,
-    });
   }
 
   #noRow(id: string): SyncError {

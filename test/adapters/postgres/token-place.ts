@@ -1,6 +1,7 @@
 import type { Database } from "../../../src/adapters/postgres/database.ts";
 import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
-import { PostgresTokenTable, type TokenTableOptions } from "../../../src/adapters/postgres/token-table.ts";
+import { PostgresTokenTable } from "../../../src/adapters/postgres/token-table.ts";
+import type { TokenTableOptions } from "../../../src/adapters/postgres/token-table-preparation.ts";
 import type { LedgerTransaction } from "../../../src/ports/ledger.ts";
 import type { TokenPlace } from "../../contracts/token-store.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";

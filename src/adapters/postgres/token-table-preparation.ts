@@ -1,0 +1,112 @@
+import { SyncError } from "../../core/errors.ts";
+import type { Database } from "./database.ts";
+import { quoteName, quoteTable } from "./identifiers.ts";
+
+export interface TokenTableOptions {
+  /** As the config writes it: `table` or `schema.table`. */
+  readonly table: string;
+  /** `own`: groupsync inserts and deletes the rows. `existing`: it fills a column of the customer's rows. */
+  readonly rows: "own" | "existing";
+  readonly idColumn: string;
+  readonly tokenColumn: string;
+}
+
+/**
+ * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
+ * a token that can't be stored is better not fetched. Resolves to the type of the id column.
+ */
+export async function prepareTokenTable(database: Database, options: TokenTableOptions): Promise<string> {
+  if (options.rows === "own" && !(await tableExists(database, options))) await create(database, options);
+  const idType = await checkColumns(database, options);
+  if (options.rows === "own") await checkUniqueness(database, options);
+  await checkRights(database, options);
+  return idType;
+}
+
+export async function tableExists(database: Database, { table }: TokenTableOptions): Promise<boolean> {
+  const [row] = await database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
+    quoteTable(table),
+  ]);
+  return row?.oid != null;
+}
+
+async function create(
+  database: Database,
+  { table, idColumn, tokenColumn }: TokenTableOptions,
+): Promise<void> {
+  await database.transaction("BEGIN", async (connection) => {
+    // Of two programs at once, IF NOT EXISTS alone lets both try, and one fail.
+    await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${quoteTable(table)}`]);
+    await connection.query(
+      `CREATE TABLE IF NOT EXISTS ${quoteTable(table)} (
+         ${quoteName(idColumn)} text COLLATE "C" PRIMARY KEY,
+         ${quoteName(tokenColumn)} text NOT NULL,
+         updated_at timestamptz NOT NULL)`,
+    );
+  });
+}
+
+/** Insists on the columns that are written, and returns the type of the id column. */
+async function checkColumns(
+  database: Database,
+  { table, rows, idColumn, tokenColumn }: TokenTableOptions,
+): Promise<string> {
+  const columns = await database.query<{ name: string; type: string; takesText: boolean }>(
+    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
+       typcategory = 'S' AND coalesce(to_jsonb(pg_attribute) ->> 'attgenerated', '') = '' AS "takesText"
+     FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
+     WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    [quoteTable(table)],
+  );
+  const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
+  const missing = wanted.filter((name) => !columns.some((column) => column.name === name));
+  if (missing.length > 0) {
+    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
+      hint: `its columns are: ${columns.map((column) => column.name).join(", ")}`,
+    });
+  }
+  const written = rows === "own" ? [idColumn, tokenColumn] : [tokenColumn];
+  const unfit = columns.find((column) => written.includes(column.name) && !column.takesText);
+  if (unfit) {
+    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} can't take text in column ${unfit.name}`, {
+      hint: `it is ${unfit.type}, or generated; make it a text column of its own`,
+    });
+  }
+  return columns.find((column) => column.name === idColumn)?.type ?? "text";
+}
+
+/** An insert has to find the row that is there already. */
+async function checkUniqueness(database: Database, { table, idColumn }: TokenTableOptions): Promise<void> {
+  const indexes = await database.query(
+    `SELECT 1 FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+     WHERE indrelid = $1::regclass AND attname = $2
+       AND indisunique AND indimmediate AND indisvalid AND indnkeyatts = 1 AND indpred IS NULL`,
+    [quoteTable(table), idColumn],
+  );
+  if (indexes.length > 0) return;
+  throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} may have several rows for one ${idColumn}`, {
+    hint: `ALTER TABLE ${quoteTable(table)} ADD PRIMARY KEY (${quoteName(idColumn)})`,
+  });
+}
+
+async function checkRights(
+  database: Database,
+  { table, rows, idColumn, tokenColumn }: TokenTableOptions,
+): Promise<void> {
+  const quoted = quoteTable(table);
+  const [row] = await database.query<{ user: string; allowed: boolean }>(
+    rows === "own"
+      ? `SELECT current_user AS user, bool_and(has_table_privilege($1::text, right_)) AS allowed
+         FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_`
+      : `SELECT current_user AS user, has_column_privilege($1::text, $2::text, 'SELECT')
+           AND has_column_privilege($1::text, $3::text, 'SELECT')
+           AND has_column_privilege($1::text, $3::text, 'UPDATE') AS allowed`,
+    rows === "own" ? [quoted] : [quoted, idColumn, tokenColumn],
+  );
+  if (row?.allowed) return;
+  const rights =
+    rows === "own" ? "SELECT, INSERT, UPDATE, DELETE" : `SELECT, UPDATE (${quoteName(tokenColumn)})`;
+  throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${row?.user} may not write tokens to ${table}`, {
+    hint: `GRANT ${rights} ON ${quoted} TO ${quoteName(row?.user ?? "")}`,
+  });
+}
