@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { tcpProxy } from "./tcp-proxy.ts";
+
+/** More than what sockets take at once: somebody has to wait. */
+const GREETING = Buffer.alloc(4_000_000, "a server's greeting. ");
+
+/** Greets, and then gives back what it is sent. */
+async function aServer(): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).write(GREETING);
+    socket.pipe(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `tcp://me:secret@127.0.0.1:${(server.address() as AddressInfo).port}/name?with=options`;
+}
+
+function aClientOf(url: string): Socket {
+  const client = connect(Number(new URL(url).port), "127.0.0.1");
+  onTestFinished(() => void client.destroy());
+  return client;
+}
+
+test("everything passes both ways, and the end too", async () => {
+  const url = await aServer();
+  const proxy = await tcpProxy(url);
+  expect(proxy.url.replace(/:\d+\//, ":…/")).toBe(url.replace(/:\d+\//, ":…/"));
+  const client = aClientOf(proxy.url);
+  client.end("a client's answer");
+  const answered = await buffer(client);
+  expect(answered.equals(Buffer.concat([GREETING, Buffer.from("a client's answer")]))).toBe(true);
+  expect(proxy.passed()).toBe(GREETING.length + "a client's answer".length);
+});
+
+test("connections are cut after just as many bytes as were allowed, until the line is mended", async () => {
+  const proxy = await tcpProxy(await aServer());
+  for (const bytes of [1, 1_000, 3_000_001]) {
+    proxy.limit(bytes);
+    expect((await buffer(aClientOf(proxy.url))).equals(GREETING.subarray(0, bytes))).toBe(true);
+    expect(proxy.passed()).toBe(bytes);
+    expect(await buffer(aClientOf(proxy.url))).toHaveLength(0);
+  }
+  proxy.limit(Number.POSITIVE_INFINITY);
+  const client = aClientOf(proxy.url);
+  client.end();
+  expect(await buffer(client)).toHaveLength(GREETING.length);
+});
