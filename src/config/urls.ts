@@ -1,10 +1,14 @@
 import { Secret } from "../core/secret.ts";
 import type { DatabaseUrl } from "./config.ts";
 
-/** Undefined for what a driver could not connect to, whatever the server behind it. */
+/**
+ * Undefined for what a driver could not connect to, whatever the server behind it. Also for an `@` behind the host:
+ * a password with a bare `/`, `?` or `#` in it leaves one there, and its parts would be taken for host and database.
+ */
 export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
-  const [, scheme] = /^(postgres|postgresql|mysql|mariadb):\/\//.exec(text) ?? [];
+  const [, scheme, behind = ""] = /^(postgres|postgresql|mysql|mariadb):\/\/[^/?#]*(.*)$/s.exec(text) ?? [];
   if (scheme === undefined || !URL.canParse(text) || !isPercentEncoded(text)) return undefined;
+  if (behind.includes("@")) return undefined;
   return { dialect: scheme.startsWith("postgres") ? "postgres" : "mysql", url: new Secret(text) };
 }
 

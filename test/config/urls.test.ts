@@ -12,12 +12,19 @@ it.each([
   expect(parsed?.url.reveal()).toBe(text);
 });
 
-it.each(["", "db:5432", "sqlite://x", "postgres:crm", "postgres://app:50%@db/crm", "postgres://db:port/crm"])(
-  "%j is no database url",
-  (text) => {
-    expect(parseDatabaseUrl(text)).toBeUndefined();
-  },
-);
+it.each([
+  "",
+  "db:5432",
+  "sqlite://x",
+  "postgres:crm",
+  "postgres://app:50%@db/crm",
+  "postgres://app:50/x@db/crm",
+  "postgres://app:@x?y@db/crm",
+  "postgres://app:@x#y@db/crm",
+  "postgres://db:port/crm",
+])("%j is no database url", (text) => {
+  expect(parseDatabaseUrl(text)).toBeUndefined();
+});
 
 it.each([
   ["https://dash.example.com", "https://dash.example.com"],
