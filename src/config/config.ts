@@ -1,4 +1,5 @@
 import type { UpdatePolicy } from "../core/decide.ts";
+import type { DeletionPolicy } from "../core/deletion.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { GroupRules } from "../core/rule.ts";
 import type { Secret } from "../core/secret.ts";
@@ -12,7 +13,7 @@ export interface Config {
   readonly group: GroupRules;
   readonly tokens: TokenConfig;
   readonly ledger: LedgerConfig;
-  readonly deletion: DeletionConfig;
+  readonly deletion: DeletionPolicy;
   readonly rotation: { readonly maxAgeMs?: number };
   /** A cron line, read in `timezone`. */
   readonly schedule: string;
@@ -37,6 +38,8 @@ export interface SourceConfig {
   readonly table?: string;
   readonly query?: string;
   readonly where?: string;
+  /** Always there with `deletion.when: flagged`. */
+  readonly removedWhen?: string;
 }
 
 export interface TokenConfig {
@@ -54,13 +57,6 @@ export interface LedgerConfig {
   /** Only on PostgreSQL. */
   readonly schema?: string;
   readonly tablePrefix: string;
-}
-
-export interface DeletionConfig {
-  readonly when: "absent" | "flagged" | "never";
-  readonly gracePeriodMs: number;
-  /** Most deletions in 24 hours without approval. */
-  readonly limit: { readonly count: number; readonly percent: number };
 }
 
 /** The whole url is secret: it holds the password. */

@@ -98,5 +98,6 @@ const optionalOrDefault: KeyRule = function* (keys) {
 };
 
 export const nameRule = ruleOf(stringConstant, everyGroupHasAName);
+export const dataSourceIdRule = ruleOf(stringConstant, optionalOrDefault);
 export const mappingRule = objectOf(ruleOf(stringConstant, optionalOrDefault));
 export const propertiesRule = objectOf(ruleOf(z.json(), optionalOrDefault));

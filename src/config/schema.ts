@@ -4,7 +4,7 @@ import { parseRateLimit } from "../core/rate-limit.ts";
 import { Secret } from "../core/secret.ts";
 import type { Config, DatabaseUrl, LedgerConfig } from "./config.ts";
 import { parseDuration } from "./duration.ts";
-import { column, mappingRule, nameRule, propertiesRule } from "./rules.ts";
+import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, number, scalar, wanted } from "./scalars.ts";
 import { isRecord, type KeyRule, section } from "./section.ts";
 import { parseBaseUrl, parseDatabaseUrl } from "./urls.ts";
@@ -15,7 +15,7 @@ const databaseUrl = scalar(
   parseDatabaseUrl,
   wanted(
     "the url of a database",
-    "write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @ in the password",
+    "write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @, %2F for a / in the password",
     "{secret}",
   ),
 );
@@ -40,12 +40,15 @@ const apiKey = scalar(
 );
 
 const duration = (fits: (ms: number) => boolean, what: string, remedy: string) =>
-  scalar(
-    (written) => {
-      const ms = parseDuration(written);
-      return ms !== undefined && fits(ms) ? ms : undefined;
-    },
-    wanted(what, remedy),
+  z.preprocess(
+    (value) => (value === 0 ? "0" : value),
+    scalar(
+      (written) => {
+        const ms = parseDuration(written);
+        return ms !== undefined && fits(ms) ? ms : undefined;
+      },
+      wanted(what, remedy),
+    ),
   );
 
 /** With the value that it has when left out. */
@@ -131,8 +134,17 @@ const existingRowsAreNamed: KeyRule = function* (tokens) {
   }
 };
 
-const sectionsFitTogether: KeyRule = function* (sections) {
-  const [source, tokens, ledger] = [sections.source, sections.tokens, sections.ledger];
+const flaggedRowsAreKnown: KeyRule = function* ({ source, deletion }) {
+  if (!isRecord(source) || !isRecord(deletion)) return;
+  if (deletion.when === "flagged" && source.removed_when === undefined) {
+    yield [
+      "source.removed_when",
+      "is missing; with deletion.when: flagged, write the condition that is true of a removed tenant's row, like deleted_at IS NOT NULL",
+    ];
+  }
+};
+
+const databasesFitTogether: KeyRule = function* ({ source, tokens, ledger }) {
   if (!isRecord(source) || !isRecord(tokens) || !isRecord(ledger)) return;
   const sameDatabase = tokens.url === undefined || isSameUrl(tokens.url, source.url);
   const sameTable = tokens.table !== undefined && tokens.table === source.table;
@@ -152,6 +164,11 @@ const sectionsFitTogether: KeyRule = function* (sections) {
       ];
     }
   }
+};
+
+const sectionsFitTogether: KeyRule = function* (sections) {
+  yield* flaggedRowsAreKnown(sections);
+  yield* databasesFitTogether(sections);
 };
 
 const isDatabaseUrl = (value: unknown): value is DatabaseUrl =>
@@ -182,6 +199,7 @@ const configFile = section(
         table: table.optional(),
         query: query.optional(),
         where: condition.optional(),
+        removed_when: condition.optional(),
       },
       tableOrQuery,
     ),
@@ -195,6 +213,7 @@ const configFile = section(
       name: nameRule,
       mapping: mappingRule,
       properties: propertiesRule,
+      data_source_provided_id: dataSourceIdRule.optional(),
     }),
     tokens: section(
       {
@@ -240,8 +259,15 @@ export const configSchema = configFile.transform((file): Config => {
       ...(source.table !== undefined && { table: source.table }),
       ...(source.query !== undefined && { query: source.query }),
       ...(source.where !== undefined && { where: source.where }),
+      ...(source.removed_when !== undefined && { removedWhen: source.removed_when }),
     },
-    group: { id: group.id, name: group.name, mapping: group.mapping, properties: group.properties },
+    group: {
+      id: group.id,
+      name: group.name,
+      mapping: group.mapping,
+      properties: group.properties,
+      ...(group.data_source_provided_id && { dataSourceId: group.data_source_provided_id }),
+    },
     tokens: {
       store: tokens.store,
       url: tokens.url ?? source.url,

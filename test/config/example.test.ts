@@ -47,18 +47,19 @@ group: { id: id, name: company_name }
 
   it("loads with the keys that it shows behind a #", () => {
     const shown = example.replace(
-      /^( *)# ( *(?:rate_limit|where|url|max_age|"\d+"|plan|tier|logo): )/gm,
+      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|"\d+"|plan|tier|logo): )/gm,
       "$1$2",
     );
     const config = load(shown);
     expect(config).toMatchObject({
       service: { rateLimit: { count: 170, perMs: 60_000 } },
-      source: { where: "status = 'active'" },
+      source: { where: "status = 'active'", removedWhen: "deleted_at IS NOT NULL" },
       tokens: { url: { dialect: "mysql" } },
       ledger: { url: { dialect: "mysql" } },
       rotation: { maxAgeMs: 7_776_000_000 },
     });
     expect(config.group).toMatchObject({
+      dataSourceId: { kind: "column", column: "data_source_id" },
       mapping: { keys: { "40": { kind: "column" }, "134": { kind: "template" } } },
       properties: {
         keys: { plan: { kind: "column" }, tier: { kind: "constant" }, logo: { optional: true } },

@@ -82,7 +82,8 @@ describe("a config that is right", () => {
       withKeys({
         name: "eu",
         service: { timeout: "500ms", concurrency: 16, rate_limit: "170/min", update: "replace" },
-        source: { table: 'app."Customers"', where: "status = 'active'" },
+        source: { table: 'app."Customers"', where: "plan <> 'demo'", removed_when: "deleted_at IS NOT NULL" },
+        group: { data_source_provided_id: "source_id" },
         tokens: {
           url: "mysql://t@db/tokens",
           table: "customers",
@@ -91,7 +92,7 @@ describe("a config that is right", () => {
           token_column: "tok",
         },
         ledger: { url: "postgres://l@db/ops", table_prefix: "ops.gs_" },
-        deletion: { when: "never", grace_period: "90d", limit: { count: 0, percent: 2.5 } },
+        deletion: { when: "flagged", grace_period: "90d", limit: { count: 0, percent: 2.5 } },
         rotation: { max_age: "90d" },
         schedule: "0 3 * * MON",
         timezone: "Europe/Berlin",
@@ -105,7 +106,12 @@ describe("a config that is right", () => {
         rateLimit: { count: 170, perMs: 60_000 },
         update: "replace",
       },
-      source: { table: 'app."Customers"', where: "status = 'active'" },
+      source: {
+        table: 'app."Customers"',
+        where: "plan <> 'demo'",
+        removedWhen: "deleted_at IS NOT NULL",
+      },
+      group: { dataSourceId: { kind: "column", column: "source_id", optional: false } },
       tokens: {
         url: { dialect: "mysql" },
         table: "customers",
@@ -114,7 +120,7 @@ describe("a config that is right", () => {
         tokenColumn: "tok",
       },
       ledger: { url: { dialect: "postgres" }, schema: "ops", tablePrefix: "gs_" },
-      deletion: { when: "never", gracePeriodMs: 7_776_000_000, limit: { count: 0, percent: 2.5 } },
+      deletion: { when: "flagged", gracePeriodMs: 7_776_000_000, limit: { count: 0, percent: 2.5 } },
       rotation: { maxAgeMs: 7_776_000_000 },
       schedule: "0 3 * * MON",
       timezone: "Europe/Berlin",
@@ -125,6 +131,24 @@ describe("a config that is right", () => {
   it("takes a query without the semicolon that would break it as a subquery", () => {
     const { source } = load(withKeys({ source: { table: undefined, query: "SELECT 1; \n" } }));
     expect(source).toEqual({ url: source.url, query: "SELECT 1" });
+  });
+
+  it("may say which rows are removed beside a query too, whatever deletion goes by", () => {
+    const removed = { table: undefined, query: "SELECT 1", removed_when: " gone\n" };
+    for (const when of ["absent", "flagged", "never"]) {
+      const { source, deletion } = load(withKeys({ source: removed, deletion: { when } }));
+      expect(source.removedWhen).toBe("gone");
+      expect(deletion.when).toBe(when);
+    }
+  });
+
+  it.each([
+    ["0s", '"0s"'],
+    ["0", '"0"'],
+    ["a bare 0", "0"],
+  ])("may do without a grace period: %s", (_, written) => {
+    const yaml = withKeys({ deletion: { grace_period: "?" } }).replace('"?"', written);
+    expect(load(yaml).deletion.gracePeriodMs).toBe(0);
   });
 
   it("may own the rows of a table that has the name of the source's in another database", () => {
@@ -144,6 +168,7 @@ describe("a config that is right", () => {
             "43": { column: "extra", optional: true },
             "44": { template: "{{ region }}", optional: true },
           },
+          data_source_provided_id: { column: "source", default: 8 },
           properties: {
             tier: { value: { gold: [1, null] } },
             none: { value: null },
@@ -173,6 +198,7 @@ describe("a config that is right", () => {
           plan: { kind: "column", column: "plan", optional: false, default: {} },
         },
       },
+      dataSourceId: { kind: "column", column: "source", optional: false, default: "8" },
     });
   });
 
@@ -309,7 +335,7 @@ timezone: Mars/Base
   line 29  tokens.table: is missing; with rows: existing, name the table of the tokens
   line 29  tokens.id_column: is missing; with rows: existing, name the id column of the tokens
   line 29  tokens.token_column: is missing; with rows: existing, name the token column of the tokens
-  line 31  tokens.url: the value is not the url of a database; write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @ in the password
+  line 31  tokens.url: the value is not the url of a database; write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @, %2F for a / in the password
   line 32  tokens."api_key:…": unknown key; is a space missing after the colon?
   line 34  ledger.table_prefix: "groupsync-" is not a prefix for table names; write letters, digits and _, like groupsync_ or ops.groupsync_
   line 36  deletion.grace_period: "1 day" is not a duration; write it like 15s, 24h or 90d
@@ -372,6 +398,21 @@ timezone: Mars/Base
       "where without table",
       { source: { table: undefined, query: "SELECT 1", where: "x" } },
       "source.where: goes only",
+    ],
+    [
+      "flags that nothing tells",
+      { deletion: { when: "flagged" } },
+      "source.removed_when: is missing; with deletion.when: flagged, write the condition",
+    ],
+    [
+      "a flag of nothing",
+      { source: { removed_when: " " }, deletion: { when: "flagged" } },
+      'source.removed_when: " " is not a condition',
+    ],
+    [
+      "a data source that is JSON",
+      { group: { data_source_provided_id: { value: {} } } },
+      "group.data_source_provided_id.value: this is not text",
     ],
     [
       "own rows in the source, by its url",
