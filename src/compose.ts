@@ -16,7 +16,9 @@ import type { PlanSetup } from "./commands/plan.ts";
 import type { SyncSetup } from "./commands/sync.ts";
 import type { Config, DatabaseUrl } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
+import { describeSource } from "./config/source-description.ts";
 import { SyncError } from "./core/errors.ts";
+import type { PlanSettings } from "./engine/plan-run.ts";
 import type { LedgerView } from "./ports/ledger.ts";
 import type { Observe } from "./ports/observer.ts";
 import type { TenantSource } from "./ports/tenant-source.ts";
@@ -57,8 +59,7 @@ export async function composeSync(config: Config, host: Host, level: LogLevel): 
         observe: observer(host, level),
       },
       settings: {
-        rules: config.group,
-        update: service.update,
+        ...planSettings(config),
         baseUrl: service.baseUrl,
         concurrency: service.concurrency,
         rateLimit: service.rateLimit,
@@ -83,13 +84,8 @@ export function composePlan(config: Config): Opened<PlanSetup> {
   return {
     value: {
       ports: { source: tenantSource(config), ledger: ledger.value, openSpool: () => new DiskSpool() },
-      rules: config.group,
-      context: (serviceUpdates) => ({
-        now: hostClock.now(),
-        update: config.service.update,
-        serviceUpdates,
-        eager: false,
-      }),
+      settings: planSettings(config),
+      now: () => hostClock.now(),
     },
     close: ledger.close,
   };
@@ -103,6 +99,13 @@ export function composeLedgerView(config: Config): Opened<LedgerView> {
     close: () => databases.close(),
   };
 }
+
+const planSettings = ({ group, service, source, deletion }: Config): PlanSettings => ({
+  rules: group,
+  update: service.update,
+  deletion,
+  source: describeSource(source, group.id),
+});
 
 function tenantSource({ name, source }: Config): TenantSource {
   return new PostgresTenantSource({

@@ -1,17 +1,19 @@
 import type { PlanEntry } from "../core/decide.ts";
-import type { Plan } from "../engine/plan.ts";
+import { explainHold } from "../core/hold.ts";
+import { heldFrom, isHeld, type Plan } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
+import { heldJson } from "./held-groups.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
 
-/** The lists of `plan --json` and the entries that they hold. */
-const LISTS: readonly (readonly [name: string, kind: PlanEntry["kind"] | undefined])[] = [
-  ["create", "create"],
-  ["update", "update"],
-  ["delete", undefined],
-  ["missing", "missing"],
-  ["waiting", "waiting"],
-  ["outdated", "outdated"],
-  ["rejected", "rejected"],
+/** The lists of `plan --json` and the kinds of entries that they hold. */
+const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"][]])[] = [
+  ["create", ["create"]],
+  ["update", ["update", "replace"]],
+  ["delete", ["delete"]],
+  ["missing", ["missing"]],
+  ["waiting", ["waiting"]],
+  ["outdated", ["outdated"]],
+  ["rejected", ["rejected"]],
 ];
 
 /** Writes the object that `plan --json` promises, piece by piece: a plan may be larger than the memory. */
@@ -20,37 +22,63 @@ export async function writePlanJson(
   ledger: LedgerView,
   write: (text: string) => void,
 ): Promise<void> {
-  write("{");
-  for (const [name, kind] of LISTS) {
-    write(`"${name}":[`);
+  const writeList = async (
+    kinds: readonly PlanEntry["kind"][],
+    jsonOf: (line: PlanLine) => object | undefined,
+  ): Promise<void> => {
+    write("[");
     let separator = "";
-    if (kind !== undefined && plan.counts[kind] > 0) {
+    if (kinds.some((kind) => plan.counts[kind] > 0)) {
       for await (const line of planLines(plan, ledger)) {
-        if (line.entry.kind !== kind) continue;
-        write(separator + JSON.stringify(jsonOf(line)));
+        const json = kinds.includes(line.entry.kind) ? jsonOf(line) : undefined;
+        if (json === undefined) continue;
+        write(separator + JSON.stringify(json));
         separator = ",";
       }
     }
-    write("],");
+    write("]");
+  };
+
+  write("{");
+  for (const [name, kinds] of LISTS) {
+    write(`"${name}":`);
+    await writeList(kinds, (line) => (isHeld(line.entry, plan) ? undefined : entryJson(line)));
+    write(",");
   }
-  write(`"held":null,"unchanged":${plan.unchanged}}\n`);
+  write('"held":');
+  if (plan.clearance.kind === "cleared") write("null");
+  else {
+    const { approval: code, count, message } = explainHold(plan.clearance);
+    write(`{"code":${JSON.stringify(code)},"count":${count},"message":${JSON.stringify(message)},"groups":`);
+    await writeList(["replace", "delete", "missing"], ({ entry }) =>
+      isHeld(entry, plan) ? heldJson(heldFrom(entry)) : undefined,
+    );
+    write("}");
+  }
+  write(`,"unchanged":${plan.unchanged}}\n`);
 }
 
-function jsonOf({ entry, changes }: PlanLine): object {
+function entryJson({ entry, changes }: PlanLine): object {
   const { user_group_id } = entry;
   switch (entry.kind) {
     case "create":
       return { user_group_id, name: entry.group.name };
     case "update":
-      return { user_group_id, name: entry.group.name, ...(changes ? { changes } : {}) };
+    case "replace":
+      return { user_group_id, action: entry.kind, name: entry.group.name, ...(changes ? { changes } : {}) };
+    case "delete":
+      return { user_group_id, absence: entry.absence };
+    case "missing":
+      return { user_group_id, absence: entry.absence, due_in_ms: entry.dueInMs };
     case "rejected":
       return { user_group_id, code: entry.code, message: entry.message };
     case "waiting":
       return { user_group_id, code: entry.code, message: entry.message, retry_at: entry.retryAt };
-    case "missing":
-    case "returned":
-    case "settled":
     case "outdated":
+    case "left":
+    case "returned":
+    case "forgotten":
+    case "settled":
       return { user_group_id };
   }
 }

@@ -12,13 +12,13 @@ export interface PlanLine {
 /** The plan's entries in the order of the ids, with the changes of updates looked up a batch at a time. */
 export async function* planLines(plan: Plan, ledger: LedgerView): AsyncGenerator<PlanLine> {
   for await (const entries of plan.entries.read()) {
-    const updates = entries.filter((entry): entry is Apply => entry.kind === "update");
+    const updates = entries.filter(isUpdate);
     const before = await ledger.confirmed(updates.map((entry) => entry.user_group_id));
     for (const entry of entries) {
-      const known = entry.kind === "update" ? before.get(entry.user_group_id) : undefined;
-      yield known && entry.kind === "update"
-        ? { entry, changes: changedFields(known, entry.group) }
-        : { entry };
+      const known = isUpdate(entry) ? before.get(entry.user_group_id) : undefined;
+      yield known && isUpdate(entry) ? { entry, changes: changedFields(known, entry.group) } : { entry };
     }
   }
 }
+
+const isUpdate = (entry: PlanEntry): entry is Apply => entry.kind === "update" || entry.kind === "replace";

@@ -1,15 +1,18 @@
+import { ABSENCE_TEXT } from "../core/absence-text.ts";
+import { counted } from "../core/counted.ts";
 import type { FieldChange } from "../core/diff.ts";
+import { explainHold } from "../core/hold.ts";
 import type { Json } from "../core/json.ts";
 import { printable, printableId } from "../core/printable.ts";
-import type { Plan } from "../engine/plan.ts";
+import { durationText } from "../core/progress.ts";
+import { changeCount, changeCounts, isHeld, type Plan } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
-import { counted } from "./counted.ts";
 import { type Paint, painter } from "./paint.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
 
 /**
- * Writes the plan for people: + for a create, ~ for an update with old → new, - for a tenant that is gone,
- * = for a change that is left alone, ! for what needs attention.
+ * Writes the plan for people: + for a create, ~ for an update with old → new, ± for a replacement, - for a
+ * deletion, = for what is left as it is, ! for what needs attention. What is held says so.
  */
 export async function writePlanText(
   plan: Plan,
@@ -20,7 +23,7 @@ export async function writePlanText(
   const paint = painter(colours);
   let any = false;
   for await (const line of planLines(plan, ledger)) {
-    for (const text of linesOf(line, paint)) {
+    for (const text of linesOf(line, isHeld(line.entry, plan), paint)) {
       write(`${text}\n`);
       any = true;
     }
@@ -28,24 +31,31 @@ export async function writePlanText(
   write(`${any ? "\n" : ""}${summary(plan, paint)}\n`);
 }
 
-function linesOf({ entry, changes }: PlanLine, paint: Paint): string[] {
-  const id = printableId(entry.user_group_id);
+function linesOf({ entry, changes }: PlanLine, held: boolean, paint: Paint): string[] {
+  const id = `${printableId(entry.user_group_id)}${held ? paint("yellow", "  held") : ""}`;
   switch (entry.kind) {
     case "create": {
       const note = entry.underWay ? paint("dim", "  (begun by an earlier run)") : "";
       return [`${paint("green", "+")} ${id}  ${paint("dim", quoted(entry.group.name))}${note}`];
     }
-    case "update": {
+    case "update":
+    case "replace": {
+      const sign = entry.kind === "replace" ? "±" : "~";
       const note = entry.underWay
         ? "begun by an earlier run"
         : "sent again: the ledger can't tell what the service holds";
       const details = changes?.length
         ? changes.map((change) => changeText(change, paint))
         : [paint("dim", note)];
-      return [`${paint("yellow", "~")} ${id}`, ...details.map((detail) => `    ${detail}`)];
+      return [`${paint("yellow", sign)} ${id}`, ...details.map((detail) => `    ${detail}`)];
     }
-    case "missing":
-      return [`${paint("red", "-")} ${id}  ${paint("dim", "its tenant is gone; noted, not deleted")}`];
+    case "delete":
+      return [`${paint("red", "-")} ${id}  ${paint("dim", ABSENCE_TEXT[entry.absence])}`];
+    case "missing": {
+      const { absence, dueInMs } = entry;
+      const until = dueInMs === null ? "kept" : `deleted after ${durationText(dueInMs)} more of this`;
+      return [`${paint("cyan", "=")} ${id}  ${paint("dim", `${ABSENCE_TEXT[absence]}; ${until}`)}`];
+    }
     case "outdated":
       return [`${paint("cyan", "=")} ${id}  ${paint("dim", "changed, but service.update is never")}`];
     case "rejected":
@@ -54,7 +64,9 @@ function linesOf({ entry, changes }: PlanLine, paint: Paint): string[] {
       return [
         `${paint("red", "!")} ${id}  ${entry.code}: ${printable(entry.message)}; next try after ${entry.retryAt}`,
       ];
+    case "left":
     case "returned":
+    case "forgotten":
     case "settled":
       return [];
   }
@@ -68,22 +80,28 @@ function changeText({ field, from, to }: FieldChange, paint: Paint): string {
 
 const quoted = (value: Json): string => printable(JSON.stringify(value), 80);
 
-function summary({ counts, unchanged }: Plan, paint: Paint): string {
-  const changes = counts.create + counts.update;
+function summary(plan: Plan, paint: Paint): string {
+  const { counts, unchanged, clearance } = plan;
+  const hold = clearance.kind === "cleared" ? undefined : explainHold(clearance);
+  const changes = changeCounts(plan);
   const extras = [
+    [hold?.count ?? 0, "held"],
     [counts.missing, "missing"],
     [counts.outdated, "outdated"],
     [counts.waiting, "waiting for the next try"],
     [counts.rejected, "rejected"],
   ] as const;
   const more = extras.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
-  if (changes + more.length === 0)
+  if (changeCount(plan) + more.length === 0)
     return paint("green", `Nothing to do: ${counted(unchanged, "group")} in sync.`);
   const parts = [
-    `${counts.create} to create`,
-    `${counts.update} to update`,
-    "0 to delete",
+    `${changes.create} to create`,
+    `${changes.update} to update`,
+    ...(changes.replace > 0 ? [`${changes.replace} to replace`] : []),
+    `${changes.delete} to delete`,
     `${unchanged} unchanged`,
   ];
-  return `${paint("bold", "Plan:")} ${[...parts, ...more].join(", ")}.`;
+  const lines = [`${paint("bold", "Plan:")} ${[...parts, ...more].join(", ")}.`];
+  if (hold) lines.push(paint("yellow", `Held: ${hold.message}.`), `  ${hold.hint}`);
+  return lines.join("\n");
 }

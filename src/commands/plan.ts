@@ -1,16 +1,15 @@
 import { Command } from "commander";
-import type { DecisionContext } from "../core/decide.ts";
 import { EXIT, type ExitCode } from "../core/exit-code.ts";
-import type { GroupRules } from "../core/rule.ts";
-import { type Plan, type PlanPorts, planRun } from "../engine/plan.ts";
+import { changeCount, type Plan } from "../engine/plan.ts";
+import { type PlanPorts, type PlanSettings, planRun } from "../engine/plan-run.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { writePlanJson } from "./plan-json.ts";
 import { writePlanText } from "./plan-text.ts";
 
 export interface PlanSetup {
   readonly ports: PlanPorts;
-  readonly rules: GroupRules;
-  readonly context: (serviceUpdates: boolean | null) => DecisionContext;
+  readonly settings: PlanSettings;
+  readonly now: () => Date;
 }
 
 interface Flags {
@@ -25,12 +24,13 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .option("--json", "print the plan as one JSON object")
     .option("--detailed-exitcode", "exit with 2 when there is something to do")
     .action(async (flags: Flags, command: Command) => {
-      await using(await open(command), async ({ ports, rules, context }) => {
-        const { updates, baseUrl } = await ports.ledger.service();
-        const plan = await planRun(ports, rules, context(updates), { ledgerIsNew: baseUrl === null });
+      await using(await open(command), async ({ ports, settings, now }) => {
+        const { ledger } = ports;
+        const state = { service: await ledger.service(), evidence: await ledger.evidence() };
+        const plan = await planRun(ports, settings, state, now());
         try {
-          if (flags.json) await writePlanJson(plan, ports.ledger, io.stdout);
-          else await writePlanText(plan, ports.ledger, io.stdout, io.isTerminal);
+          if (flags.json) await writePlanJson(plan, ledger, io.stdout);
+          else await writePlanText(plan, ledger, io.stdout, io.isTerminal);
         } finally {
           plan.entries.close();
         }
@@ -39,7 +39,8 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     });
 }
 
-function detailedExitCode({ counts }: Plan): ExitCode {
-  if (counts.create + counts.update > 0) return EXIT.changesPending;
-  return counts.rejected + counts.waiting > 0 ? EXIT.partial : EXIT.done;
+function detailedExitCode(plan: Plan): ExitCode {
+  if (changeCount(plan) > 0) return EXIT.changesPending;
+  if (plan.clearance.kind !== "cleared") return EXIT.held;
+  return plan.counts.rejected + plan.counts.waiting > 0 ? EXIT.partial : EXIT.done;
 }

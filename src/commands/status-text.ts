@@ -1,7 +1,9 @@
+import { counted } from "../core/counted.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
-import { counted, exceptionsText } from "./counted.ts";
+import { exceptionsText } from "./exceptions.ts";
+import { heldLines } from "./held-groups.ts";
 import { type Paint, painter } from "./paint.ts";
 
 const SHOWN_FAILURES = 20;
@@ -9,7 +11,7 @@ const SHOWN_FAILURES = 20;
 /** The ledger in a minute: is all well, then the numbers, then what needs attention, then the last runs. */
 export function statusText(status: LedgerStatus, now: Date, colours: boolean): string {
   const paint = painter(colours);
-  const { groups, failing, runs, lease, service } = status;
+  const { groups, held, failing, runs, lease, service } = status;
   const counts = [
     [groups.in_sync, "in sync"],
     [groups.under_way, "under way"],
@@ -25,13 +27,17 @@ export function statusText(status: LedgerStatus, now: Date, colours: boolean): s
     `Service  ${service.baseUrl === null ? "not known yet" : `${service.baseUrl}, team ${service.teamId ?? "not known yet"}`}`,
     `Lease    ${lease ? `${lease.holder}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
   ];
+  if (held) {
+    lines.push("", "Held", ...heldLines(held.groups, held.count));
+    lines.push(`  if they are meant to go: groupsync sync --approve-deletions ${held.code}`);
+  }
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
   if (runs.length > 0) lines.push("", "Last runs", ...runs.map((run) => runLine(run, now, lease !== null)));
   return `${lines.join("\n")}\n`;
 }
 
-function verdict({ groups, runs, lease }: LedgerStatus, paint: Paint): string {
+function verdict({ groups, held, runs, lease }: LedgerStatus, paint: Paint): string {
   const [last] = runs;
   if (!last) return "Nothing has been synced yet.";
   if (last.result === null) {
@@ -42,6 +48,10 @@ function verdict({ groups, runs, lease }: LedgerStatus, paint: Paint): string {
   const { outcome, counts, error } = last.result;
   if (outcome === "failed")
     return paint("red", `The last run failed: ${error ? printable(error.message) : "unknown"}`);
+  if (outcome === "held") {
+    return paint("yellow", `Needs attention: ${error ? printable(error.message) : "deletions are held"}.`);
+  }
+  if (held) return paint("yellow", `Needs attention: ${counted(held.count, "removal")} held.`);
   const exceptions = exceptionsText({ ...counts, failed: groups.failing });
   if (exceptions !== "") return paint("yellow", `Needs attention: ${exceptions}.`);
   return outcome === "ok"
@@ -65,8 +75,9 @@ function runLine(
   const changed = Object.entries(result.counts)
     .filter(([name, count]) => count > 0 && name !== "unchanged")
     .map(([name, count]) => `${count} ${name}`);
-  const what = result.error
-    ? `${result.error.code}: ${printable(result.error.message)}`
-    : changed.join(", ") || "nothing to do";
+  const what =
+    result.error && result.outcome === "failed"
+      ? `${result.error.code}: ${printable(result.error.message)}`
+      : changed.join(", ") || "nothing to do";
   return `${when}  ${result.outcome.padEnd(7)}  ${what}; ${counted(result.requests, "request")} in ${took}`;
 }

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { LedgerStatus, LedgerView } from "../ports/ledger.ts";
+import { heldJson } from "./held-groups.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { statusText } from "./status-text.ts";
 
@@ -23,7 +24,7 @@ export function statusCommand(
     });
 }
 
-function statusJson({ groups, failing, runs, lease, service }: LedgerStatus): string {
+function statusJson({ groups, held, failing, runs, lease, service }: LedgerStatus): string {
   const object = {
     groups,
     failing: failing.map(({ user_group_id, code, message, count, retryAt }) => ({
@@ -33,7 +34,7 @@ function statusJson({ groups, failing, runs, lease, service }: LedgerStatus): st
       count,
       retry_at: retryAt,
     })),
-    held: null,
+    held: held && { code: held.code, count: held.count, groups: held.groups.map(heldJson) },
     runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
       id,
       command,

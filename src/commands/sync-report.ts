@@ -1,13 +1,24 @@
+import { counted } from "../core/counted.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { RunReport } from "../engine/report.ts";
-import type { ReportedError } from "../engine/run.ts";
-import { counted, exceptionsText } from "./counted.ts";
+import type { HeldBack, ReportedError } from "../engine/run.ts";
+import { exceptionsText } from "./exceptions.ts";
+import { heldJson, heldLines } from "./held-groups.ts";
 import { type Paint, painter } from "./paint.ts";
 
 /** The object that `sync --json` promises. */
-export function syncJson({ outcome, counts, requests, durationMs, errors }: RunReport): string {
-  return `${JSON.stringify({ outcome, ...counts, requests, duration_ms: Math.round(durationMs), errors })}\n`;
+export function syncJson({ outcome, counts, requests, durationMs, heldBack, errors }: RunReport): string {
+  const object = {
+    outcome,
+    ...counts,
+    requests,
+    duration_ms: Math.round(durationMs),
+    held_code: heldBack?.approval ?? null,
+    held_groups: heldBack?.groups.map(heldJson) ?? [],
+    errors,
+  };
+  return `${JSON.stringify(object)}\n`;
 }
 
 const SHOWN_ERRORS = 20;
@@ -17,7 +28,11 @@ const LONGEST_REASON = 2_000;
 /** The report for people: the outcome in a line, the numbers in a line, then what needs attention. */
 export function syncText(report: RunReport, colours: boolean): string {
   const paint = painter(colours);
-  const { counts, requests, durationMs, error } = report;
+  const { counts, requests, durationMs, error, heldBack } = report;
+  // The reason why a run ended has been said, and that of a hold is.
+  const errors = (error ? report.errors.slice(1) : report.errors).filter(
+    ({ code }) => code !== heldBack?.code,
+  );
   const numbers = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${count} ${name}`)
@@ -26,7 +41,8 @@ export function syncText(report: RunReport, colours: boolean): string {
     headline(report, paint),
     ...(error?.hint ? [`  ${error.hint}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
-    ...errorLines(error ? report.errors.slice(1) : report.errors),
+    ...(heldBack ? holdLines(heldBack) : []),
+    ...errorLines(errors),
   ];
   if (counts.unverified > 0) {
     lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");
@@ -43,11 +59,17 @@ function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
       return exceptions === "" ? paint("green", "In sync") : paint("yellow", `Done, with ${exceptions}`);
     }
     case "held":
-      return paint("yellow", `Done, with ${counted(counts.held, "deletion")} held`);
+      return paint("yellow", `Done, but ${counted(counts.held, "removal")} held`);
     case "failed":
       return paint("red", `The sync failed: ${printable(error?.message ?? "unknown", LONGEST_REASON)}`);
   }
 }
+
+const holdLines = ({ message, hint, groups }: HeldBack): string[] => [
+  `  ${printable(message, LONGEST_REASON)}`,
+  `  ${printable(hint, LONGEST_REASON)}`,
+  ...heldLines(groups, groups.length),
+];
 
 function errorLines(errors: readonly ReportedError[]): string[] {
   const lines = errors

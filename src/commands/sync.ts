@@ -12,6 +12,7 @@ export interface SyncSetup {
 
 interface Flags {
   readonly only?: readonly string[];
+  readonly approveDeletions?: string;
   readonly json?: boolean;
 }
 
@@ -20,11 +21,16 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
   return new Command("sync")
     .description("make the groups equal to the tenants once, then exit")
     .option("--only <ID>", "this tenant alone, even if its next try is not due (repeatable)", collect)
+    .option(
+      "--approve-deletions <CODE>",
+      "do the deletions and replacements that are held under this code, once",
+    )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async ({ ports, settings }) => {
         const only = flags.only && new Set(flags.only);
-        const report: RunReport = await sync(ports, settings, { only }, io.signal);
+        const options = { only, approval: flags.approveDeletions };
+        const report: RunReport = await sync(ports, settings, options, io.signal);
         io.stdout(flags.json ? syncJson(report) : syncText(report, io.isTerminal));
         io.finish(exitCodeOfRun(report.outcome, report.error));
       });

@@ -46,4 +46,17 @@ export const afterHealthyRead = (
   { clock }: Reading,
   source: string,
   now: Date,
-): Evidence => ({ ...evidence, source, clock, healthyAt: now });
+): Evidence => ({ ...evidence, source, clock, healthyAt: now, holding: false });
+
+/** Somebody has to look first: nobody's grace period runs on meanwhile. */
+export const afterHeldRead = (evidence: Evidence, source: string): Evidence => ({
+  ...whileReading(evidence),
+  source,
+  holding: true,
+});
+
+/** The operator's word is good once. */
+export const afterApproval = (evidence: Evidence): Evidence => ({
+  ...evidence,
+  approvals: evidence.approvals + 1,
+});

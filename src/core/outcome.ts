@@ -53,8 +53,11 @@ export interface Counts {
   unchanged: number;
   /** Changed groups that `service.update: never` left alone. */
   outdated: number;
+  /** Groups whose tenants are gone, and which are kept: for a while, or for good. */
+  missing: number;
   deleted: number;
   rotated: number;
+  /** Deletions and replacements that were not done, for they need approval or better evidence. */
   held: number;
   rejected: number;
   /** Including those whose next try is not due. */
@@ -69,6 +72,7 @@ export const noCounts = (): Counts => ({
   unverified: 0,
   unchanged: 0,
   outdated: 0,
+  missing: 0,
   deleted: 0,
   rotated: 0,
   held: 0,

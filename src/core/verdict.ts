@@ -7,6 +7,8 @@ export interface Expectation {
   readonly known: boolean;
   /** The name that the service last confirmed; null where it never did. */
   readonly confirmedName: string | null;
+  /** How well the service confirmed just this group before; null where it confirmed another one, or none. */
+  readonly confirmedAs: "verified" | "adopted" | "updated" | null;
   /** A call of this run with this group may have reached the service, its answer lost. */
   readonly mayHaveBeenSent: boolean;
   /** Whether GET is known to change an existing group; null until it has been seen. */
@@ -36,11 +38,12 @@ export type Verdict =
  * | new                               | created                                              |
  * | existing, other name              | not updated: the service keeps existing groups       |
  * | existing, new name after a rename | updated: the service updates existing groups         |
+ * | existing, confirmed as it is sent | what it was: GET either keeps it or sends the same   |
  * | existing, same name as before     | as far as is known of the service; unverified if not |
  * | existing, never confirmed         | created or adopted; unverified unless it updates     |
  */
 export function judge(expected: Expectation, answer: Answer): Verdict {
-  const { sent, confirmedName, serviceUpdates } = expected;
+  const { sent, confirmedName, confirmedAs, serviceUpdates } = expected;
   if (answer.isNew) return { kind: "created", unverified: false };
 
   if (!sameName(answer.name, sent.name)) {
@@ -50,6 +53,8 @@ export function judge(expected: Expectation, answer: Answer): Verdict {
       serviceUpdates: false,
     };
   }
+  if (confirmedAs === "verified") return { kind: "updated", unverified: false };
+  if (confirmedAs === "adopted") return { kind: "adopted", unverified: serviceUpdates !== true };
   if (confirmedName !== null) {
     if (!sameName(confirmedName, sent.name)) {
       return { kind: "updated", unverified: false, serviceUpdates: true };

@@ -1,47 +1,32 @@
-import type { Apply } from "../core/decide.ts";
+import type { Change } from "../core/decide.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type { ServiceFailure } from "../core/service-failure.ts";
-import { judge } from "../core/verdict.ts";
-import type { GroupService, ServiceGroup } from "../ports/group-service.ts";
 import type { Begun } from "../ports/ledger.ts";
-import { type CallContext, type CallResult, callRepeatedly } from "./call.ts";
+import { bringUp } from "./bring-up.ts";
 import { IntentQueue } from "./intents.ts";
 import { Recorder } from "./recorder.ts";
+import { removeGroup } from "./remove.ts";
+import { replaceGroup } from "./replace.ts";
 import type { Run } from "./run.ts";
+import { ServiceCalls } from "./service-calls.ts";
 
 /**
- * Creates and updates groups: intent → GET → token store → ledger, each step durable before the next.
+ * Carries changes out: intent → service → token store → ledger, each step durable before the next.
  * Rejects where the run has to end; what was answered until then is recorded.
  */
-export async function applyChanges(changes: AsyncIterable<Apply>, run: Run): Promise<void> {
+export async function applyChanges(changes: AsyncIterable<Change>, run: Run): Promise<void> {
   const ending = new AbortController();
   const signal = AbortSignal.any([run.signal, ending.signal]);
   const intents = new IntentQueue(changes, run);
   const recorder = new Recorder(run);
-  const calls: CallContext = {
-    clock: run.clock,
-    throttle: run.throttle,
-    lease: run.lease,
-    observe: run.observe,
-    signal,
-    countRequest: () => {
-      run.tally.requests++;
-    },
-  };
 
   const applyNext = async (): Promise<boolean> => {
     const begun = signal.aborted ? undefined : await intents.next();
     if (begun === undefined) return false;
-    const { apply } = begun;
+    const calls = new ServiceCalls(run, signal, () => intents.keep(begun));
     try {
-      const called = await callRepeatedly(
-        apply.user_group_id,
-        (beforeSend) => run.service.getOrCreate(apply.group, beforeSend),
-        calls,
-      );
-      if (called.kind !== "answered" && called.mayHaveHappened) intents.keep(begun);
-      if (called.kind === "interrupted") return false;
-      const outcome = await outcomeOf(called, begun, run);
+      const outcome = await outcomeOf(begun, calls, run);
+      if (outcome === undefined) return false;
+      // Also where nothing can have happened: the outcome takes the intent's place.
       intents.keep(begun);
       await recorder.add(begun, outcome);
       return true;
@@ -62,57 +47,16 @@ export async function applyChanges(changes: AsyncIterable<Apply>, run: Run): Pro
   await eachInTurn([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]);
 }
 
-type Answer = Awaited<ReturnType<GroupService["getOrCreate"]>>;
-type Called = Exclude<CallResult<Answer>, { kind: "interrupted" }>;
-
-/** Rejects where the run has to end. */
-async function outcomeOf(called: Called, begun: Begun, run: Run): Promise<Outcome> {
-  const { apply } = begun;
-  if (called.kind === "failed") {
-    const end = run.breaker.failed(called.failure);
-    if (end) throw end;
-    const { code, message } = called.failure;
-    return { kind: "failed", apply, failure: { code, message }, mayHaveHappened: called.mayHaveHappened };
-  }
-  run.breaker.succeeded();
-  const { isNew, group } = called.answer;
-  await confirmTeam(isNew, group, apply, run);
-  const { token, name: serviceName } = group;
-  const verdict = judge(
-    {
-      sent: apply.group,
-      known: begun.known,
-      confirmedName: begun.confirmedName,
-      mayHaveBeenSent: called.mayHaveBeenSent,
-      serviceUpdates: run.identity.updates,
-    },
-    { isNew, name: serviceName },
-  );
-  run.identity.learnUpdates(verdict.serviceUpdates);
-  if (verdict.kind === "not_updated") {
-    const failure = { code: "NOT_UPDATED", message: verdict.reason };
-    return { kind: "not_updated", apply, token, serviceName, failure };
-  }
-  return { kind: verdict.kind, apply, token, serviceName, unverified: verdict.unverified };
-}
-
-/** A group that was just made in the wrong team is taken out of it again. */
-async function confirmTeam(isNew: boolean, group: ServiceGroup, apply: Apply, run: Run): Promise<void> {
-  try {
-    run.identity.confirmTeam(group.teamId);
-  } catch (error) {
-    if (isNew) {
-      run.tally.requests++;
-      await run.service.remove(apply.user_group_id, group.token).catch((failure: ServiceFailure) => {
-        run.observe({
-          kind: "warning",
-          code: "GROUP_LEFT_BEHIND",
-          message: `group ${apply.user_group_id} was created in team ${group.teamId} and could not be removed: ${failure.message}`,
-          hint: "remove it by hand",
-        });
-      });
-    }
-    throw error;
+/** Undefined where the run is ending, and the change is left to the next one. Rejects where the run has to end. */
+function outcomeOf({ change, before }: Begun, calls: ServiceCalls, run: Run): Promise<Outcome | undefined> {
+  switch (change.kind) {
+    case "create":
+    case "update":
+      return bringUp(change, before, calls, run);
+    case "replace":
+      return replaceGroup(change, before, calls, run);
+    case "delete":
+      return removeGroup(change, before, calls, run);
   }
 }
 

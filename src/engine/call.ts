@@ -16,6 +16,8 @@ export interface CallContext {
   readonly observe: Observe;
   /** No further attempt starts once it aborts. */
   readonly signal: AbortSignal;
+  /** The first attempt is made all the same: what came before it must not be left half done. */
+  readonly isFollowUp?: boolean;
   countRequest(): void;
 }
 
@@ -48,7 +50,8 @@ export async function callRepeatedly<T>(
   let attempt = 1;
   for (;;) {
     await throttle.ready(signal);
-    if (signal.aborted) return { kind: "interrupted", mayHaveHappened };
+    const mustBeMade = context.isFollowUp === true && attempt === 1;
+    if (signal.aborted && !mustBeMade) return { kind: "interrupted", mayHaveHappened };
     context.lease.assertHeld();
     context.countRequest();
     try {

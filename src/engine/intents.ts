@@ -1,4 +1,4 @@
-import type { Apply } from "../core/decide.ts";
+import type { Change } from "../core/decide.ts";
 import type { Begun } from "../ports/ledger.ts";
 import type { Run } from "./run.ts";
 
@@ -10,7 +10,7 @@ const CHUNK = 500;
  * and takes back those whose calls were never made.
  */
 export class IntentQueue {
-  readonly #changes: AsyncIterator<Apply>;
+  readonly #changes: AsyncIterator<Change>;
   readonly #run: Run;
   readonly #unsent = new Set<Begun>();
   #ready: Begun[] = [];
@@ -18,7 +18,7 @@ export class IntentQueue {
   #refilling: Promise<void> | undefined;
   #ended = false;
 
-  constructor(changes: AsyncIterable<Apply>, run: Run) {
+  constructor(changes: AsyncIterable<Change>, run: Run) {
     this.#changes = changes[Symbol.asyncIterator]();
     this.#run = run;
   }
@@ -60,7 +60,7 @@ export class IntentQueue {
   }
 
   async #begin(): Promise<readonly Begun[]> {
-    const chunk: Apply[] = [];
+    const chunk: Change[] = [];
     while (chunk.length < CHUNK) {
       const result = await this.#changes.next();
       if (result.done === true) break;

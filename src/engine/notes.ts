@@ -1,28 +1,68 @@
-import type { Plan } from "./plan.ts";
+import {
+  afterApproval,
+  afterHealthyRead,
+  afterHeldRead,
+  type Evidence,
+  whileReading,
+} from "../core/evidence.ts";
+import { heldOf, type Plan } from "./plan.ts";
 import type { Run } from "./run.ts";
 
-/** Writes a plan's notes to the ledger: tenants that went missing or came back, groups that are settled. */
-export async function recordNotes(plan: Plan, { ledger, lease, clock, observe }: Run): Promise<void> {
-  if (plan.counts.missing + plan.counts.returned + plan.counts.settled === 0) return;
-  if (!plan.conclusive && plan.counts.missing > 0) {
-    observe({
-      kind: "warning",
-      code: "SOURCE_INCONCLUSIVE",
-      message: `the source returned no valid row: ${plan.counts.missing} absent tenants are not counted as missing`,
-      hint: "check source.table, source.where and the database that source.url names",
-    });
-  }
+type Notebook = Pick<Run, "ledger" | "lease" | "clock" | "observe">;
+
+/** Writes a plan's notes to the ledger: tenants that left or came back, groups that are settled or never were. */
+export async function recordNotes(plan: Plan, { ledger, lease, clock, observe }: Notebook): Promise<void> {
+  const { left, returned, forgotten, settled } = plan.counts;
+  if (left + returned + forgotten + settled === 0) return;
   for await (const entries of plan.entries.read()) {
-    const idsOf = (kind: "missing" | "returned"): string[] =>
-      entries.flatMap((entry) => (entry.kind === kind ? [entry.user_group_id] : []));
-    const missing = plan.conclusive ? idsOf("missing") : [];
-    const returned = idsOf("returned");
-    const settled = entries.filter((entry) => entry.kind === "settled");
-    if (missing.length + returned.length + settled.length === 0) continue;
+    // An inconclusive read shows who is there, and not who isn't.
+    const gone = plan.conclusive ? entries : [];
+    const leftNotes = gone.filter((entry) => entry.kind === "left");
+    const forgottenIds = gone.flatMap((entry) => (entry.kind === "forgotten" ? [entry.user_group_id] : []));
+    const returnedIds = entries.flatMap((entry) => (entry.kind === "returned" ? [entry.user_group_id] : []));
+    const settledNotes = entries.filter((entry) => entry.kind === "settled");
+    if (leftNotes.length + forgottenIds.length + returnedIds.length + settledNotes.length === 0) continue;
     await ledger.write(lease, async (transaction) => {
-      await transaction.markMissing(missing, clock.now());
-      await transaction.markReturned(returned);
-      await transaction.markSettled(settled);
+      await transaction.markLeft(leftNotes, plan.reading.clock, clock.now());
+      await transaction.markReturned(returnedIds);
+      await transaction.forget(forgottenIds);
+      await transaction.markSettled(settledNotes);
     });
+    for (const { user_group_id, absence } of leftNotes) observe({ kind: "left", user_group_id, absence });
   }
 }
+
+/** From here on the read may fail, and then nobody has aged by it. */
+export async function suspendClock(evidence: Evidence, { ledger, lease }: Notebook): Promise<void> {
+  if (evidence.healthyAt === null) return;
+  await ledger.write(lease, (transaction) => transaction.keepEvidence(whileReading(evidence)));
+}
+
+/** Writes down what the read of a whole plan was worth, and what is held by it. */
+export async function recordEvidence(
+  plan: Plan,
+  before: Evidence,
+  source: string,
+  now: Date,
+  { ledger, lease }: Notebook,
+): Promise<void> {
+  if (!plan.conclusive) return;
+  const isHeld = plan.clearance.kind === "held";
+  const after = isHeld ? afterHeldRead(before, source) : afterHealthyRead(before, plan.reading, source, now);
+  await ledger.write(lease, async (transaction) => {
+    if (isHeld || before.holding) await transaction.markHeld(heldOf(plan));
+    await transaction.keepEvidence(isApproved(plan) ? afterApproval(after) : after);
+  });
+}
+
+/** A plan of a few ids says nothing of the others; but a code that was used is used. */
+export async function recordApproval(
+  plan: Plan,
+  before: Evidence,
+  { ledger, lease }: Notebook,
+): Promise<void> {
+  if (!isApproved(plan)) return;
+  await ledger.write(lease, (transaction) => transaction.keepEvidence(afterApproval(before)));
+}
+
+const isApproved = ({ clearance }: Plan): boolean => clearance.kind === "cleared" && clearance.approved;

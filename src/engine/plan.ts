@@ -1,117 +1,83 @@
-import { type Apply, type DecisionContext, decide, noteOn, type PlanEntry } from "../core/decide.ts";
-import { desiredTenants, digestSeed } from "../core/desired.ts";
-import { SyncError } from "../core/errors.ts";
-import type { LedgerGroup } from "../core/ledger-group.ts";
-import { columnsOf, type GroupRules } from "../core/rule.ts";
-import type { Tenant } from "../core/tenant.ts";
-import type { LedgerView } from "../ports/ledger.ts";
-import type { OpenSpool, Spool } from "../ports/spool.ts";
-import type { TenantSource } from "../ports/tenant-source.ts";
-import { mergeById } from "./merge.ts";
-import { findSuspects } from "./suspects.ts";
-import { readTenants } from "./tenants.ts";
-
-export interface PlanPorts {
-  readonly source: TenantSource;
-  readonly ledger: LedgerView;
-  readonly openSpool: OpenSpool;
-}
-
-export interface PlanOptions {
-  /** Everything else is passed over. */
-  readonly only?: ReadonlySet<string> | undefined;
-  /** Nothing can be unchanged: every row is read without looking for differences first. */
-  readonly ledgerIsNew?: boolean;
-}
+import { type Clearance, type Held, isCleared, type RemovalSummary } from "../core/clearance.ts";
+import type { Change, Missing, PlanEntry, Removal } from "../core/decide.ts";
+import type { Reading } from "../core/evidence.ts";
+import type { Spool } from "../ports/spool.ts";
 
 /** The differences between the source and the ledger, in the order of the ids. */
 export interface Plan {
   readonly entries: Spool<PlanEntry>;
   readonly counts: Readonly<Record<PlanEntry["kind"], number>>;
   readonly unchanged: number;
-  /** Whether the read can show that a tenant is absent: it had at least one valid row. */
+  /** Whether the read can show that a tenant is gone: it had at least one valid row. */
   readonly conclusive: boolean;
+  readonly reading: Reading;
+  readonly removals: RemovalSummary;
+  readonly clearance: Clearance;
 }
 
-/**
- * Reads the source and the ledger side by side and keeps what differs. Changes nothing. Buckets of rows whose
- * digests add up to those in the ledger are passed over.
- * The caller closes `entries`.
- */
-export async function planRun(
-  ports: PlanPorts,
-  rules: GroupRules,
-  context: DecisionContext,
-  { only, ledgerIsNew = false }: PlanOptions = {},
-): Promise<Plan> {
-  const counts = { ...NOTHING_PLANNED };
-  const seen = new Set<string>();
-  const entries = ports.openSpool<PlanEntry>();
+/** A change of a plan is taken in one of these turns. */
+type Turn = "under way" | "create and update" | "replace" | "delete";
 
-  const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules));
-  try {
-    const { buckets, unchanged: passedOver } =
-      only || ledgerIsNew
-        ? { buckets: undefined, unchanged: 0 }
-        : await findSuspects(snapshot, ports.ledger, context);
-    let unchanged = passedOver;
-    let conclusive = passedOver > 0;
-    const tenants = readTenants(snapshot.rows(buckets), desiredTenants(rules), rules.id);
-    const visit = (tenant: Tenant | undefined, group: LedgerGroup | undefined): void => {
-      if (tenant?.kind === "desired") conclusive = true;
-      if (only !== undefined) {
-        const id = tenant?.user_group_id ?? group?.user_group_id;
-        if (id === undefined || !only.has(id)) return;
-        seen.add(id);
-      }
-      const decided = decide(tenant, group, context);
-      if (decided === null && tenant !== undefined) unchanged++;
-      for (const entry of [decided, noteOn(tenant, group, decided)]) {
-        if (entry === null) continue;
-        counts[entry.kind]++;
-        entries.append(entry);
-      }
-    };
-    if (buckets?.length !== 0) await mergeById(tenants, ports.ledger.groups(buckets), visit);
-    if (only !== undefined) insistOnAll(only, seen);
-    return { entries, counts, unchanged, conclusive };
-  } catch (error) {
-    entries.close();
-    throw error;
-  } finally {
-    await snapshot.close();
-  }
-}
+const TURNS: readonly Turn[] = ["under way", "create and update", "replace", "delete"];
 
-const NOTHING_PLANNED: Plan["counts"] = {
-  create: 0,
-  update: 0,
-  waiting: 0,
-  missing: 0,
-  returned: 0,
-  settled: 0,
-  outdated: 0,
-  rejected: 0,
-};
-
-function insistOnAll(only: ReadonlySet<string>, seen: ReadonlySet<string>): void {
-  const unknown = [...only].filter((id) => !seen.has(id));
-  if (unknown.length === 0) return;
-  throw new SyncError(
-    "UNKNOWN_ID",
-    `neither the source nor the ledger has ${unknown.map((id) => JSON.stringify(id)).join(", ")}`,
-    { hint: "ids are compared byte by byte: check case, spaces and source.where" },
-  );
-}
-
-/** The creates and updates of a plan: first what an earlier run left under way, then the others. */
-export async function* changesOf(plan: Plan): AsyncGenerator<Apply> {
-  if (plan.counts.create + plan.counts.update === 0) return;
-  for (const underWay of [true, false]) {
+/** What is to be done: first what an earlier run left under way, and what takes groups away last. */
+export async function* changesOf(plan: Plan): AsyncGenerator<Change> {
+  if (changeCount(plan) === 0) return;
+  for (const turn of TURNS) {
     for await (const batch of plan.entries.read()) {
       for (const entry of batch) {
-        if ((entry.kind === "create" || entry.kind === "update") && entry.underWay === underWay) yield entry;
+        if (isChange(entry) && turnOf(entry) === turn && !isHeld(entry, plan)) yield entry;
       }
     }
   }
+}
+
+/** How many changes of each kind these are. */
+export function changeCounts({ counts, removals, clearance }: Plan): Record<Change["kind"], number> {
+  const { create, update, replace } = counts;
+  switch (clearance.kind) {
+    case "cleared":
+      return { create, update, replace, delete: counts.delete };
+    case "held":
+      return {
+        create,
+        update,
+        replace: replace - removals.replacements,
+        delete: counts.delete - removals.deletions,
+      };
+    case "inconclusive":
+      return { create, update, replace: 0, delete: 0 };
+  }
+}
+
+export const changeCount = (plan: Plan): number =>
+  Object.values(changeCounts(plan)).reduce((sum, count) => sum + count, 0);
+
+/** What is not done, and waits for approval or for better evidence, in the order of the ids. */
+export async function* heldOf(plan: Plan): AsyncGenerator<readonly Held[]> {
+  if (plan.clearance.kind === "cleared") return;
+  for await (const batch of plan.entries.read()) {
+    yield batch.flatMap((entry) => (isHeld(entry, plan) ? [heldFrom(entry)] : []));
+  }
+}
+
+/** Of an inconclusive read, whoever is gone is held, whether or not it would be time. */
+export function isHeld(entry: PlanEntry, { clearance }: Plan): entry is Removal | Missing {
+  if (entry.kind === "missing") return clearance.kind === "inconclusive" && entry.dueInMs !== null;
+  return isRemoval(entry) && !isCleared(entry, clearance);
+}
+
+export const heldFrom = ({ kind, user_group_id }: Removal | Missing): Held => ({
+  kind: kind === "replace" ? kind : "delete",
+  user_group_id,
+});
+
+const isRemoval = (entry: PlanEntry): entry is Removal => entry.kind === "replace" || entry.kind === "delete";
+
+const isChange = (entry: PlanEntry): entry is Change =>
+  entry.kind === "create" || entry.kind === "update" || isRemoval(entry);
+
+function turnOf(change: Change): Turn {
+  if (change.underWay) return "under way";
+  return change.kind === "create" || change.kind === "update" ? "create and update" : change.kind;
 }

@@ -64,21 +64,28 @@ export class Recorder {
   }
 }
 
-/** Tokens first, ledger second: a token that the ledger vouches for is in the store. */
+/** Tokens first, ledger second: a token that the ledger vouches for is in the store, and no other. */
 async function record(batch: readonly Finished[], run: Run): Promise<void> {
   const now = run.clock.now();
-  const tokens: StoredToken[] = batch.flatMap(({ outcome }) =>
-    outcome.kind === "failed" ? [] : [{ user_group_id: outcome.apply.user_group_id, token: outcome.token }],
+  const live: StoredToken[] = batch.flatMap(({ outcome }) =>
+    "token" in outcome ? [{ user_group_id: outcome.change.user_group_id, token: outcome.token }] : [],
+  );
+  const dead = batch.flatMap(({ outcome }) =>
+    outcome.kind === "deleted" ? [outcome.change.user_group_id] : [],
   );
   const service = run.identity.takeChange();
   const recorded = await run.ledger.write(run.lease, async (transaction) => {
     if (service) await transaction.bindService(service);
-    const refused = tokens.length > 0 ? await run.tokens.write(tokens, transaction) : new Map();
+    const refused = new Map([
+      ...(live.length > 0 ? await run.tokens.write(live, transaction) : []),
+      ...(dead.length > 0 ? await run.tokens.remove(dead, transaction) : []),
+    ]);
     const outcomes = batch.map(({ begun, outcome }): RecordedOutcome => {
-      const refusal = refused.get(outcome.apply.user_group_id);
+      const { change } = outcome;
+      const refusal = refused.get(change.user_group_id);
       if (!refusal) return withRetry(outcome, begun, now);
       const failure = { code: refusal.code, message: refusal.message };
-      return withRetry({ kind: "failed", apply: outcome.apply, failure, mayHaveHappened: true }, begun, now);
+      return withRetry({ kind: "failed", change, failure, mayHaveHappened: true }, begun, now);
     });
     await transaction.record(outcomes, now);
     return outcomes;
@@ -86,26 +93,34 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   for (const { outcome } of recorded) tell(outcome, run);
 }
 
-function withRetry(outcome: Outcome, begun: Begun, now: Date): RecordedOutcome {
+function withRetry(outcome: Outcome, { before }: Begun, now: Date): RecordedOutcome {
   if (outcome.kind !== "failed" && outcome.kind !== "not_updated") return { outcome };
-  return { outcome, retryAt: new Date(now.getTime() + waitAfterFailures(begun.failures + 1)) };
+  const failures = (before?.failures ?? 0) + 1;
+  return { outcome, retryAt: new Date(now.getTime() + waitAfterFailures(failures)) };
 }
 
 function tell(outcome: Outcome, { tally, observe }: Run): void {
-  const { user_group_id } = outcome.apply;
-  if (outcome.kind === "failed" || outcome.kind === "not_updated") {
-    tally.counts.failed++;
-    tally.report(user_group_id, outcome.failure);
-    observe({ kind: "failed", user_group_id, ...outcome.failure });
-    return;
+  const { user_group_id } = outcome.change;
+  switch (outcome.kind) {
+    case "failed":
+    case "not_updated":
+      tally.counts.failed++;
+      tally.report(user_group_id, outcome.failure);
+      observe({ kind: "failed", user_group_id, ...outcome.failure });
+      return;
+    case "deleted":
+      tally.counts.deleted++;
+      observe({ kind: "deleted", user_group_id, absence: outcome.change.absence });
+      return;
+    case "created":
+    case "adopted":
+    case "updated":
+    case "replaced": {
+      const { unverified } = outcome;
+      tally.counts[outcome.kind]++;
+      if (unverified) tally.counts.unverified++;
+      const token = tokenFingerprint(outcome.token);
+      observe({ kind: "recorded", user_group_id, result: outcome.kind, unverified, token });
+    }
   }
-  tally.counts[outcome.kind]++;
-  if (outcome.unverified) tally.counts.unverified++;
-  observe({
-    kind: "recorded",
-    user_group_id,
-    result: outcome.kind,
-    unverified: outcome.unverified,
-    token: tokenFingerprint(outcome.token),
-  });
 }

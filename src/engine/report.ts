@@ -1,6 +1,6 @@
 import type { SyncError } from "../core/errors.ts";
 import { type Counts, type RunOutcome, runOutcome } from "../core/outcome.ts";
-import type { ReportedError, Tally } from "./run.ts";
+import type { HeldBack, ReportedError, Tally } from "./run.ts";
 
 /** What a run says at its end. */
 export interface RunReport {
@@ -9,15 +9,16 @@ export interface RunReport {
   readonly requests: number;
   readonly durationMs: number;
   readonly errors: readonly ReportedError[];
+  /** Why deletions were held back, where they were. */
+  readonly heldBack: HeldBack | undefined;
   /** Why the run did not reach its end. */
   readonly error: SyncError | undefined;
 }
 
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
-  const { counts, requests } = tally;
-  if (!error)
-    return { outcome: runOutcome(counts), counts, requests, durationMs, errors: tally.errors, error };
+  const { counts, requests, errors, heldBack } = tally;
+  const report = { counts, requests, durationMs, heldBack, error };
+  if (!error) return { ...report, outcome: runOutcome(counts), errors };
   const { code, message } = error;
-  const errors = [{ user_group_id: null, code, message }, ...tally.errors];
-  return { outcome: "failed", counts, requests, durationMs, errors, error };
+  return { ...report, outcome: "failed", errors: [{ user_group_id: null, code, message }, ...errors] };
 }

@@ -1,3 +1,5 @@
+import type { Held } from "../core/clearance.ts";
+import type { Hold } from "../core/hold.ts";
 import { type Counts, type Failure, noCounts } from "../core/outcome.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
@@ -31,16 +33,23 @@ export interface ReportedError extends Failure {
   readonly user_group_id: string | null;
 }
 
+export interface HeldBack extends Hold {
+  /** The first of them. */
+  readonly groups: readonly Held[];
+}
+
 /** Enough to see what is wrong; the counts tell how often. */
-const MAX_REPORTED_ERRORS = 1_000;
+export const MAX_REPORTED = 1_000;
 
 /** What the run has done so far. */
 export class Tally {
   readonly counts: Counts = noCounts();
   requests = 0;
   readonly errors: ReportedError[] = [];
+  /** Why deletions were held back. */
+  heldBack: HeldBack | undefined;
 
   report(user_group_id: string | null, { code, message }: Failure): void {
-    if (this.errors.length < MAX_REPORTED_ERRORS) this.errors.push({ user_group_id, code, message });
+    if (this.errors.length < MAX_REPORTED) this.errors.push({ user_group_id, code, message });
   }
 }

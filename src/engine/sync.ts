@@ -1,7 +1,5 @@
-import type { UpdatePolicy } from "../core/decide.ts";
 import { describe, SyncError } from "../core/errors.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
-import type { GroupRules } from "../core/rule.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
 import type { KnownService, Ledger } from "../ports/ledger.ts";
@@ -13,11 +11,13 @@ import { applyChanges } from "./apply.ts";
 import { Breaker } from "./breaker.ts";
 import { interrupted } from "./interrupted.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
-import { recordNotes } from "./notes.ts";
-import { changesOf, type Plan, planRun } from "./plan.ts";
+import { recordApproval, recordEvidence, recordNotes, suspendClock } from "./notes.ts";
+import { changesOf } from "./plan.ts";
+import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
 import { type RunReport, reportOn } from "./report.ts";
 import { type Run, Tally } from "./run.ts";
 import { ServiceIdentity } from "./service-identity.ts";
+import { tellClearance, tellPlan } from "./tell-plan.ts";
 import { Throttle } from "./throttle.ts";
 
 export interface SyncPorts {
@@ -30,25 +30,18 @@ export interface SyncPorts {
   readonly observe: Observe;
 }
 
-export interface SyncSettings {
-  readonly rules: GroupRules;
-  readonly update: UpdatePolicy;
+export interface SyncSettings extends PlanSettings {
   readonly baseUrl: string;
   readonly concurrency: number;
   readonly rateLimit?: RateLimit | undefined;
   readonly lease: LeaseSettings;
 }
 
-export interface SyncOptions {
-  /** These ids alone, whether or not their next try is due. */
-  readonly only?: ReadonlySet<string> | undefined;
-}
-
 /** One full sync. Whatever goes wrong is in the report; nothing is thrown but mistakes in this program. */
 export async function sync(
   ports: SyncPorts,
   settings: SyncSettings,
-  options: SyncOptions,
+  options: PlanOptions,
   signal: AbortSignal,
 ): Promise<RunReport> {
   const started = ports.clock.monotonic();
@@ -69,17 +62,17 @@ export async function sync(
 async function syncUnderLease(
   ports: SyncPorts,
   settings: SyncSettings,
-  { only }: SyncOptions,
+  options: PlanOptions,
   lease: HeldLease,
   tally: Tally,
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, clock, observe } = ports;
-  const known = await ledger.service();
+  const state = { service: await ledger.service(), evidence: await ledger.evidence() };
   const run: Run = {
     ...ports,
     lease,
-    identity: new ServiceIdentity(known, settings.baseUrl),
+    identity: new ServiceIdentity(state.service, settings.baseUrl),
     throttle: new Throttle(clock, observe, settings.rateLimit),
     breaker: new Breaker(),
     tally,
@@ -87,21 +80,20 @@ async function syncUnderLease(
     signal,
   };
   await ports.tokens.prepare();
-  await warnOfLostLedger(ports, known);
-  if (settings.update === "replace") warnOfNoReplacing(ports);
+  await warnOfLostLedger(ports, state.service);
 
   observe({ kind: "phase", phase: "reading" });
-  const context = {
-    now: clock.now(),
-    update: settings.update,
-    serviceUpdates: known.updates,
-    eager: only !== undefined,
-  };
-  const plan = await planRun(ports, settings.rules, context, { only, ledgerIsNew: known.baseUrl === null });
+  const now = clock.now();
+  const isWhole = options.only === undefined;
+  if (isWhole) await suspendClock(state.evidence, run);
+  const plan = await planRun(ports, settings, state, now, options);
   try {
     await tellPlan(plan, run);
+    await tellClearance(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
     await recordNotes(plan, run);
+    if (isWhole) await recordEvidence(plan, state.evidence, settings.source, now, run);
+    else await recordApproval(plan, state.evidence, run);
     await applyChanges(changesOf(plan), run);
   } finally {
     plan.entries.close();
@@ -120,7 +112,8 @@ async function recorded(
   observe({ kind: "started", run });
   const finish = async (error: SyncError | undefined): Promise<void> => {
     const { outcome, counts, requests } = reportOn(tally, 0, error);
-    const failure = error ? { code: error.code, message: error.message } : null;
+    const reason = error ?? tally.heldBack;
+    const failure = reason ? { code: reason.code, message: reason.message } : null;
     const result = { outcome, counts, requests, error: failure };
     await ledger.write(lease, (transaction) => transaction.finishRun(run, result, clock.now()));
   };
@@ -144,39 +137,4 @@ async function warnOfLostLedger({ tokens, observe }: SyncPorts, known: KnownServ
     message: "the ledger is empty, but the token store already holds tokens",
     hint: "the groups that exist are adopted; if a ledger was there before, check ledger.url, ledger.table_prefix and name",
   });
-}
-
-const warnOfNoReplacing = ({ observe }: SyncPorts): void =>
-  observe({
-    kind: "warning",
-    code: "NOT_IN_THIS_VERSION",
-    message:
-      "service.update is replace, which this version doesn't do yet: changed groups are sent as with upsert",
-    hint: "set it to upsert, or to never where changed groups should be left alone",
-  });
-
-async function tellPlan(plan: Plan, { tally, observe }: Run): Promise<void> {
-  const { counts } = tally;
-  counts.unchanged = plan.unchanged;
-  counts.outdated = plan.counts.outdated;
-  counts.rejected = plan.counts.rejected;
-  counts.failed = plan.counts.waiting;
-  observe({
-    kind: "planned",
-    changes: plan.counts.create + plan.counts.update,
-    unchanged: plan.unchanged,
-    missing: plan.counts.missing,
-  });
-  if (plan.counts.rejected + plan.counts.waiting === 0) return;
-  for await (const batch of plan.entries.read()) {
-    for (const entry of batch) {
-      if (entry.kind === "rejected") {
-        tally.report(entry.user_group_id, entry);
-        observe({ kind: "rejected", tenant: entry });
-      } else if (entry.kind === "waiting") {
-        const { user_group_id, code, message, retryAt } = entry;
-        tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt})` });
-      }
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import type { AbsenceKind } from "../core/ledger-group.ts";
 import type { RejectedTenant } from "../core/tenant.ts";
 
 /** What a run says of itself while it goes on: to a log, a progress bar, a metric. Never a secret. */
@@ -11,6 +12,18 @@ export type RunEvent =
       readonly unchanged: number;
       readonly missing: number;
     }
+  /** Removals are not done: they wait for approval, or for better evidence. */
+  | {
+      readonly kind: "held";
+      readonly code: string;
+      readonly message: string;
+      readonly hint: string;
+      readonly count: number;
+      /** Null where no code approves them. */
+      readonly approval: string | null;
+    }
+  /** A tenant is gone since this read, or gone in another way. */
+  | { readonly kind: "left"; readonly user_group_id: string; readonly absence: AbsenceKind }
   | { readonly kind: "rejected"; readonly tenant: RejectedTenant }
   /** A call's attempt failed and will be repeated. */
   | {
@@ -26,10 +39,11 @@ export type RunEvent =
   | {
       readonly kind: "recorded";
       readonly user_group_id: string;
-      readonly result: "created" | "adopted" | "updated";
+      readonly result: "created" | "adopted" | "updated" | "replaced";
       readonly unverified: boolean;
       readonly token: string;
     }
+  | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: AbsenceKind }
   | {
       readonly kind: "failed";
       readonly user_group_id: string;

@@ -1,4 +1,6 @@
 import type { Logger } from "pino";
+import { ABSENCE_TEXT } from "../../core/absence-text.ts";
+import { counted } from "../../core/counted.ts";
 import { durationText, progress, rateText } from "../../core/progress.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
@@ -44,7 +46,7 @@ export function runLog(logger: Logger, clock: Clock): Observe {
         startedAt = toldAt = clock.monotonic();
         log.info(
           withoutMessage(fields),
-          `${event.changes} groups to create or update, ${event.unchanged} unchanged`,
+          `${counted(event.changes, "change")} to make, ${counted(event.unchanged, "group")} unchanged`,
         );
         break;
       case "warning":
@@ -56,6 +58,12 @@ export function runLog(logger: Logger, clock: Clock): Observe {
           `rejected: ${event.tenant.message}`,
         );
         break;
+      case "left":
+        log.info(withoutMessage(fields), ABSENCE_TEXT[event.absence]);
+        break;
+      case "held":
+        log.warn(withoutMessage(fields), event.message);
+        break;
       case "retry":
         log.debug(withoutMessage(fields), `tries again: ${event.message}`);
         break;
@@ -63,7 +71,12 @@ export function runLog(logger: Logger, clock: Clock): Observe {
         log.info(withoutMessage(fields), `waits ${durationText(event.ms)}: ${event.reason}`);
         break;
       case "recorded":
-        log.debug(withoutMessage(fields), event.result);
+        // What cost a group its token is worth a line.
+        log[event.result === "replaced" ? "info" : "debug"](withoutMessage(fields), event.result);
+        advance();
+        break;
+      case "deleted":
+        log.info(withoutMessage(fields), "deleted");
         advance();
         break;
       case "failed":

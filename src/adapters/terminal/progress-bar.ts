@@ -65,6 +65,8 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
       case "retry":
       // Known before the first call: the report at the end lists them.
       case "rejected":
+      case "held":
+      case "left":
         break;
       case "phase":
         if (event.phase === "reading") show("reading the source …");
@@ -94,6 +96,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         advance();
         break;
       case "recorded":
+      case "deleted":
         advance();
         break;
       default:

@@ -1,13 +1,5 @@
 import { expect, test } from "vitest";
-import { counted, exceptionsText } from "../../src/commands/counted.ts";
-
-test.each([
-  [0, "0 groups"],
-  [1, "1 group"],
-  [2, "2 groups"],
-])("%i is %s", (count, text) => {
-  expect(counted(count, "group")).toBe(text);
-});
+import { exceptionsText } from "../../src/commands/exceptions.ts";
 
 test.each([
   [0, 0, 0, ""],

@@ -1,0 +1,14 @@
+import { countedList } from "../core/counted.ts";
+import type { Counts } from "../core/outcome.ts";
+
+/** What keeps all from being in sync: `2 rejected rows and 1 failing group`; empty where nothing does. */
+export const exceptionsText = ({
+  rejected,
+  failed,
+  outdated,
+}: Pick<Counts, "rejected" | "failed" | "outdated">): string =>
+  countedList([
+    [rejected, "rejected row"],
+    [failed, "failing group"],
+    [outdated, "outdated group"],
+  ]);

@@ -1,0 +1,40 @@
+import type { Apply } from "../core/decide.ts";
+import type { Outcome } from "../core/outcome.ts";
+import { type Expectation, judge } from "../core/verdict.ts";
+import type { KnownGroup } from "../ports/ledger.ts";
+import type { Run } from "./run.ts";
+import type { ServiceCalls } from "./service-calls.ts";
+
+/** Creates or updates a group by one GET. Undefined where the run is ending. */
+export async function bringUp(
+  change: Apply,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  { identity }: Pick<Run, "identity">,
+): Promise<Outcome | undefined> {
+  const called = await calls.getOrCreate(change.group);
+  if (called.kind !== "answered") return calls.failed(change, called);
+  const { isNew, group } = called.answer;
+  const { token, name: serviceName } = group;
+  const verdict = judge(
+    {
+      sent: change.group,
+      known: before !== null,
+      confirmedName: before?.name ?? null,
+      confirmedAs: confirmedAs(change, before),
+      mayHaveBeenSent: called.mayHaveBeenSent,
+      serviceUpdates: identity.updates,
+    },
+    { isNew, name: serviceName },
+  );
+  identity.learnUpdates(verdict.serviceUpdates);
+  if (verdict.kind === "not_updated") {
+    const failure = { code: "NOT_UPDATED", message: verdict.reason };
+    return { kind: "not_updated", change, token, serviceName, failure };
+  }
+  return { kind: verdict.kind, change, token, serviceName, unverified: verdict.unverified };
+}
+
+function confirmedAs({ fingerprint }: Apply, before: KnownGroup | null): Expectation["confirmedAs"] {
+  return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;
+}

@@ -1,0 +1,111 @@
+import { RemovalCode } from "../core/clearance.ts";
+import { type DecisionContext, decide, noteOn, type PlanEntry, type UpdatePolicy } from "../core/decide.ts";
+import type { DeletionPolicy } from "../core/deletion.ts";
+import { desiredTenants, digestSeed } from "../core/desired.ts";
+import { SyncError } from "../core/errors.ts";
+import { type Evidence, nextReading } from "../core/evidence.ts";
+import type { LedgerGroup } from "../core/ledger-group.ts";
+import { columnsOf, type GroupRules } from "../core/rule.ts";
+import type { Tenant } from "../core/tenant.ts";
+import type { KnownService, LedgerView } from "../ports/ledger.ts";
+import type { OpenSpool } from "../ports/spool.ts";
+import type { TenantSource } from "../ports/tenant-source.ts";
+import { mergeById } from "./merge.ts";
+import type { Plan } from "./plan.ts";
+import { Survey } from "./survey.ts";
+import { findSuspects } from "./suspects.ts";
+import { readTenants } from "./tenants.ts";
+
+export interface PlanPorts {
+  readonly source: TenantSource;
+  readonly ledger: LedgerView;
+  readonly openSpool: OpenSpool;
+}
+
+export interface PlanSettings {
+  readonly rules: GroupRules;
+  readonly update: UpdatePolicy;
+  readonly deletion: DeletionPolicy;
+  /** Where the ids come from, in words and without secrets: another source is no evidence about this one's. */
+  readonly source: string;
+}
+
+export interface PlanOptions {
+  /** These ids alone, whether or not their next try is due. */
+  readonly only?: ReadonlySet<string> | undefined;
+  /** The code by which the operator approves what is held. */
+  readonly approval?: string | undefined;
+}
+
+/** What the ledger knew when the plan was made. */
+export interface LedgerState {
+  readonly service: KnownService;
+  readonly evidence: Evidence;
+}
+
+const DAY = 24 * 60 * 60_000;
+
+/**
+ * Reads the source and the ledger side by side and keeps what differs. Changes nothing. Buckets of rows whose
+ * digests add up to those in the ledger are passed over.
+ * The caller closes `entries`.
+ */
+export async function planRun(
+  ports: PlanPorts,
+  settings: PlanSettings,
+  { service, evidence }: LedgerState,
+  now: Date,
+  { only, approval }: PlanOptions = {},
+): Promise<Plan> {
+  const { rules, update, deletion } = settings;
+  const reading = nextReading(evidence, settings.source, now);
+  const context: DecisionContext = {
+    now,
+    update,
+    deletion,
+    reading,
+    serviceUpdates: service.updates,
+    eager: only !== undefined,
+  };
+  const recent = await ports.ledger.removalsSince(new Date(now.getTime() - DAY));
+  const entries = ports.openSpool<PlanEntry>();
+  const survey = new Survey(entries, new RemovalCode({ ...service, ...evidence }));
+  const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules));
+  try {
+    const readAll = only !== undefined || service.baseUrl === null;
+    const { buckets, unchanged } = readAll
+      ? { buckets: undefined, unchanged: 0 }
+      : await findSuspects(snapshot, ports.ledger, context);
+    survey.passOver(unchanged);
+    const seen = new Set<string>();
+    const visit = (tenant: Tenant | undefined, group: LedgerGroup | undefined): void => {
+      survey.see(tenant, group);
+      if (only !== undefined) {
+        const id = tenant?.user_group_id ?? group?.user_group_id;
+        if (id === undefined || !only.has(id)) return;
+        seen.add(id);
+      }
+      const decided = decide(tenant, group, context);
+      survey.keep(tenant, decided, noteOn(tenant, group, decided, context));
+    };
+    const tenants = readTenants(snapshot.rows(buckets), desiredTenants(rules), rules.id);
+    if (buckets?.length !== 0) await mergeById(tenants, ports.ledger.groups(buckets), visit);
+    if (only !== undefined) insistOnAll(only, seen);
+    return survey.plan(reading, { recent, limit: deletion.limit, approval });
+  } catch (error) {
+    entries.close();
+    throw error;
+  } finally {
+    await snapshot.close();
+  }
+}
+
+function insistOnAll(only: ReadonlySet<string>, seen: ReadonlySet<string>): void {
+  const unknown = [...only].filter((id) => !seen.has(id));
+  if (unknown.length === 0) return;
+  throw new SyncError(
+    "UNKNOWN_ID",
+    `neither the source nor the ledger has ${unknown.map((id) => JSON.stringify(id)).join(", ")}`,
+    { hint: "ids are compared byte by byte: check case, spaces and source.where" },
+  );
+}

@@ -1,0 +1,57 @@
+import type { Apply } from "../core/decide.ts";
+import type { Outcome } from "../core/outcome.ts";
+import type { KnownGroup } from "../ports/ledger.ts";
+import { removeByStoredToken } from "./remove.ts";
+import type { Run } from "./run.ts";
+import type { Answer, ServiceCalls } from "./service-calls.ts";
+
+/**
+ * Deletes a group and creates it anew, under one intent. Once it is deleted, the GET is sent whatever happens:
+ * the tenant is without a group until then. Undefined where the run is ending.
+ */
+export async function replaceGroup(
+  change: Apply,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  run: Run,
+): Promise<Outcome | undefined> {
+  const { user_group_id, group } = change;
+  const dataSourceId = before?.dataSourceId ?? null;
+  const attempt = await removeByStoredToken({ user_group_id, dataSourceId }, calls, run);
+  if (attempt.kind === "interrupted" || (attempt.kind === "failed" && !attempt.mayHaveHappened)) {
+    return calls.failed(change, attempt);
+  }
+  if (attempt.kind !== "removed") {
+    // Tells the live token; or that there was no group any more, and now is the right one.
+    const found = await calls.getOrCreate(group);
+    if (found.kind !== "answered") return calls.failed(change, found);
+    if (found.answer.isNew) return replaced(change, found.answer);
+    const { token } = found.answer.group;
+    const removed = await calls.remove({ user_group_id, token, dataSourceId });
+    if (removed.kind !== "answered") return calls.failed(change, removed);
+  }
+  const made = await calls.getOrCreate(group, { isFollowUp: true });
+  if (made.kind !== "answered") return calls.failed(change, made);
+  return made.answer.isNew || made.mayHaveBeenSent
+    ? replaced(change, made.answer)
+    : notReplaced(change, made.answer);
+}
+
+const replaced = (change: Apply, { group: { token, name } }: Answer): Outcome => ({
+  kind: "replaced",
+  change,
+  token,
+  serviceName: name,
+  unverified: false,
+});
+
+const notReplaced = (change: Apply, { group: { token, name } }: Answer): Outcome => ({
+  kind: "not_updated",
+  change,
+  token,
+  serviceName: name,
+  failure: {
+    code: "NOT_REPLACED",
+    message: "the service answered that it had deleted the group, and then that it still had it",
+  },
+});

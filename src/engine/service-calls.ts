@@ -1,0 +1,115 @@
+import type { Change } from "../core/decide.ts";
+import type { Group } from "../core/group.ts";
+import type { Failed } from "../core/outcome.ts";
+import type { ServiceFailure } from "../core/service-failure.ts";
+import type { GroupService, RemovableGroup, ServiceGroup } from "../ports/group-service.ts";
+import { type CallContext, type CallResult, callRepeatedly } from "./call.ts";
+import type { Run } from "./run.ts";
+
+export type Answer = Awaited<ReturnType<GroupService["getOrCreate"]>>;
+
+/** A call that was not answered well. */
+export type Unanswered = Exclude<CallResult<unknown>, { kind: "answered" }>;
+
+/**
+ * The calls that one change needs. Each is repeated where that can help, and shows what the service is: every
+ * method rejects where the run has to end.
+ */
+export class ServiceCalls {
+  readonly #run: Run;
+  readonly #context: CallContext;
+  readonly #onEffect: () => void;
+  #mayHaveHappened = false;
+
+  /** `onEffect` is told as soon as a call may have changed the service. */
+  constructor(run: Run, signal: AbortSignal, onEffect: () => void) {
+    const { clock, throttle, lease, observe, tally } = run;
+    const countRequest = (): void => {
+      tally.requests++;
+    };
+    this.#run = run;
+    this.#context = { clock, throttle, lease, observe, signal, countRequest };
+    this.#onEffect = onEffect;
+  }
+
+  /** GET. As a follow-up it is sent even where the run is ending. */
+  async getOrCreate(group: Group, { isFollowUp = false } = {}): Promise<CallResult<Answer>> {
+    const called = await this.#call(
+      group.user_group_id,
+      (beforeSend) => this.#run.service.getOrCreate(group, beforeSend),
+      { ...this.#context, isFollowUp },
+    );
+    if (called.kind === "failed") this.#insistOnService(called.failure);
+    if (called.kind === "answered") {
+      const { isNew, group: found } = called.answer;
+      await confirmTeam(isNew, found, group.user_group_id, this.#run);
+      this.#haveEffect();
+    }
+    return called;
+  }
+
+  /** DELETE. That the token is refused is for the caller to make good. */
+  async remove(group: RemovableGroup): Promise<CallResult<void>> {
+    const called = await this.#call(
+      group.user_group_id,
+      (beforeSend) => this.#run.service.remove(group, beforeSend),
+      this.#context,
+    );
+    if (called.kind === "failed" && !isTokenRefused(called.failure)) this.#insistOnService(called.failure);
+    if (called.kind === "answered") this.#haveEffect();
+    return called;
+  }
+
+  /** Undefined where the run is ending, and the change has to be left to the next one. */
+  failed(change: Change, called: Unanswered): Failed | undefined {
+    if (called.kind === "interrupted") return undefined;
+    const { code, message } = called.failure;
+    return { kind: "failed", change, failure: { code, message }, mayHaveHappened: this.#mayHaveHappened };
+  }
+
+  async #call<T>(
+    id: string,
+    request: (beforeSend: () => void) => Promise<T>,
+    context: CallContext,
+  ): Promise<CallResult<T>> {
+    const called = await callRepeatedly(id, request, context);
+    if (called.kind === "answered") this.#run.breaker.succeeded();
+    else if (called.mayHaveHappened) this.#haveEffect();
+    return called;
+  }
+
+  #haveEffect(): void {
+    this.#mayHaveHappened = true;
+    this.#onEffect();
+  }
+
+  #insistOnService(failure: ServiceFailure): void {
+    const end = this.#run.breaker.failed(failure);
+    if (end) throw end;
+  }
+}
+
+/** The service answered, and it was no: with a key that is good for a GET, this speaks of the token. */
+export const isTokenRefused = ({ code, reaction }: ServiceFailure): boolean =>
+  reaction === "fail" || code === "KEY_REFUSED";
+
+/** A group that was just made in the wrong team is taken out of it again. */
+async function confirmTeam(isNew: boolean, group: ServiceGroup, id: string, run: Run): Promise<void> {
+  try {
+    run.identity.confirmTeam(group.teamId);
+  } catch (error) {
+    if (isNew) {
+      run.tally.requests++;
+      const made = { user_group_id: id, token: group.token, dataSourceId: null };
+      await run.service.remove(made).catch((failure: ServiceFailure) => {
+        run.observe({
+          kind: "warning",
+          code: "GROUP_LEFT_BEHIND",
+          message: `group ${id} was created in team ${group.teamId} and could not be removed: ${failure.message}`,
+          hint: "remove it by hand",
+        });
+      });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import { type Circumstances, clear, type RemovalCode } from "../core/clearance.ts";
+import type { Decision, Note, PlanEntry } from "../core/decide.ts";
+import type { Reading } from "../core/evidence.ts";
+import type { LedgerGroup } from "../core/ledger-group.ts";
+import type { Tenant } from "../core/tenant.ts";
+import type { Spool } from "../ports/spool.ts";
+import type { Plan } from "./plan.ts";
+
+const NOTHING: Plan["counts"] = {
+  create: 0,
+  update: 0,
+  replace: 0,
+  delete: 0,
+  waiting: 0,
+  missing: 0,
+  outdated: 0,
+  rejected: 0,
+  left: 0,
+  returned: 0,
+  forgotten: 0,
+  settled: 0,
+};
+
+/** Collects what a plan is made of while the source and the ledger are walked through. */
+export class Survey {
+  readonly #entries: Spool<PlanEntry>;
+  readonly #code: RemovalCode;
+  readonly #counts = { ...NOTHING };
+  #unchanged = 0;
+  #owned = 0;
+  #conclusive = false;
+  readonly #removals = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0 };
+
+  constructor(entries: Spool<PlanEntry>, code: RemovalCode) {
+    this.#entries = entries;
+    this.#code = code;
+  }
+
+  /** So many rows are just what the ledger has recorded. */
+  passOver(unchanged: number): void {
+    this.#unchanged += unchanged;
+    this.#owned += unchanged;
+    this.#conclusive ||= unchanged > 0;
+  }
+
+  /** What either side has of an id, whether or not anything is decided on it. */
+  see(tenant: Tenant | undefined, group: LedgerGroup | undefined): void {
+    if (group !== undefined) this.#owned++;
+    if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
+  }
+
+  keep(tenant: Tenant | undefined, decided: Decision | null, note: Note | null): void {
+    if (decided === null && tenant?.kind === "desired") this.#unchanged++;
+    if (decided !== null) {
+      this.#add(decided);
+      this.#tally(decided);
+    }
+    if (note !== null) this.#add(note);
+  }
+
+  plan(reading: Reading, circumstances: Omit<Circumstances, "conclusive" | "owned">): Plan {
+    const removals = { ...this.#removals, code: this.#code.get() };
+    const conclusive = this.#conclusive;
+    return {
+      entries: this.#entries,
+      counts: this.#counts,
+      unchanged: this.#unchanged,
+      conclusive,
+      reading,
+      removals,
+      clearance: clear(removals, { ...circumstances, conclusive, owned: this.#owned }),
+    };
+  }
+
+  #add(entry: PlanEntry): void {
+    this.#counts[entry.kind]++;
+    this.#entries.append(entry);
+  }
+
+  #tally(decided: Decision): void {
+    const removals = this.#removals;
+    if (decided.kind === "delete" || (decided.kind === "missing" && decided.dueInMs !== null))
+      removals.gone++;
+    if (decided.kind !== "delete" && decided.kind !== "replace") return;
+    if (decided.underWay) {
+      removals.underWay++;
+      return;
+    }
+    this.#code.add(decided);
+    if (decided.kind === "replace") removals.replacements++;
+    else removals.deletions++;
+    if (decided.kind === "delete" && decided.absence === "estranged") removals.estranged++;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Held } from "../core/clearance.ts";
+import { explainHold } from "../core/hold.ts";
+import { changeCount, heldOf, type Plan } from "./plan.ts";
+import type { PlanOptions } from "./plan-run.ts";
+import { MAX_REPORTED, type Run } from "./run.ts";
+
+type Audience = Pick<Run, "tally" | "observe">;
+
+/** Reports what a plan has found, before anything is done of it. */
+export async function tellPlan(plan: Plan, { tally, observe }: Audience): Promise<void> {
+  const { counts } = tally;
+  counts.unchanged = plan.unchanged;
+  counts.outdated = plan.counts.outdated;
+  counts.missing = plan.counts.missing;
+  counts.rejected = plan.counts.rejected;
+  counts.failed = plan.counts.waiting;
+  observe({
+    kind: "planned",
+    changes: changeCount(plan),
+    unchanged: plan.unchanged,
+    missing: plan.counts.missing,
+  });
+  if (plan.counts.rejected + plan.counts.waiting === 0) return;
+  for await (const batch of plan.entries.read()) {
+    for (const entry of batch) {
+      if (entry.kind === "rejected") {
+        tally.report(entry.user_group_id, entry);
+        observe({ kind: "rejected", tenant: entry });
+      } else if (entry.kind === "waiting") {
+        const { user_group_id, code, message, retryAt } = entry;
+        tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt})` });
+      }
+    }
+  }
+}
+
+/** Reports what is held and why, and whether the operator's word was taken. */
+export async function tellClearance(
+  plan: Plan,
+  { approval }: Pick<PlanOptions, "approval">,
+  { tally, observe }: Audience,
+): Promise<void> {
+  const { clearance } = plan;
+  if (clearance.kind === "cleared") {
+    if (approval === undefined || clearance.approved) return;
+    observe({
+      kind: "warning",
+      code: "APPROVAL_NOT_NEEDED",
+      message: "a code was given to approve deletions, and none are held",
+      hint: "a code is good once, and only for the set that it was shown with",
+    });
+    return;
+  }
+  const hold = explainHold(clearance);
+  if (approval !== undefined) {
+    const refusal = {
+      code: "APPROVAL_MISMATCH",
+      message: "the code that was given doesn't approve what is held now",
+    };
+    tally.report(null, refusal);
+    observe({ kind: "warning", ...refusal, hint: "the set has changed since, or the code was used already" });
+  }
+  tally.counts.held = hold.count;
+  tally.heldBack = { ...hold, groups: await firstHeld(plan) };
+  tally.report(null, hold);
+  observe({ kind: "held", ...hold });
+}
+
+async function firstHeld(plan: Plan): Promise<readonly Held[]> {
+  const groups: Held[] = [];
+  for await (const batch of heldOf(plan)) {
+    groups.push(...batch);
+    if (groups.length >= MAX_REPORTED) break;
+  }
+  return groups.slice(0, MAX_REPORTED);
+}
