@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Removal } from "./decide.ts";
-import type { DeletionLimit } from "./deletion.ts";
+import { type DeletionLimit, removalsAllowed } from "./deletion.ts";
 
 /** A deletion or replacement that waits for approval. */
 export interface Held {
@@ -105,8 +105,7 @@ export function clear(removals: RemovalSummary, circumstances: Circumstances): C
   if (!conclusive && removals.gone > 0) return { kind: "inconclusive", gone: removals.gone };
   const due = dueIn(removals);
   if (due === 0) return { kind: "cleared", approved: false };
-  const total = due + removals.underWay + recent;
-  const exceeds = total > limit.count && total > (limit.percent / 100) * owned;
+  const exceeds = due + removals.underWay + recent > removalsAllowed(limit, owned);
   if (!exceeds && removals.estranged === 0) return { kind: "cleared", approved: false };
   if (approval === removals.code) return { kind: "cleared", approved: true };
   return { kind: "held", removals, circumstances };

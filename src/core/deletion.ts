@@ -15,6 +15,11 @@ export interface DeletionLimit {
   readonly percent: number;
 }
 
+/** How many of so many groups may be removed within 24 hours. */
+export const removalsAllowed = ({ count, percent }: DeletionLimit, owned: number): number =>
+  // Multiplied first: 0.29 × 100 is less than 29.
+  Math.max(count, Math.floor((percent * owned) / 100));
+
 /** A tenant has to be gone in two reads at least, unless there is no grace period at all. */
 export function isOver(absence: Absence, now: HealthyTime, { gracePeriodMs }: DeletionPolicy): boolean {
   if (gracePeriodMs === 0) return true;
