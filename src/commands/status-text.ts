@@ -7,6 +7,7 @@ import { heldLines } from "./held-groups.ts";
 import { type Paint, painter } from "./paint.ts";
 
 const SHOWN_FAILURES = 20;
+const LONGEST = 500;
 
 /** The ledger in a minute: is all well, then the numbers, then what needs attention, then the last runs. */
 export function statusText(status: LedgerStatus, now: Date, colours: boolean): string {
@@ -48,9 +49,8 @@ function verdict({ groups, held, runs, lease }: LedgerStatus, paint: Paint): str
   const { outcome, counts, error } = last.result;
   if (outcome === "failed")
     return paint("red", `The last run failed: ${error ? printable(error.message) : "unknown"}`);
-  if (outcome === "held") {
-    return paint("yellow", `Needs attention: ${error ? printable(error.message) : "deletions are held"}.`);
-  }
+  if (outcome === "held" && error)
+    return paint("yellow", `Needs attention: ${printable(error.message, LONGEST)}.`);
   if (held) return paint("yellow", `Needs attention: ${counted(held.count, "removal")} held.`);
   const exceptions = exceptionsText({ ...counts, failed: groups.failing });
   if (exceptions !== "") return paint("yellow", `Needs attention: ${exceptions}.`);

@@ -59,7 +59,10 @@ function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
       return exceptions === "" ? paint("green", "In sync") : paint("yellow", `Done, with ${exceptions}`);
     }
     case "held":
-      return paint("yellow", `Done, but ${counted(counts.held, "removal")} held`);
+      return paint(
+        "yellow",
+        `Done, but ${counted(counts.held, "removal")} ${counts.held === 1 ? "is" : "are"} held`,
+      );
     case "failed":
       return paint("red", `The sync failed: ${printable(error?.message ?? "unknown", LONGEST_REASON)}`);
   }
@@ -72,11 +75,11 @@ const holdLines = ({ message, hint, groups }: HeldBack): string[] => [
 ];
 
 function errorLines(errors: readonly ReportedError[]): string[] {
-  const lines = errors
-    .slice(0, SHOWN_ERRORS)
-    .map(
-      ({ user_group_id, code, message }) => `  ${printableId(user_group_id)}: ${code}: ${printable(message)}`,
-    );
+  const lines = errors.slice(0, SHOWN_ERRORS).map(({ user_group_id, code, message }) => {
+    // What concerns the whole run has no id either.
+    const isOfRow = user_group_id !== null || code.startsWith("ID_");
+    return `  ${isOfRow ? `${printableId(user_group_id)}: ` : ""}${code}: ${printable(message)}`;
+  });
   const more = errors.length - lines.length;
   return more > 0 ? [...lines, `  … and ${more} more; --json lists them`] : lines;
 }

@@ -1,5 +1,6 @@
 import { dueIn, type HeldBack, type Inconclusive } from "./clearance.ts";
 import { counted, countedList } from "./counted.ts";
+import { removalsAllowed } from "./deletion.ts";
 import type { Failure } from "./outcome.ts";
 
 /** Why removals are not done, in words for an operator. */
@@ -40,12 +41,11 @@ function explainHeldBack({ removals, circumstances }: HeldBack): Hold {
     };
   }
   const { limit, owned, recent } = circumstances;
-  const allowed = Math.max(limit.count, Math.floor((limit.percent / 100) * owned));
   const used = recent + removals.underWay;
   const already = used > 0 ? `, and ${used} went already` : "";
   return {
     ...held,
-    message: `${what} ${are(count)} held: deletion.limit lets ${allowed} of ${counted(owned, "group")} go in 24 hours${already}`,
+    message: `${what} ${are(count)} held: deletion.limit lets ${removalsAllowed(limit, owned)} of ${counted(owned, "group")} go in 24 hours${already}`,
     hint: `look at the source first: are these tenants really gone? ${approve}`,
   };
 }

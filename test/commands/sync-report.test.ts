@@ -1,22 +1,25 @@
 import { expect, test } from "vitest";
-import { syncText } from "../../src/commands/sync-report.ts";
+import { syncJson, syncText } from "../../src/commands/sync-report.ts";
 import { SyncError } from "../../src/core/errors.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/outcome.ts";
 import type { RunReport } from "../../src/engine/report.ts";
 
-function textOf(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): string {
+function aReport(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): RunReport {
   const all = { ...noCounts(), ...counts };
-  const report: RunReport = {
+  return {
     outcome: runOutcome(all),
     counts: all,
     requests: 0,
     durationMs: 340,
     errors: [],
+    heldBack: undefined,
     error: undefined,
     ...overrides,
   };
-  return syncText(report, false);
 }
+
+const textOf = (...of: Parameters<typeof aReport>): string => syncText(aReport(...of), false);
+const jsonOf = (...of: Parameters<typeof aReport>): string => syncJson(aReport(...of));
 
 test("a first sync tells what it made, and no zeros", () => {
   expect(textOf({ created: 383 }, { requests: 383 })).toBe(
@@ -58,4 +61,48 @@ test("a run that failed says why and what to do first", () => {
   expect(textOf({}, { outcome: "failed", error, errors })).toBe(
     "The sync failed: cannot read customers\n  is it running?\n  0 requests in 340 ms\n",
   );
+});
+
+const hold = {
+  code: "DELETIONS_HELD",
+  message: "2 deletions are held: deletion.limit lets 1 of 9 groups go in 24 hours",
+  hint: "look at the source first",
+  count: 2,
+  approval: "0123456789ab",
+  groups: [
+    { kind: "delete", user_group_id: "acme" },
+    { kind: "replace", user_group_id: "globex" },
+  ],
+} as const;
+const heldError = { user_group_id: null, code: hold.code, message: hold.message };
+
+test("what is held is said once, with why, what to do and which", () => {
+  const rejected = { user_group_id: null, code: "ID_NULL", message: "column id is null" };
+  const refused = { user_group_id: null, code: "APPROVAL_MISMATCH", message: "another set" };
+  const errors = [rejected, refused, heldError];
+  expect(textOf({ held: 2, rejected: 1 }, { heldBack: hold, errors })).toBe(
+    "Done, but 2 removals are held\n" +
+      "  2 held, 1 rejected; 0 requests in 340 ms\n" +
+      "  2 deletions are held: deletion.limit lets 1 of 9 groups go in 24 hours\n" +
+      "  look at the source first\n" +
+      "    - acme  delete, held\n" +
+      "    ± globex  replace, held\n" +
+      "  (a row without an id): ID_NULL: column id is null\n" +
+      "  APPROVAL_MISMATCH: another set\n",
+  );
+});
+
+test("JSON has the code, and which groups it is good for", () => {
+  const report = { heldBack: hold, errors: [heldError] };
+  expect(JSON.parse(jsonOf({ held: 2 }, report))).toMatchObject({
+    outcome: "held",
+    held: 2,
+    held_code: "0123456789ab",
+    held_groups: [
+      { user_group_id: "acme", action: "delete" },
+      { user_group_id: "globex", action: "replace" },
+    ],
+    errors: [heldError],
+  });
+  expect(JSON.parse(jsonOf({}))).toMatchObject({ outcome: "ok", held: 0, held_code: null, held_groups: [] });
 });

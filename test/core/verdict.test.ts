@@ -8,7 +8,10 @@ type Before =
   | "not in the ledger"
   | "in the ledger, never confirmed"
   | "confirmed as Old"
-  | "confirmed as New";
+  | "confirmed as New, otherwise different"
+  | "confirmed like this"
+  | "adopted like this"
+  | "updated like this, unverified";
 type Updates = "updates unknown" | "service updates" | "service keeps";
 type Sent = "not sent before" | "maybe sent before";
 
@@ -17,11 +20,14 @@ const answers: Record<Answered, { isNew: boolean; name: string }> = {
   "there, the old name": { isNew: false, name: "Old" },
   "there, the new name": { isNew: false, name: "New" },
 };
-const befores: Record<Before, Pick<Expectation, "known" | "confirmedName">> = {
-  "not in the ledger": { known: false, confirmedName: null },
-  "in the ledger, never confirmed": { known: true, confirmedName: null },
-  "confirmed as Old": { known: true, confirmedName: "Old" },
-  "confirmed as New": { known: true, confirmedName: "New" },
+const befores: Record<Before, Pick<Expectation, "known" | "confirmedName" | "confirmedAs">> = {
+  "not in the ledger": { known: false, confirmedName: null, confirmedAs: null },
+  "in the ledger, never confirmed": { known: true, confirmedName: null, confirmedAs: null },
+  "confirmed as Old": { known: true, confirmedName: "Old", confirmedAs: null },
+  "confirmed as New, otherwise different": { known: true, confirmedName: "New", confirmedAs: null },
+  "confirmed like this": { known: true, confirmedName: "New", confirmedAs: "verified" },
+  "adopted like this": { known: true, confirmedName: "New", confirmedAs: "adopted" },
+  "updated like this, unverified": { known: true, confirmedName: "New", confirmedAs: "updated" },
 };
 const updates: Record<Updates, boolean | null> = {
   "updates unknown": null,
@@ -58,13 +64,19 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
     "not in the ledger": either(always(created)),
     "in the ledger, never confirmed": either(always(created)),
     "confirmed as Old": either(always(created)),
-    "confirmed as New": either(always(created)),
+    "confirmed as New, otherwise different": either(always(created)),
+    "confirmed like this": either(always(created)),
+    "adopted like this": either(always(created)),
+    "updated like this, unverified": either(always(created)),
   },
   "there, the old name": {
     "not in the ledger": either(always(notUpdated)),
     "in the ledger, never confirmed": either(always(notUpdated)),
     "confirmed as Old": either(always(notUpdated)),
-    "confirmed as New": either(always(notUpdated)),
+    "confirmed as New, otherwise different": either(always(notUpdated)),
+    "confirmed like this": either(always(notUpdated)),
+    "adopted like this": either(always(notUpdated)),
+    "updated like this, unverified": either(always(notUpdated)),
   },
   "there, the new name": {
     "not in the ledger": { "not sent before": asFarAsKnown("adopted"), "maybe sent before": always(created) },
@@ -73,7 +85,10 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
       "maybe sent before": always(created),
     },
     "confirmed as Old": either(always(renamed)),
-    "confirmed as New": either(unseen),
+    "confirmed as New, otherwise different": either(unseen),
+    "confirmed like this": either(always({ kind: "updated", unverified: false })),
+    "adopted like this": either(asFarAsKnown("adopted")),
+    "updated like this, unverified": either(unseen),
   },
 };
 
@@ -107,6 +122,7 @@ it.each([
       sent: aGroup({ name: sent }),
       known: true,
       confirmedName: "Old",
+      confirmedAs: null,
       mayHaveBeenSent: false,
       serviceUpdates: null,
     },
@@ -120,6 +136,7 @@ it("a group that was not updated says both names", () => {
     sent: aGroup({ name: "New" }),
     known: true,
     confirmedName: "Old",
+    confirmedAs: null,
     mayHaveBeenSent: false,
     serviceUpdates: null,
   };

@@ -1,5 +1,6 @@
+import type { PlanOptions } from "../../src/engine/plan-run.ts";
 import type { RunReport } from "../../src/engine/report.ts";
-import { type SyncOptions, type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
+import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { column, someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "./instance.ts";
@@ -13,7 +14,7 @@ import { VirtualClock, VirtualTime } from "./virtual-time.ts";
 
 export const BASE_URL = "https://dashboards.example.com";
 
-export interface StartOptions extends Fate, SyncOptions {
+export interface StartOptions extends Fate, PlanOptions {
   readonly settings?: Partial<SyncSettings>;
   readonly signal?: AbortSignal;
   readonly seed?: number;
@@ -52,12 +53,17 @@ export class World {
     };
   }
 
-  start({ settings, signal, seed, only, ...fate }: StartOptions = {}): Started {
+  start({ settings, signal, seed, only, approval, ...fate }: StartOptions = {}): Started {
     const instance = new Instance(fate);
     const clock = new VirtualClock(this.time, seed);
     const events: RunEvent[] = [];
     const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
-    const ended = sync(ports, syncSettings(settings), { only }, signal ?? new AbortController().signal);
+    const ended = sync(
+      ports,
+      syncSettings(settings),
+      { only, approval },
+      signal ?? new AbortController().signal,
+    );
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
   }
 
@@ -73,6 +79,8 @@ export class World {
 const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSettings => ({
   rules: someRules({ properties: { kind: "keys", keys: { plan: column("plan") } } }),
   update: "upsert",
+  deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
+  source: "customers",
   baseUrl: BASE_URL,
   concurrency: 4,
   lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },
