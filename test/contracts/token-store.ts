@@ -8,28 +8,59 @@ import { everythingIn } from "./everything-in.ts";
 /** A place for tokens, for one test. */
 export interface TokenPlace {
   readonly store: TokenStore;
+  /** Whether tokens and ledger are in one transaction. */
+  readonly sharesLedger: boolean;
   /** Runs `body` in a write of the ledger. */
   write<T>(body: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
   /** What is stored, by id. */
   stored(): Promise<Readonly<Record<string, string | null>>>;
   /** Makes tokens that begin with `refused` impossible to store, with an error that quotes them. */
   refuseSome(): Promise<void>;
-  /** Makes the store as a whole impossible to write. */
+  /** Makes tokens that begin with `kept` impossible to remove, with an error that quotes them. */
+  keepSome(): Promise<void>;
+  /** Makes the store as a whole impossible to reach. */
   breakDown(): Promise<void>;
 }
 
 export const someTokens = (tokens: Readonly<Record<string, string>>): StoredToken[] =>
   Object.entries(tokens).map(([user_group_id, token]) => ({ user_group_id, token: new Secret(token) }));
 
-/** The place can hold tokens for the ids a, b, c and d. */
-export function tokenStoreContract(name: string, makePlace: () => Promise<TokenPlace>): void {
-  const prepared = async (): Promise<TokenPlace> => {
-    const place = await makePlace();
+/** The place can hold tokens for these ids, a to d if none are given. */
+export type MakeTokenPlace = (ids?: readonly string[]) => Promise<TokenPlace>;
+
+/** Ids that a pattern, a comparison or a way of quoting may take for others, or for none. */
+const ODD_IDS = [
+  "A",
+  " a",
+  "a ",
+  "a%",
+  "a_",
+  "it's",
+  '"a"',
+  "\\",
+  "{a,b}",
+  "NULL",
+  "null",
+  "0",
+  "ä",
+  "a\u0308",
+  "😀",
+  "\n",
+];
+
+export function tokenStoreContract(name: string, makePlace: MakeTokenPlace): void {
+  const prepared = async (ids?: readonly string[]): Promise<TokenPlace> => {
+    const place = await makePlace(ids);
     await place.store.prepare();
     return place;
   };
   const write = ({ store, write }: TokenPlace, tokens: Readonly<Record<string, string>>) =>
     write((transaction) => store.write(someTokens(tokens), transaction));
+  const remove = ({ store, write }: TokenPlace, ids: readonly string[]) =>
+    write((transaction) => store.remove(ids, transaction));
+  const read = async ({ store }: TokenPlace, ids: readonly string[]) =>
+    Object.fromEntries([...(await store.read(ids))].map(([id, token]) => [id, token.reveal()]));
+  const tokensFor = (ids: readonly string[]) => Object.fromEntries(ids.map((id) => [id, `token-of-${id}`]));
   const tokensIn = async ({ stored }: TokenPlace) =>
     Object.fromEntries(Object.entries(await stored()).filter(([, token]) => token !== null));
 
@@ -62,6 +93,68 @@ export function tokenStoreContract(name: string, makePlace: () => Promise<TokenP
       const token = `it's "quoted" \\ %s $1 – ü😀 ${"x".repeat(2000)}\n`;
       await write(place, { a: token });
       expect(await tokensIn(place)).toEqual({ a: token });
+      expect(await read(place, ["a"])).toEqual({ a: token });
+    });
+
+    test("reads the tokens that were asked for, and leaves out what it doesn't have", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a", b: "token-b", c: "token-c" });
+      expect(await read(place, ["c", "d", "a", "nobody"])).toEqual({ a: "token-a", c: "token-c" });
+      expect(await read(place, [])).toEqual({});
+    });
+
+    test("removes the tokens that were asked for, and no others", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a", b: "token-b", c: "token-c" });
+      expect(await remove(place, ["a", "c"])).toEqual(new Map());
+      expect(await tokensIn(place)).toEqual({ b: "token-b" });
+      expect(await read(place, ["a", "b", "c"])).toEqual({ b: "token-b" });
+      expect(await write(place, { a: "token-2" })).toEqual(new Map());
+      expect(await read(place, ["a"])).toEqual({ a: "token-2" });
+    });
+
+    test("what isn't there is removed already", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a", b: "token-b" });
+      await remove(place, ["a"]);
+      expect(await remove(place, ["a", "b", "c", "nobody"])).toEqual(new Map());
+      expect(await remove(place, [])).toEqual(new Map());
+      expect(await tokensIn(place)).toEqual({});
+    });
+
+    test("ids are met to the letter, however odd", async () => {
+      const ids = ["a", ...ODD_IDS];
+      const place = await prepared(ids);
+      expect(await write(place, tokensFor(ids))).toEqual(new Map());
+      expect(await read(place, ODD_IDS)).toEqual(tokensFor(ODD_IDS));
+      for (const id of ODD_IDS) {
+        expect(await remove(place, [id])).toEqual(new Map());
+        expect(await read(place, [id, "a"])).toEqual(tokensFor(["a"]));
+      }
+      expect(await tokensIn(place)).toEqual(tokensFor(["a"]));
+    });
+
+    test("thousands at a time", async () => {
+      const ids = Array.from({ length: 5_000 }, (_, index) => `tenant-${index}`);
+      const place = await prepared(ids);
+      expect(await write(place, tokensFor(ids))).toEqual(new Map());
+      expect(await read(place, ids)).toEqual(tokensFor(ids));
+      expect(await remove(place, ids.slice(1))).toEqual(new Map());
+      expect(await tokensIn(place)).toEqual(tokensFor(["tenant-0"]));
+    });
+
+    test("what the ledger takes back is undone where they are in one transaction, and stays where not", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a", b: "token-b" });
+      const undone = place.write(async (transaction) => {
+        await place.store.write(someTokens({ b: "token-2" }), transaction);
+        await place.store.remove(["a"], transaction);
+        throw new Error("before the commit");
+      });
+      await expect(undone).rejects.toThrow("before the commit");
+      expect(await tokensIn(place)).toEqual(
+        place.sharesLedger ? { a: "token-a", b: "token-b" } : { b: "token-2" },
+      );
     });
 
     test("a token that it refuses costs that tenant alone, and is not in the error", async () => {
@@ -76,12 +169,33 @@ export function tokenStoreContract(name: string, makePlace: () => Promise<TokenP
       }
     });
 
-    test("says that it can't be written, without the tokens", async () => {
+    test("a token that it doesn't let go costs that tenant alone, and is not in the error", async () => {
       const place = await prepared();
+      await write(place, { a: "token-a", b: "kept-b", c: "token-c", d: "kept-d" });
+      await place.keepSome();
+      const refused = await remove(place, ["a", "b", "c", "d"]);
+      expect(await tokensIn(place)).toEqual({ b: "kept-b", d: "kept-d" });
+      expect([...refused.keys()].sort()).toEqual(["b", "d"]);
+      for (const error of refused.values()) {
+        expect(error).toMatchObject({ code: "TOKEN_NOT_REMOVED", hint: expect.any(String) });
+        expect(everythingIn(error)).not.toMatch(/kept-[bd]/);
+      }
+    });
+
+    test("says that it can't be reached, without the tokens", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a" });
       await place.breakDown();
-      const error = await rejection(write(place, { a: "token-a" }));
-      expect(error).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE", hint: expect.any(String) });
-      expect(everythingIn(error)).not.toContain("token-a");
+      const calls = [
+        () => write(place, { a: "token-a" }),
+        () => remove(place, ["a"]),
+        () => place.store.read(["a"]),
+      ];
+      for (const call of calls) {
+        const error = await rejection(call());
+        expect(error).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE", hint: expect.any(String) });
+        expect(everythingIn(error)).not.toContain("token-a");
+      }
       expect(await rejection(place.store.prepare())).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE" });
     });
   });

@@ -33,6 +33,10 @@ export function databaseError(code: string, doing: string, error: unknown): Sync
  */
 export const isDataError = (error: unknown): boolean => /^(22|23|44|P0001)/.test(sqlState(error));
 
+/** A column by this name takes no NULL. */
+export const refusesNull = (error: unknown, column: string): boolean =>
+  error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column;
+
 /**
  * The SQL itself is wrong: all of class 42 but a missing right and a missing table. Or it does what a
  * read can't: it writes (25006), or stands where PostgreSQL doesn't take it (0A000).

@@ -1,19 +1,19 @@
 import { describe } from "../../core/errors.ts";
-import type { StoredToken } from "../../ports/token-store.ts";
+import type { Secret } from "../../core/secret.ts";
 
 /** As much of a token as nobody may see, in characters. */
 const TELLING = 8;
 
 /**
- * The error of a statement that wrote tokens, as far as it can be shown: a database may quote what it refuses,
+ * The error of a statement on rows that have tokens, as far as it can be shown: a database may quote what it refuses,
  * in the message or in any of the fields beside it, and a constraint or a trigger may have changed it before.
  */
-export function withoutTokens(error: unknown, tokens: readonly StoredToken[]): unknown {
+export function withoutTokens(error: unknown, tokens: readonly Secret[]): unknown {
   if (!(error instanceof Error)) return error;
   const message = describe(error);
-  const tells = tokens.some(({ token }) => quotes(message.toLowerCase(), token.reveal().toLowerCase()));
+  const tells = tokens.some((token) => quotes(message.toLowerCase(), token.reveal().toLowerCase()));
   const code = "code" in error ? error.code : undefined;
-  return Object.assign(new Error(tells ? "the token does not fit" : message), { code });
+  return Object.assign(new Error(tells ? "the reason quotes the token, and is left out" : message), { code });
 }
 
 /** Whether the text holds the token or a telling part of it. */

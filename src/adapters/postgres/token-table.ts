@@ -1,24 +1,42 @@
-import { describe, SyncError } from "../../core/errors.ts";
+import type { SyncError } from "../../core/errors.ts";
+import { Secret } from "../../core/secret.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../ports/token-store.ts";
 import type { Database, Queryable } from "./database.ts";
 import { databaseError, isDataError } from "./failures.ts";
 import { quoteName, quoteTable } from "./identifiers.ts";
 import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
+import { orElse, togetherOrEach } from "./savepoint.ts";
 import { withoutTokens } from "./token-error.ts";
+import { TokenRefusals } from "./token-refusals.ts";
 import { prepareTokenTable, type TokenTableOptions, tableExists } from "./token-table-preparation.ts";
 
-const INPUT = "unnest($1::text[], $2::text[]) AS t (id, token)";
+/** A row that was found for a group. */
+interface TokenRow {
+  readonly id: string;
+  readonly token: string | null;
+}
+
+/** Why one group's token could not be stored or removed. */
+type Refusal = readonly [user_group_id: string, error: SyncError];
+
+const IDS = "unnest($1::text[]) AS t (id)";
+const TOKENS = "unnest($1::text[], $2::text[]) AS t (id, token)";
 
 const columnsOf = (tokens: readonly StoredToken[]): string[][] => [
   tokens.map((entry) => entry.user_group_id),
   tokens.map((entry) => entry.token.reveal()),
 ];
 
+/** An empty text is no token: a column that takes no NULL may be full of them. */
+const tokensOf = (rows: readonly TokenRow[]): [id: string, token: Secret][] =>
+  rows.flatMap(({ id, token }) => (token ? [[id, new Secret(token)]] : []));
+
 /** Tokens in a table of the customer's database. */
 export class PostgresTokenTable implements TokenStore {
   readonly #database: Database;
   readonly #options: TokenTableOptions;
+  readonly #refusals: TokenRefusals;
   readonly #table: string;
   readonly #id: string;
   readonly #token: string;
@@ -28,6 +46,7 @@ export class PostgresTokenTable implements TokenStore {
   constructor(database: Database, options: TokenTableOptions) {
     this.#database = database;
     this.#options = options;
+    this.#refusals = new TokenRefusals(options);
     this.#table = quoteTable(options.table);
     this.#id = quoteName(options.idColumn);
     this.#token = quoteName(options.tokenColumn);
@@ -37,7 +56,7 @@ export class PostgresTokenTable implements TokenStore {
     try {
       this.#idType = await prepareTokenTable(this.#database, this.#options);
     } catch (error) {
-      throw this.#unavailable(error);
+      throw this.#unavailable("write tokens to", error);
     }
   }
 
@@ -45,11 +64,24 @@ export class PostgresTokenTable implements TokenStore {
     try {
       if (!(await tableExists(this.#database, this.#options))) return false;
       const [row] = await this.#database.query<{ any: boolean }>(
-        `SELECT EXISTS (SELECT 1 FROM ${this.#table} WHERE ${this.#token} IS NOT NULL) AS any`,
+        `SELECT EXISTS (SELECT 1 FROM ${this.#table} AS theirs WHERE ${this.#hasToken}) AS any`,
       );
       return row?.any ?? false;
     } catch (error) {
-      throw this.#unavailable(error);
+      throw this.#unavailable("read tokens from", error);
+    }
+  }
+
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
+    const select = (matches: string) => this.#database.query<TokenRow>(this.#select(matches), [ids]);
+    try {
+      const rows = await select(this.#matches).catch((error: unknown) => {
+        if (!isDataError(error)) throw error;
+        return select(this.#matchesText);
+      });
+      return new Map(tokensOf(rows));
+    } catch (error) {
+      throw this.#unavailable("read tokens from", error);
     }
   }
 
@@ -57,117 +89,140 @@ export class PostgresTokenTable implements TokenStore {
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
   ): Promise<ReadonlyMap<string, SyncError>> {
+    const secrets = tokens.map((entry) => entry.token);
+    try {
+      const refusals = await this.#within(transaction, (connection) =>
+        togetherOrEach<StoredToken, Refusal>(
+          connection,
+          tokens,
+          (some) => this.#write(some, connection),
+          ({ user_group_id: id }, error) => [id, this.#refusals.notStored(error, secrets)],
+        ),
+      );
+      return new Map(refusals);
+    } catch (error) {
+      throw this.#unavailable("write tokens to", withoutTokens(error, secrets));
+    }
+  }
+
+  async remove(
+    ids: readonly string[],
+    transaction: LedgerTransaction,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    // What refuses to let a token go may quote it: only a token that is known can be kept out of an error.
+    let secrets: readonly Secret[] = [];
+    try {
+      const refusals = await this.#within(transaction, async (connection) => {
+        const rows = await this.#find(ids, connection);
+        secrets = tokensOf(rows).map(([, token]) => token);
+        return togetherOrEach<string, Refusal>(
+          connection,
+          rows.map((row) => row.id),
+          (some) => this.#remove(some, connection),
+          (id, error) => [id, this.#refusals.notRemoved(id, error, secrets)],
+        );
+      });
+      return new Map(refusals);
+    } catch (error) {
+      throw this.#unavailable("remove tokens from", withoutTokens(error, secrets));
+    }
+  }
+
+  /** In the ledger's transaction where the tokens are in its database, else in one of their own. */
+  #within<T>(transaction: LedgerTransaction, body: (connection: Queryable) => Promise<T>): Promise<T> {
     const shared =
       transaction instanceof PostgresLedgerTransaction && transaction.database === this.#database;
-    try {
-      if (shared) return await this.#writeTogether(tokens, transaction.connection);
-      return await this.#database.transaction("BEGIN", (connection) =>
-        this.#writeTogether(tokens, connection),
-      );
-    } catch (error) {
-      throw this.#unavailable(withoutTokens(error, tokens));
-    }
+    return shared ? body(transaction.connection) : this.#database.transaction("BEGIN", body);
   }
 
-  /** All in one statement; where the data of one is refused, each on its own. */
-  async #writeTogether(
-    tokens: readonly StoredToken[],
-    connection: Queryable,
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    const unwritten = await this.#attempt(tokens, connection);
-    if (!(unwritten instanceof SyncError)) return unwritten;
-    const [only, ...others] = tokens;
-    if (only && others.length === 0) return new Map([[only.user_group_id, unwritten]]);
-    const refused = new Map<string, SyncError>();
-    for (const token of tokens) {
-      for (const [id, error] of await this.#writeTogether([token], connection)) refused.set(id, error);
-    }
-    return refused;
-  }
-
-  /** The tokens that did not get into the table, or why the data was refused; the transaction is good either way. */
-  async #attempt(
-    tokens: readonly StoredToken[],
-    connection: Queryable,
-  ): Promise<ReadonlyMap<string, SyncError> | SyncError> {
-    await connection.query("SAVEPOINT tokens");
-    try {
-      const { rows } = await connection.query<{ id: string }>(this.#write, columnsOf(tokens));
-      const written = new Set(rows.map((row) => row.id));
-      return await this.#whyNot(
-        tokens.filter((entry) => !written.has(entry.user_group_id)),
-        connection,
-      );
-    } catch (error) {
-      if (!isDataError(error)) throw error;
-      await connection.query("ROLLBACK TO SAVEPOINT tokens");
-      return new SyncError(
-        "TOKEN_NOT_STORED",
-        `${this.#options.table} refused the token: ${describe(withoutTokens(error, tokens))}`,
-        { hint: `look at the type and the constraints of column ${this.#options.tokenColumn}` },
-      );
-    }
+  /** Resolves to those that did not get into the table; rejects where the data of one is refused. */
+  async #write(tokens: readonly StoredToken[], connection: Queryable): Promise<readonly Refusal[]> {
+    const { rows } = await connection.query<{ id: string }>(this.#upsert, columnsOf(tokens));
+    const written = new Set(rows.map((row) => row.id));
+    return this.#whyNot(
+      tokens.filter((entry) => !written.has(entry.user_group_id)),
+      connection,
+    );
   }
 
   /** A trigger, a policy or a rule can have a write skipped without a word. Nothing to say of tokens that are there. */
-  async #whyNot(
-    unwritten: readonly StoredToken[],
-    connection: Queryable,
-  ): Promise<ReadonlyMap<string, SyncError>> {
-    if (unwritten.length === 0) return new Map();
+  async #whyNot(unwritten: readonly StoredToken[], connection: Queryable): Promise<readonly Refusal[]> {
+    if (unwritten.length === 0) return [];
     const { rows } = await connection.query<{ id: string; differs: boolean | null }>(
-      `SELECT t.id, there.differs FROM ${INPUT} CROSS JOIN LATERAL (
+      `SELECT t.id, there.differs FROM ${TOKENS} CROSS JOIN LATERAL (
          SELECT bool_or(theirs.${this.#token} IS DISTINCT FROM t.token) AS differs
          FROM ${this.#table} AS theirs WHERE ${this.#matches}) AS there
        WHERE there.differs IS NOT FALSE`,
       columnsOf(unwritten),
     );
     const isSkipped = (differs: boolean | null): boolean => differs === true || this.#options.rows === "own";
-    return new Map(
-      rows.map(({ id, differs }) => [id, isSkipped(differs) ? this.#skipped(id) : this.#noRow(id)]),
+    return rows.map(({ id, differs }) => [
+      id,
+      isSkipped(differs) ? this.#refusals.skipped(id) : this.#refusals.noRow(id),
+    ]);
+  }
+
+  /** The rows that have something to remove. */
+  async #find(ids: readonly string[], connection: Queryable): Promise<readonly TokenRow[]> {
+    const select = async (matches: string) =>
+      (await connection.query<TokenRow>(this.#select(matches), [ids])).rows;
+    return orElse(
+      connection,
+      () => select(this.#matches),
+      () => select(this.#matchesText),
     );
   }
 
+  /** Resolves to those that are still there; rejects where the data of one is refused. */
+  async #remove(ids: readonly string[], connection: Queryable): Promise<readonly Refusal[]> {
+    const { rows } = await connection.query<{ id: string }>(this.#delete, [ids]);
+    const removed = new Set(rows.map((row) => row.id));
+    return ids.filter((id) => !removed.has(id)).map((id) => [id, this.#refusals.kept(id)]);
+  }
+
+  #select(matches: string): string {
+    const found = `SELECT t.id, theirs.${this.#token}::text AS token
+      FROM ${IDS} JOIN ${this.#table} AS theirs ON ${matches}`;
+    return this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
+  }
+
   /** Returns the ids that were written. Rows that hold the token already are left untouched. */
-  get #write(): string {
+  get #upsert(): string {
     const [table, id, token] = [this.#table, this.#id, this.#token];
     if (this.#options.rows === "own") {
-      return `INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${INPUT}
+      return `INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${TOKENS}
         ON CONFLICT (${id}) DO UPDATE SET ${token} = excluded.${token}, updated_at = now()
         WHERE own.${token} IS DISTINCT FROM excluded.${token}
         RETURNING own.${id}::text AS id`;
     }
-    return `UPDATE ${table} AS theirs SET ${token} = t.token FROM ${INPUT}
+    return `UPDATE ${table} AS theirs SET ${token} = t.token FROM ${TOKENS}
       WHERE ${this.#matches} AND theirs.${token} IS DISTINCT FROM t.token
       RETURNING t.id`;
   }
 
+  /** Returns the ids whose tokens were removed. */
+  get #delete(): string {
+    return this.#options.rows === "own"
+      ? `DELETE FROM ${this.#table} AS theirs USING ${IDS} WHERE ${this.#matches} RETURNING t.id`
+      : `UPDATE ${this.#table} AS theirs SET ${this.#token} = NULL FROM ${IDS}
+         WHERE ${this.#matches} AND ${this.#hasToken} RETURNING t.id`;
+  }
+
+  get #hasToken(): string {
+    return `theirs.${this.#token} <> ''`;
+  }
+
   /** Compared as the column's type for its index, and as text for its bytes: citext takes 'a' for 'A'. */
   get #matches(): string {
-    return `theirs.${this.#id} = t.id::${this.#idType} AND theirs.${this.#id}::text = t.id`;
+    return `theirs.${this.#id} = t.id::${this.#idType} AND ${this.#matchesText}`;
   }
 
-  #noRow(id: string): SyncError {
-    const { table, idColumn } = this.#options;
-    return new SyncError(
-      "TOKEN_NOT_STORED",
-      `${table} has no row whose ${idColumn} is ${JSON.stringify(id)}`,
-      {
-        hint: "with `rows: existing`, every tenant of the source needs a row there",
-      },
-    );
+  /** Without the index, but also for an id that is none of the column's type: it has no row then. */
+  get #matchesText(): string {
+    return `theirs.${this.#id}::text = t.id`;
   }
 
-  #skipped(id: string): SyncError {
-    const { table, idColumn } = this.#options;
-    return new SyncError(
-      "TOKEN_NOT_STORED",
-      `${table} did not take the token of the row whose ${idColumn} is ${JSON.stringify(id)}, and raised no error`,
-      { hint: "look at its triggers, its row-level security policies and its rules" },
-    );
-  }
-
-  #unavailable(error: unknown): SyncError {
-    return databaseError("TOKEN_STORE_UNAVAILABLE", `cannot write tokens to ${this.#options.table}`, error);
+  #unavailable(doing: string, error: unknown): SyncError {
+    return databaseError("TOKEN_STORE_UNAVAILABLE", `cannot ${doing} ${this.#options.table}`, error);
   }
 }

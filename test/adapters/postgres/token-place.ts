@@ -35,10 +35,11 @@ export interface PostgresTokenPlace extends TokenPlace {
   readonly tokens: FreshDatabase;
 }
 
-/** Tokens in the ledger's database, or in one of their own. With `rows: existing`, the rows a to d are there. */
+/** Tokens in the ledger's database, or in one of their own. With `rows: existing`, there are rows for the ids. */
 export async function aTokenPlace(
   options: TokenTableOptions,
   where: "with the ledger" | "elsewhere",
+  ids: readonly string[] = ["a", "b", "c", "d"],
 ): Promise<PostgresTokenPlace> {
   const tokens = await freshDatabase();
   const database = aDatabase(tokens.url);
@@ -46,10 +47,11 @@ export async function aTokenPlace(
   const { table, rows, idColumn, tokenColumn } = options;
   if (rows === "existing") {
     await tokens.query(`CREATE TABLE ${table} (${idColumn} text PRIMARY KEY, ${tokenColumn} text)`);
-    await tokens.query(`INSERT INTO ${table} SELECT unnest('{a,b,c,d}'::text[])`);
+    await tokens.query(`INSERT INTO ${table} SELECT unnest($1::text[])`, [ids]);
   }
   return {
     tokens,
+    sharesLedger: where === "with the ledger",
     store: new PostgresTokenTable(database, options),
     write: await ledgerWrite(ledger),
     stored: async () => {
@@ -62,6 +64,16 @@ export async function aTokenPlace(
       // The cast fails with the value in the error's message; the row is in its detail.
       await tokens.query(
         `ALTER TABLE ${table} ADD CHECK (${tokenColumn} NOT LIKE 'refused%' OR ${tokenColumn}::int > 0)`,
+      );
+    },
+    keepSome: async () => {
+      await tokens.query(
+        `CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE 'still needed: %', OLD.${tokenColumn} USING DETAIL = OLD.${tokenColumn}; END $$`,
+      );
+      await tokens.query(
+        `CREATE TRIGGER keep BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW
+         WHEN (OLD.${tokenColumn} LIKE 'kept%') EXECUTE FUNCTION keep()`,
       );
     },
     breakDown: async () => {

@@ -31,6 +31,35 @@ test.each([OWN, EXISTING])(
   },
 );
 
+test.each([OWN, EXISTING])(
+  "a token that a trigger keeps without a word is not taken for removed: $rows rows",
+  async (options) => {
+    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
+    await store.prepare();
+    await write((transaction) => store.write(someTokens({ a: "token-a", b: "token-b" }), transaction));
+    await tokens.query(
+      "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+    );
+    await tokens.query(
+      `CREATE TRIGGER skip BEFORE UPDATE OR DELETE ON ${options.table} FOR EACH ROW
+       WHEN (OLD.${options.idColumn} = 'b') EXECUTE FUNCTION skip()`,
+    );
+    const refused = await write((transaction) => store.remove(["a", "b"], transaction));
+    expect([...refused]).toEqual([
+      [
+        "b",
+        expect.objectContaining({
+          code: "TOKEN_NOT_REMOVED",
+          message: `${options.table} keeps the token of the row whose ${options.idColumn} is "b", and raised no error`,
+          hint: expect.stringContaining("triggers"),
+        }),
+      ],
+    ]);
+    const { a, b } = await stored();
+    expect([a ?? null, b]).toEqual([null, "token-b"]);
+  },
+);
+
 test("nor is one whose row a policy lets be seen and not be changed", async () => {
   const { tokens, write } = await aTokenPlace(EXISTING, "elsewhere");
   const { name, url } = await aRole(tokens);

@@ -10,8 +10,8 @@ import { aRole } from "./roles.ts";
 import { aTokenPlace, EXISTING, ledgerWrite, OWN, type PostgresTokenPlace } from "./token-place.ts";
 
 for (const where of ["with the ledger", "elsewhere"] as const) {
-  tokenStoreContract(`PostgreSQL, own rows, ${where}`, () => aTokenPlace(OWN, where));
-  tokenStoreContract(`PostgreSQL, existing rows, ${where}`, () => aTokenPlace(EXISTING, where));
+  tokenStoreContract(`PostgreSQL, own rows, ${where}`, (ids) => aTokenPlace(OWN, where, ids));
+  tokenStoreContract(`PostgreSQL, existing rows, ${where}`, (ids) => aTokenPlace(EXISTING, where, ids));
 }
 
 const write = (
@@ -19,6 +19,11 @@ const write = (
   tokens: Readonly<Record<string, string>>,
 ): Promise<ReadonlyMap<string, SyncError>> =>
   write((transaction) => store.write(someTokens(tokens), transaction));
+
+const remove = (
+  { store, write }: Pick<PostgresTokenPlace, "store" | "write">,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, SyncError>> => write((transaction) => store.remove(ids, transaction));
 
 describe("own rows", () => {
   test("a row is touched only when its token differs", async () => {
@@ -134,6 +139,15 @@ describe("existing rows", () => {
     expect(await query("SELECT dashboard_token FROM customers")).toEqual([
       { dashboard_token: `token-of-${id}` },
     ]);
+
+    const found = await place.store.read([...others, id]);
+    expect([...found.keys()]).toEqual([id]);
+    expect(await remove(place, others)).toEqual(new Map());
+    expect(await query("SELECT dashboard_token FROM customers")).toEqual([
+      { dashboard_token: `token-of-${id}` },
+    ]);
+    expect(await remove(place, [...others, id])).toEqual(new Map());
+    expect(await query("SELECT dashboard_token FROM customers")).toEqual([{ dashboard_token: null }]);
   });
 
   test("a tenant without a row there costs that tenant alone", async () => {
@@ -261,37 +275,15 @@ describe("existing rows", () => {
   });
 });
 
-describe("tokens and ledger", () => {
-  const storeThenFail = async (where: "with the ledger" | "elsewhere") => {
-    const place = await aTokenPlace(OWN, where);
-    await place.store.prepare();
-    const writing = place.write(async (transaction) => {
-      await transaction.begin([anApply()], new Date());
-      await place.store.write(someTokens({ acme: "token" }), transaction);
-      throw new Error("before the commit");
-    });
-    await expect(writing).rejects.toThrow("before the commit");
-    return place.stored();
-  };
-
-  test("in one database are committed together, or not at all", async () => {
-    expect(await storeThenFail("with the ledger")).toEqual({});
+test("a refused token doesn't undo what the ledger's transaction did", async () => {
+  const place = await aTokenPlace(OWN, "with the ledger");
+  await place.store.prepare();
+  await place.refuseSome();
+  await place.write(async (transaction) => {
+    await transaction.begin([anApply()], new Date());
+    await place.store.write(someTokens({ acme: "refused" }), transaction);
   });
-
-  test("in two databases: the token is safe before the ledger says so", async () => {
-    expect(await storeThenFail("elsewhere")).toEqual({ acme: "token" });
-  });
-
-  test("a refused token doesn't undo what the ledger's transaction did", async () => {
-    const place = await aTokenPlace(OWN, "with the ledger");
-    await place.store.prepare();
-    await place.refuseSome();
-    await place.write(async (transaction) => {
-      await transaction.begin([anApply()], new Date());
-      await place.store.write(someTokens({ acme: "refused" }), transaction);
-    });
-    expect(await place.tokens.query("SELECT user_group_id FROM groupsync_groups")).toEqual([
-      { user_group_id: "acme" },
-    ]);
-  });
+  expect(await place.tokens.query("SELECT user_group_id FROM groupsync_groups")).toEqual([
+    { user_group_id: "acme" },
+  ]);
 });

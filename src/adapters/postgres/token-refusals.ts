@@ -1,0 +1,78 @@
+import { describe, SyncError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import { refusesNull } from "./failures.ts";
+import { quoteName, quoteTable } from "./identifiers.ts";
+import { withoutTokens } from "./token-error.ts";
+import type { TokenTableOptions } from "./token-table-preparation.ts";
+
+/** Why the token of one group stays out of the table, or in it. */
+export class TokenRefusals {
+  readonly #options: TokenTableOptions;
+
+  constructor(options: TokenTableOptions) {
+    this.#options = options;
+  }
+
+  /** The database would not take it. */
+  notStored(error: unknown, tokens: readonly Secret[]): SyncError {
+    const { table, tokenColumn } = this.#options;
+    return new SyncError(
+      "TOKEN_NOT_STORED",
+      `${table} refused the token: ${describe(withoutTokens(error, tokens))}`,
+      { hint: `look at the type and the constraints of column ${tokenColumn}` },
+    );
+  }
+
+  /** There is no row for it. */
+  noRow(id: string): SyncError {
+    const { table, idColumn } = this.#options;
+    return new SyncError(
+      "TOKEN_NOT_STORED",
+      `${table} has no row whose ${idColumn} is ${JSON.stringify(id)}`,
+      { hint: "with `rows: existing`, every tenant of the source needs a row there" },
+    );
+  }
+
+  /** Nothing was said, and nothing was written. */
+  skipped(id: string): SyncError {
+    return new SyncError(
+      "TOKEN_NOT_STORED",
+      `${this.#options.table} did not take the token of ${this.#row(id)}, and raised no error`,
+      { hint: SILENT_CAUSES },
+    );
+  }
+
+  /** The database would not let it go. */
+  notRemoved(id: string, error: unknown, tokens: readonly Secret[]): SyncError {
+    return new SyncError(
+      "TOKEN_NOT_REMOVED",
+      `${this.#options.table} keeps the token of ${this.#row(id)}: ${describe(withoutTokens(error, tokens))}`,
+      { hint: this.#wayOut(error) },
+    );
+  }
+
+  /** Nothing was said, and nothing was removed. */
+  kept(id: string): SyncError {
+    return new SyncError(
+      "TOKEN_NOT_REMOVED",
+      `${this.#options.table} keeps the token of ${this.#row(id)}, and raised no error`,
+      { hint: SILENT_CAUSES },
+    );
+  }
+
+  #wayOut(error: unknown): string {
+    const { table, rows, tokenColumn } = this.#options;
+    if (refusesNull(error, tokenColumn)) {
+      return `ALTER TABLE ${quoteTable(table)} ALTER COLUMN ${quoteName(tokenColumn)} DROP NOT NULL`;
+    }
+    return rows === "own"
+      ? `look at the triggers of ${table}, and at the foreign keys that refer to it`
+      : `look at the triggers of ${table}, and at the constraints of column ${tokenColumn}: it has to take NULL`;
+  }
+
+  #row(id: string): string {
+    return `the row whose ${this.#options.idColumn} is ${JSON.stringify(id)}`;
+  }
+}
+
+const SILENT_CAUSES = "look at its triggers, its row-level security policies and its rules";
