@@ -1,15 +1,26 @@
 import { type DeletionPolicy, isOver, remainingMs } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
 import type { Group } from "./group.ts";
-import type { AbsenceKind, GroupFailure, LedgerGroup } from "./ledger-group.ts";
+import type { AbsenceKind, GroupFailure, Intent, LedgerGroup } from "./ledger-group.ts";
 import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest, Tenant } from "./tenant.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
 export type UpdatePolicy = "upsert" | "replace" | "never";
 
-/** Brings one group to its desired state: by a GET, or by a DELETE and a GET where it is to be replaced. */
-export interface Apply {
-  readonly kind: "create" | "update" | "replace";
+/** Brings one group to its desired state. */
+export type Apply = Upsert | Replace;
+
+/** By one GET. */
+export interface Upsert extends DesiredState {
+  readonly kind: "create" | "update";
+}
+
+/** By a DELETE and a GET. */
+export interface Replace extends DesiredState {
+  readonly kind: "replace";
+}
+
+interface DesiredState {
   readonly user_group_id: string;
   readonly group: Group;
   readonly fingerprint: string;
@@ -31,7 +42,7 @@ export interface Delete {
 export type Change = Apply | Delete;
 
 /** A change that takes a group, and its token, away: counted against `deletion.limit`. */
-export type Removal = (Apply & { readonly kind: "replace" }) | Delete;
+export type Removal = Replace | Delete;
 
 /** A group that failed with just this change, and whose next try is not due. */
 export interface Waiting {
@@ -104,6 +115,10 @@ export const DELETED = "deleted";
 export const fingerprintOf = (change: Change): string =>
   change.kind === "delete" ? DELETED : change.fingerprint;
 
+/** What the ledger notes before the change is made. */
+export const intentOf = ({ kind }: Change): Intent =>
+  kind === "create" || kind === "update" ? "apply" : kind;
+
 /**
  * What is to be done about one id. Null where nothing is.
  *
@@ -116,8 +131,8 @@ export const fingerprintOf = (change: Change): string =>
  * | gone     | else                              | missing                             |
  * | desired  | unknown, or never confirmed       | create                              |
  * | desired  | a replacement under way           | replace                             |
- * | desired  | a delete under way                | update                              |
- * | desired  | an update under way               | update, or replace where it differs |
+ * | desired  | an update or a delete under way   | update; where it differs, replace   |
+ * |          |                                   | if that is `service.update`         |
  * | desired  | another fingerprint               | update, replace or outdated, as     |
  * |          |                                   | `service.update` has it             |
  * | desired  | updated unverified, and GET never | the same                            |
@@ -153,7 +168,9 @@ export function noteOn(
   }
   if (decided === null && tenant.kind === "desired") {
     const asNoted = absence === null && failure === null && sameRow(known.row, tenant.row);
-    return asNoted ? null : { kind: "settled", user_group_id, row: tenant.row, dataSourceId: tenant.dataSourceId };
+    return asNoted
+      ? null
+      : { kind: "settled", user_group_id, row: tenant.row, dataSourceId: tenant.dataSourceId };
   }
   return absence === null ? null : { kind: "returned", user_group_id };
 }
@@ -164,17 +181,15 @@ function decidePresent(
   context: DecisionContext,
 ): Decision | null {
   if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
-  // Nobody knows whether there still is a group: held back, the tenant might be without one.
-  if (known.underWay === "replace") return apply("replace", tenant, known, context);
-  if (known.underWay === "delete") return apply("update", tenant, known, context);
   const differs = known.fingerprint !== tenant.fingerprint;
   const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
+  const isOutdated = differs || wasNotTaken;
   if (known.underWay === null) {
-    if (!differs && !wasNotTaken) return null;
+    if (!isOutdated) return null;
     if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
   }
-  const kind = context.update === "replace" && (differs || wasNotTaken) ? "replace" : "update";
-  return apply(kind, tenant, known, context);
+  const replaces = known.underWay === "replace" || (context.update === "replace" && isOutdated);
+  return apply(replaces ? "replace" : "update", tenant, known, context);
 }
 
 function decideGone(
@@ -225,14 +240,18 @@ function apply(
   const failure = known?.failure;
   if (failure && isWaiting(failure, fingerprint, context)) return waiting(user_group_id, failure);
   const intent = known?.underWay ?? null;
-  const underWay = kind === "replace" ? intent === "replace" : intent !== null;
+  // Once a removal was begun, nobody knows whether there still is a group: held back, the tenant might be without one.
+  const underWay = kind === "replace" ? intent === "replace" || intent === "delete" : intent !== null;
   return { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay };
 }
 
 const isWaiting = (failure: GroupFailure, fingerprint: string, { now, eager }: DecisionContext): boolean =>
   !eager && failure.fingerprint === fingerprint && failure.retryAt > now;
 
-const waiting = (
-  user_group_id: string,
-  { code, message, retryAt }: GroupFailure,
-): Waiting => ({ kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() });
+const waiting = (user_group_id: string, { code, message, retryAt }: GroupFailure): Waiting => ({
+  kind: "waiting",
+  user_group_id,
+  code,
+  message,
+  retryAt: retryAt.toISOString(),
+});
