@@ -27,10 +27,17 @@ export type Change =
   | { readonly kind: "put"; readonly group: HeldGroup }
   | { readonly kind: "delete"; readonly user_group_id: string };
 
+/** A group that was deleted, and the data source that the request named. */
+export interface Deletion {
+  readonly user_group_id: string;
+  /** Null where it named none. */
+  readonly data_source_provided_id: string | null;
+}
+
 /** What a call comes to. Its change is not made yet: it is written down first, then applied. */
 export type Outcome =
   | { readonly kind: "created" | "returned" | "rotated"; readonly group: HeldGroup; readonly change?: Change }
-  | { readonly kind: "deleted"; readonly change: Change }
+  | { readonly kind: "deleted"; readonly change: Change; readonly deletion: Deletion }
   | { readonly kind: "refused"; readonly status: 400 | 404; readonly reason: string };
 
 const groupFields = {
@@ -156,7 +163,13 @@ function remove(groups: Groups, policy: GroupPolicy, body: Json): Outcome {
     };
     return notFound(`no user group has this ${fields[policy.deleteBy]}`);
   }
-  return { kind: "deleted", change: { kind: "delete", user_group_id: held.user_group_id } };
+  const { user_group_id } = held;
+  const { data_source_provided_id = null } = sent.data;
+  return {
+    kind: "deleted",
+    change: { kind: "delete", user_group_id },
+    deletion: { user_group_id, data_source_provided_id },
+  };
 }
 
 function badRequest(error: z.ZodError): Outcome {

@@ -91,12 +91,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     journal = options.state === undefined ? undefined : openJournal(options.state, state);
     const service: ApiOptions = { ...SERVICE_DEFAULTS, ...options, apiKey: state.apiKey };
     const random = options.seed === undefined ? Math.random : seededRandom(options.seed);
+    const tally = new Tally();
     server.on(
       "request",
       routes({
-        api: new UserGroupApi(service, state.groups, journal),
+        api: new UserGroupApi(service, state.groups, journal, tally),
         groups: state.groups,
-        tally: new Tally(),
+        tally,
         apiKey: state.apiKey,
         teamId: service.teamId,
         nextFate: fates(options.shares ?? {}, options.latency ?? { min: 0, max: 0 }, random),

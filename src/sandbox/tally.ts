@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from "./groups.ts";
+import { type Deletion, OPERATIONS, type Operation } from "./groups.ts";
 
 /**
  * How a request ended: its HTTP status; `cut`, where the sandbox cut the connection; or `abandoned`, where
@@ -14,18 +14,23 @@ export interface RequestReport {
   readonly by_operation: Readonly<Record<Operation | "other", Readonly<Record<string, number>>>>;
   /** user_group_id → operation → requests that named the group, itself or by its token, however they ended. */
   readonly by_group: Readonly<Record<string, Readonly<Record<Operation, number>>>>;
+  /** The groups that were deleted, answered or not: the last {@link KEPT_DELETIONS}, in order. */
+  readonly deletions: readonly Deletion[];
   /** Distinct connections that carried a request. */
   readonly connections: number;
   /** The most requests that were in flight at once. */
   readonly max_in_flight: number;
 }
 
+export const KEPT_DELETIONS = 1_000;
+
 const isOperation = (method: string): method is Operation => OPERATIONS.some((name) => name === method);
 
-/** Counts requests. Each is begun once and ended once; {@link Tally.names} may come between. */
+/** Counts requests. Each is begun once and ended once; the other methods may come between. */
 export class Tally {
   #ends = noEnds();
   #byGroup = new Map<string, Record<Operation, number>>();
+  #deletions: Deletion[] = [];
   #seen = new WeakSet<object>();
   #connections = 0;
   #inFlight = 0;
@@ -47,6 +52,11 @@ export class Tally {
     else this.#byGroup.set(userGroupId, { GET: 0, POST: 0, DELETE: 0, [method]: 1 });
   }
 
+  deleted(deletion: Deletion): void {
+    this.#deletions.push(deletion);
+    if (this.#deletions.length > KEPT_DELETIONS) this.#deletions.shift();
+  }
+
   end(method: string, end: RequestEnd): void {
     this.#inFlight -= 1;
     const ends = this.#ends[isOperation(method) ? method : "other"];
@@ -57,6 +67,7 @@ export class Tally {
   reset(): void {
     this.#ends = noEnds();
     this.#byGroup = new Map();
+    this.#deletions = [];
     this.#seen = new WeakSet();
     this.#connections = 0;
     this.#maxInFlight = this.#inFlight;
@@ -74,6 +85,7 @@ export class Tally {
         other: Object.fromEntries(other),
       },
       by_group: Object.fromEntries(this.#byGroup),
+      deletions: this.#deletions,
       connections: this.#connections,
       max_in_flight: this.#maxInFlight,
     };

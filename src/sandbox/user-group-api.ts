@@ -15,6 +15,7 @@ import {
 import { fixedWindow, type RetryAfter, retryAfterValue } from "./rate-limit.ts";
 import { type Headers, htmlAnswer, jsonAnswer, type Reply } from "./reply.ts";
 import type { Journal } from "./state-file.ts";
+import type { Tally } from "./tally.ts";
 
 /**
  * What one group's requests always meet. `500`: an answer 500, nothing done. `success0`: 200 with `success: 0`,
@@ -56,12 +57,19 @@ export class UserGroupApi {
   readonly #options: ApiOptions;
   readonly #groups: Groups;
   readonly #journal: Journal | undefined;
+  readonly #tally: Pick<Tally, "deleted">;
   readonly #waitFor: (now: number) => number;
 
-  constructor(options: ApiOptions, groups: Groups, journal: Journal | undefined) {
+  constructor(
+    options: ApiOptions,
+    groups: Groups,
+    journal: Journal | undefined,
+    tally: Pick<Tally, "deleted">,
+  ) {
     this.#options = options;
     this.#groups = groups;
     this.#journal = journal;
+    this.#tally = tally;
     this.#waitFor = options.rateLimit ? fixedWindow(options.rateLimit) : () => 0;
   }
 
@@ -129,6 +137,7 @@ export class UserGroupApi {
       this.#journal?.append(outcome.change);
       this.#groups.apply(outcome.change);
     }
+    if (outcome.kind === "deleted") this.#tally.deleted(outcome.deletion);
     return jsonAnswer(200, this.#success(outcome, poison === "missing-field"));
   }
 

@@ -26,9 +26,46 @@ test("counts by operation and status, by group, connections and the most in flig
       "t-2": { GET: 1, POST: 0, DELETE: 1 },
       "t-3": { GET: 2, POST: 0, DELETE: 0 },
     },
+    deletions: [],
     connections: 3,
     max_in_flight: 3,
   });
+});
+
+test("lists the groups that were deleted, each with the data source that was named", async () => {
+  const { client } = await aSandbox();
+  const remove = async (id: string, fields: Record<string, unknown>) => {
+    const { token } = (await client.call("GET", aGroup({ user_group_id: id }))).json.user_group;
+    return client.call("DELETE", { user_group_id: id, current_token: token, ...fields });
+  };
+  await remove("t-1", { data_source_provided_id: "acme-sales" });
+  await remove("t-2", { current_token: "wrong", data_source_provided_id: "acme-sales" });
+  await remove("t-3", {});
+  expect((await client.page("/sandbox/requests")).json.deletions).toEqual([
+    { user_group_id: "t-1", data_source_provided_id: "acme-sales" },
+    { user_group_id: "t-3", data_source_provided_id: null },
+  ]);
+});
+
+test("lists a group that was deleted without an answer", async () => {
+  const { client } = await aSandbox({ shares: { "cut-after": 1 } });
+  await client.call("GET", aGroup()).catch(() => undefined);
+  const [{ token }] = (await client.page("/sandbox/groups")).json.groups;
+  await client.call("DELETE", { user_group_id: "t-1", current_token: token }).catch(() => undefined);
+  const { text, json } = await client.page("/sandbox/requests");
+  expect(json.deletions).toMatchObject([{ user_group_id: "t-1" }]);
+  expect(text).not.toContain(token);
+});
+
+test("lists the last thousand deletions", async () => {
+  const { client } = await aSandbox({ deleteBy: "id" });
+  for (let i = 0; i < 1_002; i++) {
+    await client.call("GET", aGroup({ user_group_id: `t-${i}` }));
+    await client.call("DELETE", { user_group_id: `t-${i}` });
+  }
+  const { deletions } = (await client.page("/sandbox/requests")).json;
+  expect(deletions).toHaveLength(1_000);
+  expect(deletions[0].user_group_id).toBe("t-2");
 });
 
 test("counts a cut request, and the group it was about", async () => {
@@ -95,6 +132,7 @@ test("DELETE starts the counts again, and its own pages are not counted", async 
     total: 0,
     by_operation: none,
     by_group: {},
+    deletions: [],
     connections: 0,
     max_in_flight: 0,
   });
