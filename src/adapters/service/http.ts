@@ -4,7 +4,7 @@ import type { Group } from "../../core/group.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
-import type { GroupService } from "../../ports/group-service.ts";
+import type { GroupService, RemovableGroup } from "../../ports/group-service.ts";
 import { exchange } from "./exchange.ts";
 import {
   type Operation,
@@ -52,9 +52,17 @@ export class HttpGroupService implements GroupService {
     return readGetAnswer(answer, request);
   }
 
-  async remove(id: string, currentToken: Secret): Promise<void> {
-    const fields = { current_token: currentToken.reveal(), user_group_id: id };
-    const { answer, request } = await this.#send("DELETE", id, fields, { secrets: [currentToken] });
+  async remove(
+    { user_group_id, token, dataSourceId }: RemovableGroup,
+    beforeSend?: () => void,
+  ): Promise<void> {
+    const fields = {
+      current_token: token.reveal(),
+      user_group_id,
+      ...(dataSourceId === null ? {} : { data_source_provided_id: dataSourceId }),
+    };
+    const options = { beforeSend, secrets: [token] };
+    const { answer, request } = await this.#send("DELETE", user_group_id, fields, options);
     readDeleteAnswer(answer, request);
   }
 

@@ -11,6 +11,7 @@ import { HttpGroupService, type HttpServiceOptions } from "../../../src/adapters
 import { SyncError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { ServiceFailure } from "../../../src/core/service-failure.ts";
+import type { RemovableGroup } from "../../../src/ports/group-service.ts";
 import type { RequestReport } from "../../../src/sandbox/tally.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
@@ -32,6 +33,13 @@ function aService(overrides: Partial<HttpServiceOptions>): HttpGroupService {
   return service;
 }
 
+const aRemovable = (overrides: Partial<RemovableGroup> = {}): RemovableGroup => ({
+  user_group_id: "acme",
+  token: new Secret(TOKEN),
+  dataSourceId: null,
+  ...overrides,
+});
+
 async function failureOf(call: Promise<unknown>): Promise<ServiceFailure> {
   const error = await call.then(
     () => undefined,
@@ -50,10 +58,7 @@ async function failuresWith(
 ): Promise<readonly ServiceFailure[]> {
   const { port } = await listening(createServer(handle));
   const service = aService({ baseUrl: `http://127.0.0.1:${port}`, ...overrides });
-  return [
-    await failureOf(service.getOrCreate(aGroup())),
-    await failureOf(service.remove("acme", new Secret(TOKEN))),
-  ];
+  return [await failureOf(service.getOrCreate(aGroup())), await failureOf(service.remove(aRemovable()))];
 }
 
 describe("against the sandbox", () => {
@@ -76,23 +81,40 @@ describe("against the sandbox", () => {
     expect(found.isNew).toBe(false);
     expect(found.group.token.reveal()).toBe(made.group.token.reveal());
     expect((await client.page("/sandbox/groups")).json.groups).toMatchObject([group]);
-    await service.remove("acme", made.group.token);
+    await service.remove(aRemovable({ token: made.group.token }));
     expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
   });
 
   test("a request that is forbidden at the last moment never leaves, and the next one does", async () => {
     const { service, report } = await aServiceOf();
     const forbidden = new SyncError("LEASE_LOST", "too late");
-    const call = service.getOrCreate(aGroup(), () => {
+    const forbid = (): never => {
       throw forbidden;
-    });
-    await expect(call).rejects.toBe(forbidden);
+    };
+    await expect(service.getOrCreate(aGroup(), forbid)).rejects.toBe(forbidden);
+    await expect(service.remove(aRemovable(), forbid)).rejects.toBe(forbidden);
     expect((await report()).total).toBe(0);
 
     const asked: string[] = [];
-    await service.getOrCreate(aGroup(), () => asked.push("before it leaves"));
-    expect(asked).toEqual(["before it leaves"]);
-    expect((await report()).total).toBe(1);
+    const { group } = await service.getOrCreate(aGroup(), () => asked.push("before the GET leaves"));
+    await service.remove(aRemovable({ token: group.token }), () => asked.push("before the DELETE leaves"));
+    expect(asked).toEqual(["before the GET leaves", "before the DELETE leaves"]);
+    expect((await report()).total).toBe(2);
+  });
+
+  test.each(["token", "id", "both"] as const)("a group is removed by %s", async (deleteBy) => {
+    const { service, report, client } = await aServiceOf({ deleteBy });
+    const { group } = await service.getOrCreate(aGroup());
+    await service.remove(aRemovable({ token: group.token, dataSourceId: "warehouse-7" }));
+    expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
+    expect((await report()).deletions).toEqual([
+      { user_group_id: "acme", data_source_provided_id: "warehouse-7" },
+    ]);
+  });
+
+  test.each(["status", "body"] as const)("a group that is gone is refused, by %s", async (errors) => {
+    const { service } = await aServiceOf({ errors });
+    expect((await failureOf(service.remove(aRemovable()))).code).toBe("REFUSED");
   });
 
   test("connections are kept: never more than the concurrency", async () => {
@@ -101,7 +123,11 @@ describe("against the sandbox", () => {
       service.getOrCreate(aGroup({ user_group_id: `t-${index}` })),
     );
     const answers = await Promise.all(calls);
-    await Promise.all(answers.map(({ group }, index) => service.remove(`t-${index}`, group.token)));
+    await Promise.all(
+      answers.map(({ group }, index) =>
+        service.remove(aRemovable({ user_group_id: `t-${index}`, token: group.token })),
+      ),
+    );
     const { total, connections, max_in_flight } = await report();
     expect(total).toBe(120);
     expect(connections).toBe(3);
@@ -137,7 +163,7 @@ describe("against the sandbox", () => {
     const { service } = await aServiceOf({}, { apiKey: new Secret(KEY) });
     const failure = await failureOf(service.getOrCreate(aGroup()));
     expect(failure).toMatchObject({ code: "KEY_REFUSED", hint: expect.stringContaining("service.api_key") });
-    expect((await failureOf(service.remove("acme", new Secret(TOKEN)))).code).toBe("KEY_REFUSED");
+    expect((await failureOf(service.remove(aRemovable()))).code).toBe("KEY_REFUSED");
   });
 
   test("no answer in time", async () => {
@@ -190,7 +216,7 @@ describe("against the sandbox", () => {
   test("an unknown token can't remove a group", async () => {
     const { service } = await aServiceOf();
     await service.getOrCreate(aGroup());
-    expect((await failureOf(service.remove("acme", new Secret(TOKEN)))).code).toBe("REFUSED");
+    expect((await failureOf(service.remove(aRemovable()))).code).toBe("REFUSED");
   });
 });
 
@@ -215,17 +241,20 @@ describe("a request", () => {
     const service = aService({ baseUrl: `http://127.0.0.1:${port}${path}` });
     const group = aGroup({ name: "Ünï😀" });
     await failureOf(service.getOrCreate(group));
-    await failureOf(service.remove("acme", new Secret(TOKEN)));
+    await failureOf(service.remove(aRemovable()));
+    await failureOf(service.remove(aRemovable({ dataSourceId: "warehouse-7" })));
 
     const url = `${path.replace(/\/$/, "")}/api/user`;
     const headers = { authorization: `Token ${KEY}`, "content-type": "application/json" };
     expect(seen).toMatchObject([
       { method: "GET", url, headers },
       { method: "DELETE", url, headers },
+      { method: "DELETE", url, headers },
     ]);
     expect(seen.map(({ body }) => JSON.parse(body))).toEqual([
       group,
       { current_token: TOKEN, user_group_id: "acme" },
+      { current_token: TOKEN, user_group_id: "acme", data_source_provided_id: "warehouse-7" },
     ]);
     for (const { headers: sent, body } of seen) {
       expect(sent["content-length"]).toBe(String(Buffer.byteLength(body)));
