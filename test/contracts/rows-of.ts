@@ -1,5 +1,6 @@
-import type { Cell } from "../../src/core/tenant.ts";
-import type { TenantSource } from "../../src/ports/tenant-source.ts";
+import type { Cell, TenantRow } from "../../src/core/tenant.ts";
+import type { BucketSum, TenantSource } from "../../src/ports/tenant-source.ts";
+import { collect } from "./collect.ts";
 
 /** The batches of cells of one whole read, in a snapshot of its own. */
 export async function* batchesOf(
@@ -19,4 +20,18 @@ export async function rowsOf(source: TenantSource, columns: readonly string[]): 
   const all: (readonly Cell[])[] = [];
   for await (const batch of batchesOf(source, columns)) all.push(...batch);
   return all;
+}
+
+/** All that one snapshot has to tell. */
+export async function readAll(
+  source: TenantSource,
+  columns: readonly string[],
+  seed = "seed",
+): Promise<{ buckets: readonly BucketSum[]; rows: readonly TenantRow[] }> {
+  const snapshot = await source.open(columns, seed);
+  try {
+    return { buckets: await snapshot.buckets(), rows: await collect(snapshot.rows()) };
+  } finally {
+    await snapshot.close();
+  }
 }

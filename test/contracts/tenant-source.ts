@@ -6,7 +6,8 @@ import type { BucketSum, TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
 import { sumsOf } from "../fakes/tenant-source.ts";
 import { collect } from "./collect.ts";
-import { batchesOf, rowsOf } from "./rows-of.ts";
+import { removedRowsContract } from "./removed-rows.ts";
+import { batchesOf, readAll, rowsOf } from "./rows-of.ts";
 
 export type ColumnKind =
   | "text"
@@ -25,6 +26,7 @@ export interface SourceOptions {
   readonly table?: string;
   readonly query?: string;
   readonly where?: string;
+  readonly removedWhen?: string;
 }
 
 /** A database for one test, in the words of no dialect. */
@@ -219,28 +221,81 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
       await expect.poll(database.sessions).toBe(0);
     });
 
+    describe("takes a row for removed", () => {
+      const removedIds = async (source: TenantSource): Promise<Cell[]> => {
+        const { rows } = await readAll(source, ["id"]);
+        return rows.flatMap((row) => (row.removed ? [row.cells[0] as Cell] : []));
+      };
+
+      removedRowsContract(async (rows) => {
+        const { create, insert, source } = await makeDatabase();
+        await create("customers", { id: "text", state: "text" });
+        await insert(
+          "customers",
+          rows.map((row) => ({ ...row })),
+        );
+        return source({ table: "customers", removedWhen: "state = 'gone'" });
+      });
+
+      test.each([
+        ["of the table's name", "customers.plan = 'gold' AND id = 'b'"],
+        ["with alternatives", "id = 'b' OR id = 'x'"],
+        ["with a subquery", "EXISTS (SELECT 1 FROM closed WHERE closed.id = customers.id)"],
+        ["that ends with a comment", "id = 'b' -- that one"],
+      ])("by a condition %s, beside a table", async (_, removedWhen) => {
+        const { create, insert, source } = await customers("a", "b", "c");
+        await create("closed", { id: "text" });
+        await insert("closed", [{ id: "b" }]);
+        expect(await removedIds(source({ table: "customers", removedWhen }))).toEqual(["b"]);
+      });
+
+      test("by any column of a query", async () => {
+        const { source } = await customers("a", "b");
+        const query = "SELECT id, name AS label FROM customers -- all of them";
+        const removed = await removedIds(source({ query, removedWhen: "label = 'Name of b' -- that one" }));
+        expect(removed).toEqual(["b"]);
+      });
+
+      test("only among those that `where` leaves", async () => {
+        const { source } = await customers("a", "b", "c");
+        const options = { table: "customers", where: "id <> 'b' -- not that one", removedWhen: "id <> 'a'" };
+        const { rows, buckets } = await readAll(source(options), ["id"]);
+        expect(rows.map(({ cells, removed }) => [...cells, removed])).toEqual([
+          ["a", false],
+          ["c", true],
+        ]);
+        expect(buckets).toHaveLength(1);
+      });
+
+      test.each([
+        ["a mistake in it", "plan ===="],
+        ["a column that isn't there", "colour = 'red'"],
+        ["an aggregate", "count(*) > 1"],
+      ])("by no condition that has %s", async (_, removedWhen) => {
+        const { source, sessions } = await customers("a");
+        await expect(source({ table: "customers", removedWhen }).open(["id"], "seed")).rejects.toMatchObject({
+          code: "CONFIG_SOURCE",
+          message: expect.stringContaining("customers"),
+          hint: expect.stringContaining("source.removed_when"),
+        });
+        await expect.poll(sessions).toBe(0);
+      });
+    });
+
     describe("has buckets", () => {
       const COLUMNS = ["id", "name", "plan"];
-      const readAll = async (source: TenantSource, seed = "seed") => {
-        const snapshot = await source.open(COLUMNS, seed);
-        try {
-          return { buckets: await snapshot.buckets(), rows: await collect(snapshot.rows()) };
-        } finally {
-          await snapshot.close();
-        }
-      };
       const inOrder = (sums: readonly BucketSum[]) => sums.toSorted((a, b) => a.bucket - b.bucket);
 
       test("whose sums are those of their rows, duplicates and missing ids included", async () => {
         const { source } = await customers("a", "b", "b", null, null, "ü", "😀");
-        const { buckets, rows } = await readAll(source({ table: "customers" }));
+        const { buckets, rows } = await readAll(source({ table: "customers" }), COLUMNS);
         expect(rows).toHaveLength(7);
         expect(inOrder(buckets)).toEqual(inOrder(sumsOf(rows.map((row) => row.digest))));
       });
 
       test("and gives the rows of some of them, in order, and of no other", async () => {
         const { source } = await customers(...Array.from({ length: 50 }, (_, index) => `t-${index}`), null);
-        const all = (await readAll(source({ table: "customers" }))).rows;
+        const all = (await readAll(source({ table: "customers" }), COLUMNS)).rows;
         const wanted = all.filter((_, index) => index % 3 === 0).map((row) => row.digest.bucket);
         const snapshot = await source({ table: "customers" }).open(COLUMNS, "seed");
         const some = await collect(snapshot.rows(wanted));
@@ -251,12 +306,12 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
 
       test("that stay where they are when a row changes, with another digest for every change", async () => {
         const { source, execute } = await customers("a");
-        const [before] = (await readAll(source({ table: "customers" }))).rows;
+        const [before] = (await readAll(source({ table: "customers" }), COLUMNS)).rows;
         const seen = new Set([before?.digest.digest]);
         for (const change of ["name = 'x'", "name = NULL", "name = ''", "plan = 'x'", "plan = NULL"]) {
           await execute(`UPDATE customers SET name = 'Name of a', plan = 'gold'`);
           await execute(`UPDATE customers SET ${change}`);
-          const [after] = (await readAll(source({ table: "customers" }))).rows;
+          const [after] = (await readAll(source({ table: "customers" }), COLUMNS)).rows;
           expect(after?.digest.bucket).toBe(before?.digest.bucket);
           seen.add(after?.digest.digest);
         }
@@ -265,7 +320,8 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
 
       test("whose digests depend on the seed, and on nothing of the session", async () => {
         const { source } = await customers("a");
-        const read = async (seed: string) => (await readAll(source({ table: "customers" }), seed)).rows;
+        const read = async (seed: string) =>
+          (await readAll(source({ table: "customers" }), COLUMNS, seed)).rows;
         expect(await read("one")).toEqual(await read("one"));
         expect(await read("one")).not.toEqual(await read("other"));
       });

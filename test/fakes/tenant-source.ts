@@ -3,7 +3,7 @@ import { BUCKETS, type Cell, type TenantRow } from "../../src/core/tenant.ts";
 import type { BucketSum, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { Step } from "./instance.ts";
 
-/** A row of the customer's table; what it doesn't have is null. */
+/** A row of the customer's table; what it doesn't have is null. Where its column `removed` is true, it is. */
 export type TenantRecord = Readonly<Record<string, Cell>>;
 
 export class InMemoryTenantSource implements TenantSource {
@@ -24,6 +24,7 @@ export class InMemoryTenantSource implements TenantSource {
         aTenantRow(
           columns.map((column) => record[column] ?? null),
           seed,
+          record.removed === true,
         ),
       )
       .sort((a, b) => Buffer.compare(bytesOf(a.cells[0]), bytesOf(b.cells[0])));
@@ -31,7 +32,7 @@ export class InMemoryTenantSource implements TenantSource {
     return {
       async buckets() {
         await step({ when: "before", call: "sourceBuckets" });
-        return sumsOf(all.map((row) => row.digest));
+        return sumsOf(all.filter((row) => !row.removed).map((row) => row.digest));
       },
       async *rows(buckets) {
         const rows = all.filter(({ digest }) => buckets?.includes(digest.bucket) ?? true);
@@ -46,10 +47,10 @@ export class InMemoryTenantSource implements TenantSource {
 }
 
 /** A row with a digest of its own, as a database would make it. */
-export function aTenantRow(cells: readonly Cell[], seed = "seed"): TenantRow {
+export function aTenantRow(cells: readonly Cell[], seed = "seed", removed = false): TenantRow {
   const hashed = (value: unknown): Buffer => createHash("sha256").update(JSON.stringify(value)).digest();
   const bucket = hashed(cells[0]).readUInt32LE() % BUCKETS;
-  return { cells, digest: { bucket, digest: String(hashed([seed, cells]).readBigInt64LE()) } };
+  return { cells, digest: { bucket, digest: String(hashed([seed, cells]).readBigInt64LE()) }, removed };
 }
 
 /** How many there are in each bucket, and what their digests add up to. */

@@ -1,16 +1,21 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { SyncError } from "../../core/errors.ts";
+import { describe, SyncError } from "../../core/errors.ts";
 import { BUCKETS } from "../../core/tenant.ts";
 import { ID_TYPES, type Parse, parsersOf, type TypeInfo } from "./cells.ts";
+import { isSqlMistake } from "./failures.ts";
 import { quoteName } from "./identifiers.ts";
 
 /** What is asked of the source. */
 export interface Wanted {
   /** For messages. */
   readonly name: string;
-  /** What stands after FROM, called `tenants`. */
+  /** What stands after FROM. */
   readonly relation: string;
+  /** A predicate on its rows. */
+  readonly where?: string | undefined;
+  /** Another one, true of those whose tenants are gone. */
+  readonly removedWhen?: string | undefined;
   /** The id first. */
   readonly columns: readonly string[];
   readonly seed: string;
@@ -19,6 +24,10 @@ export interface Wanted {
 /** The source's rows as SQL, and how their values become cells. */
 export interface DescribedRows {
   readonly relation: string;
+  /** Predicates that are true of every row that counts. */
+  readonly conditions: readonly string[];
+  /** True of rows whose tenants are gone, and otherwise false; undefined where no row can say so. */
+  readonly removed: string | undefined;
   /** The id as text, and the other columns as they are. */
   readonly selected: readonly string[];
   readonly parsers: readonly Parse[];
@@ -30,8 +39,9 @@ export interface DescribedRows {
 
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
 export async function describeRows(client: pg.Client, wanted: Wanted): Promise<DescribedRows> {
-  const { name, relation, columns, seed } = wanted;
-  const { fields } = await client.query(`SELECT * FROM ${relation} LIMIT 0`);
+  const { name, relation, where, removedWhen, columns, seed } = wanted;
+  const conditions = where === undefined ? [] : [where];
+  const { fields } = await client.query(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
   const found = columns.map((column) => fields.find((field) => field.name === column));
   if (found.includes(undefined)) throw missingColumns(name, columns, fields);
 
@@ -39,17 +49,22 @@ export async function describeRows(client: pg.Client, wanted: Wanted): Promise<D
   const typeNames = found.map((field) => types.find((type) => type.oid === field?.dataTypeID)?.name);
   const [id, ...rest] = columns as readonly [string, ...string[]];
   checkIdType(id, typeNames[0]);
+  // A null says nothing. The line break ends a comment that the predicate may end with.
+  const removed = removedWhen === undefined ? undefined : `(${removedWhen}\n) IS TRUE`;
+  if (removed !== undefined) await checkRemoved(client, name, `${relation} ${whereAll([removed])}`);
 
   const parserOf = parsersOf(types);
-  const idText = `tenants.${quoteName(id)}::text`;
+  const idText = `${quoteName(id)}::text`;
   const { rows } = await client.query<{ server_encoding: string }>("SHOW server_encoding");
   const isUtf8 = rows[0]?.server_encoding === "UTF8";
-  const selected = [idText, ...rest.map((column) => `tenants.${quoteName(column)}`)];
+  const selected = [idText, ...rest.map(quoteName)];
   // The same text is another value in a column of another type: '1' is no 1.
   const typedSeed = hash("sha256", JSON.stringify([seed, ...typeNames]), "base64url");
   const hashed = `ROW('${typedSeed}', ${selected.join(", ")})::text`;
   return {
     relation,
+    conditions,
+    removed,
     selected,
     parsers: [keepText, ...found.slice(1).map((field) => parserOf(field?.dataTypeID ?? 0))],
     order: isUtf8 ? `${idText} COLLATE "C"` : `convert_to(${idText}, 'UTF8')`,
@@ -57,6 +72,10 @@ export async function describeRows(client: pg.Client, wanted: Wanted): Promise<D
     digest: `pg_catalog.hashtextextended(${hashed} COLLATE "C", 0)`,
   };
 }
+
+/** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
+export const whereAll = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition}\n)`).join(" AND ")}`;
 
 function missingColumns(name: string, columns: readonly string[], fields: readonly pg.FieldDef[]): SyncError {
   const there = fields.map((field) => field.name);
@@ -71,6 +90,19 @@ function checkIdType(column: string, type: string | undefined): void {
   throw new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type ?? "unknown"}`, {
     hint: "an id is a text, integer or uuid column; a query can cast another type to text",
   });
+}
+
+/** Asked on its own, so that the blame falls on the right key. */
+async function checkRemoved(client: pg.Client, name: string, removedRows: string): Promise<void> {
+  try {
+    await client.query(`SELECT FROM ${removedRows} LIMIT 0`);
+  } catch (error) {
+    if (!isSqlMistake(error)) throw error;
+    throw new SyncError("CONFIG_SOURCE", `cannot tell the removed rows of ${name}: ${describe(error)}`, {
+      hint: "check source.removed_when: it is a condition on these rows, in SQL of this database",
+      cause: error,
+    });
+  }
 }
 
 /** The types of the fields, and those that arrays and domains among them are made of. */

@@ -4,7 +4,7 @@ import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
 import type { Parse } from "./cells.ts";
 import { readCursor } from "./database.ts";
-import type { DescribedRows } from "./tenant-columns.ts";
+import { type DescribedRows, whereAll } from "./tenant-columns.ts";
 
 const BATCH = 2_000;
 
@@ -23,11 +23,12 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
   }
 
   async buckets(): Promise<readonly BucketSum[]> {
-    const { relation, bucket, digest } = this.#rows;
+    const { relation, conditions, removed, bucket, digest } = this.#rows;
+    const active = removed === undefined ? conditions : [...conditions, `NOT ${removed}`];
     try {
       const { rows } = await this.#client.query<BucketSum>(
         `SELECT (${bucket})::integer AS bucket, count(*)::integer AS rows, sum(${digest})::text AS sum
-         FROM ${relation} GROUP BY 1`,
+         FROM ${relation} ${whereAll(active)} GROUP BY 1`,
       );
       return rows;
     } catch (error) {
@@ -36,9 +37,11 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
   }
 
   async *rows(buckets?: readonly number[]): AsyncGenerator<readonly TenantRow[]> {
-    const { relation, selected, parsers, order, bucket, digest } = this.#rows;
-    const text = `SELECT ${[bucket, digest, ...selected].join(", ")} FROM ${relation}
-      ${buckets ? `WHERE ${bucket} = ANY ($1)` : ""} ORDER BY ${order}`;
+    const { relation, conditions, removed, selected, parsers, order, bucket, digest } = this.#rows;
+    const wanted = buckets ? [...conditions, `${bucket} = ANY ($1)`] : conditions;
+    const flag = removed === undefined ? [] : [removed];
+    const text = `SELECT ${[bucket, digest, ...selected, ...flag].join(", ")}
+      FROM ${relation} ${whereAll(wanted)} ORDER BY ${order}`;
     const types = { getTypeParser: () => keepText };
     try {
       const config = { rowMode: "array", types } as const;
@@ -65,7 +68,12 @@ const keepText = (text: string): string => text;
 
 function tenantRow([bucket, digest, ...cells]: RawRow, parsers: readonly Parse[]): TenantRow {
   return {
-    cells: cells.map((text, index) => (text === null ? null : (parsers[index] as Parse)(text))),
+    cells: parsers.map((parse, index) => {
+      const text = cells[index] ?? null;
+      return text === null ? null : parse(text);
+    }),
     digest: { bucket: Number(bucket), digest: digest ?? "" },
+    // Behind the columns, and only where rows can say so.
+    removed: cells[parsers.length] === "t",
   };
 }

@@ -4,7 +4,7 @@ import type { Secret } from "../../core/secret.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { databaseError, isSqlMistake } from "./failures.ts";
 import { quoteTable } from "./identifiers.ts";
-import { describeRows } from "./tenant-columns.ts";
+import { describeRows, type Wanted } from "./tenant-columns.ts";
 import { PostgresTenantSnapshot } from "./tenant-snapshot.ts";
 
 export interface PostgresSourceOptions {
@@ -15,6 +15,8 @@ export interface PostgresSourceOptions {
   readonly query?: string | undefined;
   /** An SQL predicate on the table's rows. */
   readonly where?: string | undefined;
+  /** An SQL predicate that is true of the rows whose tenants are gone. */
+  readonly removedWhen?: string | undefined;
 }
 
 /** The snapshot, and text forms that don't depend on the server's settings. */
@@ -34,7 +36,7 @@ export class PostgresTenantSource implements TenantSource {
   }
 
   async open(columns: readonly string[], seed: string): Promise<TenantSnapshot> {
-    const { url, applicationName, table } = this.#options;
+    const { url, applicationName, table, removedWhen } = this.#options;
     const name = table ?? "source.query";
     const client = new pg.Client({
       connectionString: url.reveal(),
@@ -48,7 +50,13 @@ export class PostgresTenantSource implements TenantSource {
     try {
       await client.connect();
       await client.query(BEGIN);
-      const rows = await describeRows(client, { name, relation: relationOf(this.#options), columns, seed });
+      const rows = await describeRows(client, {
+        name,
+        ...placeOf(this.#options),
+        removedWhen,
+        columns,
+        seed,
+      });
       return new PostgresTenantSnapshot(client, rows, (error) => sourceError(name, error));
     } catch (error) {
       await client.end().catch(() => {});
@@ -57,18 +65,16 @@ export class PostgresTenantSource implements TenantSource {
   }
 }
 
-/** The rows to read from, as something that can stand after FROM. */
-function relationOf({ table, query, where }: PostgresSourceOptions): string {
-  // The line breaks end a comment that the predicate or the query may end with.
-  if (table === undefined) return `(${query?.replace(/[\s;]+$/, "")}\n) AS tenants`;
-  const rows = quoteTable(table);
-  return where === undefined ? `${rows} AS tenants` : `(SELECT * FROM ${rows} WHERE (${where}\n)) AS tenants`;
+function placeOf({ table, query, where }: PostgresSourceOptions): Pick<Wanted, "relation" | "where"> {
+  if (table !== undefined) return { relation: quoteTable(table), where };
+  // The line break ends a comment that the query may end with.
+  return { relation: `(${query?.replace(/[\s;]+$/, "")}\n) AS tenants` };
 }
 
 function sourceError(name: string, error: unknown): SyncError {
   if (!isSqlMistake(error)) return databaseError("SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
   return new SyncError("CONFIG_SOURCE", `cannot read ${name}: ${describe(error)}`, {
-    hint: "check source.where and source.query: they are SQL of this database",
+    hint: "check source.where, source.query and source.removed_when: they are SQL of this database",
     cause: error,
   });
 }

@@ -79,6 +79,18 @@ describe("a source that can't be read says why, and what to do:", () => {
     });
   });
 
+  test("a flag that is no condition", async () => {
+    const database = await postgresSourceDatabase();
+    await database.create("customers", { id: "text", deleted_at: "timestamp" });
+    await expect(read(database.url, { table: "customers", removedWhen: "deleted_at" })).rejects.toMatchObject(
+      {
+        code: "CONFIG_SOURCE",
+        message: expect.stringContaining("must be type boolean, not type timestamp"),
+        hint: expect.stringContaining("source.removed_when"),
+      },
+    );
+  });
+
   test("its own password is never among the words", async () => {
     const { url } = await postgresSourceDatabase();
     const error = await rejection(read(withUrl(url, { password: "hunter2" })));

@@ -1,0 +1,10 @@
+import { describe } from "vitest";
+import { removedRowsContract } from "../contracts/removed-rows.ts";
+import { InMemoryTenantSource } from "./tenant-source.ts";
+
+describe("the tenant source in memory takes a row for removed", () => {
+  removedRowsContract(async (rows) => {
+    const records = rows.map(({ id, state }) => ({ id, removed: state === "gone" }));
+    return new InMemoryTenantSource(records, async () => {});
+  });
+});
