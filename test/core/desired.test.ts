@@ -4,7 +4,7 @@ import { desiredTenants, digestSeed, duplicateTenant } from "../../src/core/desi
 import { groupFingerprint } from "../../src/core/group.ts";
 import type { Json, JsonObject } from "../../src/core/json.ts";
 import { columnsOf, type GroupRules, type Rule } from "../../src/core/rule.ts";
-import { type Cell, type RejectionCode, Unusable } from "../../src/core/tenant.ts";
+import { type Cell, type RejectionCode, type Tenant, Unusable } from "../../src/core/tenant.ts";
 import { anyJson } from "../builders/arbitraries.ts";
 import { aRow } from "../builders/groups.ts";
 import { column, constant, someRules, template } from "../builders/rules.ts";
@@ -12,15 +12,21 @@ import { column, constant, someRules, template } from "../builders/rules.ts";
 const BYTES = new Unusable("holds bytes");
 
 /** Evaluates a row that is given by column names; what it doesn't name is null, the id is "acme". */
-function evaluate(rules: GroupRules, cells: Record<string, Cell>) {
+function evaluate(rules: GroupRules, cells: Record<string, Cell>, removed = false): Tenant {
   const row: Record<string, Cell> = { id: "acme", name: "Acme", ...cells };
-  return desiredTenants(rules)({ cells: columnsOf(rules).map((name) => row[name] ?? null), digest: aRow() });
+  return desiredTenants(rules)({
+    cells: columnsOf(rules).map((name) => row[name] ?? null),
+    digest: aRow(),
+    removed,
+  });
 }
 
-/** The group, or the code of the rejection. */
+const verdict = (tenant: Tenant) => (tenant.kind === "rejected" ? tenant.code : tenant.kind);
+
+/** The group, or why there is none. */
 function outcome(rules: GroupRules, cells: Record<string, Cell> = {}) {
   const tenant = evaluate(rules, cells);
-  return tenant.kind === "desired" ? tenant.group : tenant.code;
+  return tenant.kind === "desired" ? tenant.group : verdict(tenant);
 }
 
 it("computes the whole group from a row, with the fingerprint of just that group", () => {
@@ -44,6 +50,7 @@ it("computes the whole group from a row, with the fingerprint of just that group
     group,
     fingerprint: groupFingerprint(group),
     row: aRow(),
+    dataSourceId: null,
   });
 });
 
@@ -188,6 +195,45 @@ describe("each kind of rule", () => {
     ],
   ];
 
+  const asDataSourceId: [string, Rule, Values][] = [
+    [
+      "a column",
+      column("value"),
+      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: null, unusable: "VALUE_UNUSABLE" },
+    ],
+    [
+      "an optional column",
+      column("value", optional),
+      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: null, unusable: "VALUE_UNUSABLE" },
+    ],
+    [
+      "a column with a default",
+      column("value", withDefault),
+      { text: "x", number: "1.5", object: "VALUE_UNUSABLE", null: "7", unusable: "VALUE_UNUSABLE" },
+    ],
+    [
+      "a template",
+      inText,
+      {
+        text: "<x>",
+        number: "<1.5>",
+        object: "VALUE_UNUSABLE",
+        null: "VALUE_NULL",
+        unusable: "VALUE_UNUSABLE",
+      },
+    ],
+    [
+      "an optional template",
+      inOptionalText,
+      { text: "<x>", number: "<1.5>", object: "VALUE_UNUSABLE", null: null, unusable: "VALUE_UNUSABLE" },
+    ],
+    [
+      "a constant",
+      constant(true),
+      { text: "true", number: "true", object: "true", null: "true", unusable: "true" },
+    ],
+  ];
+
   const valueKinds = Object.keys(cells) as (keyof Values)[];
   const member = (object: unknown): Expected =>
     Object.hasOwn(object as object, "key") ? (object as { key: Json }).key : LEFT_OUT;
@@ -217,6 +263,14 @@ describe("each kind of rule", () => {
         kind,
         expected[kind],
       ]);
+    }
+  });
+
+  it.each(asDataSourceId)("%s as the id of the data source, which may be none", (_, rule, expected) => {
+    for (const kind of valueKinds) {
+      const tenant = evaluate(someRules({ dataSourceId: rule }), { value: cells[kind] });
+      const found = tenant.kind === "desired" ? tenant.dataSourceId : verdict(tenant);
+      expect([kind, found]).toEqual([kind, expected[kind]]);
     }
   });
 
@@ -306,9 +360,13 @@ describe("the id", () => {
     ["a number", 7, "ID_UNUSABLE"],
     ["bytes", BYTES, "ID_UNUSABLE"],
   ])("%s", (_, id, expected) => {
-    const tenant = desiredTenants(someRules())({ cells: [id, "Acme"], digest: aRow() });
-    expect(tenant.kind === "desired" ? tenant.kind : tenant.code).toBe(expected);
-    expect(tenant.user_group_id).toBe(typeof id === "string" && id !== "" ? id : null);
+    const usableId = typeof id === "string" && id !== "" ? id : null;
+    const tenant = evaluate(someRules(), { id });
+    expect(verdict(tenant)).toBe(expected);
+    expect(tenant.user_group_id).toBe(usableId);
+    const removed = evaluate(someRules(), { id }, true);
+    expect(verdict(removed)).toBe(expected === "desired" ? "flagged" : expected);
+    expect(removed.user_group_id).toBe(usableId);
   });
 
   it("of several rows stands for none of them", () => {
@@ -318,6 +376,14 @@ describe("the id", () => {
       code: "ID_DUPLICATE",
       message: "3 rows have this id in column id; none of them is used",
     });
+  });
+});
+
+it("needs nothing but the id of a removed row, whatever its other values are", () => {
+  const rules = someRules({ mapping: { kind: "json", column: "all" }, dataSourceId: column("source") });
+  expect(evaluate(rules, { name: null, all: BYTES, source: BYTES }, true)).toEqual({
+    kind: "flagged",
+    user_group_id: "acme",
   });
 });
 
@@ -341,6 +407,12 @@ it.each<[string, GroupRules, Record<string, Cell>, string]>([
     someRules({ mapping: { kind: "json", column: "all" } }),
     { all: { "40": null } },
     "mapping.40 (column all) is null",
+  ],
+  [
+    "the data source and its column",
+    someRules({ dataSourceId: column("source") }),
+    { source: [1] },
+    "data_source_provided_id (column source) holds JSON where text is needed",
   ],
   [
     "a JSON column",

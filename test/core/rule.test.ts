@@ -30,6 +30,7 @@ it("reads each column once, the id first", () => {
     name: { kind: "template", parts: ["x", { column: "region" }, { column: "id" }], optional: false },
     mapping: { kind: "keys", keys: { a: column("source"), b: { kind: "constant", value: "1" } } },
     properties: { kind: "json", column: "region" },
+    dataSourceId: column("warehouse"),
   });
-  expect(columns).toEqual(["id", "region", "source"]);
+  expect(columns).toEqual(["id", "region", "source", "warehouse"]);
 });

@@ -7,8 +7,15 @@ import { anyId } from "../builders/arbitraries.ts";
 import { someRules } from "../builders/rules.ts";
 import { aTenantRow } from "../fakes/tenant-source.ts";
 
-async function read(cells: readonly TenantRow["cells"][], sizes: readonly number[] = [2]): Promise<Tenant[]> {
-  const rows = cells.map((row) => aTenantRow(row));
+type Cells = TenantRow["cells"];
+
+const read = (cells: readonly Cells[], sizes?: readonly number[]): Promise<Tenant[]> =>
+  readRows(
+    cells.map((row) => aTenantRow(row)),
+    sizes,
+  );
+
+async function readRows(rows: readonly TenantRow[], sizes: readonly number[] = [2]): Promise<Tenant[]> {
   async function* batches(): AsyncGenerator<readonly TenantRow[]> {
     for (let n = 0, start = 0; start < rows.length; n++) {
       const size = sizes[n % sizes.length] ?? 1;
@@ -36,7 +43,7 @@ describe("rows of the source", () => {
       fc.asyncProperty(anyRows, anyNulls, anySizes, async (some, nulls, sizes) => {
         const inOrder = some.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
         const rows = inOrder.flatMap(({ id, copies }) =>
-          Array.from({ length: copies }, (): TenantRow["cells"] => [id, "x"]),
+          Array.from({ length: copies }, (): Cells => [id, "x"]),
         );
         for (const place of nulls) rows.splice(place, 0, [null, "x"]);
 
@@ -100,10 +107,32 @@ describe("rows of the source", () => {
       [tooLong, "x"],
       ["c", "x"],
     ]);
-    expect(tenants.map((tenant) => (tenant.kind === "desired" ? tenant.kind : tenant.code))).toEqual([
+    expect(tenants.map((tenant) => (tenant.kind === "rejected" ? tenant.code : tenant.kind))).toEqual([
       "desired",
       "ID_DUPLICATE",
       "desired",
+    ]);
+  });
+
+  it("that are flagged are gone, unless another row has their id", async () => {
+    const row = (id: string, removed: boolean): TenantRow => aTenantRow([id, "x"], "seed", removed);
+    const tenants = await readRows([
+      row("a", true),
+      row("b", true),
+      row("b", false),
+      row("c", false),
+      row("c", true),
+      row("d", true),
+      row("d", true),
+      row("e", false),
+    ]);
+    const duplicate = { kind: "rejected", code: "ID_DUPLICATE" };
+    expect(tenants).toMatchObject([
+      { kind: "flagged", user_group_id: "a" },
+      { ...duplicate, user_group_id: "b" },
+      { ...duplicate, user_group_id: "c" },
+      { ...duplicate, user_group_id: "d" },
+      { kind: "desired", user_group_id: "e" },
     ]);
   });
 });
