@@ -1,7 +1,7 @@
 import type { Group } from "../../src/core/group.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { ServiceFailure } from "../../src/core/service-failure.ts";
-import type { GroupService, ServiceGroup } from "../../src/ports/group-service.ts";
+import type { GroupService, RemovableGroup, ServiceGroup } from "../../src/ports/group-service.ts";
 import type { Step } from "./instance.ts";
 
 export interface HeldGroup {
@@ -9,13 +9,22 @@ export interface HeldGroup {
   token: string;
 }
 
+export interface ServiceRequest {
+  readonly operation: "GET" | "DELETE";
+  readonly id: string;
+  /** Where a DELETE names one. */
+  readonly dataSourceId?: string;
+}
+
 /** The service itself: it outlives whoever calls it. */
 export class ServiceState {
   /** Whether a GET changes a group that is there. */
   existing: "keep" | "update" = "keep";
+  /** What a DELETE goes by; the field that isn't gone by is ignored. */
+  deleteBy: "token" | "id" | "both" = "both";
   /** The team of the caller's key, which sees no other team's groups. */
   teamId = 7;
-  readonly requests: { readonly operation: "GET" | "DELETE"; readonly id: string }[] = [];
+  readonly requests: ServiceRequest[] = [];
   readonly #teams = new Map<number, Map<string, HeldGroup>>();
   #tokensMade = 0;
 
@@ -33,6 +42,18 @@ export class ServiceState {
     const held = { group, token: `ugt_${group.user_group_id}_${++this.#tokensMade}` };
     this.groups.set(group.user_group_id, held);
     return held;
+  }
+
+  /** The id of the group that a DELETE means. */
+  find(id: string, token: string): string | undefined {
+    switch (this.deleteBy) {
+      case "token":
+        return [...this.groups].find(([, held]) => held.token === token)?.[0];
+      case "id":
+        return this.groups.has(id) ? id : undefined;
+      case "both":
+        return this.groups.get(id)?.token === token ? id : undefined;
+    }
   }
 }
 
@@ -60,14 +81,17 @@ export class InMemoryGroupService implements GroupService {
     return { isNew: existing === undefined, group: answer };
   }
 
-  async remove(id: string, currentToken: Secret): Promise<void> {
+  async remove(
+    { user_group_id: id, token, dataSourceId }: RemovableGroup,
+    beforeSend?: () => void,
+  ): Promise<void> {
     const state = this.#state;
     await this.#step({ when: "before", call: "remove", id });
-    state.requests.push({ operation: "DELETE", id });
-    if (state.groups.get(id)?.token !== currentToken.reveal()) {
-      throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
-    }
-    state.groups.delete(id);
+    beforeSend?.();
+    state.requests.push({ operation: "DELETE", id, ...(dataSourceId === null ? {} : { dataSourceId }) });
+    const found = state.find(id, token.reveal());
+    if (found === undefined) throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
+    state.groups.delete(found);
     await this.#step({ when: "after", call: "remove", id });
   }
 }

@@ -1,4 +1,5 @@
 import { SyncError } from "../../src/core/errors.ts";
+import { Secret } from "../../src/core/secret.ts";
 import type { LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
@@ -11,6 +12,8 @@ export class TokenState {
   sharesLedger = false;
   /** Ids whose tokens don't fit, for whatever reason. */
   readonly refused = new Set<string>();
+  /** Ids whose tokens can't be taken out again. */
+  readonly notRemovable = new Set<string>();
 }
 
 export class InMemoryTokenStore implements TokenStore {
@@ -35,22 +38,46 @@ export class InMemoryTokenStore implements TokenStore {
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
   ): Promise<ReadonlyMap<string, SyncError>> {
-    const state = this.#state;
+    const { tokens: stored, refused } = this.#state;
     await this.#step({ when: "before", call: "writeTokens" });
-    const store = (): void => {
-      for (const { user_group_id: id, token } of tokens) {
-        if (!state.refused.has(id)) state.tokens.set(id, token.reveal());
-      }
-    };
-    if (state.sharesLedger && transaction instanceof InMemoryLedgerTransaction) transaction.enlist(store);
-    else store();
+    this.#change(transaction, () => {
+      for (const { user_group_id: id, token } of tokens) if (!refused.has(id)) stored.set(id, token.reveal());
+    });
     await this.#step({ when: "after", call: "writeTokens" });
-    const refused = tokens.filter(({ user_group_id }) => state.refused.has(user_group_id));
+    const ids = tokens.map((entry) => entry.user_group_id).filter((id) => refused.has(id));
+    return new Map(ids.map((id) => [id, new SyncError("TOKEN_NOT_STORED", "no room for it", HINT)]));
+  }
+
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
+    await this.#step({ when: "before", call: "readTokens" });
+    const { tokens } = this.#state;
     return new Map(
-      refused.map(({ user_group_id }) => [
-        user_group_id,
-        new SyncError("TOKEN_NOT_STORED", "no room for it"),
-      ]),
+      ids.flatMap((id) => {
+        const token = tokens.get(id);
+        return token === undefined ? [] : [[id, new Secret(token)]];
+      }),
     );
   }
+
+  async remove(
+    ids: readonly string[],
+    transaction: LedgerTransaction,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const { tokens: stored, notRemovable } = this.#state;
+    await this.#step({ when: "before", call: "removeTokens" });
+    this.#change(transaction, () => {
+      for (const id of ids) if (!notRemovable.has(id)) stored.delete(id);
+    });
+    await this.#step({ when: "after", call: "removeTokens" });
+    const kept = ids.filter((id) => notRemovable.has(id) && stored.has(id));
+    return new Map(kept.map((id) => [id, new SyncError("TOKEN_NOT_REMOVED", "it is stuck", HINT)]));
+  }
+
+  #change(transaction: LedgerTransaction, change: () => void): void {
+    if (this.#state.sharesLedger && transaction instanceof InMemoryLedgerTransaction)
+      transaction.enlist(change);
+    else change();
+  }
 }
+
+const HINT = { hint: "make room" };

@@ -23,6 +23,7 @@ describe("own rows", () => {
     await place.store.prepare();
     await write(place, { a: "token-a", b: "token-b", c: "token-c" });
     await place.tokens.query("UPDATE groupsync_tokens SET token = '' WHERE user_group_id = 'b'");
+    expect([...(await place.store.read(["a", "b"])).keys()]).toEqual(["a"]);
     expect(await remove(place, ["a", "b"])).toEqual(new Map());
     expect(await place.stored()).toEqual({ c: "token-c" });
   });
