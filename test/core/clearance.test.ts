@@ -1,0 +1,199 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type Circumstances,
+  type Clearance,
+  type CodeScope,
+  clear,
+  type Held,
+  isCleared,
+  RemovalCode,
+  type RemovalSummary,
+} from "../../src/core/clearance.ts";
+import { anyId } from "../builders/arbitraries.ts";
+
+const CODE = "0123456789ab";
+
+/** Nothing to remove, unless a test says so. */
+const removals = (overrides: Partial<RemovalSummary> = {}): RemovalSummary => ({
+  deletions: 0,
+  replacements: 0,
+  underWay: 0,
+  estranged: 0,
+  code: CODE,
+  gone: overrides.deletions ?? 0,
+  ...overrides,
+});
+
+/** Ten removals a day are allowed by the percentage, three by the count. */
+const circumstances = (overrides: Partial<Circumstances> = {}): Circumstances => ({
+  conclusive: true,
+  owned: 100,
+  recent: 0,
+  limit: { count: 3, percent: 10 },
+  ...overrides,
+});
+
+describe("removals are held", () => {
+  it.each<[string, Partial<RemovalSummary>, Partial<Circumstances>, Clearance["kind"]]>([
+    ["not where there are none", {}, { recent: 1_000 }, "cleared"],
+    ["not at the percentage", { deletions: 10 }, {}, "cleared"],
+    ["above it", { deletions: 11 }, {}, "held"],
+    ["not at the count, whatever the percentage", { deletions: 3 }, { owned: 4 }, "cleared"],
+    ["above the count and the percentage of few", { deletions: 4 }, { owned: 4 }, "held"],
+    ["not above the count alone", { deletions: 4 }, { owned: 40 }, "cleared"],
+    ["where deletions and replacements are too many together", { deletions: 5, replacements: 6 }, {}, "held"],
+    ["where replacements alone are too many", { replacements: 11 }, {}, "held"],
+    ["where those of the last 24 hours leave too little room", { deletions: 1 }, { recent: 10 }, "held"],
+    ["not where they leave enough", { deletions: 1 }, { recent: 9 }, "cleared"],
+    ["where those under way leave too little room", { deletions: 1, underWay: 10 }, {}, "held"],
+    ["not where there is nothing beside those under way", { underWay: 50 }, {}, "cleared"],
+    ["where one is estranged, however few they are", { deletions: 1, estranged: 1 }, {}, "held"],
+    ["by a limit of nothing, every one", { deletions: 1 }, { limit: { count: 0, percent: 0 } }, "held"],
+    ["by a limit of everything, none", { deletions: 100 }, { limit: { count: 0, percent: 100 } }, "cleared"],
+  ])("%s", (_, asked, given, kind) => {
+    expect(clear(removals(asked), circumstances(given)).kind).toBe(kind);
+  });
+
+  it("with what led to it", () => {
+    const [asked, given] = [removals({ deletions: 60 }), circumstances()];
+    expect(clear(asked, given)).toEqual({ kind: "held", removals: asked, circumstances: given });
+  });
+
+  it("never where fewer would not be, all else being the same", () => {
+    const some = fc.nat({ max: 20 });
+    fc.assert(
+      fc.property(
+        some,
+        some,
+        some,
+        some,
+        some,
+        some,
+        (deletions, replacements, underWay, recent, count, percent) => {
+          const given = circumstances({ recent, limit: { count, percent } });
+          const kindOf = (asked: Partial<RemovalSummary>): Clearance["kind"] =>
+            clear(removals({ deletions, replacements, underWay, ...asked }), given).kind;
+          if (kindOf({}) === "held") expect(kindOf({ deletions: deletions + 1 })).toBe("held");
+          if (kindOf({}) === "held") expect(kindOf({ underWay: underWay + 1 })).toBe("held");
+        },
+      ),
+    );
+  });
+});
+
+describe("the operator's word", () => {
+  const tooMany = removals({ deletions: 60 });
+
+  it.each([
+    ["approves what it was given for", CODE, { kind: "cleared", approved: true }],
+    ["approves nothing else", "0123456789ac", { kind: "held" }],
+    ["is taken literally", CODE.toUpperCase(), { kind: "held" }],
+    ["is not half a word", CODE.slice(0, 6), { kind: "held" }],
+    ["is not empty", "", { kind: "held" }],
+    ["is not missing", undefined, { kind: "held" }],
+  ])("%s", (_, approval, clearance) => {
+    expect(clear(tooMany, circumstances({ approval }))).toMatchObject(clearance);
+  });
+
+  it("approves the estranged too", () => {
+    const estranged = removals({ deletions: 1, estranged: 1 });
+    expect(clear(estranged, circumstances({ approval: CODE }))).toEqual({ kind: "cleared", approved: true });
+  });
+
+  it("is not used up where it isn't needed", () => {
+    const few = removals({ deletions: 1 });
+    expect(clear(few, circumstances({ approval: CODE }))).toEqual({ kind: "cleared", approved: false });
+  });
+
+  it("doesn't make a bad read a good one", () => {
+    const given = circumstances({ conclusive: false, approval: CODE });
+    expect(clear(tooMany, given)).toEqual({ kind: "inconclusive", gone: 60 });
+  });
+});
+
+describe("a read without one valid row", () => {
+  const given = circumstances({ conclusive: false });
+
+  it("is inconclusive where somebody is gone, due or not", () => {
+    expect(clear(removals({ gone: 2 }), given)).toEqual({ kind: "inconclusive", gone: 2 });
+    expect(clear(removals({ underWay: 1, gone: 1 }), given)).toEqual({ kind: "inconclusive", gone: 1 });
+  });
+
+  it("is as good as any where nobody is", () => {
+    expect(clear(removals(), given)).toEqual({ kind: "cleared", approved: false });
+  });
+});
+
+describe("a removal is done", () => {
+  const clearances: Record<Clearance["kind"], Clearance> = {
+    cleared: { kind: "cleared", approved: false },
+    held: { kind: "held", removals: removals(), circumstances: circumstances() },
+    inconclusive: { kind: "inconclusive", gone: 1 },
+  };
+  const done: Record<Clearance["kind"], Record<"due" | "begun", boolean>> = {
+    cleared: { due: true, begun: true },
+    held: { due: false, begun: true },
+    inconclusive: { due: false, begun: false },
+  };
+  it.each(Object.values(clearances))("or not, where the plan is $kind", (clearance) => {
+    const { due, begun } = done[clearance.kind];
+    expect(isCleared({ underWay: false }, clearance)).toBe(due);
+    expect(isCleared({ underWay: true }, clearance)).toBe(begun);
+  });
+});
+
+describe("the code of a set of removals", () => {
+  const scope: CodeScope = { baseUrl: "https://dashboards.example.com", approvals: 0 };
+  const codeOf = (held: readonly Held[], given: CodeScope = scope): string => {
+    const code = new RemovalCode(given);
+    for (const removal of held) code.add(removal);
+    return code.get();
+  };
+  const deletions = (...ids: readonly string[]): Held[] =>
+    ids.map((user_group_id) => ({ kind: "delete", user_group_id }));
+
+  const set = deletions("acme", "globex");
+
+  it("is short enough to be typed, and the same whenever it is asked for", () => {
+    expect(codeOf(set)).toMatch(/^[0-9a-f]{12}$/);
+    expect(codeOf(deletions("acme", "globex"))).toBe(codeOf(set));
+  });
+
+  it("depends on nothing but what is removed, and how", () => {
+    const [first, second] = set as [Held, Held];
+    const withMore = [{ ...first, absence: "absent", underWay: false, name: "Acme" }, second];
+    expect(codeOf(withMore)).toBe(codeOf(set));
+  });
+
+  it.each<[string, readonly Held[], CodeScope]>([
+    ["another id", deletions("acme", "initech"), scope],
+    ["one more", deletions("acme", "globex", "initech"), scope],
+    ["one fewer", deletions("acme"), scope],
+    ["one id that reads like both", deletions("acmedeleteglobex"), scope],
+    [
+      "a replacement in place of a deletion",
+      [{ kind: "replace", user_group_id: "acme" }, ...deletions("globex")],
+      scope,
+    ],
+    ["the same set after an approval", set, { ...scope, approvals: 1 }],
+    ["the same set in another service", set, { ...scope, baseUrl: "https://staging.example.com" }],
+    ["the same set in no service yet", set, { ...scope, baseUrl: null }],
+  ])("is another for %s", (_, other, given) => {
+    expect(codeOf(other, given)).not.toBe(codeOf(set));
+  });
+
+  it("is another for every other set", () => {
+    const anyRemoval = fc.record({
+      kind: fc.constantFrom<Held["kind"]>("delete", "replace"),
+      user_group_id: fc.oneof(anyId(), fc.constantFrom("delete", "replace", "deletereplace")),
+    });
+    const anySet = fc.uniqueArray(anyRemoval, { selector: (removal) => removal.user_group_id, maxLength: 5 });
+    fc.assert(
+      fc.property(anySet, anySet, (one, other) => {
+        const same = JSON.stringify(one) === JSON.stringify(other);
+        expect(codeOf(one) === codeOf(other)).toBe(same);
+      }),
+    );
+  });
+});
