@@ -1,5 +1,5 @@
-import type { Change, LeftNote, SettledNote } from "../core/decide.ts";
 import type { Held } from "../core/clearance.ts";
+import type { Change, LeftNote, SettledNote } from "../core/decide.ts";
 import type { Evidence } from "../core/evidence.ts";
 import type { Group } from "../core/group.ts";
 import type { GroupFailure, HealthyTime, Intent, LedgerGroup } from "../core/ledger-group.ts";
@@ -70,7 +70,7 @@ export interface LedgerTransaction {
   markSettled(settled: readonly SettledNote[]): Promise<void>;
   /** Forgets groups that were never made. */
   forget(ids: readonly string[]): Promise<void>;
-  /** Marks these groups as held, and no others. */
+  /** Marks these groups, which come in the order of their ids, as held, and no others. */
   markHeld(held: AsyncIterable<readonly Held[]>): Promise<void>;
   keepEvidence(evidence: Evidence): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;

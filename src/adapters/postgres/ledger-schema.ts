@@ -2,6 +2,7 @@ import { SyncError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
 import { quoteName } from "./identifiers.ts";
+import { MIGRATIONS } from "./ledger-migrations.ts";
 
 export interface LedgerLocation {
   /** The user's default schema where left out. */
@@ -16,6 +17,8 @@ export interface LedgerTables {
   readonly services: string;
   readonly leases: string;
   readonly runs: string;
+  readonly evidence: string;
+  readonly removals: string;
 }
 
 export function ledgerTables({ schema, tablePrefix }: LedgerLocation): LedgerTables {
@@ -27,68 +30,10 @@ export function ledgerTables({ schema, tablePrefix }: LedgerLocation): LedgerTab
     services: table("services"),
     leases: table("leases"),
     runs: table("runs"),
+    evidence: table("evidence"),
+    removals: table("removals"),
   };
 }
-
-/**
- * What brings the ledger from version N to N + 1, at index N. A migration that has been released is never
- * changed: a new one follows it.
- */
-const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
-  ({ groups, services, leases, runs }) => `
-    CREATE TABLE ${groups} (
-      scope text NOT NULL,
-      user_group_id text COLLATE "C" NOT NULL,
-      -- Of the tenant's row: a bucket of 4096 by its id, and a digest of what it held.
-      bucket smallint NOT NULL,
-      row_digest bigint,
-      -- The group as the service last confirmed it; null while its creation is under way.
-      fingerprint text,
-      confirmed text,
-      service_name text,
-      token_fingerprint text,
-      -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
-      unverified text,
-      -- Set before a call, cleared with its outcome.
-      intent text,
-      intent_at timestamptz,
-      missing_since timestamptz,
-      failure_fingerprint text,
-      failure_code text,
-      failure_message text,
-      failure_count integer NOT NULL DEFAULT 0,
-      retry_at timestamptz,
-      created_at timestamptz NOT NULL,
-      updated_at timestamptz NOT NULL,
-      PRIMARY KEY (scope, user_group_id)
-    );
-    CREATE TABLE ${services} (
-      scope text PRIMARY KEY,
-      base_url text NOT NULL,
-      team_id bigint,
-      updates boolean
-    );
-    CREATE TABLE ${leases} (
-      scope text PRIMARY KEY,
-      epoch bigint NOT NULL,
-      holder text NOT NULL,
-      acquired_at timestamptz NOT NULL,
-      expires_at timestamptz NOT NULL
-    );
-    CREATE TABLE ${runs} (
-      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-      scope text NOT NULL,
-      command text NOT NULL,
-      started_at timestamptz NOT NULL,
-      finished_at timestamptz,
-      outcome text,
-      counts text,
-      requests bigint,
-      error_code text,
-      error_message text
-    );
-    CREATE INDEX ON ${runs} (scope, id);`,
-];
 
 export const LATEST_VERSION = MIGRATIONS.length;
 

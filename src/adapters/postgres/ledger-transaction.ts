@@ -1,7 +1,17 @@
-import type { Apply, SettledNote } from "../../core/decide.ts";
-import { tokenFingerprint } from "../../core/group.ts";
+import type { Held } from "../../core/clearance.ts";
+import {
+  type Apply,
+  type Change,
+  type Delete,
+  intentOf,
+  type LeftNote,
+  type SettledNote,
+} from "../../core/decide.ts";
+import type { Evidence } from "../../core/evidence.ts";
+import type { HealthyTime } from "../../core/ledger-group.ts";
 import type {
   Begun,
+  KnownGroup,
   KnownService,
   LedgerTransaction,
   RecordedOutcome,
@@ -9,13 +19,17 @@ import type {
   RunResult,
 } from "../../ports/ledger.ts";
 import type { Database, Queryable } from "./database.ts";
+import { OutcomeWriter } from "./ledger-outcomes.ts";
 import type { LedgerTables } from "./ledger-schema.ts";
+import { storable } from "./storable.ts";
 
 /** The history goes back so many runs: more than a week of one every ten minutes. */
 const KEPT_RUNS = 1_500;
 
-/** What was taken of a group whose state in the service is not what was asked for. */
-const UNKNOWN_STATE = "unknown";
+/** Removals are kept longer than any limit asks for: they are also the record of what was deleted when. */
+const KEPT_REMOVALS = "90 days";
+
+const NOT_MISSING = "missing_since = NULL, missing_kind = NULL, missing_ms = NULL, missing_reads = NULL";
 
 /** The ledger's statements, inside a transaction that holds the lease. Ids and values go as whole columns. */
 export class PostgresLedgerTransaction implements LedgerTransaction {
@@ -24,12 +38,14 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   readonly connection: Queryable;
   readonly #tables: LedgerTables;
   readonly #scope: string;
+  readonly #outcomes: OutcomeWriter;
 
   constructor(database: Database, connection: Queryable, tables: LedgerTables, scope: string) {
     this.database = database;
     this.connection = connection;
     this.#tables = tables;
     this.#scope = scope;
+    this.#outcomes = new OutcomeWriter(connection, tables, scope);
   }
 
   async bindService({ baseUrl, teamId, updates }: KnownService): Promise<void> {
@@ -48,92 +64,88 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     }
   }
 
-  async begin(changes: readonly Apply[], now: Date): Promise<readonly Begun[]> {
-    const ids = changes.map((change) => change.user_group_id);
+  async begin(changes: readonly Change[], now: Date): Promise<readonly Begun[]> {
     const { rows } = await this.connection.query<KnownRow>(
-      `SELECT user_group_id, service_name, failure_count
+      `SELECT user_group_id, service_name AS name, fingerprint, unverified, data_source_id AS "dataSourceId", intent,
+         failure_count AS failures
        FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
-      [this.#scope, ids],
+      [this.#scope, idsOf(changes)],
     );
+    const applies = changes.filter((change) => change.kind !== "delete");
+    const deletes = changes.filter((change) => change.kind === "delete");
+    if (applies.length > 0) await this.#intendToApply(applies, now);
+    if (deletes.length > 0) await this.#intendToDelete(deletes, now);
+    const known = new Map(rows.map(({ user_group_id, ...before }) => [user_group_id, before]));
+    return changes.map((change) => ({ change, before: known.get(change.user_group_id) ?? null }));
+  }
+
+  async #intendToApply(applies: readonly Apply[], now: Date): Promise<void> {
     await this.connection.query(
       `INSERT INTO ${this.#tables.groups} AS g
-         (scope, user_group_id, bucket, intent, intent_at, created_at, updated_at)
-       SELECT $1, id, bucket, 'apply', $4, $4, $4 FROM unnest($2::text[], $3::smallint[]) AS t (id, bucket)
+         (scope, user_group_id, bucket, data_source_id, intent, intent_at, created_at, updated_at)
+       SELECT $1, t.*, $6, $6, $6 FROM unnest($2::text[], $3::smallint[], $4::text[], $5::text[]) AS t
        ON CONFLICT (scope, user_group_id) DO UPDATE
-       SET intent = excluded.intent, intent_at = coalesce(g.intent_at, excluded.intent_at)`,
-      [this.#scope, ids, changes.map((change) => change.row.bucket), now],
+       SET intent = excluded.intent, intent_at = coalesce(g.intent_at, excluded.intent_at),
+         -- Of a group that was never made, only the newest counts.
+         data_source_id = CASE WHEN g.fingerprint IS NULL AND g.intent IS NULL
+           THEN excluded.data_source_id ELSE g.data_source_id END`,
+      [
+        this.#scope,
+        idsOf(applies),
+        applies.map((apply) => apply.row.bucket),
+        applies.map((apply) => storable(apply.dataSourceId)),
+        applies.map(intentOf),
+        now,
+      ],
     );
-    const before = new Map(rows.map((row) => [row.user_group_id, row]));
-    return changes.map((apply) => {
-      const row = before.get(apply.user_group_id);
-      return {
-        apply,
-        known: row !== undefined,
-        confirmedName: row?.service_name ?? null,
-        failures: row?.failure_count ?? 0,
-      };
-    });
+  }
+
+  async #intendToDelete(deletes: readonly Delete[], now: Date): Promise<void> {
+    await this.connection.query(
+      `UPDATE ${this.#tables.groups} SET intent = 'delete', intent_at = coalesce(intent_at, $3)
+       WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, idsOf(deletes), now],
+    );
   }
 
   async withdraw(begun: readonly Begun[]): Promise<void> {
-    const fresh = begun.filter((entry) => !entry.known);
-    const known = begun.filter((entry) => entry.known && !entry.apply.underWay);
+    const fresh = begun.filter(({ before }) => before === null);
+    const known = begun.filter(({ before }) => before !== null);
     await this.connection.query(
       `DELETE FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
-      [this.#scope, fresh.map((entry) => entry.apply.user_group_id)],
+      [this.#scope, idsOf(fresh.map(({ change }) => change))],
     );
     await this.connection.query(
-      `UPDATE ${this.#tables.groups} SET intent = NULL, intent_at = NULL
-       WHERE scope = $1 AND user_group_id = ANY ($2)`,
-      [this.#scope, known.map((entry) => entry.apply.user_group_id)],
-    );
-  }
-
-  async record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
-    const rows = JSON.stringify(outcomes.map(outcomeRow));
-    // The rows are there since `begin`. An upsert finds each by the primary key; for an update that joins them,
-    // the planner takes a table that has just been filled for a small one, and reads all of it every time.
-    await this.connection.query(
-      `INSERT INTO ${this.#tables.groups} AS g
-         (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name, token_fingerprint,
-          unverified, intent, failure_fingerprint, failure_code, failure_message, retry_at, created_at, updated_at)
-       SELECT $1, t.*, $3, $3
-       FROM json_to_recordset($2) AS t (
-         id text, bucket smallint, row_digest bigint, fingerprint text, confirmed text, service_name text,
-         token_fingerprint text, unverified text, intent text, failure_fingerprint text, failure_code text,
-         failure_message text, retry_at timestamptz)
-       ON CONFLICT (scope, user_group_id) DO UPDATE
-       SET bucket = excluded.bucket,
-           row_digest = coalesce(excluded.row_digest, g.row_digest),
-           fingerprint = coalesce(
-             excluded.fingerprint, g.fingerprint, CASE WHEN excluded.service_name IS NOT NULL THEN $4 END),
-           confirmed = coalesce(excluded.confirmed, g.confirmed),
-           service_name = coalesce(excluded.service_name, g.service_name),
-           token_fingerprint = coalesce(excluded.token_fingerprint, g.token_fingerprint),
-           unverified = CASE WHEN excluded.confirmed IS NULL THEN g.unverified ELSE excluded.unverified END,
-           intent = CASE WHEN excluded.intent IS NOT NULL THEN g.intent END,
-           intent_at = CASE WHEN excluded.intent IS NOT NULL THEN g.intent_at END,
-           missing_since = NULL,
-           failure_fingerprint = excluded.failure_fingerprint,
-           failure_code = excluded.failure_code,
-           failure_message = excluded.failure_message,
-           failure_count = CASE WHEN excluded.failure_code IS NULL THEN 0 ELSE g.failure_count + 1 END,
-           retry_at = excluded.retry_at,
-           updated_at = excluded.updated_at`,
-      [this.#scope, rows, now, UNKNOWN_STATE],
+      `UPDATE ${this.#tables.groups} AS g
+       SET intent = t.intent, intent_at = CASE WHEN t.intent IS NOT NULL THEN g.intent_at END
+       FROM unnest($2::text[], $3::text[]) AS t (id, intent)
+       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+      [
+        this.#scope,
+        idsOf(known.map(({ change }) => change)),
+        known.map(({ before }) => before?.intent ?? null),
+      ],
     );
   }
 
-  async markMissing(ids: readonly string[], now: Date): Promise<void> {
+  record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
+    return this.#outcomes.write(outcomes, now);
+  }
+
+  async markLeft(left: readonly LeftNote[], clock: HealthyTime, now: Date): Promise<void> {
     await this.connection.query(
-      `UPDATE ${this.#tables.groups} SET missing_since = $3 WHERE scope = $1 AND user_group_id = ANY ($2)`,
-      [this.#scope, ids, now],
+      `UPDATE ${this.#tables.groups} AS g
+       SET missing_since = $4, missing_kind = t.kind, missing_ms = $5, missing_reads = $6
+       FROM unnest($2::text[], $3::text[]) AS t (id, kind)
+       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+      [this.#scope, idsOf(left), left.map((note) => note.absence), now, clock.ms, clock.reads],
     );
   }
 
   async markReturned(ids: readonly string[]): Promise<void> {
     await this.connection.query(
-      `UPDATE ${this.#tables.groups} SET missing_since = NULL WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      `UPDATE ${this.#tables.groups} SET ${NOT_MISSING}, held = nullif(held, 'delete')
+       WHERE scope = $1 AND user_group_id = ANY ($2)`,
       [this.#scope, ids],
     );
   }
@@ -141,16 +153,65 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   async markSettled(settled: readonly SettledNote[]): Promise<void> {
     await this.connection.query(
       `UPDATE ${this.#tables.groups} AS g
-       SET bucket = t.bucket, row_digest = t.digest, missing_since = NULL, failure_fingerprint = NULL,
-         failure_code = NULL, failure_message = NULL, failure_count = 0, retry_at = NULL
-       FROM unnest($2::text[], $3::smallint[], $4::bigint[]) AS t (id, bucket, digest)
+       SET bucket = t.bucket, row_digest = t.digest, data_source_id = t.data_source_id, ${NOT_MISSING}, held = NULL,
+         failure_fingerprint = NULL, failure_code = NULL, failure_message = NULL, failure_count = 0, retry_at = NULL
+       FROM unnest($2::text[], $3::smallint[], $4::bigint[], $5::text[]) AS t (id, bucket, digest, data_source_id)
        WHERE g.scope = $1 AND g.user_group_id = t.id`,
       [
         this.#scope,
-        settled.map((note) => note.user_group_id),
+        idsOf(settled),
         settled.map((note) => note.row.bucket),
         settled.map((note) => note.row.digest),
+        settled.map((note) => storable(note.dataSourceId)),
       ],
+    );
+  }
+
+  async forget(ids: readonly string[]): Promise<void> {
+    // What was made, or may have been, is in no other inventory than this one.
+    await this.connection.query(
+      `DELETE FROM ${this.#tables.groups}
+       WHERE scope = $1 AND user_group_id = ANY ($2) AND fingerprint IS NULL AND intent IS NULL`,
+      [this.#scope, ids],
+    );
+  }
+
+  /** Writes only what changes: as long as nobody approves them, the same ones are held run after run. */
+  async markHeld(held: AsyncIterable<readonly Held[]>): Promise<void> {
+    let last = "";
+    for await (const batch of held) {
+      const end = batch.at(-1)?.user_group_id;
+      if (end === undefined) continue;
+      await this.connection.query(
+        `UPDATE ${this.#tables.groups} AS g SET held = t.kind
+         FROM unnest($2::text[], $3::text[]) AS t (id, kind)
+         WHERE g.scope = $1 AND g.user_group_id = t.id AND g.held IS DISTINCT FROM t.kind`,
+        [this.#scope, idsOf(batch), batch.map(({ kind }) => kind)],
+      );
+      await this.connection.query(
+        `UPDATE ${this.#tables.groups} SET held = NULL
+         WHERE scope = $1 AND held IS NOT NULL AND user_group_id > $2 AND user_group_id < $3
+           AND user_group_id <> ALL ($4)`,
+        [this.#scope, last, end, idsOf(batch)],
+      );
+      last = end;
+    }
+    await this.connection.query(
+      `UPDATE ${this.#tables.groups} SET held = NULL
+       WHERE scope = $1 AND held IS NOT NULL AND user_group_id > $2`,
+      [this.#scope, last],
+    );
+  }
+
+  async keepEvidence({ source, clock, healthyAt, holding, approvals }: Evidence): Promise<void> {
+    await this.connection.query(
+      `INSERT INTO ${this.#tables.evidence} AS e
+         (scope, source, healthy_ms, healthy_reads, healthy_at, holding, approvals)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (scope) DO UPDATE
+       SET source = excluded.source, healthy_ms = excluded.healthy_ms, healthy_reads = excluded.healthy_reads,
+         healthy_at = excluded.healthy_at, holding = excluded.holding, approvals = excluded.approvals`,
+      [this.#scope, source, clock.ms, clock.reads, healthyAt, holding, approvals],
     );
   }
 
@@ -159,6 +220,11 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
       `DELETE FROM ${this.#tables.runs} WHERE scope = $1 AND id <=
          (SELECT id FROM ${this.#tables.runs} WHERE scope = $1 ORDER BY id DESC OFFSET ${KEPT_RUNS - 1} LIMIT 1)`,
       [this.#scope],
+    );
+    await this.connection.query(
+      `DELETE FROM ${this.#tables.removals}
+       WHERE scope = $1 AND removed_at < $2::timestamptz - interval '${KEPT_REMOVALS}'`,
+      [this.#scope, now],
     );
     const { rows } = await this.connection.query<{ id: string }>(
       `INSERT INTO ${this.#tables.runs} (scope, command, started_at) VALUES ($1, $2, $3) RETURNING id`,
@@ -178,43 +244,9 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   }
 }
 
-interface KnownRow {
+interface KnownRow extends KnownGroup {
   readonly user_group_id: string;
-  readonly service_name: string | null;
-  readonly failure_count: number;
 }
 
-/** Nulls leave the column as it is, except for the failure, which is replaced or cleared. */
-function outcomeRow({ outcome, retryAt }: RecordedOutcome) {
-  const { user_group_id: id, fingerprint, group, row } = outcome.apply;
-  const columns = { id, bucket: row.bucket };
-  if (outcome.kind === "failed") {
-    const intent = outcome.mayHaveHappened ? "apply" : null;
-    return { ...columns, intent, ...failureColumns(fingerprint, outcome.failure, retryAt) };
-  }
-  const taken = {
-    ...columns,
-    service_name: storable(outcome.serviceName),
-    token_fingerprint: tokenFingerprint(outcome.token),
-  };
-  if (outcome.kind === "not_updated") {
-    return { ...taken, ...failureColumns(fingerprint, outcome.failure, retryAt) };
-  }
-  const call = outcome.kind === "updated" ? "updated" : "adopted";
-  const unverified = outcome.unverified ? call : null;
-  return { ...taken, fingerprint, confirmed: JSON.stringify(group), unverified, row_digest: row.digest };
-}
-
-const failureColumns = (
-  fingerprint: string,
-  { code, message }: { readonly code: string; readonly message: string },
-  retryAt: Date | undefined,
-) => ({
-  failure_fingerprint: fingerprint,
-  failure_code: code,
-  failure_message: storable(message),
-  retry_at: retryAt?.toISOString() ?? null,
-});
-
-/** PostgreSQL's text has no NUL and no half of a surrogate pair; what came from outside may have both. */
-const storable = (text: string): string => Buffer.from(text.replaceAll("\0", "\ufffd")).toString();
+const idsOf = (all: readonly { readonly user_group_id: string }[]): string[] =>
+  all.map(({ user_group_id }) => user_group_id);

@@ -1,0 +1,92 @@
+import type { LedgerTables } from "./ledger-schema.ts";
+
+/**
+ * What brings the ledger from version N to N + 1, at index N. A migration that has been released is never
+ * changed: a new one follows it.
+ */
+export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
+  ({ groups, services, leases, runs }) => `
+    CREATE TABLE ${groups} (
+      scope text NOT NULL,
+      user_group_id text COLLATE "C" NOT NULL,
+      -- Of the tenant's row: a bucket of 4096 by its id, and a digest of what it held.
+      bucket smallint NOT NULL,
+      row_digest bigint,
+      -- The group as the service last confirmed it; null while its creation is under way.
+      fingerprint text,
+      confirmed text,
+      service_name text,
+      token_fingerprint text,
+      -- 'adopted' or 'updated': the call whose answer could not show that mapping and properties are these.
+      unverified text,
+      -- Set before a call, cleared with its outcome.
+      intent text,
+      intent_at timestamptz,
+      missing_since timestamptz,
+      failure_fingerprint text,
+      failure_code text,
+      failure_message text,
+      failure_count integer NOT NULL DEFAULT 0,
+      retry_at timestamptz,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      PRIMARY KEY (scope, user_group_id)
+    );
+    CREATE TABLE ${services} (
+      scope text PRIMARY KEY,
+      base_url text NOT NULL,
+      team_id bigint,
+      updates boolean
+    );
+    CREATE TABLE ${leases} (
+      scope text PRIMARY KEY,
+      epoch bigint NOT NULL,
+      holder text NOT NULL,
+      acquired_at timestamptz NOT NULL,
+      expires_at timestamptz NOT NULL
+    );
+    CREATE TABLE ${runs} (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      scope text NOT NULL,
+      command text NOT NULL,
+      started_at timestamptz NOT NULL,
+      finished_at timestamptz,
+      outcome text,
+      counts text,
+      requests bigint,
+      error_code text,
+      error_message text
+    );
+    CREATE INDEX ON ${runs} (scope, id);`,
+  ({ groups, evidence, removals }) => `
+    ALTER TABLE ${groups}
+      -- What a DELETE has to name as data_source_provided_id.
+      ADD COLUMN data_source_id text,
+      -- How its tenant is gone, and what the healthy clock said when it was first seen to be.
+      ADD COLUMN missing_kind text,
+      ADD COLUMN missing_ms bigint,
+      ADD COLUMN missing_reads bigint,
+      -- 'delete' or 'replace': due, and waiting for approval.
+      ADD COLUMN held text;
+    -- Until now nothing told whether the time since then was healthy: it counts anew.
+    UPDATE ${groups} SET missing_since = NULL WHERE missing_since IS NOT NULL;
+    CREATE INDEX ON ${groups} (scope, user_group_id) WHERE held IS NOT NULL;
+    CREATE TABLE ${evidence} (
+      scope text PRIMARY KEY,
+      source text,
+      healthy_ms bigint NOT NULL,
+      healthy_reads bigint NOT NULL,
+      healthy_at timestamptz,
+      holding boolean NOT NULL,
+      approvals integer NOT NULL
+    );
+    CREATE TABLE ${removals} (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      scope text NOT NULL,
+      removed_at timestamptz NOT NULL,
+      user_group_id text COLLATE "C" NOT NULL,
+      -- 'delete' or 'replace'
+      kind text NOT NULL
+    );
+    CREATE INDEX ON ${removals} (scope, removed_at);`,
+];

@@ -1,0 +1,169 @@
+import { type Apply, fingerprintOf, intentOf } from "../../core/decide.ts";
+import { tokenFingerprint } from "../../core/group.ts";
+import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
+import type { RecordedOutcome } from "../../ports/ledger.ts";
+import type { Queryable } from "./database.ts";
+import type { LedgerTables } from "./ledger-schema.ts";
+import { storable } from "./storable.ts";
+
+/** What was taken of a group whose state in the service is not what was asked for. */
+const UNKNOWN_STATE = "unknown";
+
+/** Records what became of the calls: one statement for all of a kind, and none where there is none of it. */
+export class OutcomeWriter {
+  readonly #connection: Queryable;
+  readonly #tables: LedgerTables;
+  readonly #scope: string;
+
+  constructor(connection: Queryable, tables: LedgerTables, scope: string) {
+    this.#connection = connection;
+    this.#tables = tables;
+    this.#scope = scope;
+  }
+
+  async write(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
+    const applied: object[] = [];
+    const undeleted: object[] = [];
+    const deleted: string[] = [];
+    const removals: { id: string; kind: "delete" | "replace" }[] = [];
+    for (const { outcome, retryAt } of outcomes) {
+      const id = outcome.change.user_group_id;
+      switch (outcome.kind) {
+        case "failed":
+          if (outcome.change.kind === "delete") undeleted.push(failedRow(outcome, retryAt));
+          else applied.push({ ...failedRow(outcome, retryAt), bucket: outcome.change.row.bucket });
+          break;
+        case "not_updated":
+          applied.push(notUpdatedRow(outcome, retryAt));
+          break;
+        case "deleted":
+          deleted.push(id);
+          removals.push({ id, kind: "delete" });
+          break;
+        case "replaced":
+          removals.push({ id, kind: "replace" });
+          applied.push(appliedRow(outcome));
+          break;
+        default:
+          applied.push(appliedRow(outcome));
+      }
+    }
+    if (applied.length > 0) await this.#recordApplied(applied, now);
+    if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
+    if (deleted.length > 0) await this.#closeRows(deleted);
+    if (removals.length > 0) await this.#countRemovals(removals, now);
+  }
+
+  async #recordApplied(rows: readonly object[], now: Date): Promise<void> {
+    // The rows are there since `begin`. An upsert finds each by the primary key; for an update that joins them,
+    // the planner takes a table that has just been filled for a small one, and reads all of it every time.
+    await this.#connection.query(
+      `INSERT INTO ${this.#tables.groups} AS g
+         (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name, token_fingerprint,
+          data_source_id, unverified, intent, failure_fingerprint, failure_code, failure_message, retry_at,
+          created_at, updated_at)
+       SELECT $1, t.*, $3, $3
+       FROM json_to_recordset($2) AS t (
+         id text, bucket smallint, row_digest bigint, fingerprint text, confirmed text, service_name text,
+         token_fingerprint text, data_source_id text, unverified text, intent text, failure_fingerprint text,
+         failure_code text, failure_message text, retry_at timestamptz)
+       ON CONFLICT (scope, user_group_id) DO UPDATE
+       SET bucket = excluded.bucket,
+           row_digest = coalesce(excluded.row_digest, g.row_digest),
+           fingerprint = coalesce(
+             excluded.fingerprint, g.fingerprint, CASE WHEN excluded.service_name IS NOT NULL THEN $4 END),
+           confirmed = coalesce(excluded.confirmed, g.confirmed),
+           service_name = coalesce(excluded.service_name, g.service_name),
+           token_fingerprint = coalesce(excluded.token_fingerprint, g.token_fingerprint),
+           data_source_id = CASE WHEN excluded.confirmed IS NULL THEN g.data_source_id ELSE excluded.data_source_id END,
+           unverified = CASE WHEN excluded.confirmed IS NULL THEN g.unverified ELSE excluded.unverified END,
+           intent = CASE WHEN excluded.intent IS NOT NULL THEN g.intent END,
+           intent_at = CASE WHEN excluded.intent IS NOT NULL THEN g.intent_at END,
+           missing_since = NULL, missing_kind = NULL, missing_ms = NULL, missing_reads = NULL,
+           held = NULL,
+           failure_fingerprint = excluded.failure_fingerprint,
+           failure_code = excluded.failure_code,
+           failure_message = excluded.failure_message,
+           failure_count = CASE WHEN excluded.failure_code IS NULL THEN 0 ELSE g.failure_count + 1 END,
+           retry_at = excluded.retry_at,
+           updated_at = excluded.updated_at`,
+      [this.#scope, JSON.stringify(rows), now, UNKNOWN_STATE],
+    );
+  }
+
+  /** The tenants are as gone as before. And of a group that was never confirmed, nothing tells but its intent. */
+  async #recordUndeleted(rows: readonly object[], now: Date): Promise<void> {
+    await this.#connection.query(
+      `UPDATE ${this.#tables.groups} AS g
+       SET intent = CASE WHEN t.intent IS NOT NULL OR g.fingerprint IS NULL THEN g.intent END,
+           intent_at = CASE WHEN t.intent IS NOT NULL OR g.fingerprint IS NULL THEN g.intent_at END,
+           failure_fingerprint = t.failure_fingerprint,
+           failure_code = t.failure_code,
+           failure_message = t.failure_message,
+           failure_count = g.failure_count + 1,
+           retry_at = t.retry_at,
+           updated_at = $3
+       FROM json_to_recordset($2) AS t (
+         id text, intent text, failure_fingerprint text, failure_code text, failure_message text,
+         retry_at timestamptz)
+       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+      [this.#scope, JSON.stringify(rows), now],
+    );
+  }
+
+  async #closeRows(ids: readonly string[]): Promise<void> {
+    await this.#connection.query(
+      `DELETE FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
+      [this.#scope, ids],
+    );
+  }
+
+  async #countRemovals(removals: readonly { id: string; kind: string }[], now: Date): Promise<void> {
+    await this.#connection.query(
+      `INSERT INTO ${this.#tables.removals} (scope, removed_at, user_group_id, kind)
+       SELECT $1, $4, t.id, t.kind FROM unnest($2::text[], $3::text[]) AS t (id, kind)`,
+      [this.#scope, removals.map(({ id }) => id), removals.map(({ kind }) => kind), now],
+    );
+  }
+}
+
+/** In all rows, nulls leave the column as it is, except for the failure, which is replaced or cleared. */
+function appliedRow({ kind, change, token, serviceName, unverified }: Applied) {
+  const call = kind === "updated" ? "updated" : "adopted";
+  return {
+    ...answeredRow(change, { token, serviceName }),
+    row_digest: change.row.digest,
+    fingerprint: change.fingerprint,
+    confirmed: JSON.stringify(change.group),
+    data_source_id: storable(change.dataSourceId),
+    unverified: unverified ? call : null,
+  };
+}
+
+const notUpdatedRow = (outcome: NotUpdated, retryAt: Date | undefined) => ({
+  ...answeredRow(outcome.change, outcome),
+  ...failureColumns(outcome.change.fingerprint, outcome.failure, retryAt),
+});
+
+const answeredRow = (
+  { user_group_id, row }: Apply,
+  { token, serviceName }: Pick<Applied, "token" | "serviceName">,
+) => ({
+  id: user_group_id,
+  bucket: row.bucket,
+  service_name: storable(serviceName),
+  token_fingerprint: tokenFingerprint(token),
+});
+
+const failedRow = ({ change, failure, mayHaveHappened }: Failed, retryAt: Date | undefined) => ({
+  id: change.user_group_id,
+  intent: mayHaveHappened ? intentOf(change) : null,
+  ...failureColumns(fingerprintOf(change), failure, retryAt),
+});
+
+const failureColumns = (fingerprint: string, { code, message }: Failure, retryAt: Date | undefined) => ({
+  failure_fingerprint: fingerprint,
+  failure_code: code,
+  failure_message: storable(message),
+  retry_at: retryAt?.toISOString() ?? null,
+});

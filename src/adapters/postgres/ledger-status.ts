@@ -1,0 +1,136 @@
+import { type Held, RemovalCode } from "../../core/clearance.ts";
+import type { Counts, RunOutcome } from "../../core/outcome.ts";
+import type { FailingGroup, HeldGroups, LeaseHolder, LedgerStatus, RecordedRun } from "../../ports/ledger.ts";
+import type { Database } from "./database.ts";
+import type { LedgerTables } from "./ledger-schema.ts";
+
+const BATCH = 5_000;
+/** Of a list that may hold every group there is. */
+const SHOWN = 100;
+const SHOWN_RUNS = 10;
+
+/** Of an empty ledger. */
+export const NO_STATUS: Omit<LedgerStatus, "service"> = {
+  groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
+  held: null,
+  failing: [],
+  runs: [],
+  lease: null,
+};
+
+/** Sums up one scope of the ledger for people. */
+export class StatusReader {
+  readonly #database: Database;
+  readonly #tables: LedgerTables;
+  readonly #scope: string;
+
+  constructor(database: Database, tables: LedgerTables, scope: string) {
+    this.#database = database;
+    this.#tables = tables;
+    this.#scope = scope;
+  }
+
+  async read(): Promise<Omit<LedgerStatus, "service">> {
+    return {
+      groups: await this.#groupCounts(),
+      held: await this.#held(),
+      failing: await this.#failing(),
+      runs: await this.#runs(),
+      lease: await this.#lease(),
+    };
+  }
+
+  async #groupCounts(): Promise<LedgerStatus["groups"]> {
+    const [row] = await this.#database.query<LedgerStatus["groups"]>(
+      `SELECT count(*)::float8 AS total,
+         (count(*) FILTER (WHERE intent IS NULL AND failure_count = 0 AND missing_kind IS NULL
+           AND held IS NULL))::float8 AS in_sync,
+         (count(*) FILTER (WHERE intent IS NOT NULL))::float8 AS under_way,
+         (count(*) FILTER (WHERE failure_count > 0))::float8 AS failing,
+         (count(*) FILTER (WHERE missing_kind IS NOT NULL))::float8 AS missing,
+         (count(*) FILTER (WHERE unverified IS NOT NULL))::float8 AS unverified
+       FROM ${this.#tables.groups} WHERE scope = $1`,
+      [this.#scope],
+    );
+    return row ?? NO_STATUS.groups;
+  }
+
+  async #held(): Promise<HeldGroups | null> {
+    // In one statement with what the code is made of: a run may approve them at any time.
+    const batches = this.#database.stream<HeldColumns>(
+      "BEGIN READ ONLY",
+      `SELECT g.user_group_id, g.held, s.base_url, coalesce(e.approvals, 0)
+       FROM ${this.#tables.groups} AS g
+         LEFT JOIN ${this.#tables.services} AS s ON s.scope = g.scope
+         LEFT JOIN ${this.#tables.evidence} AS e ON e.scope = g.scope
+       WHERE g.scope = $1 AND g.held IS NOT NULL
+       ORDER BY g.user_group_id`,
+      [this.#scope],
+      BATCH,
+    );
+    let code: RemovalCode | undefined;
+    let count = 0;
+    const groups: Held[] = [];
+    for await (const rows of batches) {
+      for (const [user_group_id, kind, baseUrl, approvals] of rows) {
+        code ??= new RemovalCode({ baseUrl, approvals });
+        code.add({ kind, user_group_id });
+        count++;
+        if (groups.length < SHOWN) groups.push({ kind, user_group_id });
+      }
+    }
+    return code ? { count, code: code.get(), groups } : null;
+  }
+
+  #failing(): Promise<FailingGroup[]> {
+    return this.#database.query<FailingGroup>(
+      `SELECT user_group_id, failure_fingerprint AS fingerprint, failure_code AS code,
+         failure_message AS message, failure_count AS count, retry_at AS "retryAt"
+       FROM ${this.#tables.groups} WHERE scope = $1 AND failure_count > 0
+       ORDER BY failure_count DESC, user_group_id LIMIT ${SHOWN}`,
+      [this.#scope],
+    );
+  }
+
+  async #runs(): Promise<RecordedRun[]> {
+    const rows = await this.#database.query<RunColumns>(
+      `SELECT * FROM ${this.#tables.runs} WHERE scope = $1 ORDER BY id DESC LIMIT ${SHOWN_RUNS}`,
+      [this.#scope],
+    );
+    return rows.map((row) => ({
+      id: row.id,
+      command: row.command,
+      startedAt: row.started_at,
+      finishedAt: row.finished_at,
+      result: row.outcome && {
+        outcome: row.outcome,
+        counts: JSON.parse(row.counts) as Counts,
+        requests: Number(row.requests),
+        error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
+      },
+    }));
+  }
+
+  async #lease(): Promise<LeaseHolder | null> {
+    const [row] = await this.#database.query<LeaseHolder>(
+      `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt"
+       FROM ${this.#tables.leases} WHERE scope = $1 AND expires_at > clock_timestamp()`,
+      [this.#scope],
+    );
+    return row ?? null;
+  }
+}
+
+type HeldColumns = [user_group_id: string, kind: Held["kind"], baseUrl: string | null, approvals: number];
+
+interface RunColumns {
+  readonly id: string;
+  readonly command: string;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly outcome: RunOutcome | null;
+  readonly counts: string;
+  readonly requests: string;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+}
