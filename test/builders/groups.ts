@@ -1,4 +1,4 @@
-import type { Apply, Delete } from "../../src/core/decide.ts";
+import type { Apply, Delete, Replace, Upsert } from "../../src/core/decide.ts";
 import type { Evidence, Reading } from "../../src/core/evidence.ts";
 import { type Group, groupFingerprint } from "../../src/core/group.ts";
 import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
@@ -89,17 +89,27 @@ export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
   ...overrides,
 });
 
-export function anApply(overrides: Partial<Apply> = {}): Apply {
-  const group = aGroup({ user_group_id: overrides.user_group_id ?? "acme" });
+export const anApply = (overrides: Partial<Upsert> = {}): Upsert => ({
+  kind: "create",
+  ...desiredState(overrides.user_group_id),
+  ...overrides,
+});
+
+export const aReplace = (overrides: Partial<Replace> = {}): Replace => ({
+  kind: "replace",
+  ...desiredState(overrides.user_group_id),
+  ...overrides,
+});
+
+function desiredState(user_group_id = "acme"): Omit<Apply, "kind"> {
+  const group = aGroup({ user_group_id });
   return {
-    kind: "create",
     user_group_id: group.user_group_id,
     group,
     fingerprint: groupFingerprint(group),
     row: aRow(),
     dataSourceId: null,
     underWay: false,
-    ...overrides,
   };
 }
 

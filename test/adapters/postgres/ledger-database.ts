@@ -4,7 +4,7 @@ import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
 import type { LedgerLocation } from "../../../src/adapters/postgres/ledger-schema.ts";
 import { PostgresLedgerView } from "../../../src/adapters/postgres/ledger-view.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import type { LedgerDatabase } from "../../contracts/ledger.ts";
+import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
 
 export const LOCATION: LedgerLocation = { tablePrefix: "groupsync_" };
@@ -44,7 +44,8 @@ export async function postgresLedgerDatabase(): Promise<LedgerDatabase & FreshDa
       return texts.join("\n");
     },
     setVersion: async (version) => {
-      await query("UPDATE groupsync_migrations SET version = $1", [version]);
+      await query("DELETE FROM groupsync_migrations");
+      await query("INSERT INTO groupsync_migrations (version) VALUES ($1)", [version]);
     },
     analyze: async () => {
       await query("ANALYZE groupsync_groups");

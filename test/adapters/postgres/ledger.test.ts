@@ -1,4 +1,4 @@
-import { ledgerContract } from "../../contracts/ledger.ts";
+import { ledgerDatabaseContract } from "../../contracts/ledger.ts";
 import { postgresLedgerDatabase } from "./ledger-database.ts";
 
-ledgerContract("PostgreSQL", postgresLedgerDatabase);
+ledgerDatabaseContract("PostgreSQL", postgresLedgerDatabase);

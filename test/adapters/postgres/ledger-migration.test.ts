@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { MIGRATIONS } from "../../../src/adapters/postgres/ledger-migrations.ts";
+import { ledgerTables } from "../../../src/adapters/postgres/ledger-schema.ts";
+import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
+import { aRow } from "../../builders/groups.ts";
+import { collect } from "../../contracts/collect.ts";
+import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";
+import { LOCATION, postgresLedgerDatabase } from "./ledger-database.ts";
+
+/** A ledger as version 1 left it behind: groups at rest, under way, failing and missing; a run and a service. */
+async function aVersion1Ledger(): Promise<LedgerDatabase> {
+  const database = await postgresLedgerDatabase();
+  await database.query(`
+    CREATE TABLE groupsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
+    INSERT INTO groupsync_migrations (version) VALUES (1);
+    ${MIGRATIONS[0]?.(ledgerTables(LOCATION))}
+    INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
+      token_fingerprint, unverified, intent, intent_at, missing_since, failure_fingerprint, failure_code,
+      failure_message, failure_count, retry_at, created_at, updated_at) VALUES
+    ('default', 'at rest', 7, 4711, 'f', '{"user_group_id": "at rest"}', 'At rest',
+      't', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, now(), now()),
+    ('default', 'failing', 7, 4711, 'f', NULL, 'Failing',
+      't', 'updated', NULL, NULL, NULL, 'g', 'REFUSED', 'no', 2, '2026-03-01T00:00:00Z', now(), now()),
+    ('default', 'missing', 7, 4711, 'f', NULL, 'Missing',
+      't', NULL, NULL, NULL, '2026-02-01T00:00:00Z', NULL, NULL, NULL, 0, NULL, now(), now()),
+    ('default', 'under way', 7, NULL, NULL, NULL, NULL,
+      NULL, NULL, 'apply', now(), NULL, NULL, NULL, NULL, 0, NULL, now(), now());
+    INSERT INTO groupsync_services (scope, base_url, team_id) VALUES ('default', 'https://service.test', 7);
+    INSERT INTO groupsync_runs (scope, command, started_at) VALUES ('default', 'sync', now());`);
+  return database;
+}
+
+test("a ledger of version 1 is brought up to date with what it holds; who is missing counts anew", async () => {
+  const database = await aVersion1Ledger();
+  await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
+  const ledger = database.ledger();
+  await ledger.prepare();
+
+  const known = { fingerprint: "f", row: aRow(), underWay: null, unverified: null };
+  const atRest = { ...known, absence: null, held: null, failure: null };
+  const failure = {
+    fingerprint: "g",
+    code: "REFUSED",
+    message: "no",
+    count: 2,
+    retryAt: new Date("2026-03-01T00:00:00Z"),
+  };
+  expect(await collect(ledger.groups())).toEqual([
+    { ...atRest, user_group_id: "at rest" },
+    { ...atRest, user_group_id: "failing", unverified: "updated", failure },
+    { ...atRest, user_group_id: "missing" },
+    { ...atRest, user_group_id: "under way", fingerprint: null, row: null, underWay: "apply" },
+  ]);
+  expect(await ledger.evidence()).toEqual(NO_EVIDENCE);
+  expect(await ledger.status()).toMatchObject({
+    groups: { total: 4, in_sync: 2, missing: 0 },
+    held: null,
+    runs: [{ command: "sync" }],
+    service: { baseUrl: "https://service.test", teamId: 7 },
+  });
+  expect(await database.dump()).not.toContain("2026-02-01");
+});

@@ -1,0 +1,285 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
+import { compareIds } from "../../../src/core/id.ts";
+import type { BucketOptions } from "../../../src/ports/ledger.ts";
+import { anyId } from "../../builders/arbitraries.ts";
+import {
+  aDeleted,
+  aFailed,
+  aGroup,
+  aGroupFailure,
+  aKnownGroup,
+  aLedgerGroup,
+  aNotUpdated,
+  anApplied,
+  anApply,
+  anEvidence,
+  aRow,
+} from "../../builders/groups.ts";
+import { collect } from "../collect.ts";
+import {
+  begin,
+  carryOut,
+  groupOf,
+  groupsOf,
+  hold,
+  knownOf,
+  LATER,
+  type LedgerPlace,
+  leaseOf,
+  leave,
+  NOW,
+  opened,
+  prepared,
+  record,
+  write,
+} from "./rig.ts";
+
+const atRest = aLedgerGroup();
+const change = anApply();
+const { fingerprint } = change;
+const FAILED_ONCE = aGroupFailure({ count: 1, retryAt: LATER });
+
+/** What becomes of groups that are created and updated. */
+export function ledgerGroupsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  describe(`${name}: the ledger's groups`, () => {
+    test("are under way from begin on", async () => {
+      const at = await opened(makePlace);
+      expect(await begin(at, change)).toEqual([{ change, before: null }]);
+      expect(await groupOf(at)).toEqual({ ...atRest, fingerprint: null, row: null, underWay: "apply" });
+      expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
+    });
+
+    test("begin answers in the order asked, with what was known", async () => {
+      const at = await opened(makePlace);
+      const [a, b] = [anApply({ user_group_id: "a" }), anApply({ user_group_id: "b", dataSourceId: "ds" })];
+      await carryOut(at, anApplied({ kind: "updated", change: b, serviceName: "Bee", unverified: true }));
+      await carryOut(at, aFailed({ change: b }), LATER);
+      await begin(at, b);
+      const changed = { ...b, fingerprint: "changed" };
+      expect(await begin(at, changed, a)).toEqual([
+        {
+          change: changed,
+          before: {
+            name: "Bee",
+            fingerprint: b.fingerprint,
+            unverified: "updated",
+            dataSourceId: "ds",
+            intent: "apply",
+            failures: 1,
+          },
+        },
+        { change: a, before: null },
+      ]);
+    });
+
+    test.each(["created", "adopted", "updated"] as const)("%s: at rest, as confirmed", async (kind) => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ kind, change }));
+      expect(await groupOf(at)).toEqual(atRest);
+      expect(await at.ledger.confirmed(["acme", "other"])).toEqual(new Map([["acme", change.group]]));
+      expect(await knownOf(at, change)).toEqual(aKnownGroup());
+    });
+
+    test("unverified: until it is recorded otherwise, or the service is seen to update", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change, unverified: true }));
+      expect(await groupOf(at)).toEqual({ ...atRest, unverified: "adopted" });
+      await record(at, anApplied({ change, unverified: false }));
+      expect(await groupOf(at)).toEqual(atRest);
+
+      await record(at, anApplied({ change, unverified: true }));
+      const service = { baseUrl: "https://service.test", teamId: 7 };
+      await write(at, (transaction) => transaction.bindService({ ...service, updates: false }));
+      expect(await groupOf(at)).toEqual({ ...atRest, unverified: "adopted" });
+      await write(at, (transaction) => transaction.bindService({ ...service, updates: true }));
+      expect(await groupOf(at)).toEqual(atRest);
+    });
+
+    test("not updated: a known group keeps what was confirmed", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change }));
+      const changed = anApply({
+        group: aGroup({ name: "Acme 2" }),
+        fingerprint: "changed",
+        dataSourceId: "new",
+      });
+      await carryOut(at, aNotUpdated({ change: changed }), LATER);
+      const failure = { code: "NOT_UPDATED", message: "it kept the old name" };
+      expect(await groupOf(at)).toEqual({
+        ...atRest,
+        failure: { ...FAILED_ONCE, ...failure, fingerprint: "changed" },
+      });
+      expect(await at.ledger.confirmed(["acme"])).toEqual(new Map([["acme", change.group]]));
+      expect(await knownOf(at, change)).toMatchObject({ dataSourceId: null });
+    });
+
+    test("not updated: an adopted group is owned from then on, in no state that was asked for", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, aNotUpdated({ change, serviceName: "Somebody's" }), LATER);
+      const group = await groupOf(at);
+      expect(group).toMatchObject({ underWay: null, failure: { code: "NOT_UPDATED" } });
+      expect(group?.fingerprint).not.toBeNull();
+      expect(group?.fingerprint).not.toBe(fingerprint);
+      expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
+    });
+
+    test.each([
+      [true, "apply"],
+      [false, null],
+    ] as const)("failed (may have happened: %s)", async (mayHaveHappened, underWay) => {
+      const at = await opened(makePlace);
+      await carryOut(at, aFailed({ change, mayHaveHappened }), LATER);
+      const unmade = { ...atRest, fingerprint: null, row: null, underWay };
+      expect(await groupOf(at)).toEqual({ ...unmade, failure: FAILED_ONCE });
+
+      expect((await begin(at, change))[0]?.before).toMatchObject({ failures: 1 });
+      await record(at, aFailed({ change, mayHaveHappened }), LATER);
+      expect(await groupOf(at)).toEqual({ ...unmade, failure: { ...FAILED_ONCE, count: 2 } });
+
+      await carryOut(at, anApplied({ change }));
+      expect(await groupOf(at)).toEqual(atRest);
+    });
+
+    test("failed, and settled", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change }));
+      await carryOut(at, aFailed({ change: anApply({ fingerprint: "renamed" }) }), LATER);
+      expect((await groupOf(at))?.failure?.count).toBe(1);
+      const row = aRow({ bucket: 8, digest: "-9223372036854775808" });
+      const settled = ["acme", "unknown"].map((user_group_id) => ({
+        kind: "settled" as const,
+        user_group_id,
+        row,
+        dataSourceId: "ds",
+      }));
+      await write(at, (transaction) => transaction.markSettled(settled));
+      expect(await groupsOf(at)).toEqual([{ ...atRest, row }]);
+      expect(await knownOf(at, change)).toEqual(aKnownGroup({ dataSourceId: "ds" }));
+      expect((await at.ledger.status()).groups).toMatchObject({ in_sync: 1, failing: 0 });
+    });
+
+    test("keep the data source of what was confirmed last, and until then of what was begun first", async () => {
+      const at = await opened(makePlace);
+      const of = (dataSourceId: string | null) => anApply({ dataSourceId });
+      await begin(at, of("a"));
+      await begin(at, of("b"));
+      const first = await knownOf(at, change);
+      await record(at, aFailed({ change: of("b") }), LATER);
+      await begin(at, of("c"));
+      const afterFailure = await knownOf(at, change);
+      await record(at, anApplied({ change: of("c") }));
+      await begin(at, of("d"));
+      const begunAnew = await knownOf(at, change);
+      await record(at, aFailed({ change: of("d") }), LATER);
+      const failed = await knownOf(at, change);
+      await carryOut(at, anApplied({ change: of(null) }));
+      const confirmed = await knownOf(at, change);
+      const known = [first, afterFailure, begunAnew, failed, confirmed];
+      expect(known.map((before) => before?.dataSourceId)).toEqual(["a", "c", "c", "c", null]);
+    });
+
+    test("are summed up by bucket: those at rest, and how many are not", async () => {
+      const at = await opened(makePlace);
+      const of = (user_group_id: string, bucket: number) =>
+        anApply({ user_group_id, row: aRow({ bucket, digest: "9223372036854775807" }) });
+      for (const id of ["at rest", "at rest too"]) await carryOut(at, anApplied({ change: of(id, 7) }));
+      await carryOut(at, anApplied({ change: of("gone", 7) }));
+      await carryOut(at, anApplied({ change: of("unverified", 7), kind: "updated", unverified: true }));
+      await carryOut(at, aFailed({ change: of("failed", 7) }), LATER);
+      await begin(at, of("under way", 7));
+      await carryOut(at, anApplied({ change: of("alone", 8) }));
+      await leave(at, "absent", { ms: 0, reads: 1 }, "gone");
+
+      const bucketsIn = async (options: BucketOptions) =>
+        (await at.ledger.buckets(options)).toSorted((one, other) => one.bucket - other.bucket);
+      const alone = { bucket: 8, rows: 1, sum: "9223372036854775807", restless: 0 };
+      expect(await bucketsIn({ unverifiedAtRest: true })).toEqual([
+        { bucket: 7, rows: 3, sum: "27670116110564327421", restless: 3 },
+        alone,
+      ]);
+      expect(await bucketsIn({ unverifiedAtRest: false })).toEqual([
+        { bucket: 7, rows: 2, sum: "18446744073709551614", restless: 4 },
+        alone,
+      ]);
+      const some = await collect(at.ledger.groups([8, 9]));
+      expect(some.map((group) => group.user_group_id)).toEqual(["alone"]);
+    });
+
+    test("withdraw takes back a new intent, and leaves an earlier run's as it was", async () => {
+      const at = await opened(makePlace);
+      const [fresh, known, earlier] = [
+        anApply({ user_group_id: "fresh" }),
+        anApply({ user_group_id: "known" }),
+        anApply({ user_group_id: "earlier" }),
+      ];
+      await carryOut(at, anApplied({ change: known }));
+      await begin(at, earlier);
+      const before = await groupsOf(at);
+
+      const begun = await begin(at, fresh, known, { ...earlier, fingerprint: "another", underWay: true });
+      await write(at, (transaction) => transaction.withdraw(begun));
+      expect(await groupsOf(at)).toEqual(before);
+    });
+
+    test("come in the order of their ids' bytes, whatever the ids", async () => {
+      const at = await opened(makePlace);
+      const ids = fc.uniqueArray(anyId(), { minLength: 1, maxLength: 30 });
+      const all = new Set<string>();
+      await fc.assert(
+        fc.asyncProperty(ids, async (some) => {
+          for (const id of some) all.add(id);
+          await begin(at, ...some.map((id) => anApply({ user_group_id: id, fingerprint: "f" })));
+          await at.database.analyze();
+          const groups = await groupsOf(at);
+          expect(groups.map((group) => group.user_group_id)).toEqual([...all].sort(compareIds));
+        }),
+        { numRuns: 30 },
+      );
+    });
+
+    test("belong to one scope", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change }));
+      await write(at, async (transaction) => {
+        await transaction.bindService({ baseUrl: "https://service.test", teamId: 7, updates: null });
+        await transaction.startRun("sync", NOW);
+      });
+
+      const ledger = await prepared(at.database, "other");
+      const other = { ...at, ledger, lease: await leaseOf(ledger, "the other") };
+      expect(await groupsOf(other)).toEqual([]);
+      expect(await ledger.confirmed(["acme"])).toEqual(new Map());
+      expect(await ledger.service()).toEqual({ baseUrl: null, teamId: null, updates: null });
+      expect(await ledger.status()).toMatchObject({ groups: { total: 0 }, runs: [] });
+
+      await carryOut(other, anApplied({ change }));
+      await leave(other, "absent", { ms: 0, reads: 1 }, "acme");
+      await hold(other, [{ kind: "delete", user_group_id: "acme" }]);
+      await write(other, async (transaction) => {
+        await transaction.keepEvidence(anEvidence());
+        await transaction.bindService({ baseUrl: "https://other.test", teamId: 8, updates: true });
+      });
+      expect(await groupOf(at)).toEqual(atRest);
+      expect(await at.ledger.service()).toEqual({
+        baseUrl: "https://service.test",
+        teamId: 7,
+        updates: null,
+      });
+      const begun = await begin(other, change);
+      await write(other, (transaction) =>
+        transaction.withdraw(begun.map((entry) => ({ ...entry, before: null }))),
+      );
+      expect(await groupsOf(other)).toEqual([]);
+      expect(await groupOf(at)).toEqual(atRest);
+
+      await carryOut(other, anApplied({ change }));
+      await carryOut(other, aDeleted());
+      await write(other, (transaction) => transaction.forget(["acme"]));
+      expect(await groupOf(at)).toEqual(atRest);
+      expect(await at.ledger.removalsSince(NOW)).toBe(0);
+      expect(await at.ledger.evidence()).toEqual(NO_EVIDENCE);
+    });
+  });
+}

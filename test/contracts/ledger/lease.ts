@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
+import { aDelete, aDeleted, anApplied, anApply, anEvidence } from "../../builders/groups.ts";
+import { collect } from "../collect.ts";
+import {
+  carryOut,
+  EXPIRED,
+  groupsOf,
+  type LedgerPlace,
+  leaseOf,
+  NOW,
+  opened,
+  prepared,
+  TTL,
+  write,
+} from "./rig.ts";
+
+/** Who may write, and that a write happens as a whole. */
+export function ledgerLeaseContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  describe(`${name}: the lease`, () => {
+    test("is held by one, and says by whom", async () => {
+      const { database, ledger, lease } = await opened(makePlace);
+      const attempt = await database.ledger().acquireLease("another", TTL);
+      expect(attempt).toEqual({
+        kind: "held",
+        by: expect.objectContaining({ epoch: lease.epoch, holder: "me" }),
+      });
+      const shown = (await ledger.status()).lease;
+      expect(shown).toMatchObject({ epoch: lease.epoch, holder: "me" });
+      expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
+    });
+
+    test("goes to one of many that want it at once", async () => {
+      const database = await makePlace();
+      const ledger = await prepared(database);
+      const names = Array.from({ length: 8 }, (_, index) => `instance ${index}`);
+      const attempts = await Promise.all(names.map((holder) => ledger.acquireLease(holder, TTL)));
+      expect(attempts.filter((attempt) => attempt.kind === "acquired")).toHaveLength(1);
+    });
+
+    test("can be taken once it has expired, with a higher epoch each time", async () => {
+      const database = await makePlace();
+      const ledger = await prepared(database);
+      const epochs: bigint[] = [];
+      for (const holder of ["a", "b", "c"])
+        epochs.push(BigInt((await leaseOf(ledger, holder, EXPIRED)).epoch));
+      const [first = 0n, second = 0n, third = 0n] = epochs;
+      expect(first < second && second < third).toBe(true);
+      expect((await ledger.status()).lease).toBeNull();
+    });
+
+    test("can be taken at once when it was released", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      await ledger.releaseLease(lease);
+      expect((await ledger.status()).lease).toBeNull();
+      expect((await leaseOf(ledger, "another")).epoch).not.toBe(lease.epoch);
+    });
+
+    test("a release by a former holder changes nothing", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      await ledger.releaseLease(lease);
+      await leaseOf(ledger, "another");
+      await ledger.releaseLease(lease);
+      expect((await ledger.status()).lease).toMatchObject({ holder: "another" });
+    });
+
+    test("is renewed by its holder alone", async () => {
+      const database = await makePlace();
+      const ledger = await prepared(database);
+      const former = await leaseOf(ledger, "former", EXPIRED);
+      expect(await ledger.renewLease(former, TTL)).toBe(true);
+      expect((await ledger.status()).lease).toMatchObject({ holder: "former" });
+      await ledger.releaseLease(former);
+      await leaseOf(ledger, "new", TTL);
+      expect(await ledger.renewLease(former, 10 * TTL)).toBe(false);
+      const shown = (await ledger.status()).lease;
+      expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
+    });
+
+    test("is seized from a holder that is known to be dead, but not from its successor", async () => {
+      const { ledger } = await opened(makePlace);
+      const attempt = await ledger.acquireLease("another", TTL);
+      if (attempt.kind !== "held") throw new Error("the lease should be held");
+      const seized = await ledger.seizeLease(attempt.by, "another", TTL);
+      expect(seized).toBeDefined();
+      expect(await ledger.seizeLease(attempt.by, "a third", TTL)).toBeUndefined();
+      expect((await ledger.status()).lease).toMatchObject({ holder: "another", epoch: seized?.epoch });
+    });
+
+    test("a write without it changes nothing", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      await ledger.releaseLease(lease);
+      await leaseOf(ledger, "another");
+      let ran = false;
+      const writing = ledger.write(lease, async (transaction) => {
+        ran = true;
+        await transaction.begin([anApply()], NOW);
+      });
+      await expect(writing).rejects.toMatchObject({
+        code: "LEASE_LOST",
+        hint: expect.stringContaining("nothing more was changed"),
+      });
+      expect(ran).toBe(false);
+      expect(await collect(ledger.groups())).toEqual([]);
+    });
+
+    test("that has expired is good for writing until somebody takes it", async () => {
+      const database = await makePlace();
+      const ledger = await prepared(database);
+      const lease = await leaseOf(ledger, "late", EXPIRED);
+      await ledger.write(lease, (transaction) => transaction.begin([anApply()], NOW));
+      await leaseOf(ledger, "another");
+      const writing = ledger.write(lease, (transaction) => transaction.markReturned(["acme"]));
+      await expect(writing).rejects.toMatchObject({ code: "LEASE_LOST" });
+    });
+  });
+
+  describe(`${name}: a write`, () => {
+    test("is all or nothing", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied());
+      const before = await groupsOf(at);
+      const writing = write(at, async (transaction) => {
+        await transaction.begin([anApply({ user_group_id: "b" }), aDelete()], NOW);
+        await transaction.record([{ outcome: aDeleted() }], NOW);
+        await transaction.keepEvidence(anEvidence());
+        throw new Error("half-way");
+      });
+      await expect(writing).rejects.toThrow("half-way");
+      expect(await groupsOf(at)).toEqual(before);
+      expect(await at.ledger.removalsSince(NOW)).toBe(0);
+      expect(await at.ledger.evidence()).toEqual(NO_EVIDENCE);
+    });
+
+    test("of nothing is fine", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      await ledger.write(lease, async (transaction) => {
+        expect(await transaction.begin([], NOW)).toEqual([]);
+        await transaction.record([], NOW);
+        await transaction.withdraw([]);
+        await transaction.markLeft([], { ms: 0, reads: 0 }, NOW);
+        await transaction.markReturned([]);
+        await transaction.markSettled([]);
+        await transaction.forget([]);
+      });
+      expect(await collect(ledger.groups())).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import { DELETED } from "../../../src/core/decide.ts";
+import {
+  aDelete,
+  aDeleted,
+  aFailed,
+  aGroup,
+  aGroupFailure,
+  aKnownGroup,
+  aLedgerGroup,
+  aNotUpdated,
+  anApplied,
+  anApply,
+  aReplace,
+} from "../../builders/groups.ts";
+import {
+  begin,
+  carryOut,
+  groupOf,
+  groupsOf,
+  hold,
+  knownOf,
+  LATER,
+  type LedgerPlace,
+  leave,
+  NOW,
+  type Opened,
+  opened,
+  record,
+  write,
+} from "./rig.ts";
+
+const DAY = 24 * 3_600_000;
+const inDays = (days: number, ms = 0): Date => new Date(NOW.getTime() + days * DAY + ms);
+const atRest = aLedgerGroup();
+const absent = { kind: "absent", since: NOW, at: { ms: 5, reads: 2 } } as const;
+
+/** What becomes of groups that are deleted and replaced. */
+export function ledgerRemovalsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  /** A ledger in which `acme` was created. */
+  const withAcme = async (): Promise<Opened> => {
+    const at = await opened(makePlace);
+    await carryOut(at, anApplied());
+    return at;
+  };
+
+  describe(`${name}: deleted and replaced groups`, () => {
+    test("a delete is under way from begin on, with what was known", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change: anApply({ dataSourceId: "ds" }) }));
+      const change = aDelete();
+      expect(await begin(at, change)).toEqual([{ change, before: aKnownGroup({ dataSourceId: "ds" }) }]);
+      expect(await groupOf(at)).toEqual({ ...atRest, underWay: "delete" });
+      expect((await at.ledger.buckets({ unverifiedAtRest: true }))[0]).toMatchObject({ restless: 1 });
+    });
+
+    test("a replacement is under way from begin on, also of a group that was never confirmed", async () => {
+      const at = await withAcme();
+      await begin(at, aReplace(), aReplace({ user_group_id: "b" }));
+      expect((await groupsOf(at)).map(({ underWay }) => underWay)).toEqual(["replace", "replace"]);
+    });
+
+    test("only what the ledger knows can be deleted", async () => {
+      const at = await withAcme();
+      const unknown = aDelete({ user_group_id: "unknown" });
+      const begun = await begin(at, unknown, aDelete());
+      expect(begun).toEqual([
+        { change: unknown, before: null },
+        { change: aDelete(), before: aKnownGroup() },
+      ]);
+      expect(await groupsOf(at)).toEqual([{ ...atRest, underWay: "delete" }]);
+      await write(at, (transaction) => transaction.withdraw(begun));
+      expect(await groupsOf(at)).toEqual([atRest]);
+    });
+
+    test("the newest intent stands, and withdraw puts the one before it back", async () => {
+      const at = await withAcme();
+      await begin(at, aReplace({ user_group_id: "b" }));
+      await begin(at, anApply({ user_group_id: "c" }));
+      const before = await groupsOf(at);
+      const begun = await begin(
+        at,
+        aDelete(),
+        aDelete({ user_group_id: "b" }),
+        aDelete({ user_group_id: "c" }),
+      );
+      expect(begun.map((entry) => entry.before?.intent)).toEqual([null, "replace", "apply"]);
+      expect((await groupsOf(at)).map(({ underWay }) => underWay)).toEqual(["delete", "delete", "delete"]);
+      await write(at, (transaction) => transaction.withdraw(begun));
+      expect(await groupsOf(at)).toEqual(before);
+    });
+
+    test("a group that was deleted is forgotten, and counts as a removal", async () => {
+      const at = await withAcme();
+      await carryOut(at, anApplied({ change: anApply({ user_group_id: "b" }) }));
+      await carryOut(at, aDeleted());
+      expect((await groupsOf(at)).map((group) => group.user_group_id)).toEqual(["b"]);
+      expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
+      expect(await at.ledger.removalsSince(NOW)).toBe(1);
+
+      expect(await begin(at, anApply())).toEqual([{ change: anApply(), before: null }]);
+    });
+
+    test("a group that was replaced is at rest, and counts as a removal", async () => {
+      const at = await withAcme();
+      const change = aReplace({ group: aGroup({ name: "Acme 2" }), fingerprint: "new", dataSourceId: "ds" });
+      await carryOut(at, anApplied({ kind: "replaced", change, serviceName: "Acme 2" }));
+      expect(await groupsOf(at)).toEqual([{ ...atRest, fingerprint: "new" }]);
+      expect(await at.ledger.confirmed(["acme"])).toEqual(new Map([["acme", change.group]]));
+      expect(await at.ledger.removalsSince(NOW)).toBe(1);
+      expect(await knownOf(at, change)).toEqual(
+        aKnownGroup({ name: "Acme 2", fingerprint: "new", dataSourceId: "ds" }),
+      );
+    });
+
+    test("nothing else counts as a removal", async () => {
+      const at = await opened(makePlace);
+      for (const kind of ["created", "adopted", "updated"] as const) await carryOut(at, anApplied({ kind }));
+      await carryOut(at, aNotUpdated(), LATER);
+      for (const change of [anApply(), aReplace(), aDelete()]) {
+        await carryOut(at, aFailed({ change, mayHaveHappened: true }), LATER);
+      }
+      expect(await at.ledger.removalsSince(new Date(0))).toBe(0);
+    });
+
+    test("many outcomes of all kinds are recorded together", async () => {
+      const at = await opened(makePlace);
+      const ids = ["applied", "deleted", "failed", "replaced", "undeleted"];
+      for (const id of ids) await carryOut(at, anApplied({ change: anApply({ user_group_id: id }) }));
+      const outcomes = [
+        anApplied({ kind: "updated", change: anApply({ user_group_id: "applied", fingerprint: "new" }) }),
+        aDeleted({ change: aDelete({ user_group_id: "deleted" }) }),
+        aFailed({ change: anApply({ user_group_id: "failed" }) }),
+        anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced", fingerprint: "new" }) }),
+        aFailed({ change: aDelete({ user_group_id: "undeleted" }) }),
+      ];
+      await begin(at, ...outcomes.map(({ change }) => change));
+      await write(at, (transaction) =>
+        transaction.record(
+          outcomes.map((outcome) => ({ outcome, retryAt: LATER })),
+          NOW,
+        ),
+      );
+      expect(await groupsOf(at)).toMatchObject([
+        { user_group_id: "applied", fingerprint: "new", underWay: null, failure: null },
+        { user_group_id: "failed", underWay: null, failure: { count: 1 } },
+        { user_group_id: "replaced", fingerprint: "new", underWay: null, failure: null },
+        { user_group_id: "undeleted", underWay: null, failure: { fingerprint: DELETED } },
+      ]);
+      expect(await at.ledger.removalsSince(NOW)).toBe(2);
+    });
+
+    test.each([
+      [true, "delete"],
+      [false, null],
+    ] as const)("a delete that failed (may have happened: %s)", async (mayHaveHappened, underWay) => {
+      const at = await withAcme();
+      await leave(at, "absent", absent.at, "acme");
+      await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
+      const gone = { ...atRest, absence: absent, held: "delete" };
+      const failure = aGroupFailure({ fingerprint: DELETED, count: 1, retryAt: LATER });
+      await carryOut(at, aFailed({ change: aDelete(), mayHaveHappened }), LATER);
+      expect(await groupOf(at)).toEqual({ ...gone, underWay, failure });
+
+      expect((await begin(at, aDelete()))[0]?.before).toMatchObject({ failures: 1, intent: underWay });
+      await record(at, aFailed({ change: aDelete(), mayHaveHappened }), LATER);
+      expect(await groupOf(at)).toEqual({ ...gone, underWay, failure: { ...failure, count: 2 } });
+    });
+
+    test("a group that was never confirmed, and could not be deleted, may still be there", async () => {
+      const at = await opened(makePlace);
+      await begin(at, anApply());
+      await carryOut(at, aFailed({ change: aDelete() }), LATER);
+      expect(await groupOf(at)).toMatchObject({ fingerprint: null, underWay: "delete" });
+    });
+
+    test("a group whose tenant is back is neither gone nor held, whatever became of the call", async () => {
+      const at = await withAcme();
+      const outcomes = [
+        anApplied({ kind: "updated" }),
+        aNotUpdated(),
+        aFailed(),
+        anApplied({ kind: "replaced", change: aReplace() }),
+      ];
+      for (const outcome of outcomes) {
+        await leave(at, "absent", absent.at, "acme");
+        await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
+        await carryOut(at, outcome, LATER);
+        expect(await groupOf(at)).toMatchObject({ absence: null, held: null });
+      }
+    });
+
+    test("removals are counted from a time on", async () => {
+      const at = await opened(makePlace);
+      for (const [id, days] of [
+        ["a", 0],
+        ["b", 1],
+        ["c", 2],
+      ] as const) {
+        const change = anApply({ user_group_id: id });
+        await carryOut(at, anApplied({ change }));
+        const outcome = aDeleted({ change: aDelete({ user_group_id: id }) });
+        await write(at, (transaction) => transaction.record([{ outcome }], inDays(days)));
+      }
+      expect(await at.ledger.removalsSince(inDays(1))).toBe(2);
+      expect(await at.ledger.removalsSince(inDays(1, 1))).toBe(1);
+    });
+
+    test("removals are kept for ninety days", async () => {
+      const at = await withAcme();
+      await carryOut(at, aDeleted());
+      await write(at, (transaction) => transaction.startRun("sync", inDays(90)));
+      expect(await at.ledger.removalsSince(new Date(0))).toBe(1);
+      await write(at, (transaction) => transaction.startRun("sync", inDays(90, 1)));
+      expect(await at.ledger.removalsSince(new Date(0))).toBe(0);
+    });
+
+    test("forget takes only groups that were never made", async () => {
+      const at = await withAcme();
+      await carryOut(at, aFailed({ change: anApply({ user_group_id: "never made" }) }), LATER);
+      await begin(at, anApply({ user_group_id: "under way" }));
+      await write(at, (transaction) => transaction.forget(["acme", "never made", "under way", "unknown"]));
+      expect((await groupsOf(at)).map((group) => group.user_group_id)).toEqual(["acme", "under way"]);
+      expect(await at.ledger.removalsSince(NOW)).toBe(0);
+    });
+  });
+}

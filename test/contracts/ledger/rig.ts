@@ -1,0 +1,120 @@
+import { expect } from "vitest";
+import type { Held } from "../../../src/core/clearance.ts";
+import type { Change } from "../../../src/core/decide.ts";
+import type { AbsenceKind, HealthyTime, LedgerGroup } from "../../../src/core/ledger-group.ts";
+import type { Outcome } from "../../../src/core/outcome.ts";
+import type { Begun, Lease, Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger.ts";
+import { collect } from "../collect.ts";
+
+/** Where the ledgers of one test are kept. Whatever is opened in it is closed when the test is over. */
+export interface LedgerPlace {
+  ledger(scope?: string): Ledger;
+  view(scope?: string): LedgerView;
+  /** Lets the database learn how little its tables hold: it then reads them without their indexes. */
+  analyze(): Promise<void>;
+}
+
+/** A real database. */
+export interface LedgerDatabase extends LedgerPlace {
+  tables(): Promise<readonly string[]>;
+  /** Everything that the tables hold, as text. */
+  dump(): Promise<string>;
+  /** As if another groupsync had brought the ledger to this version. */
+  setVersion(version: number): Promise<void>;
+  /** Resolves when a session waits for another one's lock. */
+  untilBlocked(): Promise<void>;
+  /** Ends every session but those of the test itself. */
+  cut(): Promise<void>;
+}
+
+export const NOW = new Date("2026-03-01T12:00:00.123Z");
+export const LATER = new Date("2026-03-02T12:00:00Z");
+export const TTL = 60_000;
+/** A lease of no length has expired when anybody looks at it. */
+export const EXPIRED = 0;
+
+export async function prepared(place: LedgerPlace, scope?: string): Promise<Ledger> {
+  const ledger = place.ledger(scope);
+  await ledger.prepare();
+  return ledger;
+}
+
+export async function leaseOf(ledger: Ledger, holder = "me", ttlMs = TTL): Promise<Lease> {
+  const attempt = await ledger.acquireLease(holder, ttlMs);
+  if (attempt.kind === "held") throw new Error(`the lease is held by ${attempt.by.holder}`);
+  return attempt.lease;
+}
+
+/** A ledger that is ready to be written, and its lease. */
+export interface Opened<Place extends LedgerPlace = LedgerPlace> {
+  readonly database: Place;
+  readonly ledger: Ledger;
+  readonly lease: Lease;
+}
+
+export async function opened<Place extends LedgerPlace>(
+  make: () => Promise<Place>,
+  scope?: string,
+): Promise<Opened<Place>> {
+  const database = await make();
+  const ledger = await prepared(database, scope);
+  return { database, ledger, lease: await leaseOf(ledger) };
+}
+
+export const write = <T>(
+  { ledger, lease }: Opened,
+  body: (transaction: LedgerTransaction) => Promise<T>,
+): Promise<T> => ledger.write(lease, body);
+
+export const begin = (at: Opened, ...changes: Change[]): Promise<readonly Begun[]> =>
+  write(at, (transaction) => transaction.begin(changes, NOW));
+
+export const record = (at: Opened, outcome: Outcome, retryAt?: Date): Promise<void> =>
+  write(at, (transaction) => transaction.record([{ outcome, ...(retryAt && { retryAt }) }], NOW));
+
+/** As a run does it: the intent, then the outcome. */
+export async function carryOut(at: Opened, outcome: Outcome, retryAt?: Date): Promise<void> {
+  await begin(at, outcome.change);
+  await record(at, outcome, retryAt);
+}
+
+/** Their tenants are gone, since this point of the healthy clock. */
+export const leave = (
+  at: Opened,
+  absence: AbsenceKind,
+  clock: HealthyTime,
+  ...ids: string[]
+): Promise<void> =>
+  write(at, (transaction) =>
+    transaction.markLeft(
+      ids.map((user_group_id) => ({ kind: "left", user_group_id, absence })),
+      clock,
+      NOW,
+    ),
+  );
+
+/** Marks what is held, in batches. */
+export const hold = (at: Opened, ...batches: Held[][]): Promise<void> =>
+  write(at, (transaction) =>
+    transaction.markHeld(
+      (async function* () {
+        yield* batches;
+      })(),
+    ),
+  );
+
+export const groupsOf = ({ ledger }: Opened): Promise<LedgerGroup[]> => collect(ledger.groups());
+
+export async function groupOf(at: Opened, id = "acme"): Promise<LedgerGroup | undefined> {
+  return (await groupsOf(at)).find((group) => group.user_group_id === id);
+}
+
+/** What `begin` knows of a group, without beginning anything. */
+export function knownOf(at: Opened, change: Change): Promise<Begun["before"] | undefined> {
+  return write(at, async (transaction) => {
+    const begun = await transaction.begin([change], NOW);
+    expect(begun).toHaveLength(1);
+    await transaction.withdraw(begun);
+    return begun[0]?.before;
+  });
+}

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { noCounts } from "../../../src/core/outcome.ts";
+import type { RunResult } from "../../../src/ports/ledger.ts";
+import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
+import { begin, carryOut, LATER, type LedgerPlace, leave, NOW, opened } from "./rig.ts";
+
+/** What the ledger tells of its runs, its groups and its service. */
+export function ledgerStatusContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  describe(`${name}: the ledger's runs and status`, () => {
+    const result: RunResult = {
+      outcome: "partial",
+      counts: { ...noCounts(), created: 2, failed: 1 },
+      requests: 3,
+      error: null,
+    };
+
+    test("a run is open until it is finished; the newest ten are told", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      const ids: string[] = [];
+      for (let index = 0; index < 11; index++) {
+        ids.push(await ledger.write(lease, (transaction) => transaction.startRun(`sync ${index}`, NOW)));
+      }
+      const [last, beforeLast] = ids.toReversed() as [string, string];
+      const error = { code: "SOURCE_UNAVAILABLE", message: "cannot read it" };
+      await ledger.write(lease, async (transaction) => {
+        await transaction.finishRun(last, result, LATER);
+        await transaction.finishRun(beforeLast, { ...result, outcome: "failed", error }, LATER);
+      });
+      const { runs } = await ledger.status();
+      expect(runs.map((run) => run.id)).toEqual(ids.toReversed().slice(0, 10));
+      expect(runs[0]).toEqual({ id: last, command: "sync 10", startedAt: NOW, finishedAt: LATER, result });
+      expect(runs[1]?.result).toMatchObject({ outcome: "failed", error });
+      expect(runs[2]).toEqual({
+        id: ids[8],
+        command: "sync 8",
+        startedAt: NOW,
+        finishedAt: null,
+        result: null,
+      });
+    });
+
+    test("status counts the groups by state, and names the failing ones, the longest-failing first", async () => {
+      const at = await opened(makePlace);
+      const of = (id: string) => anApply({ user_group_id: id, fingerprint: `f-${id}` });
+      for (const id of ["ok", "missing"]) await carryOut(at, anApplied({ change: of(id) }));
+      await carryOut(at, anApplied({ change: of("unverified"), unverified: true }));
+      await begin(at, of("under-way"));
+      await leave(at, "absent", { ms: 0, reads: 1 }, "missing");
+      for (const id of ["fails", "fails-more", "fails-more"]) {
+        await carryOut(at, aFailed({ change: of(id) }), LATER);
+      }
+      await carryOut(at, aFailed({ change: of("maybe"), mayHaveHappened: true }), LATER);
+
+      const { groups, failing } = await at.ledger.status();
+      expect(groups).toEqual({ total: 7, in_sync: 2, under_way: 2, failing: 3, missing: 1, unverified: 1 });
+      expect(failing.map(({ user_group_id, count }) => [user_group_id, count])).toEqual([
+        ["fails-more", 2],
+        ["fails", 1],
+        ["maybe", 1],
+      ]);
+      expect(failing[0]).toMatchObject({
+        fingerprint: "f-fails-more",
+        code: "REFUSED",
+        message: "GET was answered HTTP 422",
+        retryAt: LATER,
+      });
+    });
+
+    test("the service is remembered, with a team of any size", async () => {
+      const { ledger, lease, database } = await opened(makePlace);
+      for (const service of [
+        { baseUrl: "https://service.test", teamId: null, updates: null },
+        { baseUrl: "https://service.test", teamId: Number.MAX_SAFE_INTEGER, updates: false },
+        { baseUrl: "https://service.test", teamId: -1, updates: true },
+      ]) {
+        await ledger.write(lease, (transaction) => transaction.bindService(service));
+        expect(await ledger.service()).toEqual(service);
+        expect((await database.view().status()).service).toEqual(service);
+      }
+    });
+  });
+}
