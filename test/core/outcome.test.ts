@@ -9,6 +9,7 @@ const ofOne: Record<keyof Counts, RunOutcome> = {
   unverified: "ok",
   unchanged: "ok",
   outdated: "ok",
+  missing: "ok",
   deleted: "ok",
   rotated: "ok",
   held: "held",
