@@ -1,14 +1,13 @@
 import type { Held } from "../core/clearance.ts";
 import { printableId } from "../core/printable.ts";
 
-const SHOWN = 20;
+const SHOWN = 10;
 
 /** Held groups for people, a line each: the first of `count`. */
 export function heldLines(groups: readonly Held[], count: number): string[] {
-  const lines = groups.slice(0, SHOWN).map(({ kind, user_group_id }) => {
-    const sign = kind === "delete" ? "-" : "±";
-    return `    ${sign} ${printableId(user_group_id)}  ${kind}, held`;
-  });
+  const lines = groups
+    .slice(0, SHOWN)
+    .map(({ kind, user_group_id }) => `    ${kind} ${printableId(user_group_id)}`);
   const more = count - lines.length;
   return more > 0 ? [...lines, `    … and ${more} more; groupsync plan lists them`] : lines;
 }

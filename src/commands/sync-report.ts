@@ -2,7 +2,7 @@ import { counted } from "../core/counted.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { RunReport } from "../engine/report.ts";
-import type { HeldBack, ReportedError } from "../engine/run.ts";
+import type { ReportedError } from "../engine/run.ts";
 import { exceptionsText } from "./exceptions.ts";
 import { heldJson, heldLines } from "./held-groups.ts";
 import { type Paint, painter } from "./paint.ts";
@@ -29,29 +29,29 @@ const LONGEST_REASON = 2_000;
 export function syncText(report: RunReport, colours: boolean): string {
   const paint = painter(colours);
   const { counts, requests, durationMs, error, heldBack } = report;
-  // The reason why a run ended has been said, and that of a hold is.
-  const errors = (error ? report.errors.slice(1) : report.errors).filter(
-    ({ code }) => code !== heldBack?.code,
-  );
   const numbers = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${count} ${name}`)
     .join(", ");
+  const reason = error ?? heldBack;
   const lines = [
-    headline(report, paint),
-    ...(error?.hint ? [`  ${error.hint}`] : []),
+    headline(report, reason?.message ?? "unknown", paint),
+    ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
-    ...(heldBack ? holdLines(heldBack) : []),
-    ...errorLines(errors),
+    ...(heldBack ? ["  held:", ...heldLines(heldBack.groups, heldBack.count)] : []),
+    // The headline has said the reason.
+    ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
   ];
   if (counts.unverified > 0) {
     lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");
   }
   if (counts.outdated > 0) lines.push("  outdated: changed, but left alone (service.update is never)");
+  if (counts.missing > 0)
+    lines.push("  missing: their tenants are gone; groupsync plan tells what becomes of them");
   return `${lines.join("\n")}\n`;
 }
 
-function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
+function headline({ outcome, counts }: RunReport, reason: string, paint: Paint): string {
   switch (outcome) {
     case "ok":
     case "partial": {
@@ -59,20 +59,11 @@ function headline({ outcome, counts, error }: RunReport, paint: Paint): string {
       return exceptions === "" ? paint("green", "In sync") : paint("yellow", `Done, with ${exceptions}`);
     }
     case "held":
-      return paint(
-        "yellow",
-        `Done, but ${counted(counts.held, "removal")} ${counts.held === 1 ? "is" : "are"} held`,
-      );
+      return paint("yellow", `Done, but ${printable(reason, LONGEST_REASON)}`);
     case "failed":
-      return paint("red", `The sync failed: ${printable(error?.message ?? "unknown", LONGEST_REASON)}`);
+      return paint("red", `The sync failed: ${printable(reason, LONGEST_REASON)}`);
   }
 }
-
-const holdLines = ({ message, hint, groups }: HeldBack): string[] => [
-  `  ${printable(message, LONGEST_REASON)}`,
-  `  ${printable(hint, LONGEST_REASON)}`,
-  ...heldLines(groups, groups.length),
-];
 
 function errorLines(errors: readonly ReportedError[]): string[] {
   const lines = errors.slice(0, SHOWN_ERRORS).map(({ user_group_id, code, message }) => {

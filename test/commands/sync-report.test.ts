@@ -81,12 +81,12 @@ test("what is held is said once, with why, what to do and which", () => {
   const refused = { user_group_id: null, code: "APPROVAL_MISMATCH", message: "another set" };
   const errors = [rejected, refused, heldError];
   expect(textOf({ held: 2, rejected: 1 }, { heldBack: hold, errors })).toBe(
-    "Done, but 2 removals are held\n" +
-      "  2 held, 1 rejected; 0 requests in 340 ms\n" +
-      "  2 deletions are held: deletion.limit lets 1 of 9 groups go in 24 hours\n" +
+    "Done, but 2 deletions are held: deletion.limit lets 1 of 9 groups go in 24 hours\n" +
       "  look at the source first\n" +
-      "    - acme  delete, held\n" +
-      "    ± globex  replace, held\n" +
+      "  2 held, 1 rejected; 0 requests in 340 ms\n" +
+      "  held:\n" +
+      "    delete acme\n" +
+      "    replace globex\n" +
       "  (a row without an id): ID_NULL: column id is null\n" +
       "  APPROVAL_MISMATCH: another set\n",
   );

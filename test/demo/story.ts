@@ -26,6 +26,8 @@ group:
     plan: plan
     seats: seats
     logo: { column: logo_url, optional: true }
+deletion:
+  grace_period: 0s  # 24h unless you say otherwise
 `;
 
 const NEXT = `Copy config.example.yaml to config.yaml. What is yours in it:
@@ -111,6 +113,17 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
   await shell("groupsync plan");
 
   chapter("sync: a mistake in one row costs that row alone, and its group stays as it is");
+  await shell('groupsync sync; echo "exit code $?"');
+
+  chapter("Then an import spells 'active' in another way, and half of the customers seem to be gone");
+  await sql("UPDATE customers SET status = 'Active' WHERE status = 'active' AND id > 'cus-1200';");
+  await shell("groupsync plan | tail -n 7");
+
+  chapter("sync holds what is more than deletion.limit: nothing is deleted before somebody has looked");
+  await shell('groupsync sync; echo "exit code $?"');
+
+  chapter("The mistake is found, and it was none of the service's business");
+  await sql("UPDATE customers SET status = 'active' WHERE status = 'Active';");
   await shell('groupsync sync; echo "exit code $?"');
 
   chapter("status: what groupsync knows");
