@@ -122,7 +122,7 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
   chapter("sync holds what is more than deletion.limit: nothing is deleted before somebody has looked");
   await shell('groupsync sync; echo "exit code $?"');
 
-  chapter("The mistake is found, and it was none of the service's business");
+  chapter("The mistake is found and mended: nobody has lost a group or a token");
   await sql("UPDATE customers SET status = 'active' WHERE status = 'Active';");
   await shell('groupsync sync; echo "exit code $?"');
 
