@@ -14,11 +14,11 @@ export class TokenRefusals {
   }
 
   /** The database would not take it. */
-  notStored(error: unknown, tokens: readonly Secret[]): SyncError {
+  notStored(error: unknown, token: Secret): SyncError {
     const { table, tokenColumn } = this.#options;
     return new SyncError(
       "TOKEN_NOT_STORED",
-      `${table} refused the token: ${describe(withoutTokens(error, tokens))}`,
+      `${table} refused the token: ${describe(withoutTokens(error, [token]))}`,
       { hint: `look at the type and the constraints of column ${tokenColumn}` },
     );
   }
@@ -42,7 +42,7 @@ export class TokenRefusals {
     );
   }
 
-  /** The database would not let it go. */
+  /** The database would not let it go; several rows may have the id. */
   notRemoved(id: string, error: unknown, tokens: readonly Secret[]): SyncError {
     return new SyncError(
       "TOKEN_NOT_REMOVED",

@@ -32,6 +32,8 @@ const columnsOf = (tokens: readonly StoredToken[]): string[][] => [
 const tokensOf = (rows: readonly TokenRow[]): [id: string, token: Secret][] =>
   rows.flatMap(({ id, token }) => (token ? [[id, new Secret(token)]] : []));
 
+const secretsIn = (rows: readonly TokenRow[]): Secret[] => tokensOf(rows).map(([, token]) => token);
+
 /** Tokens in a table of the customer's database. */
 export class PostgresTokenTable implements TokenStore {
   readonly #database: Database;
@@ -89,18 +91,18 @@ export class PostgresTokenTable implements TokenStore {
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
   ): Promise<ReadonlyMap<string, SyncError>> {
-    const secrets = tokens.map((entry) => entry.token);
     try {
       const refusals = await this.#within(transaction, (connection) =>
         togetherOrEach<StoredToken, Refusal>(
           connection,
           tokens,
           (some) => this.#write(some, connection),
-          ({ user_group_id: id }, error) => [id, this.#refusals.notStored(error, secrets)],
+          ({ user_group_id, token }, error) => [user_group_id, this.#refusals.notStored(error, token)],
         ),
       );
       return new Map(refusals);
     } catch (error) {
+      const secrets = tokens.map((entry) => entry.token);
       throw this.#unavailable("write tokens to", withoutTokens(error, secrets));
     }
   }
@@ -110,21 +112,21 @@ export class PostgresTokenTable implements TokenStore {
     transaction: LedgerTransaction,
   ): Promise<ReadonlyMap<string, SyncError>> {
     // What refuses to let a token go may quote it: only a token that is known can be kept out of an error.
-    let secrets: readonly Secret[] = [];
+    let rows: readonly TokenRow[] = [];
     try {
       const refusals = await this.#within(transaction, async (connection) => {
-        const rows = await this.#find(ids, connection);
-        secrets = tokensOf(rows).map(([, token]) => token);
+        rows = await this.#find(ids, connection);
+        const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
         return togetherOrEach<string, Refusal>(
           connection,
-          rows.map((row) => row.id),
+          [...new Set(rows.map((row) => row.id))],
           (some) => this.#remove(some, connection),
-          (id, error) => [id, this.#refusals.notRemoved(id, error, secrets)],
+          (id, error) => [id, this.#refusals.notRemoved(id, error, secretsOf(id))],
         );
       });
       return new Map(refusals);
     } catch (error) {
-      throw this.#unavailable("remove tokens from", withoutTokens(error, secrets));
+      throw this.#unavailable("remove tokens from", withoutTokens(error, secretsIn(rows)));
     }
   }
 

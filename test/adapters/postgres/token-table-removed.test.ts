@@ -78,15 +78,22 @@ describe("existing rows", () => {
     expect(await place.stored()).toEqual({ a: null, b: null, c: "token-c", d: "token-d" });
   });
 
-  test("another column that takes no NULL is not mistaken for it", async () => {
+  test.each([
+    [
+      "another column that takes no NULL",
+      "ALTER TABLE customers ADD COLUMN copy text GENERATED ALWAYS AS (coalesce(dashboard_token, nullif(id, 'a'))) STORED NOT NULL",
+    ],
+    [
+      "a trigger that names the column",
+      `CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE 'still needed' USING COLUMN = 'dashboard_token'; END $$;
+       CREATE TRIGGER keep BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION keep()`,
+    ],
+  ])("%s is not mistaken for it", async (_, sql) => {
     const place = await aTokenPlace(EXISTING, "with the ledger");
     await place.store.prepare();
     await write(place, { a: "token-a" });
-    await place.tokens.query(
-      "ALTER TABLE customers ADD COLUMN plan text GENERATED ALWAYS AS (dashboard_token) STORED",
-    );
-    await place.tokens.query("DELETE FROM customers WHERE plan IS NULL");
-    await place.tokens.query("ALTER TABLE customers ALTER plan SET NOT NULL");
+    await place.tokens.query(sql);
     expect((await remove(place, ["a"])).get("a")?.hint).toContain("look at the triggers of customers");
   });
 
