@@ -124,8 +124,9 @@ test("a connection that is kept is counted once", async () => {
 });
 
 test("DELETE starts the counts again, and its own pages are not counted", async () => {
-  const { client } = await aSandbox({}, 1);
+  const { client } = await aSandbox({ deleteBy: "id" }, 1);
   await client.call("GET", aGroup());
+  await client.call("DELETE", { user_group_id: "t-1" });
   expect((await client.page("/sandbox/requests", "DELETE")).json).toEqual({ success: 1 });
   const none = { GET: {}, POST: {}, DELETE: {}, other: {} };
   expect((await client.page("/sandbox/requests")).json).toEqual({

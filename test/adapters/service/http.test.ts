@@ -331,6 +331,13 @@ describe("against servers that are not well", () => {
     expect(codes(failures)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
   });
 
+  test("one that repeats the secrets when it refuses", async () => {
+    const body = JSON.stringify({ success: 0, error: `${TOKEN} is not of ${KEY}` });
+    const { port } = await listening(http.createServer((_, response) => response.end(body)));
+    const failure = await failureOf(aService({ baseUrl: `http://127.0.0.1:${port}` }).remove(aRemovable()));
+    expect(failure.message).toBe("DELETE was answered HTTP 200: […] is not of […]");
+  });
+
   test("one whose headers break off into garbage, with secrets in it", async () => {
     const failures = await failuresWith(
       onRequest((socket) => socket.end(`${OK}Set-Cookie: ${TOKEN}\u0001\r\nKey ${KEY}\r\n\r\n`)),
