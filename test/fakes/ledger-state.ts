@@ -1,3 +1,5 @@
+import type { Held } from "../../src/core/clearance.ts";
+import { type Evidence, NO_EVIDENCE } from "../../src/core/evidence.ts";
 import type { Group } from "../../src/core/group.ts";
 import type { GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { RowDigest } from "../../src/core/tenant.ts";
@@ -12,11 +14,17 @@ export interface LedgerRow {
   readonly row: RowDigest | null;
   /** Known from the first intent on. */
   readonly bucket: number;
+  readonly dataSourceId: string | null;
   readonly unverified: LedgerGroup["unverified"];
-  /** Fingerprint of the group whose call is under way. */
-  readonly intent: string | null;
-  readonly missingSince: Date | null;
+  readonly intent: LedgerGroup["underWay"];
+  readonly absence: LedgerGroup["absence"];
+  readonly held: LedgerGroup["held"];
   readonly failure: GroupFailure | null;
+}
+
+/** A group that was deleted or replaced. */
+export interface Removed extends Held {
+  readonly at: Date;
 }
 
 export interface LeaseRow {
@@ -30,6 +38,8 @@ export interface LeaseRow {
 export class LedgerState {
   readonly rows = new Map<string, LedgerRow>();
   readonly runs: RecordedRun[] = [];
+  removals: Removed[] = [];
+  evidence: Evidence = NO_EVIDENCE;
   service: KnownService = { baseUrl: null, teamId: null, updates: null };
   lease: LeaseRow | undefined;
   runsStarted = 0;
@@ -42,8 +52,10 @@ export const NEW_ROW: LedgerRow = {
   tokenFingerprint: null,
   row: null,
   bucket: 0,
+  dataSourceId: null,
   unverified: null,
   intent: null,
-  missingSince: null,
+  absence: null,
+  held: null,
   failure: null,
 };

@@ -1,8 +1,19 @@
-import type { Apply, SettledNote } from "../../src/core/decide.ts";
+import type { Held } from "../../src/core/clearance.ts";
+import {
+  type Change,
+  fingerprintOf,
+  intentOf,
+  type LeftNote,
+  type SettledNote,
+} from "../../src/core/decide.ts";
+import type { Evidence } from "../../src/core/evidence.ts";
 import { tokenFingerprint } from "../../src/core/group.ts";
-import type { Failure } from "../../src/core/outcome.ts";
+import { compareIds } from "../../src/core/id.ts";
+import type { HealthyTime } from "../../src/core/ledger-group.ts";
+import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
 import type {
   Begun,
+  KnownGroup,
   KnownService,
   LedgerTransaction,
   RecordedOutcome,
@@ -11,6 +22,11 @@ import type {
 } from "../../src/ports/ledger.ts";
 import type { Step } from "./instance.ts";
 import { type LedgerRow, type LedgerState, NEW_ROW } from "./ledger-state.ts";
+
+const KEPT_REMOVALS = 90 * 24 * 3_600_000;
+
+/** The tenant is there: nothing waits to be deleted. */
+const PRESENT = { absence: null, held: null };
 
 /** Reads what is committed, and keeps its own changes back until it is committed itself. */
 export class InMemoryLedgerTransaction implements LedgerTransaction {
@@ -41,67 +57,91 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
-  async begin(changes: readonly Apply[]): Promise<readonly Begun[]> {
+  async begin(changes: readonly Change[]): Promise<readonly Begun[]> {
     await this.#step({ when: "before", call: "begin" });
-    return changes.map((apply) => {
-      const { user_group_id: id, fingerprint, row: digest } = apply;
-      const row = this.#state.rows.get(id);
-      this.enlist(() => {
-        this.#state.rows.set(id, {
-          ...(this.#state.rows.get(id) ?? { ...NEW_ROW, bucket: digest.bucket }),
-          intent: fingerprint,
-        });
-      });
-      return {
-        apply,
-        known: row !== undefined,
-        confirmedName: row?.serviceName ?? null,
-        failures: row?.failure?.count ?? 0,
-      };
+    for (const change of changes) this.enlist(() => this.#intend(change));
+    return changes.map((change) => {
+      const row = this.#state.rows.get(change.user_group_id);
+      return { change, before: row ? knownGroup(row) : null };
     });
   }
 
   async withdraw(begun: readonly Begun[]): Promise<void> {
     await this.#step({ when: "before", call: "withdraw" });
-    for (const { apply, known } of begun) {
+    for (const { change, before } of begun) {
       this.enlist(() => {
-        if (!known) this.#state.rows.delete(apply.user_group_id);
-        else if (!apply.underWay) this.#change(apply.user_group_id, { intent: null });
+        if (before) this.#change(change.user_group_id, { intent: before.intent });
+        else this.#state.rows.delete(change.user_group_id);
       });
     }
   }
 
-  async record(outcomes: readonly RecordedOutcome[]): Promise<void> {
+  async record(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
     await this.#step({ when: "before", call: "record" });
-    for (const recorded of outcomes) {
-      const id = recorded.outcome.apply.user_group_id;
-      this.enlist(() => {
-        const row = this.#state.rows.get(id);
-        if (row) this.#state.rows.set(id, { ...row, ...changesBy(recorded, row), missingSince: null });
-      });
-    }
+    for (const recorded of outcomes) this.enlist(() => this.#record(recorded, now));
   }
 
-  async markMissing(ids: readonly string[], now: Date): Promise<void> {
-    await this.#step({ when: "before", call: "markMissing" });
-    this.enlist(() => {
-      for (const id of ids) this.#change(id, { missingSince: now });
-    });
+  async markLeft(left: readonly LeftNote[], clock: HealthyTime, now: Date): Promise<void> {
+    await this.#step({ when: "before", call: "markLeft" });
+    for (const { user_group_id, absence: kind } of left) {
+      this.enlist(() => this.#change(user_group_id, { absence: { kind, since: now, at: clock } }));
+    }
   }
 
   async markReturned(ids: readonly string[]): Promise<void> {
     await this.#step({ when: "before", call: "markReturned" });
-    this.enlist(() => {
-      for (const id of ids) this.#change(id, { missingSince: null });
-    });
+    for (const id of ids) {
+      this.enlist(() => {
+        this.#change(id, { absence: null });
+        if (this.#state.rows.get(id)?.held === "delete") this.#change(id, { held: null });
+      });
+    }
   }
 
   async markSettled(settled: readonly SettledNote[]): Promise<void> {
     await this.#step({ when: "before", call: "markSettled" });
+    for (const { user_group_id, row, dataSourceId } of settled) {
+      const { bucket } = row;
+      this.enlist(() =>
+        this.#change(user_group_id, {
+          row,
+          bucket,
+          dataSourceId,
+          absence: null,
+          held: null,
+          failure: null,
+        }),
+      );
+    }
+  }
+
+  async forget(ids: readonly string[]): Promise<void> {
+    await this.#step({ when: "before", call: "forget" });
     this.enlist(() => {
-      for (const { user_group_id, row } of settled) {
-        this.#change(user_group_id, { failure: null, missingSince: null, row, bucket: row.bucket });
+      const { rows } = this.#state;
+      for (const id of ids) {
+        const row = rows.get(id);
+        if (row?.fingerprint === null && row.intent === null) rows.delete(id);
       }
+    });
+  }
+
+  async markHeld(held: AsyncIterable<readonly Held[]>): Promise<void> {
+    await this.#step({ when: "before", call: "markHeld" });
+    const all: Held[] = [];
+    for await (const batch of held) all.push(...batch);
+    const sorted = all.toSorted((a, b) => compareIds(a.user_group_id, b.user_group_id));
+    if (all.some((one, index) => one !== sorted[index])) throw new Error("not in the order of the ids");
+    this.enlist(() => {
+      for (const id of this.#state.rows.keys()) this.#change(id, { held: null });
+      for (const { user_group_id, kind } of all) this.#change(user_group_id, { held: kind });
+    });
+  }
+
+  async keepEvidence(evidence: Evidence): Promise<void> {
+    await this.#step({ when: "before", call: "keepEvidence" });
+    this.enlist(() => {
+      this.#state.evidence = evidence;
     });
   }
 
@@ -109,7 +149,11 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     await this.#step({ when: "before", call: "startRun" });
     const id = String(++this.#state.runsStarted);
     const run = { id, command, startedAt: now, finishedAt: null, result: null };
-    this.enlist(() => this.#state.runs.unshift(run));
+    this.enlist(() => {
+      this.#state.runs.unshift(run);
+      const { removals } = this.#state;
+      this.#state.removals = removals.filter(({ at }) => now.getTime() - at.getTime() <= KEPT_REMOVALS);
+    });
     return id;
   }
 
@@ -123,33 +167,83 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
+  #intend(change: Change): void {
+    const { rows } = this.#state;
+    const id = change.user_group_id;
+    const intent = intentOf(change);
+    if (change.kind === "delete") {
+      this.#change(id, { intent });
+      return;
+    }
+    const row = rows.get(id) ?? { ...NEW_ROW, bucket: change.row.bucket };
+    const wasNeverMade = row.fingerprint === null && row.intent === null;
+    rows.set(id, { ...row, intent, ...(wasNeverMade ? { dataSourceId: change.dataSourceId } : {}) });
+  }
+
+  #record(recorded: RecordedOutcome, at: Date): void {
+    const { outcome } = recorded;
+    const { user_group_id } = outcome.change;
+    const { rows, removals } = this.#state;
+    if (outcome.kind === "replaced") removals.push({ kind: "replace", user_group_id, at });
+    if (outcome.kind === "deleted") {
+      removals.push({ kind: "delete", user_group_id, at });
+      rows.delete(user_group_id);
+      return;
+    }
+    const row = rows.get(user_group_id);
+    if (row) rows.set(user_group_id, { ...row, ...changesBy({ ...recorded, outcome }, row) });
+  }
+
   #change(id: string, change: Partial<LedgerRow>): void {
     const row = this.#state.rows.get(id);
     if (row) this.#state.rows.set(id, { ...row, ...change });
   }
 }
 
-function changesBy({ outcome, retryAt }: RecordedOutcome, row: LedgerRow): Partial<LedgerRow> {
-  const { fingerprint, group, row: digest } = outcome.apply;
-  const failed = (failure: Failure): Partial<LedgerRow> => {
+const knownGroup = ({
+  serviceName: name,
+  fingerprint,
+  unverified,
+  dataSourceId,
+  intent,
+  failure,
+}: LedgerRow): KnownGroup => ({
+  name,
+  fingerprint,
+  unverified,
+  dataSourceId,
+  intent,
+  failures: failure?.count ?? 0,
+});
+
+/** What an outcome makes of a group's row; of one that was deleted, nothing is left. */
+function changesBy(
+  { outcome, retryAt = new Date(0) }: RecordedOutcome & { outcome: Exclude<Outcome, Deleted> },
+  row: LedgerRow,
+): Partial<LedgerRow> {
+  const failed = ({ code, message }: Failure): Pick<LedgerRow, "failure"> => {
     const count = (row.failure?.count ?? 0) + 1;
-    return { failure: { ...failure, fingerprint, count, retryAt: retryAt ?? new Date(0) } };
+    return { failure: { code, message, fingerprint: fingerprintOf(outcome.change), count, retryAt } };
   };
   if (outcome.kind === "failed") {
-    return { ...failed(outcome.failure), intent: outcome.mayHaveHappened ? row.intent : null };
+    const { change, failure, mayHaveHappened } = outcome;
+    const isGone = change.kind === "delete";
+    const intent = mayHaveHappened || (isGone && row.fingerprint === null) ? row.intent : null;
+    return { ...failed(failure), intent, ...(isGone ? {} : PRESENT) };
   }
-  const { serviceName, token } = outcome;
-  const answered = { serviceName, tokenFingerprint: tokenFingerprint(token), intent: null };
+  const { change, serviceName, token } = outcome;
+  const answered = { serviceName, tokenFingerprint: tokenFingerprint(token), intent: null, ...PRESENT };
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.
     return { ...answered, ...failed(outcome.failure), fingerprint: row.fingerprint ?? "unknown" };
   }
   return {
     ...answered,
-    fingerprint,
-    confirmed: group,
-    row: digest,
-    bucket: digest.bucket,
+    fingerprint: change.fingerprint,
+    confirmed: change.group,
+    row: change.row,
+    bucket: change.row.bucket,
+    dataSourceId: change.dataSourceId,
     unverified: outcome.unverified ? (outcome.kind === "updated" ? "updated" : "adopted") : null,
     failure: null,
   };

@@ -1,8 +1,12 @@
+import { type Held, RemovalCode } from "../../src/core/clearance.ts";
 import { SyncError } from "../../src/core/errors.ts";
+import type { Evidence } from "../../src/core/evidence.ts";
 import type { Group } from "../../src/core/group.ts";
+import { compareIds } from "../../src/core/id.ts";
 import type { LedgerGroup } from "../../src/core/ledger-group.ts";
 import type {
   BucketOptions,
+  HeldGroups,
   KnownService,
   Lease,
   LeaseAttempt,
@@ -16,6 +20,8 @@ import type { Step } from "./instance.ts";
 import type { LeaseRow, LedgerRow, LedgerState } from "./ledger-state.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
 import { sumsOf } from "./tenant-source.ts";
+
+const SHOWN = 100;
 
 /** `now` is the database's clock, which no instance can set. */
 export class InMemoryLedger implements Ledger {
@@ -83,13 +89,23 @@ export class InMemoryLedger implements Ledger {
     return this.#state.service;
   }
 
+  async evidence(): Promise<Evidence> {
+    await this.#step({ when: "before", call: "evidence" });
+    return this.#state.evidence;
+  }
+
+  async removalsSince(time: Date): Promise<number> {
+    await this.#step({ when: "before", call: "removalsSince" });
+    return this.#state.removals.filter(({ at }) => at >= time).length;
+  }
+
   async buckets({ unverifiedAtRest }: BucketOptions): Promise<readonly LedgerBucket[]> {
     await this.#step({ when: "before", call: "ledgerBuckets" });
     const atRest = (row: LedgerRow): boolean =>
       row.fingerprint !== null &&
       row.row !== null &&
       row.intent === null &&
-      row.missingSince === null &&
+      row.absence === null &&
       row.failure === null &&
       (row.unverified !== "updated" || unverifiedAtRest);
     const rows = [...this.#state.rows.values()];
@@ -103,11 +119,10 @@ export class InMemoryLedger implements Ledger {
   async *groups(buckets?: readonly number[]): AsyncGenerator<readonly LedgerGroup[]> {
     const groups = [...this.#state.rows]
       .filter(([, { bucket }]) => buckets?.includes(bucket) ?? true)
-      .map(([user_group_id, { fingerprint, row, intent, unverified, missingSince, failure }]) => {
-        const underWay = intent !== null;
-        return { user_group_id, fingerprint, row, underWay, unverified, missingSince, failure };
+      .map(([user_group_id, { fingerprint, row, intent, unverified, absence, held, failure }]) => {
+        return { user_group_id, fingerprint, row, underWay: intent, unverified, absence, held, failure };
       })
-      .sort((a, b) => Buffer.compare(Buffer.from(a.user_group_id), Buffer.from(b.user_group_id)));
+      .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
     for (let start = 0; start < groups.length; start += this.#batch) {
       await this.#step({ when: "before", call: "groups" });
       yield groups.slice(start, start + this.#batch);
@@ -130,19 +145,33 @@ export class InMemoryLedger implements Ledger {
     return {
       groups: {
         total: all.length,
-        in_sync: all.filter((row) => row.intent === null && !row.failure && !row.missingSince).length,
+        in_sync: all.filter((row) => !row.intent && !row.failure && !row.absence && !row.held).length,
         under_way: all.filter((row) => row.intent !== null).length,
         failing: all.filter((row) => row.failure !== null).length,
-        missing: all.filter((row) => row.missingSince !== null).length,
+        missing: all.filter((row) => row.absence !== null).length,
         unverified: all.filter((row) => row.unverified).length,
       },
-      failing: [...rows].flatMap(([user_group_id, { failure }]) =>
-        failure ? [{ user_group_id, ...failure }] : [],
-      ),
+      held: this.#held(),
+      failing: [...rows]
+        .flatMap(([user_group_id, { failure }]) => (failure ? [{ user_group_id, ...failure }] : []))
+        .sort((a, b) => b.count - a.count || compareIds(a.user_group_id, b.user_group_id))
+        .slice(0, SHOWN),
       runs: runs.slice(0, 10),
       lease: lease && lease.expiresAt > this.#now() ? holderOf(lease) : null,
       service,
     };
+  }
+
+  #held(): HeldGroups | null {
+    const { rows, service, evidence } = this.#state;
+    const groups = [...rows]
+      .flatMap(([user_group_id, { held }]): Held[] => (held ? [{ kind: held, user_group_id }] : []))
+      .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
+    const code = new RemovalCode({ baseUrl: service.baseUrl, approvals: evidence.approvals });
+    for (const held of groups) code.add(held);
+    return groups.length === 0
+      ? null
+      : { count: groups.length, code: code.get(), groups: groups.slice(0, SHOWN) };
   }
 
   #take(holder: string, ttlMs: number): Lease {
@@ -164,7 +193,10 @@ export class InMemoryLedger implements Ledger {
   }
 
   #insistOn(lease: Lease): void {
-    if (!this.#isCurrent(lease)) throw new SyncError("LEASE_LOST", "another instance has taken the lease");
+    if (this.#isCurrent(lease)) return;
+    throw new SyncError("LEASE_LOST", "another instance has taken the lease", {
+      hint: "nothing more was changed",
+    });
   }
 }
 
