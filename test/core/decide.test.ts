@@ -1,145 +1,204 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  DELETED,
+  type Decision,
   type DecisionContext,
   decide,
   type Note,
   noteOn,
-  type PlanEntry,
   type UpdatePolicy,
 } from "../../src/core/decide.ts";
-import type { LedgerGroup } from "../../src/core/ledger-group.ts";
+import type { DeletionPolicy } from "../../src/core/deletion.ts";
+import type { AbsenceKind, HealthyTime, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { Tenant } from "../../src/core/tenant.ts";
 import {
   aDesiredTenant,
+  aFlaggedTenant,
   aGroupFailure,
   aLedgerGroup,
+  anAbsence,
   anApply,
+  aReading,
   aRejectedTenant,
   aRow,
 } from "../builders/groups.ts";
 
-const NOW = new Date("2026-03-01T12:00:00Z");
-const before = new Date("2026-03-01T11:59:59Z");
-const later = new Date("2026-03-01T12:00:01Z");
+// Deletions by clearance, limit and read have a table of their own: deletion-table.test.ts.
 
-type Source = "desired" | "rejected" | "absent";
-type InLedger =
-  | "unknown"
-  | "never confirmed"
-  | "the same"
-  | "another"
-  | "under way"
-  | "under way, another"
-  | "missing"
-  | "missing, another"
-  | "adopted unverified"
-  | "updated unverified"
-  | "failed, due"
-  | "failed, not due"
-  | "failed with another state, not due"
-  | "failed at creation, not due"
-  | "failed while under way, not due";
+const NOW = new Date("2026-03-01T12:00:00Z");
+const later = new Date("2026-03-01T12:00:01Z");
+const HOUR = 3_600_000;
+
+/** The healthy clock, in hours. */
+const clock = (hours: number, reads: number): HealthyTime => ({ ms: hours * HOUR, reads });
+
+const aContext = (overrides: Partial<DecisionContext> = {}): DecisionContext => ({
+  now: NOW,
+  update: "upsert",
+  deletion: { when: "absent", gracePeriodMs: 24 * HOUR, limit: { count: 3, percent: 10 } },
+  reading: aReading({ clock: clock(100, 50) }),
+  serviceUpdates: null,
+  eager: false,
+  ...overrides,
+});
+
+type Source = "desired" | "rejected" | "absent" | "flagged";
 
 const tenants: Record<Source, Tenant | undefined> = {
   desired: aDesiredTenant(),
   rejected: aRejectedTenant(),
   absent: undefined,
+  flagged: aFlaggedTenant(),
 };
 
-const ledger: Record<InLedger, LedgerGroup | undefined> = {
-  unknown: undefined,
-  "never confirmed": aLedgerGroup({ fingerprint: null, underWay: true }),
-  "the same": aLedgerGroup(),
-  another: aLedgerGroup({ fingerprint: "other" }),
-  "under way": aLedgerGroup({ underWay: true }),
-  "under way, another": aLedgerGroup({ underWay: true, fingerprint: "other" }),
-  missing: aLedgerGroup({ missingSince: before }),
-  "missing, another": aLedgerGroup({ missingSince: before, fingerprint: "other" }),
-  "adopted unverified": aLedgerGroup({ unverified: "adopted" }),
-  "updated unverified": aLedgerGroup({ unverified: "updated" }),
-  "failed, due": aLedgerGroup({ fingerprint: "other", failure: aGroupFailure({ retryAt: NOW }) }),
-  "failed, not due": aLedgerGroup({ fingerprint: "other", failure: aGroupFailure({ retryAt: later }) }),
-  "failed with another state, not due": aLedgerGroup({
-    fingerprint: "other",
-    failure: aGroupFailure({ retryAt: later, fingerprint: "another" }),
-  }),
-  "failed at creation, not due": aLedgerGroup({
-    fingerprint: null,
-    failure: aGroupFailure({ retryAt: later }),
-  }),
-  "failed while under way, not due": aLedgerGroup({
-    underWay: true,
-    failure: aGroupFailure({ retryAt: later }),
-  }),
-};
+describe("under every service.update, a desired tenant whose group in the ledger is", () => {
+  type InLedger =
+    | "unknown"
+    | "never made"
+    | "never confirmed"
+    | "the same"
+    | "another"
+    | "under way"
+    | "under way, another"
+    | "being replaced"
+    | "being replaced, another"
+    | "being deleted"
+    | "being deleted, another"
+    | "gone"
+    | "gone, another"
+    | "held for replacement, another"
+    | "adopted unverified"
+    | "updated unverified"
+    | "failed, due"
+    | "failed, not due"
+    | "failed with another state, not due"
+    | "failed at creation, not due"
+    | "failed while under way, not due"
+    | "failed while being replaced, not due"
+    | "failed at being deleted, not due";
 
-type Decided = PlanEntry["kind"] | null;
-type Expected = Decided | ((context: DecisionContext) => Decided);
+  const another = { fingerprint: "other" };
+  const failure = aGroupFailure({ retryAt: later });
+  const ledger: Record<InLedger, LedgerGroup | undefined> = {
+    unknown: undefined,
+    "never made": aLedgerGroup({ fingerprint: null }),
+    "never confirmed": aLedgerGroup({ fingerprint: null, underWay: "apply" }),
+    "the same": aLedgerGroup(),
+    another: aLedgerGroup(another),
+    "under way": aLedgerGroup({ underWay: "apply" }),
+    "under way, another": aLedgerGroup({ underWay: "apply", ...another }),
+    "being replaced": aLedgerGroup({ underWay: "replace" }),
+    "being replaced, another": aLedgerGroup({ underWay: "replace", ...another }),
+    "being deleted": aLedgerGroup({ underWay: "delete", absence: anAbsence() }),
+    "being deleted, another": aLedgerGroup({ underWay: "delete", absence: anAbsence(), ...another }),
+    gone: aLedgerGroup({ absence: anAbsence(), held: "delete" }),
+    "gone, another": aLedgerGroup({ absence: anAbsence(), held: "delete", ...another }),
+    "held for replacement, another": aLedgerGroup({ held: "replace", ...another }),
+    "adopted unverified": aLedgerGroup({ unverified: "adopted" }),
+    "updated unverified": aLedgerGroup({ unverified: "updated" }),
+    "failed, due": aLedgerGroup({ failure: aGroupFailure({ retryAt: NOW }), ...another }),
+    "failed, not due": aLedgerGroup({ failure, ...another }),
+    "failed with another state, not due": aLedgerGroup({
+      failure: aGroupFailure({ retryAt: later, fingerprint: "another" }),
+      ...another,
+    }),
+    "failed at creation, not due": aLedgerGroup({ fingerprint: null, failure }),
+    "failed while under way, not due": aLedgerGroup({ underWay: "apply", failure }),
+    "failed while being replaced, not due": aLedgerGroup({ underWay: "replace", failure }),
+    "failed at being deleted, not due": aLedgerGroup({
+      underWay: "delete",
+      failure: aGroupFailure({ retryAt: later, fingerprint: DELETED }),
+    }),
+  };
 
-const updateIfWanted = ({ update }: DecisionContext): Decided => (update === "never" ? "outdated" : "update");
-const unlessEager =
-  (kind: Decided): Expected =>
-  ({ eager }) =>
-    eager ? kind : "waiting";
+  type Decided = Decision["kind"] | null;
+  type Expected = Decided | ((context: DecisionContext) => Decided);
 
-/** What a desired tenant leads to. The compiler insists on a line for each state. */
-const expectedOfDesired: Record<InLedger, Expected> = {
-  unknown: "create",
-  "never confirmed": "create",
-  "the same": null,
-  another: updateIfWanted,
-  "under way": "update",
-  "under way, another": "update",
-  missing: null,
-  "missing, another": updateIfWanted,
-  "adopted unverified": null,
-  "updated unverified": (context) => (context.serviceUpdates === false ? updateIfWanted(context) : null),
-  "failed, due": updateIfWanted,
-  "failed, not due": (context) =>
-    context.update === "never" ? "outdated" : context.eager ? "update" : "waiting",
-  "failed with another state, not due": updateIfWanted,
-  "failed at creation, not due": unlessEager("create"),
-  "failed while under way, not due": unlessEager("update"),
-};
+  const asConfigured = ({ update }: DecisionContext): Decided =>
+    (({ upsert: "update", replace: "replace", never: "outdated" }) as const)[update];
+  const finish = ({ update }: DecisionContext): Decided => (update === "replace" ? "replace" : "update");
+  const unlessEager =
+    (kind: Decided): Expected =>
+    ({ eager }) =>
+      eager ? kind : "waiting";
 
-const everything = <T>(value: T): Record<InLedger, T> =>
-  Object.fromEntries(Object.keys(ledger).map((state) => [state, value])) as Record<InLedger, T>;
+  /** The compiler insists on a line for each state. */
+  const expected: Record<InLedger, Expected> = {
+    unknown: "create",
+    "never made": "create",
+    "never confirmed": "create",
+    "the same": null,
+    another: asConfigured,
+    "under way": "update",
+    "under way, another": finish,
+    "being replaced": "replace",
+    "being replaced, another": "replace",
+    "being deleted": "update",
+    "being deleted, another": finish,
+    gone: null,
+    "gone, another": asConfigured,
+    "held for replacement, another": asConfigured,
+    "adopted unverified": null,
+    "updated unverified": (context) => (context.serviceUpdates === false ? asConfigured(context) : null),
+    "failed, due": asConfigured,
+    "failed, not due": (context) =>
+      context.update === "never" || context.eager ? asConfigured(context) : "waiting",
+    "failed with another state, not due": asConfigured,
+    "failed at creation, not due": unlessEager("create"),
+    "failed while under way, not due": unlessEager("update"),
+    "failed while being replaced, not due": unlessEager("replace"),
+    "failed at being deleted, not due": "update",
+  };
 
-const expected: Record<Source, Record<InLedger, Expected>> = {
-  desired: expectedOfDesired,
-  rejected: everything<Expected>("rejected"),
-  absent: everything<Expected>(null),
-};
+  const policies: Record<UpdatePolicy, 0> = { upsert: 0, replace: 0, never: 0 };
+  const contexts = (Object.keys(policies) as UpdatePolicy[]).flatMap((update) =>
+    [null, true, false].flatMap((serviceUpdates) =>
+      [true, false].map((eager) => aContext({ update, serviceUpdates, eager })),
+    ),
+  );
 
-const policies = Object.keys({ upsert: 0, replace: 0, never: 0 } satisfies Record<UpdatePolicy, 0>);
-const contexts: DecisionContext[] = policies.flatMap((update) =>
-  [null, true, false].flatMap((serviceUpdates) =>
-    [true, false].map((eager) => ({ now: NOW, update: update as UpdatePolicy, serviceUpdates, eager })),
-  ),
-);
-const cases = Object.entries(expected).flatMap(([source, states]) =>
-  Object.entries(states).map(([state, kind]) => [source as Source, state as InLedger, kind] as const),
-);
-
-describe("under every policy, a tenant that is", () => {
-  it.each(cases)("%s, and in the ledger %s", (source, state, kind) => {
+  it.each(Object.entries(expected) as [InLedger, Expected][])("%s", (state, kind) => {
     for (const context of contexts) {
       const wanted = typeof kind === "function" ? kind(context) : kind;
-      const decided = decide(tenants[source], ledger[state], context)?.kind ?? null;
+      const decided = decide(tenants.desired, ledger[state], context)?.kind ?? null;
       expect({ context, decided }).toEqual({ context, decided: wanted });
     }
   });
 });
 
-const context: DecisionContext = { now: NOW, update: "upsert", serviceUpdates: null, eager: false };
+describe("a change that an earlier run may have begun is marked as such:", () => {
+  const changed = { fingerprint: "other" };
+  it.each<[string, LedgerGroup | undefined, boolean]>([
+    ["not a creation of which nothing is known", undefined, false],
+    ["a creation without a confirmation", aLedgerGroup({ fingerprint: null, underWay: "apply" }), true],
+    ["an update under way", aLedgerGroup({ underWay: "apply" }), true],
+    ["an update in place of a deletion", aLedgerGroup({ underWay: "delete" }), true],
+    ["not a replacement at rest", aLedgerGroup(changed), false],
+    ["a replacement under way", aLedgerGroup({ ...changed, underWay: "replace" }), true],
+    ["a replacement in place of a deletion", aLedgerGroup({ ...changed, underWay: "delete" }), true],
+    ["not a replacement in place of an update", aLedgerGroup({ ...changed, underWay: "apply" }), false],
+  ])("%s", (_, known, underWay) => {
+    expect(decide(tenants.desired, known, aContext({ update: "replace" }))).toMatchObject({ underWay });
+  });
+});
 
-it("a call that may have been sent already is marked as such", () => {
-  expect(decide(tenants.desired, ledger["never confirmed"], context)).toMatchObject({ underWay: true });
-  expect(decide(tenants.desired, ledger.unknown, context)).toMatchObject({ underWay: false });
+it("a rejected row leaves everything as it is, but for being reported", () => {
+  const groups = [
+    undefined,
+    aLedgerGroup(),
+    aLedgerGroup({ fingerprint: null, underWay: "apply" }),
+    aLedgerGroup({ underWay: "replace" }),
+    aLedgerGroup({ underWay: "delete", absence: anAbsence() }),
+    aLedgerGroup({ held: "delete", absence: anAbsence() }),
+    aLedgerGroup({ failure: aGroupFailure({ retryAt: later }) }),
+  ];
+  for (const known of groups) expect(decide(tenants.rejected, known, aContext())).toBe(tenants.rejected);
 });
 
 it("a group that waits says why and until when", () => {
-  expect(decide(tenants.desired, ledger["failed, not due"], context)).toEqual({
+  const failed = aLedgerGroup({ fingerprint: "other", failure: aGroupFailure({ retryAt: later }) });
+  expect(decide(tenants.desired, failed, aContext())).toEqual({
     kind: "waiting",
     user_group_id: "acme",
     code: "REFUSED",
@@ -148,35 +207,280 @@ it("a group that waits says why and until when", () => {
   });
 });
 
-describe("a tenant's presence is noted once:", () => {
-  const notes: Record<Source, Record<"unknown" | "the same" | "missing", Note["kind"] | null>> = {
-    absent: { unknown: null, "the same": "missing", missing: null },
-    desired: { unknown: null, "the same": null, missing: "settled" },
-    rejected: { unknown: null, "the same": null, missing: "returned" },
-  };
-  const all = Object.entries(notes).flatMap(([source, states]) =>
-    Object.entries(states).map(([state, note]) => [source as Source, state as InLedger, note] as const),
+describe("a tenant that is gone", () => {
+  const grace = (gracePeriodMs: number, when: DeletionPolicy["when"] = "absent"): DeletionPolicy => ({
+    when,
+    gracePeriodMs,
+    limit: { count: 3, percent: 10 },
+  });
+  const goneSince = (at: HealthyTime, kind: AbsenceKind = "absent"): LedgerGroup =>
+    aLedgerGroup({ absence: anAbsence({ kind, at }) });
+  const missing = (hours: number | null, absence: AbsenceKind = "absent") => ({
+    kind: "missing",
+    user_group_id: "acme",
+    absence,
+    dueInMs: hours === null ? null : hours * HOUR,
+  });
+  const deleted = (absence: AbsenceKind = "absent", underWay = false) => ({
+    kind: "delete",
+    user_group_id: "acme",
+    absence,
+    underWay,
+  });
+
+  it.each<[string, LedgerGroup, Partial<DecisionContext>, object | null]>([
+    ["and was there before has all of the grace period", aLedgerGroup(), {}, missing(24)],
+    ["has what remains of it", goneSince(clock(90, 40)), {}, missing(14)],
+    ["is deleted once it is over", goneSince(clock(76, 49)), {}, deleted()],
+    ["is not deleted in the very read that first missed it", goneSince(clock(76, 50)), {}, missing(0)],
+    ["is deleted at once without a grace period", aLedgerGroup(), { deletion: grace(0) }, deleted()],
+    ["is kept for good by never", goneSince(clock(0, 1)), { deletion: grace(0, "never") }, missing(null)],
+    ["is kept for good by flagged", goneSince(clock(0, 1)), { deletion: grace(0, "flagged") }, missing(null)],
+  ])("%s", (_, known, context, decision) => {
+    expect(decide(undefined, known, aContext(context))).toEqual(decision);
+  });
+
+  it.each<[string, Tenant | undefined, LedgerGroup, Partial<DecisionContext>, object]>([
+    [
+      "a flag on a row that was absent before",
+      tenants.flagged,
+      goneSince(clock(0, 1)),
+      {},
+      missing(24, "flagged"),
+    ],
+    ["a row that vanishes, flag and all", undefined, goneSince(clock(0, 1), "flagged"), {}, missing(24)],
+    [
+      "another source",
+      undefined,
+      goneSince(clock(0, 1)),
+      { reading: aReading({ clock: clock(100, 50), sourceChanged: true }) },
+      missing(24, "estranged"),
+    ],
+    [
+      "a flag on a row that was estranged",
+      tenants.flagged,
+      goneSince(clock(0, 1), "estranged"),
+      {},
+      missing(24, "flagged"),
+    ],
+  ])("has the grace period begin anew by %s", (_, tenant, known, context, decision) => {
+    expect(decide(tenant, known, aContext(context))).toEqual(decision);
+  });
+
+  it("is flagged where its row says so, and deleted by that whether or not its row goes on to be there", () => {
+    const known = goneSince(clock(76, 49), "flagged");
+    expect(decide(tenants.flagged, known, aContext())).toEqual(deleted("flagged"));
+    expect(decide(tenants.flagged, known, aContext({ deletion: grace(24 * HOUR, "flagged") }))).toEqual(
+      deleted("flagged"),
+    );
+  });
+
+  it("stays estranged when the source is the known one again, until it is seen", () => {
+    const known = goneSince(clock(76, 49), "estranged");
+    expect(decide(undefined, known, aContext())).toEqual(deleted("estranged"));
+    expect(decide(undefined, aLedgerGroup({ absence: null }), aContext())).toEqual(missing(24));
+  });
+
+  it("stays due while it is held, though the clock stands still or began anew", () => {
+    const held = aLedgerGroup({ held: "delete", absence: anAbsence({ at: clock(100, 50) }) });
+    expect(decide(undefined, held, aContext())).toEqual(deleted());
+    expect(decide(tenants.flagged, held, aContext())).toEqual(deleted("flagged"));
+    expect(decide(undefined, held, aContext({ deletion: grace(0, "never") }))).toEqual(missing(null));
+  });
+
+  it("has no deletion held by a replacement that is", () => {
+    const held = aLedgerGroup({ held: "replace", absence: anAbsence({ at: clock(99, 49) }) });
+    expect(decide(undefined, held, aContext())).toEqual(missing(23));
+  });
+
+  it("has its deletion finished without a grace period where that was begun", () => {
+    const begun = aLedgerGroup({ underWay: "delete" });
+    expect(decide(undefined, begun, aContext())).toEqual(deleted("absent", true));
+    expect(decide(tenants.flagged, begun, aContext())).toEqual(deleted("flagged", true));
+    expect(decide(undefined, begun, aContext({ deletion: grace(24 * HOUR, "flagged") }))).toEqual(
+      deleted("absent", true),
+    );
+    expect(decide(undefined, begun, aContext({ deletion: grace(0, "never") }))).toEqual(missing(null));
+  });
+
+  it.each(["apply", "replace"] as const)(
+    "has a deletion of its own, though an intent to %s stands",
+    (underWay) => {
+      const known = aLedgerGroup({ fingerprint: null, underWay, absence: anAbsence({ at: clock(76, 49) }) });
+      expect(decide(undefined, known, aContext())).toEqual(deleted());
+    },
   );
-  it.each(all)("%s, and in the ledger %s: %s", (source, state, note) => {
-    const decided = decide(tenants[source], ledger[state], context);
-    expect(noteOn(tenants[source], ledger[state], decided)?.kind ?? null).toBe(note);
+
+  it("has nothing done where there is no group", () => {
+    for (const tenant of [tenants.absent, tenants.flagged]) {
+      expect(decide(tenant, undefined, aContext({ deletion: grace(0) }))).toBeNull();
+      const neverMade = aLedgerGroup({ fingerprint: null, failure: aGroupFailure() });
+      expect(decide(tenant, neverMade, aContext({ deletion: grace(0) }))).toBeNull();
+    }
+  });
+
+  describe("and whose deletion has failed", () => {
+    const failed = (overrides: Partial<LedgerGroup> = {}): LedgerGroup =>
+      aLedgerGroup({
+        absence: anAbsence({ at: clock(76, 49) }),
+        failure: aGroupFailure({ fingerprint: DELETED, retryAt: later }),
+        ...overrides,
+      });
+
+    it.each<[string, LedgerGroup, Partial<DecisionContext>, Decision["kind"]]>([
+      ["waits until its time has come", failed(), {}, "waiting"],
+      ["is deleted then", failed(), { now: later }, "delete"],
+      ["is deleted at once where the operator names it", failed(), { eager: true }, "delete"],
+      ["waits also where its deletion is under way", failed({ underWay: "delete" }), {}, "waiting"],
+      [
+        "doesn't wait because an update has failed",
+        failed({ failure: aGroupFailure({ retryAt: later }) }),
+        {},
+        "delete",
+      ],
+      ["is merely missing until it is due again", failed({ absence: null }), {}, "missing"],
+    ])("%s", (_, known, context, kind) => {
+      expect(decide(undefined, known, aContext(context))?.kind).toBe(kind);
+    });
+  });
+
+  it("is not deleted any sooner for being named by the operator", () => {
+    expect(decide(undefined, goneSince(clock(99, 49)), aContext({ eager: true }))).toEqual(missing(23));
+  });
+});
+
+it("no group is taken away whose tenant has a row that doesn't say so, and none is made without one", () => {
+  const anyKnown: fc.Arbitrary<LedgerGroup> = fc
+    .record({
+      fingerprint: fc.constantFrom(null, "other", aLedgerGroup().fingerprint),
+      underWay: fc.constantFrom(null, "apply", "replace", "delete"),
+      unverified: fc.constantFrom(null, "adopted", "updated"),
+      absence: fc.constantFrom(
+        null,
+        anAbsence(),
+        anAbsence({ kind: "flagged" }),
+        anAbsence({ kind: "estranged" }),
+      ),
+      held: fc.constantFrom(null, "replace", "delete"),
+      failure: fc.constantFrom(
+        null,
+        aGroupFailure(),
+        aGroupFailure({ fingerprint: DELETED, retryAt: later }),
+      ),
+    })
+    .map(aLedgerGroup);
+  const anyContext: fc.Arbitrary<DecisionContext> = fc
+    .record({
+      update: fc.constantFrom("upsert", "replace", "never"),
+      deletion: fc.record({
+        when: fc.constantFrom("absent", "flagged", "never"),
+        gracePeriodMs: fc.constantFrom(0, 24 * HOUR),
+        limit: fc.constant({ count: 3, percent: 10 }),
+      }),
+      reading: fc.record({
+        clock: fc.constantFrom(clock(0, 1), clock(100, 50)),
+        sourceChanged: fc.boolean(),
+      }),
+      serviceUpdates: fc.constantFrom(null, true, false),
+      eager: fc.boolean(),
+    })
+    .map(aContext);
+  const possible: Record<Source, readonly (Decision["kind"] | undefined)[]> = {
+    desired: ["create", "update", "replace", "outdated", "waiting", undefined],
+    rejected: ["rejected"],
+    absent: ["delete", "missing", "waiting", undefined],
+    flagged: ["delete", "missing", "waiting", undefined],
+  };
+  fc.assert(
+    fc.property(fc.option(anyKnown, { nil: undefined }), anyContext, (known, context) => {
+      for (const [source, kinds] of Object.entries(possible) as [Source, Decision["kind"][]][]) {
+        expect(kinds).toContain(decide(tenants[source], known, context)?.kind);
+      }
+    }),
+  );
+});
+
+describe("a tenant's presence is noted once:", () => {
+  type Known = "unknown" | "never made" | "there" | AbsenceKind;
+  const ledger: Record<Known, LedgerGroup | undefined> = {
+    unknown: undefined,
+    "never made": aLedgerGroup({ fingerprint: null }),
+    there: aLedgerGroup(),
+    absent: aLedgerGroup({ absence: anAbsence({ kind: "absent" }) }),
+    flagged: aLedgerGroup({ absence: anAbsence({ kind: "flagged" }) }),
+    estranged: aLedgerGroup({ absence: anAbsence({ kind: "estranged" }) }),
+  };
+
+  type Noted = "returned" | "settled" | "forgotten" | `left: ${AbsenceKind}` | null;
+  const inWords = (note: Note | null): Noted =>
+    note?.kind === "left" ? `left: ${note.absence}` : (note?.kind ?? null);
+
+  type Table = Record<Source | "absent elsewhere", Record<Known, Noted>>;
+  // biome-ignore format: a table is read by its columns
+  const notes: Table = {
+    desired:            { unknown: null, "never made": null,        there: null,
+                          absent: "settled",         flagged: "settled",         estranged: "settled" },
+    rejected:           { unknown: null, "never made": null,        there: null,
+                          absent: "returned",        flagged: "returned",        estranged: "returned" },
+    absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
+                          absent: null,              flagged: "left: absent",    estranged: null },
+    flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
+                          absent: "left: flagged",   flagged: null,              estranged: "left: flagged" },
+    "absent elsewhere": { unknown: null, "never made": "forgotten", there: "left: estranged",
+                          absent: "left: estranged", flagged: "left: estranged", estranged: null },
+  };
+  const cells = Object.entries(notes).flatMap(([source, states]) =>
+    Object.entries(states).map(([state, note]) => [source, state, note] as [keyof Table, Known, Noted]),
+  );
+
+  it.each(cells)("%s, and in the ledger %s: %s", (source, state, note) => {
+    const sourceChanged = source === "absent elsewhere";
+    const tenant = source === "absent elsewhere" ? undefined : tenants[source];
+    const context = aContext({ reading: aReading({ sourceChanged }) });
+    const decided = decide(tenant, ledger[state], context);
+    expect(inWords(noteOn(tenant, ledger[state], decided, context))).toBe(note);
+  });
+
+  it("a tenant that came back to a group that has to be changed has returned all the same", () => {
+    const context = aContext();
+    for (const overrides of [{ fingerprint: "other" }, { underWay: "delete" }] as const) {
+      const known = aLedgerGroup({ absence: anAbsence(), ...overrides });
+      const decided = decide(tenants.desired, known, context);
+      expect(noteOn(tenants.desired, known, decided, context)).toEqual({
+        kind: "returned",
+        user_group_id: "acme",
+      });
+    }
+  });
+
+  it("a tenant is noted as gone even where its group is deleted at once: it may turn out to be held", () => {
+    const context = aContext({ deletion: { ...aContext().deletion, gracePeriodMs: 0 } });
+    const decided = decide(undefined, aLedgerGroup(), context);
+    expect(decided?.kind).toBe("delete");
+    expect(noteOn(undefined, aLedgerGroup(), decided, context)?.kind).toBe("left");
+  });
+
+  it("a creation that may have happened is not forgotten", () => {
+    const known = aLedgerGroup({ fingerprint: null, underWay: "apply" });
+    expect(noteOn(undefined, known, null, aContext())?.kind).toBe("left");
   });
 });
 
 describe("a group that is as it should be is noted as settled", () => {
-  const tenant = aDesiredTenant();
-  const settled = { kind: "settled", user_group_id: "acme", row: tenant.row };
+  const tenant = { ...aDesiredTenant(), dataSourceId: "warehouse-7" };
+  const settled = { kind: "settled", user_group_id: "acme", row: tenant.row, dataSourceId: "warehouse-7" };
   it.each([
     ["where a change that failed was taken back", { failure: aGroupFailure() }, settled],
+    ["where its tenant was gone", { absence: anAbsence() }, settled],
     ["where another row gives the same group", { row: aRow({ digest: "0" }) }, settled],
     ["where its id has moved to another bucket", { row: aRow({ bucket: 8 }) }, settled],
     ["where its row was never recorded", { row: null }, settled],
     ["but not where there is nothing new", {}, null],
   ])("%s", (_, overrides, note) => {
-    expect(noteOn(tenant, aLedgerGroup(overrides), null)).toEqual(note);
+    expect(noteOn(tenant, aLedgerGroup(overrides), null, aContext())).toEqual(note);
   });
 
   it("but not while something has to be done about it", () => {
-    expect(noteOn(tenant, aLedgerGroup({ failure: aGroupFailure() }), anApply())).toBeNull();
+    expect(noteOn(tenant, aLedgerGroup({ failure: aGroupFailure() }), anApply(), aContext())).toBeNull();
   });
 });
