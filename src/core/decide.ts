@@ -126,6 +126,7 @@ export const intentOf = ({ kind }: Change): Intent =>
  * |----------|-----------------------------------|-------------------------------------|
  * | rejected | any                               | rejected; its group stays as it is  |
  * | gone     | unknown, or never made            | nothing                             |
+ * | gone     | in a way that is no evidence      | missing                             |
  * | gone     | a delete under way                | delete                              |
  * | gone     | else, and it is time              | delete                              |
  * | gone     | else                              | missing                             |
@@ -139,8 +140,8 @@ export const intentOf = ({ kind }: Change): Intent =>
  * |          | updates                           |                                     |
  * | desired  | the same fingerprint              | nothing                             |
  *
- * Gone is absent or flagged. A change that has failed before is waiting until its next try is due. Whether
- * deletions and replacements may be done is another question: see `clear`.
+ * Gone is absent or flagged; `deletion.when` says which of them is evidence. A change that has failed before is
+ * waiting until its next try is due. Whether deletions and replacements may be done is another question: see `clear`.
  */
 export function decide(
   tenant: Tenant | undefined,
