@@ -34,15 +34,27 @@ export interface LeaseRow {
   readonly expiresAt: Date;
 }
 
+const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
+
 /** The committed state of the ledger: it outlives whoever writes it. */
 export class LedgerState {
   readonly rows = new Map<string, LedgerRow>();
   readonly runs: RecordedRun[] = [];
   removals: Removed[] = [];
   evidence: Evidence = NO_EVIDENCE;
-  service: KnownService = { baseUrl: null, teamId: null, updates: null };
+  service = NO_SERVICE;
   lease: LeaseRow | undefined;
   runsStarted = 0;
+
+  /** As if somebody had dropped its tables. */
+  clear(): void {
+    this.rows.clear();
+    this.runs.length = 0;
+    this.removals = [];
+    this.evidence = NO_EVIDENCE;
+    this.service = NO_SERVICE;
+    this.lease = undefined;
+  }
 }
 
 export const NEW_ROW: LedgerRow = {
