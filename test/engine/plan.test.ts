@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DecisionContext, PlanEntry } from "../../src/core/decide.ts";
+import type { PlanEntry } from "../../src/core/decide.ts";
 import { desiredTenants, digestSeed } from "../../src/core/desired.ts";
 import { columnsOf } from "../../src/core/rule.ts";
-import { changesOf, type Plan, planRun } from "../../src/engine/plan.ts";
+import { changesOf, heldOf, type Plan } from "../../src/engine/plan.ts";
+import { type PlanSettings, planRun } from "../../src/engine/plan-run.ts";
 import { anyId, anyObject, anyText } from "../builders/arbitraries.ts";
+import { anAbsence } from "../builders/groups.ts";
 import { constant, someRules } from "../builders/rules.ts";
 import { Instance } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
@@ -18,7 +20,12 @@ const rules = someRules({
   properties: { kind: "json", column: "properties" },
 });
 const NOW = new Date("2026-03-01T12:00:00Z");
-const context: DecisionContext = { now: NOW, update: "upsert", serviceUpdates: null, eager: false };
+const settings: PlanSettings = {
+  rules,
+  update: "upsert",
+  deletion: { when: "absent", gracePeriodMs: 60_000, limit: { count: 3, percent: 10 } },
+  source: "customers",
+};
 
 /** The row that a confirmed group of this tenant has. */
 function confirmed(record: TenantRecord, overrides: Partial<LedgerRow> = {}): LedgerRow {
@@ -29,10 +36,15 @@ function confirmed(record: TenantRecord, overrides: Partial<LedgerRow> = {}): Le
   return { ...NEW_ROW, fingerprint, row: row.digest, bucket: row.digest.bucket, ...overrides };
 }
 
+interface PlanOverrides extends Partial<PlanSettings> {
+  readonly only?: string[];
+  readonly batches?: [number, number];
+}
+
 async function plan(
   records: readonly TenantRecord[],
   ledger: Iterable<readonly [string, LedgerRow]>,
-  { only, batches = [2, 3] }: { only?: string[]; batches?: [number, number] } = {},
+  { only, batches = [2, 3], ...overrides }: PlanOverrides = {},
 ): Promise<Plan & { list: PlanEntry[] }> {
   const { step } = new Instance();
   const state = new LedgerState();
@@ -42,10 +54,25 @@ async function plan(
     ledger: new InMemoryLedger(state, step, () => NOW, batches[1]),
     openSpool,
   };
-  const planned = await planRun(ports, rules, context, { only: only && new Set(only) });
+  const before = { service: await ports.ledger.service(), evidence: await ports.ledger.evidence() };
+  const options = { only: only && new Set(only) };
+  const planned = await planRun(ports, { ...settings, ...overrides }, before, NOW, options);
   const list: PlanEntry[] = [];
   for await (const batch of planned.entries.read()) list.push(...batch);
   return { ...planned, list };
+}
+
+const OWNED: LedgerRow = { ...NEW_ROW, fingerprint: "of a group" };
+const AT_ONCE: PlanSettings["deletion"] = {
+  when: "absent",
+  gracePeriodMs: 0,
+  limit: { count: 3, percent: 100 },
+};
+
+async function changes(planned: Plan): Promise<string[]> {
+  const list: string[] = [];
+  for await (const { kind, user_group_id } of changesOf(planned)) list.push(`${kind} ${user_group_id}`);
+  return list;
 }
 
 const inShort = ({ list }: { list: PlanEntry[] }): string[] =>
@@ -80,7 +107,10 @@ describe("a plan", () => {
           const rows = [...both, ...ledger].map((record) => [record.id, confirmed(record)] as const);
           const planned = await plan([...both, ...source], rows);
           expect(inShort(planned).sort()).toEqual(
-            [...source.map(({ id }) => `create ${id}`), ...ledger.map(({ id }) => `missing ${id}`)].sort(),
+            [
+              ...source.map(({ id }) => `create ${id}`),
+              ...ledger.flatMap(({ id }) => [`missing ${id}`, `left ${id}`]),
+            ].sort(),
           );
           expect(planned).toMatchObject({
             unchanged: both.length,
@@ -96,7 +126,7 @@ describe("a plan", () => {
     const same = { id: "a", name: "A" };
     const renamed = { id: "b", name: "B" };
     const broken = { id: "c", name: null };
-    const gone = { missingSince: new Date(0) };
+    const gone = { absence: anAbsence() };
     const planned = await plan(
       [same, renamed, broken],
       [
@@ -110,8 +140,12 @@ describe("a plan", () => {
   });
 
   it("shows no absence by a source without a valid row", async () => {
-    const planned = await plan([{ id: null }, { id: "b", name: null }], [["a", NEW_ROW]]);
+    const planned = await plan([{ id: null }, { id: "b", name: null }], [["a", OWNED]], {
+      deletion: AT_ONCE,
+    });
     expect(planned.conclusive).toBe(false);
+    expect(planned.clearance).toEqual({ kind: "inconclusive", gone: 1 });
+    expect(await changes(planned)).toEqual([]);
   });
 });
 
@@ -119,13 +153,14 @@ describe("a plan for some ids alone", () => {
   const records = tenants("a", "b", "c");
 
   it("passes over everything else, rows without an id too", async () => {
-    const planned = await plan([...records, { id: null }], [["gone", NEW_ROW]], { only: ["b"] });
+    const planned = await plan([...records, { id: null }], [["gone", OWNED]], { only: ["b"] });
     expect(inShort(planned)).toEqual(["create b"]);
     expect(planned.conclusive).toBe(true);
   });
 
   it("takes ids that only the ledger has", async () => {
-    expect(inShort(await plan(records, [["gone", NEW_ROW]], { only: ["gone"] }))).toEqual(["missing gone"]);
+    const planned = await plan(records, [["gone", OWNED]], { only: ["gone"] });
+    expect(inShort(planned)).toEqual(["missing gone", "left gone"]);
   });
 
   it("names every id that nobody has", async () => {
@@ -139,11 +174,60 @@ describe("a plan for some ids alone", () => {
 it("the changes of a plan are first what an earlier run left under way, then the others in order", async () => {
   const records = tenants("a", "b", "c", "d");
   const planned = await plan(records, [
-    ["b", { ...NEW_ROW, intent: "x" }],
-    ["d", confirmed(records[3] ?? {}, { intent: "x" })],
-    ["gone", NEW_ROW],
+    ["b", { ...NEW_ROW, intent: "apply" }],
+    ["d", confirmed(records[3] ?? {}, { intent: "apply" })],
+    ["gone", OWNED],
   ]);
-  const changes: string[] = [];
-  for await (const { kind, user_group_id } of changesOf(planned)) changes.push(`${kind} ${user_group_id}`);
-  expect(changes).toEqual(["create b", "update d", "create a", "create c"]);
+  expect(await changes(planned)).toEqual(["create b", "update d", "create a", "create c"]);
+});
+
+describe("removals", () => {
+  const present = tenants("a", "b", "c");
+  const renamed = present.map((tenant) => confirmed({ ...tenant, name: "Old" }));
+  const ledger: [string, LedgerRow][] = [
+    ["a", confirmed(present[0] ?? {})],
+    ["b", renamed[1] ?? NEW_ROW],
+    ["begun", { ...OWNED, intent: "delete" }],
+    ["c", { ...(renamed[2] ?? NEW_ROW), intent: "replace" }],
+    ["gone", OWNED],
+  ];
+  const open = { update: "replace", deletion: AT_ONCE } as const;
+
+  it("come last: first what was begun, then replacements, then deletions", async () => {
+    const planned = await plan(tenants("a", "b", "c", "new"), ledger, open);
+    expect(planned.clearance).toEqual({ kind: "cleared", approved: false });
+    expect(await changes(planned)).toEqual([
+      "delete begun",
+      "replace c",
+      "create new",
+      "replace b",
+      "delete gone",
+    ]);
+  });
+
+  it("are held together, but for what was begun with clearance", async () => {
+    const closed = { ...AT_ONCE, limit: { count: 1, percent: 0 } };
+    const planned = await plan(present, ledger, { ...open, deletion: closed });
+    expect(planned.clearance).toMatchObject({ kind: "held" });
+    expect(await changes(planned)).toEqual(["delete begun", "replace c"]);
+    const held: string[] = [];
+    for await (const batch of heldOf(planned)) {
+      for (const { kind, user_group_id } of batch) held.push(`${kind} ${user_group_id}`);
+    }
+    expect(held).toEqual(["replace b", "delete gone"]);
+  });
+
+  it("count against all groups, those in buckets that are passed over too", async () => {
+    const many = tenants(...Array.from({ length: 50 }, (_, n) => `tenant ${n}`));
+    const rows = many.map((record): [string, LedgerRow] => [String(record.id), confirmed(record)]);
+    const four = ["w", "x", "y", "z"].map((id): [string, LedgerRow] => [id, OWNED]);
+    const held = await plan(many, [...rows, ...four], {
+      deletion: { ...AT_ONCE, limit: { count: 3, percent: 7 } },
+    });
+    expect(held.clearance).toMatchObject({ kind: "held", circumstances: { owned: 54 } });
+    const free = await plan(many, [...rows, ...four], {
+      deletion: { ...AT_ONCE, limit: { count: 3, percent: 8 } },
+    });
+    expect(free.clearance.kind).toBe("cleared");
+  });
 });

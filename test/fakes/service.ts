@@ -20,6 +20,8 @@ export interface ServiceRequest {
 export class ServiceState {
   /** Whether a GET changes a group that is there. */
   existing: "keep" | "update" = "keep";
+  /** Whether a DELETE that is answered well deletes the group. */
+  deletes = true;
   /** What a DELETE goes by; the field that isn't gone by is ignored. */
   deleteBy: "token" | "id" | "both" = "both";
   /** The team of the caller's key, which sees no other team's groups. */
@@ -91,7 +93,7 @@ export class InMemoryGroupService implements GroupService {
     state.requests.push({ operation: "DELETE", id, ...(dataSourceId === null ? {} : { dataSourceId }) });
     const found = state.find(id, token.reveal());
     if (found === undefined) throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
-    state.groups.delete(found);
+    if (state.deletes) state.groups.delete(found);
     await this.#step({ when: "after", call: "remove", id });
   }
 }
