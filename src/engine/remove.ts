@@ -1,5 +1,5 @@
 import type { Delete } from "../core/decide.ts";
-import type { Group } from "../core/group.ts";
+import { type Group, tokenFingerprint } from "../core/group.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { KnownGroup } from "../ports/ledger.ts";
 import type { Run } from "./run.ts";
@@ -16,8 +16,7 @@ export async function removeGroup(
   run: Run,
 ): Promise<Outcome | undefined> {
   const { user_group_id } = change;
-  const dataSourceId = before?.dataSourceId ?? null;
-  const attempt = await removeByStoredToken({ user_group_id, dataSourceId }, calls, run);
+  const attempt = await removeByStoredToken(user_group_id, before, calls, run);
   if (attempt.kind === "removed") return { kind: "deleted", change };
   if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
 
@@ -25,7 +24,7 @@ export async function removeGroup(
   const found = await calls.getOrCreate(confirmed.get(user_group_id) ?? bareGroup(user_group_id));
   if (found.kind !== "answered") return calls.failed(change, found);
   const { token } = found.answer.group;
-  const removed = await calls.remove({ user_group_id, token, dataSourceId });
+  const removed = await calls.remove({ user_group_id, token, dataSourceId: before?.dataSourceId ?? null });
   return removed.kind === "answered" ? { kind: "deleted", change } : calls.failed(change, removed);
 }
 
@@ -36,15 +35,19 @@ export type StoredTokenAttempt =
   | Unanswered;
 
 export async function removeByStoredToken(
-  group: { readonly user_group_id: string; readonly dataSourceId: string | null },
+  user_group_id: string,
+  before: KnownGroup | null,
   calls: ServiceCalls,
   { identity, tokens }: Pick<Run, "identity" | "tokens">,
 ): Promise<StoredTokenAttempt> {
   // In another team there may be a group of the same id: a GET has to show first which team this is.
   if (!identity.confirmed) return { kind: "token unknown" };
-  const token = (await tokens.read([group.user_group_id])).get(group.user_group_id);
-  if (token === undefined) return { kind: "token unknown" };
-  const called = await calls.remove({ ...group, token });
+  const token = (await tokens.read([user_group_id])).get(user_group_id);
+  // Where the service goes by the token alone, one that was copied from another row deletes another group.
+  if (token === undefined || before?.tokenFingerprint !== tokenFingerprint(token)) {
+    return { kind: "token unknown" };
+  }
+  const called = await calls.remove({ user_group_id, token, dataSourceId: before.dataSourceId });
   if (called.kind === "answered") return { kind: "removed" };
   return called.kind === "failed" && isTokenRefused(called.failure) ? { kind: "token unknown" } : called;
 }

@@ -16,8 +16,7 @@ export async function replaceGroup(
   run: Run,
 ): Promise<Outcome | undefined> {
   const { user_group_id, group } = change;
-  const dataSourceId = before?.dataSourceId ?? null;
-  const attempt = await removeByStoredToken({ user_group_id, dataSourceId }, calls, run);
+  const attempt = await removeByStoredToken(user_group_id, before, calls, run);
   if (attempt.kind === "interrupted" || (attempt.kind === "failed" && !attempt.mayHaveHappened)) {
     return calls.failed(change, attempt);
   }
@@ -27,7 +26,7 @@ export async function replaceGroup(
     if (found.kind !== "answered") return calls.failed(change, found);
     if (found.answer.isNew) return replaced(change, found.answer);
     const { token } = found.answer.group;
-    const removed = await calls.remove({ user_group_id, token, dataSourceId });
+    const removed = await calls.remove({ user_group_id, token, dataSourceId: before?.dataSourceId ?? null });
     if (removed.kind !== "answered") return calls.failed(change, removed);
   }
   const made = await calls.getOrCreate(group, { isFollowUp: true });

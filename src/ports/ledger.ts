@@ -98,6 +98,8 @@ export interface KnownGroup {
   readonly name: string | null;
   readonly fingerprint: string | null;
   readonly unverified: LedgerGroup["unverified"];
+  /** Of the token that the service last told; null where it never did. */
+  readonly tokenFingerprint: string | null;
   readonly dataSourceId: string | null;
   /** The intent that stood already. */
   readonly intent: Intent | null;

@@ -1,6 +1,6 @@
 import type { Apply, Delete, Replace, Upsert } from "../../src/core/decide.ts";
 import type { Evidence, Reading } from "../../src/core/evidence.ts";
-import { type Group, groupFingerprint } from "../../src/core/group.ts";
+import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group.ts";
 import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { Applied, Deleted, Failed, NotUpdated } from "../../src/core/outcome.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -126,6 +126,7 @@ export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => 
   name: "Acme",
   fingerprint: groupFingerprint(aGroup()),
   unverified: null,
+  tokenFingerprint: tokenFingerprint(new Secret("ugt_acme")),
   dataSourceId: null,
   intent: null,
   failures: 0,

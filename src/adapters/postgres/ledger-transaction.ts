@@ -66,8 +66,8 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
 
   async begin(changes: readonly Change[], now: Date): Promise<readonly Begun[]> {
     const { rows } = await this.connection.query<KnownRow>(
-      `SELECT user_group_id, service_name AS name, fingerprint, unverified, data_source_id AS "dataSourceId", intent,
-         failure_count AS failures
+      `SELECT user_group_id, service_name AS name, fingerprint, unverified, token_fingerprint AS "tokenFingerprint",
+         data_source_id AS "dataSourceId", intent, failure_count AS failures
        FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
       [this.#scope, idsOf(changes)],
     );

@@ -61,14 +61,14 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       expect(await begin(at, changed, a)).toEqual([
         {
           change: changed,
-          before: {
+          before: aKnownGroup({
             name: "Bee",
             fingerprint: b.fingerprint,
             unverified: "updated",
             dataSourceId: "ds",
             intent: "apply",
             failures: 1,
-          },
+          }),
         },
         { change: a, before: null },
       ]);
