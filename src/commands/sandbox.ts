@@ -73,7 +73,7 @@ export function sandboxCommand(io: SandboxIo): Command {
 const PAGES = `
 With the same Authorization header as /api/user:
   GET /sandbox/groups       the groups it holds, with their tokens
-  GET /sandbox/requests     the requests it got: by operation and status, by group
+  GET /sandbox/requests     the requests it got: by operation and status, by group; the last deletions
   DELETE /sandbox/requests  count from zero again`;
 
 async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<void> {

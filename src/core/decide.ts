@@ -202,8 +202,8 @@ function decideGone(
   const { deletion, reading, now } = context;
   const kind = absenceKind(tenant, known, reading);
   const underWay = known.underWay === "delete";
-  const isEvidence =
-    deletion.when === "absent" || (deletion.when === "flagged" && (kind === "flagged" || underWay));
+  const isFlagged = tenant !== undefined;
+  const isEvidence = deletion.when === "absent" || (deletion.when === "flagged" && (isFlagged || underWay));
   if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
 
   const absence = known.absence?.kind === kind ? known.absence : { kind, since: now, at: reading.clock };
@@ -221,8 +221,9 @@ function absenceKind(
   known: LedgerGroup,
   { sourceChanged }: Reading,
 ): AbsenceKind {
-  if (tenant) return "flagged";
-  return sourceChanged || known.absence?.kind === "estranged" ? "estranged" : "absent";
+  // What another source flags is no better evidence than what it lacks, until it has had the tenant.
+  if (sourceChanged || known.absence?.kind === "estranged") return "estranged";
+  return tenant ? "flagged" : "absent";
 }
 
 /** The service refused to create it, and nothing is under way: there is no group. */

@@ -25,7 +25,7 @@ export interface LedgerGroup {
  * How a tenant is gone.
  * - `absent`: complete reads don't have it, and one of the same source had.
  * - `flagged`: its row says so (`source.removed_when`).
- * - `estranged`: it is absent, and was never seen since the config names the present source.
+ * - `estranged`: it is either, and was never seen to be there since the config names the present source.
  */
 export type AbsenceKind = "absent" | "flagged" | "estranged";
 

@@ -64,7 +64,7 @@ export const SERVICE_FAILURES = {
     reaction: "fail",
     mayHaveHappened: false,
     remedy:
-      "the service doesn't accept this group: compare its name, mapping and properties with one that works",
+      "the service said no to this group: if it is to be made or changed, compare its name, mapping and properties with one that works",
   },
 } as const satisfies Record<string, Classification>;
 

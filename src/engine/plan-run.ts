@@ -1,10 +1,10 @@
-import { RemovalCode } from "../core/clearance.ts";
 import { type DecisionContext, decide, noteOn, type PlanEntry, type UpdatePolicy } from "../core/decide.ts";
 import type { DeletionPolicy } from "../core/deletion.ts";
 import { desiredTenants, digestSeed } from "../core/desired.ts";
 import { SyncError } from "../core/errors.ts";
 import { type Evidence, nextReading } from "../core/evidence.ts";
 import type { LedgerGroup } from "../core/ledger-group.ts";
+import { RemovalTally } from "../core/removal-tally.ts";
 import { columnsOf, type GroupRules } from "../core/rule.ts";
 import type { Tenant } from "../core/tenant.ts";
 import type { KnownService, LedgerView } from "../ports/ledger.ts";
@@ -69,7 +69,7 @@ export async function planRun(
   };
   const recent = await ports.ledger.removalsSince(new Date(now.getTime() - DAY));
   const entries = ports.openSpool<PlanEntry>();
-  const survey = new Survey(entries, new RemovalCode({ ...service, ...evidence }));
+  const survey = new Survey(entries, new RemovalTally({ ...service, ...evidence }));
   const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules));
   try {
     const readAll = only !== undefined || service.baseUrl === null;

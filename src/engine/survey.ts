@@ -1,7 +1,8 @@
-import { type Circumstances, clear, type RemovalCode } from "../core/clearance.ts";
+import { type Circumstances, clear } from "../core/clearance.ts";
 import type { Decision, Note, PlanEntry } from "../core/decide.ts";
 import type { Reading } from "../core/evidence.ts";
 import type { LedgerGroup } from "../core/ledger-group.ts";
+import type { RemovalTally } from "../core/removal-tally.ts";
 import type { Tenant } from "../core/tenant.ts";
 import type { Spool } from "../ports/spool.ts";
 import type { Plan } from "./plan.ts";
@@ -24,16 +25,15 @@ const NOTHING: Plan["counts"] = {
 /** Collects what a plan is made of while the source and the ledger are walked through. */
 export class Survey {
   readonly #entries: Spool<PlanEntry>;
-  readonly #code: RemovalCode;
+  readonly #removals: RemovalTally;
   readonly #counts = { ...NOTHING };
   #unchanged = 0;
   #owned = 0;
   #conclusive = false;
-  readonly #removals = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0 };
 
-  constructor(entries: Spool<PlanEntry>, code: RemovalCode) {
+  constructor(entries: Spool<PlanEntry>, removals: RemovalTally) {
     this.#entries = entries;
-    this.#code = code;
+    this.#removals = removals;
   }
 
   /** So many rows are just what the ledger has recorded. */
@@ -53,13 +53,13 @@ export class Survey {
     if (decided === null && tenant?.kind === "desired") this.#unchanged++;
     if (decided !== null) {
       this.#add(decided);
-      this.#tally(decided);
+      this.#removals.add(decided);
     }
     if (note !== null) this.#add(note);
   }
 
   plan(reading: Reading, circumstances: Omit<Circumstances, "conclusive" | "owned">): Plan {
-    const removals = { ...this.#removals, code: this.#code.get() };
+    const removals = this.#removals.summary();
     const conclusive = this.#conclusive;
     return {
       entries: this.#entries,
@@ -75,20 +75,5 @@ export class Survey {
   #add(entry: PlanEntry): void {
     this.#counts[entry.kind]++;
     this.#entries.append(entry);
-  }
-
-  #tally(decided: Decision): void {
-    const removals = this.#removals;
-    if (decided.kind === "delete" || (decided.kind === "missing" && decided.dueInMs !== null))
-      removals.gone++;
-    if (decided.kind !== "delete" && decided.kind !== "replace") return;
-    if (decided.underWay) {
-      removals.underWay++;
-      return;
-    }
-    this.#code.add(decided);
-    if (decided.kind === "replace") removals.replacements++;
-    else removals.deletions++;
-    if (decided.kind === "delete" && decided.absence === "estranged") removals.estranged++;
   }
 }

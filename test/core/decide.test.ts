@@ -256,13 +256,6 @@ describe("a tenant that is gone", () => {
       { reading: aReading({ clock: clock(100, 50), sourceChanged: true }) },
       missing(24, "estranged"),
     ],
-    [
-      "a flag on a row that was estranged",
-      tenants.flagged,
-      goneSince(clock(0, 1), "estranged"),
-      {},
-      missing(24, "flagged"),
-    ],
   ])("has the grace period begin anew by %s", (_, tenant, known, context, decision) => {
     expect(decide(tenant, known, aContext(context))).toEqual(decision);
   });
@@ -275,9 +268,10 @@ describe("a tenant that is gone", () => {
     );
   });
 
-  it("stays estranged when the source is the known one again, until it is seen", () => {
+  it("stays estranged when the source is the known one again, until it is seen to be there", () => {
     const known = goneSince(clock(76, 49), "estranged");
     expect(decide(undefined, known, aContext())).toEqual(deleted("estranged"));
+    expect(decide(tenants.flagged, known, aContext())).toEqual(deleted("estranged"));
     expect(decide(undefined, aLedgerGroup({ absence: null }), aContext())).toEqual(missing(24));
   });
 
@@ -425,7 +419,7 @@ describe("a tenant's presence is noted once:", () => {
     absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
                           absent: null,              flagged: "left: absent",    estranged: null },
     flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
-                          absent: "left: flagged",   flagged: null,              estranged: "left: flagged" },
+                          absent: "left: flagged",   flagged: null,              estranged: null },
     "absent elsewhere": { unknown: null, "never made": "forgotten", there: "left: estranged",
                           absent: "left: estranged", flagged: "left: estranged", estranged: null },
   };

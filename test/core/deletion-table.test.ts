@@ -3,7 +3,9 @@ import { type Clearance, clear, isCleared } from "../../src/core/clearance.ts";
 import { type Decision, decide, type UpdatePolicy } from "../../src/core/decide.ts";
 import type { DeletionPolicy } from "../../src/core/deletion.ts";
 import type { AbsenceKind, Intent } from "../../src/core/ledger-group.ts";
+import { RemovalTally } from "../../src/core/removal-tally.ts";
 import {
+  aDelete,
   aDesiredTenant,
   aFlaggedTenant,
   aLedgerGroup,
@@ -92,16 +94,16 @@ const TABLE: Table = {
     unknown:   { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
     owned:     { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
                  empty:     row("wait",    "delete",  "wait",    "hold"  ),
-                 elsewhere: row("wait",    "delete",  "wait",    "hold"  ) },
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
     creating:  { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
                  empty:     row("wait",    "delete",  "wait",    "hold"  ),
-                 elsewhere: row("wait",    "delete",  "wait",    "hold"  ) },
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
     updating:  { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
                  empty:     row("wait",    "delete",  "wait",    "hold"  ),
-                 elsewhere: row("wait",    "delete",  "wait",    "hold"  ) },
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
     replacing: { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
                  empty:     row("wait",    "delete",  "wait",    "hold"  ),
-                 elsewhere: row("wait",    "delete",  "wait",    "hold"  ) },
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
     deleting:  { healthy: all("delete"), empty: all("delete"), elsewhere: all("delete") },
   },
 };
@@ -284,27 +286,16 @@ const INTENTS: Record<Exclude<Ownership, "unknown">, Intent | null> = {
 };
 
 function absenceKindOf(tenant: TenantIs, read: Read): AbsenceKind {
-  if (tenant === "flagged") return "flagged";
-  return read === "elsewhere" ? "estranged" : "absent";
+  if (read === "elsewhere") return "estranged";
+  return tenant === "flagged" ? "flagged" : "absent";
 }
 
 /** Beyond the limit are all when five others are due: one of 50 groups is well within it. */
 function clearanceFor(decision: Decision | null, limit: Limit, isConclusive: boolean): Clearance {
-  const others = limit === "beyond" ? 5 : 0;
-  const isBegun = isRemoval(decision) && decision.underWay;
-  const isDue = isRemoval(decision) && !decision.underWay;
-  const isGone = decision?.kind === "delete" || (decision?.kind === "missing" && decision.dueInMs !== null);
-  return clear(
-    {
-      deletions: others + Number(isDue && decision.kind === "delete"),
-      replacements: Number(isDue && decision.kind === "replace"),
-      underWay: Number(isBegun),
-      estranged: Number(isDue && decision.kind === "delete" && decision.absence === "estranged"),
-      gone: others + Number(isGone),
-      code: "0123456789ab",
-    },
-    { conclusive: isConclusive, owned: OWNED, recent: 0, limit: LIMIT },
-  );
+  const tally = new RemovalTally({ baseUrl: null, approvals: 0 });
+  if (decision) tally.add(decision);
+  for (let n = 0; n < (limit === "beyond" ? 5 : 0); n++) tally.add(aDelete({ user_group_id: `other ${n}` }));
+  return clear(tally.summary(), { conclusive: isConclusive, owned: OWNED, recent: 0, limit: LIMIT });
 }
 
 function inWords(decision: Decision | null, clearance: Clearance): Fate {
@@ -326,10 +317,6 @@ function inWords(decision: Decision | null, clearance: Clearance): Fate {
     case "waiting":
       throw new Error("no group of these tables has failed");
   }
-}
-
-function isRemoval(decision: Decision | null): decision is Decision & { kind: "delete" | "replace" } {
-  return decision?.kind === "delete" || decision?.kind === "replace";
 }
 
 function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {

@@ -118,6 +118,7 @@ describe("a deletion", () => {
     keep(world, "a", "b", "c");
     world.store.notRemovable.add("d");
     expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+    expect(world.ledger.rows.get("d")?.intent).toBe("delete");
     world.store.notRemovable.clear();
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
     expectGone(world, "d");
@@ -450,6 +451,14 @@ describe("a replacement", () => {
   it("costs two requests, once an answer has shown the team", async () => {
     const world = await aSyncedWorld(settings);
     rename(world, "a", "b");
+    await world.sync({ settings: { ...settings, concurrency: 1 } });
+    expect(requests(world)).toEqual(["GET a", "DELETE a", "GET a", "DELETE b", "GET b"]);
+  });
+
+  it("of a group that is gone already is done by the GET that tells so", async () => {
+    const world = await aSyncedWorld(settings);
+    rename(world, "a", "b");
+    world.service.groups.delete("b");
     await world.sync({ settings: { ...settings, concurrency: 1 } });
     expect(requests(world)).toEqual(["GET a", "DELETE a", "GET a", "DELETE b", "GET b"]);
   });

@@ -1,0 +1,32 @@
+import { type CodeScope, RemovalCode, type RemovalSummary } from "./clearance.ts";
+import type { Decision } from "./decide.ts";
+
+/** Sums up what a plan wants removed, without keeping it. Decisions come in the order of their ids. */
+export class RemovalTally {
+  readonly #code: RemovalCode;
+  readonly #counts = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0 };
+
+  constructor(scope: CodeScope) {
+    this.#code = new RemovalCode(scope);
+  }
+
+  add(decision: Decision): void {
+    const counts = this.#counts;
+    if (decision.kind === "missing" && decision.dueInMs !== null) counts.gone++;
+    if (decision.kind === "delete") counts.gone++;
+    if (decision.kind !== "delete" && decision.kind !== "replace") return;
+    if (decision.underWay) {
+      counts.underWay++;
+      return;
+    }
+    this.#code.add(decision);
+    if (decision.kind === "replace") counts.replacements++;
+    else counts.deletions++;
+    if (decision.kind === "delete" && decision.absence === "estranged") counts.estranged++;
+  }
+
+  /** Nothing can be added afterwards. */
+  summary(): RemovalSummary {
+    return { ...this.#counts, code: this.#code.get() };
+  }
+}
