@@ -3,6 +3,7 @@ import type { Group } from "../core/group.ts";
 import type { Failed } from "../core/outcome.ts";
 import type { ServiceFailure } from "../core/service-failure.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../ports/group-service.ts";
+import type { Begun } from "../ports/ledger.ts";
 import { type CallContext, type CallResult, callRepeatedly } from "./call.ts";
 import type { Run } from "./run.ts";
 
@@ -19,10 +20,10 @@ export class ServiceCalls {
   readonly #run: Run;
   readonly #context: CallContext;
   readonly #onEffect: () => void;
-  #mayHaveHappened = false;
+  #mayHaveHappened: boolean;
 
   /** `onEffect` is told as soon as a call may have changed the service. */
-  constructor(run: Run, signal: AbortSignal, onEffect: () => void) {
+  constructor({ before }: Begun, run: Run, signal: AbortSignal, onEffect: () => void) {
     const { clock, throttle, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
@@ -30,6 +31,8 @@ export class ServiceCalls {
     this.#run = run;
     this.#context = { clock, throttle, lease, observe, signal, countRequest };
     this.#onEffect = onEffect;
+    // That a call is refused says nothing of the one that an earlier run may have made.
+    this.#mayHaveHappened = before !== null && before.intent !== null;
   }
 
   /** GET. As a follow-up it is sent even where the run is ending. */
