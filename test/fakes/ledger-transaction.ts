@@ -229,9 +229,8 @@ function changesBy(
   };
   if (outcome.kind === "failed") {
     const { change, failure, mayHaveHappened } = outcome;
-    const isGone = change.kind === "delete";
-    const intent = mayHaveHappened || (isGone && row.fingerprint === null) ? row.intent : null;
-    return { ...failed(failure), intent, ...(isGone ? {} : PRESENT) };
+    const intent = mayHaveHappened ? row.intent : null;
+    return { ...failed(failure), intent, ...(change.kind === "delete" ? {} : PRESENT) };
   }
   const { change, serviceName, token } = outcome;
   const answered = { serviceName, tokenFingerprint: tokenFingerprint(token), intent: null, ...PRESENT };

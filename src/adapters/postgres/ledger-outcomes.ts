@@ -91,12 +91,12 @@ export class OutcomeWriter {
     );
   }
 
-  /** The tenants are as gone as before. And of a group that was never confirmed, nothing tells but its intent. */
+  /** The tenants are as gone as before. */
   async #recordUndeleted(rows: readonly object[], now: Date): Promise<void> {
     await this.#connection.query(
       `UPDATE ${this.#tables.groups} AS g
-       SET intent = CASE WHEN t.intent IS NOT NULL OR g.fingerprint IS NULL THEN g.intent END,
-           intent_at = CASE WHEN t.intent IS NOT NULL OR g.fingerprint IS NULL THEN g.intent_at END,
+       SET intent = CASE WHEN t.intent IS NOT NULL THEN g.intent END,
+           intent_at = CASE WHEN t.intent IS NOT NULL THEN g.intent_at END,
            failure_fingerprint = t.failure_fingerprint,
            failure_code = t.failure_code,
            failure_message = t.failure_message,

@@ -167,13 +167,6 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
       expect(await groupOf(at)).toEqual({ ...gone, underWay, failure: { ...failure, count: 2 } });
     });
 
-    test("a group that was never confirmed, and could not be deleted, may still be there", async () => {
-      const at = await opened(makePlace);
-      await begin(at, anApply());
-      await carryOut(at, aFailed({ change: aDelete() }), LATER);
-      expect(await groupOf(at)).toMatchObject({ fingerprint: null, underWay: "delete" });
-    });
-
     test("a group whose tenant is back is neither gone nor held, whatever became of the call", async () => {
       const at = await withAcme();
       const outcomes = [
