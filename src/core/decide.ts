@@ -130,8 +130,9 @@ export const intentOf = ({ kind }: Change): Intent =>
  * | gone     | a delete under way                | delete                              |
  * | gone     | else, and it is time              | delete                              |
  * | gone     | else                              | missing                             |
+ * | desired  | a replacement under way, or the   | replace                             |
+ * |          | delete of one never confirmed     |                                     |
  * | desired  | unknown, or never confirmed       | create                              |
- * | desired  | a replacement under way           | replace                             |
  * | desired  | an update or a delete under way   | update; where it differs, replace   |
  * |          |                                   | if that is `service.update`         |
  * | desired  | another fingerprint               | update, replace or outdated, as     |
@@ -181,7 +182,12 @@ function decidePresent(
   known: LedgerGroup | undefined,
   context: DecisionContext,
 ): Decision | null {
-  if (known === undefined || known.fingerprint === null) return apply("create", tenant, known, context);
+  if (known === undefined) return apply("create", tenant, known, context);
+  if (known.fingerprint === null) {
+    // To delete it, a group may have been made that is like no tenant's row.
+    const isRemoved = known.underWay === "replace" || known.underWay === "delete";
+    return apply(isRemoved ? "replace" : "create", tenant, known, context);
+  }
   const differs = known.fingerprint !== tenant.fingerprint;
   const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
   const isOutdated = differs || wasNotTaken;

@@ -57,6 +57,8 @@ describe("under every service.update, a desired tenant whose group in the ledger
     | "unknown"
     | "never made"
     | "never confirmed"
+    | "never confirmed, being replaced"
+    | "never confirmed, being deleted"
     | "the same"
     | "another"
     | "under way"
@@ -84,6 +86,8 @@ describe("under every service.update, a desired tenant whose group in the ledger
     unknown: undefined,
     "never made": aLedgerGroup({ fingerprint: null }),
     "never confirmed": aLedgerGroup({ fingerprint: null, underWay: "apply" }),
+    "never confirmed, being replaced": aLedgerGroup({ fingerprint: null, underWay: "replace" }),
+    "never confirmed, being deleted": aLedgerGroup({ fingerprint: null, underWay: "delete" }),
     "the same": aLedgerGroup(),
     another: aLedgerGroup(another),
     "under way": aLedgerGroup({ underWay: "apply" }),
@@ -128,6 +132,8 @@ describe("under every service.update, a desired tenant whose group in the ledger
     unknown: "create",
     "never made": "create",
     "never confirmed": "create",
+    "never confirmed, being replaced": "replace",
+    "never confirmed, being deleted": "replace",
     "the same": null,
     another: asConfigured,
     "under way": "update",
