@@ -42,7 +42,7 @@ describe("a run in the log", () => {
         changes: 3,
         unchanged: 4,
         missing: 1,
-        msg: "3 groups to create or update, 4 unchanged",
+        msg: "3 changes to make, 4 groups unchanged",
       },
     ],
     [
@@ -77,6 +77,41 @@ describe("a run in the log", () => {
     [
       { kind: "waiting", ms: 7_000, reason: "the service asked to slow down" },
       { level: "info", ms: 7_000, msg: "waits 7.0 s: the service asked to slow down" },
+    ],
+    [
+      {
+        kind: "held",
+        code: "DELETIONS_HELD",
+        message: "5 deletions are held",
+        hint: "look at the source first",
+        count: 5,
+        approval: "0123456789ab",
+      },
+      {
+        level: "warn",
+        code: "DELETIONS_HELD",
+        count: 5,
+        approval: "0123456789ab",
+        hint: "look at the source first",
+        msg: "5 deletions are held",
+      },
+    ],
+    [
+      { kind: "left", user_group_id: "acme", absence: "flagged" },
+      {
+        level: "info",
+        user_group_id: "acme",
+        absence: "flagged",
+        msg: "its tenant's row is flagged as removed",
+      },
+    ],
+    [
+      { kind: "deleted", user_group_id: "acme", absence: "absent" },
+      { level: "info", user_group_id: "acme", absence: "absent", msg: "deleted" },
+    ],
+    [
+      { ...recorded, result: "replaced" },
+      { level: "info", user_group_id: "acme", token: "the-fingerprint", msg: "replaced" },
     ],
     [recorded, { level: "debug", user_group_id: "acme", token: "the-fingerprint", msg: "created" }],
     [
