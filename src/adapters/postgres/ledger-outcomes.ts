@@ -23,7 +23,7 @@ export class OutcomeWriter {
 
   async write(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
     const applied: object[] = [];
-    const undeleted: object[] = [];
+    const undeleted: FailedRow[] = [];
     const deleted: string[] = [];
     const removals: { id: string; kind: "delete" | "replace" }[] = [];
     for (const { outcome, retryAt } of outcomes) {
@@ -92,7 +92,7 @@ export class OutcomeWriter {
   }
 
   /** The tenants are as gone as before. */
-  async #recordUndeleted(rows: readonly object[], now: Date): Promise<void> {
+  async #recordUndeleted(rows: readonly FailedRow[], now: Date): Promise<void> {
     await this.#connection.query(
       `UPDATE ${this.#tables.groups} AS g
        SET intent = CASE WHEN t.intent IS NOT NULL THEN g.intent END,
@@ -106,8 +106,8 @@ export class OutcomeWriter {
        FROM json_to_recordset($2) AS t (
          id text, intent text, failure_fingerprint text, failure_code text, failure_message text,
          retry_at timestamptz)
-       WHERE g.scope = $1 AND g.user_group_id = t.id`,
-      [this.#scope, JSON.stringify(rows), now],
+       WHERE g.scope = $1 AND g.user_group_id = ANY ($4) AND g.user_group_id = t.id`,
+      [this.#scope, JSON.stringify(rows), now, rows.map(({ id }) => id)],
     );
   }
 
@@ -160,6 +160,8 @@ const failedRow = ({ change, failure, mayHaveHappened }: Failed, retryAt: Date |
   intent: mayHaveHappened ? intentOf(change) : null,
   ...failureColumns(fingerprintOf(change), failure, retryAt),
 });
+
+type FailedRow = ReturnType<typeof failedRow>;
 
 const failureColumns = (fingerprint: string, { code, message }: Failure, retryAt: Date | undefined) => ({
   failure_fingerprint: fingerprint,

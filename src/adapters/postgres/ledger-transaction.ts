@@ -31,6 +31,12 @@ const KEPT_REMOVALS = "90 days";
 
 const NOT_MISSING = "missing_since = NULL, missing_kind = NULL, missing_ms = NULL, missing_reads = NULL";
 
+/**
+ * Joins a group with what is said of it. The ids stand there twice, for the index: of a table that has just been
+ * filled, the planner thinks that it is small, and would read all of it for the join.
+ */
+const SAME_ID = "g.scope = $1 AND g.user_group_id = ANY ($2) AND g.user_group_id = t.id";
+
 /** The ledger's statements, inside a transaction that holds the lease. Ids and values go as whole columns. */
 export class PostgresLedgerTransaction implements LedgerTransaction {
   /** For a token store in the same database, which writes in the same transaction. */
@@ -119,7 +125,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
       `UPDATE ${this.#tables.groups} AS g
        SET intent = t.intent, intent_at = CASE WHEN t.intent IS NOT NULL THEN g.intent_at END
        FROM unnest($2::text[], $3::text[]) AS t (id, intent)
-       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+       WHERE ${SAME_ID}`,
       [
         this.#scope,
         idsOf(known.map(({ change }) => change)),
@@ -137,7 +143,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
       `UPDATE ${this.#tables.groups} AS g
        SET missing_since = $4, missing_kind = t.kind, missing_ms = $5, missing_reads = $6
        FROM unnest($2::text[], $3::text[]) AS t (id, kind)
-       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+       WHERE ${SAME_ID}`,
       [this.#scope, idsOf(left), left.map((note) => note.absence), now, clock.ms, clock.reads],
     );
   }
@@ -156,7 +162,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
        SET bucket = t.bucket, row_digest = t.digest, data_source_id = t.data_source_id, ${NOT_MISSING}, held = NULL,
          failure_fingerprint = NULL, failure_code = NULL, failure_message = NULL, failure_count = 0, retry_at = NULL
        FROM unnest($2::text[], $3::smallint[], $4::bigint[], $5::text[]) AS t (id, bucket, digest, data_source_id)
-       WHERE g.scope = $1 AND g.user_group_id = t.id`,
+       WHERE ${SAME_ID}`,
       [
         this.#scope,
         idsOf(settled),
@@ -185,7 +191,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
       await this.connection.query(
         `UPDATE ${this.#tables.groups} AS g SET held = t.kind
          FROM unnest($2::text[], $3::text[]) AS t (id, kind)
-         WHERE g.scope = $1 AND g.user_group_id = t.id AND g.held IS DISTINCT FROM t.kind`,
+         WHERE ${SAME_ID} AND g.held IS DISTINCT FROM t.kind`,
         [this.#scope, idsOf(batch), batch.map(({ kind }) => kind)],
       );
       await this.connection.query(
