@@ -46,8 +46,12 @@ function explainHeldBack({ removals, circumstances }: HeldBack): Hold {
   return {
     ...held,
     message: `${what} ${are(count)} held: deletion.limit lets ${removalsAllowed(limit, owned)} of ${counted(owned, "group")} go in 24 hours${already}`,
-    hint: `look at the source first: are these tenants really gone? ${approve}`,
+    hint: `${deletions > 0 ? OF_DELETIONS : OF_REPLACEMENTS} ${approve}`,
   };
 }
+
+const OF_DELETIONS = "look at the source first: are these tenants really gone?";
+const OF_REPLACEMENTS =
+  "each of these groups will have a new token: is your application going to read it anew?";
 
 const are = (count: number): string => (count === 1 ? "is" : "are");
