@@ -5,13 +5,21 @@ import {
   type Evidence,
   whileReading,
 } from "../core/evidence.ts";
+import type { HealthyTime } from "../core/ledger-group.ts";
 import { heldOf, type Plan } from "./plan.ts";
 import type { Run } from "./run.ts";
 
 type Notebook = Pick<Run, "ledger" | "lease" | "clock" | "observe">;
 
-/** Writes a plan's notes to the ledger: tenants that left or came back, groups that are settled or never were. */
-export async function recordNotes(plan: Plan, { ledger, lease, clock, observe }: Notebook): Promise<void> {
+/**
+ * Writes a plan's notes to the ledger: tenants that left, at this point of the healthy clock, or came back, groups
+ * that are settled or never were.
+ */
+export async function recordNotes(
+  plan: Plan,
+  leftAt: HealthyTime,
+  { ledger, lease, clock, observe }: Notebook,
+): Promise<void> {
   const { left, returned, forgotten, settled } = plan.counts;
   if (left + returned + forgotten + settled === 0) return;
   for await (const entries of plan.entries.read()) {
@@ -23,7 +31,7 @@ export async function recordNotes(plan: Plan, { ledger, lease, clock, observe }:
     const settledNotes = entries.filter((entry) => entry.kind === "settled");
     if (leftNotes.length + forgottenIds.length + returnedIds.length + settledNotes.length === 0) continue;
     await ledger.write(lease, async (transaction) => {
-      await transaction.markLeft(leftNotes, plan.reading.clock, clock.now());
+      await transaction.markLeft(leftNotes, leftAt, clock.now());
       await transaction.markReturned(returnedIds);
       await transaction.forget(forgottenIds);
       await transaction.markSettled(settledNotes);

@@ -91,7 +91,9 @@ async function syncUnderLease(
     await tellPlan(plan, run);
     await tellClearance(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
-    await recordNotes(plan, run);
+    // A held read doesn't advance the clock: what it would have shown lies in the future.
+    const stands = isWhole && plan.clearance.kind === "held";
+    await recordNotes(plan, stands ? state.evidence.clock : plan.reading.clock, run);
     if (isWhole) await recordEvidence(plan, state.evidence, settings.source, now, run);
     else await recordApproval(plan, state.evidence, run);
     await applyChanges(changesOf(plan), run);
