@@ -3,7 +3,7 @@ import { tokenFingerprint } from "../../core/group.ts";
 import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";
 import type { Queryable } from "./database.ts";
-import type { LedgerTables } from "./ledger-schema.ts";
+import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
 
 /** What was taken of a group whose state in the service is not what was asked for. */

@@ -3,37 +3,7 @@ import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
 import { quoteName } from "./identifiers.ts";
 import { MIGRATIONS } from "./ledger-migrations.ts";
-
-export interface LedgerLocation {
-  /** The user's default schema where left out. */
-  readonly schema?: string | undefined;
-  readonly tablePrefix: string;
-}
-
-/** The ledger's tables, quoted. */
-export interface LedgerTables {
-  readonly migrations: string;
-  readonly groups: string;
-  readonly services: string;
-  readonly leases: string;
-  readonly runs: string;
-  readonly evidence: string;
-  readonly removals: string;
-}
-
-export function ledgerTables({ schema, tablePrefix }: LedgerLocation): LedgerTables {
-  const table = (name: string): string =>
-    `${schema === undefined ? "" : `${quoteName(schema)}.`}${quoteName(tablePrefix + name)}`;
-  return {
-    migrations: table("migrations"),
-    groups: table("groups"),
-    services: table("services"),
-    leases: table("leases"),
-    runs: table("runs"),
-    evidence: table("evidence"),
-    removals: table("removals"),
-  };
-}
+import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 
 export const LATEST_VERSION = MIGRATIONS.length;
 

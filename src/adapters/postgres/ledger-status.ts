@@ -2,7 +2,7 @@ import { type Held, RemovalCode } from "../../core/clearance.ts";
 import type { Counts, RunOutcome } from "../../core/outcome.ts";
 import type { FailingGroup, HeldGroups, LeaseHolder, LedgerStatus, RecordedRun } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
-import type { LedgerTables } from "./ledger-schema.ts";
+import type { LedgerTables } from "./ledger-tables.ts";
 
 const BATCH = 5_000;
 /** Of a list that may hold every group there is. */

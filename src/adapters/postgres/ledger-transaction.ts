@@ -20,7 +20,7 @@ import type {
 } from "../../ports/ledger.ts";
 import type { Database, Queryable } from "./database.ts";
 import { OutcomeWriter } from "./ledger-outcomes.ts";
-import type { LedgerTables } from "./ledger-schema.ts";
+import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
 
 /** The history goes back so many runs: more than a week of one every ten minutes. */

@@ -12,14 +12,9 @@ import type {
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
 import { GROUP_COLUMNS, type GroupColumns, ledgerGroup } from "./ledger-group-rows.ts";
-import {
-  LATEST_VERSION,
-  type LedgerLocation,
-  type LedgerTables,
-  ledgerTables,
-  ledgerVersion,
-} from "./ledger-schema.ts";
+import { LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
+import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-tables.ts";
 
 const BATCH = 5_000;
 const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";

@@ -3,7 +3,8 @@ import { SyncError } from "../../core/errors.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
 import type { Database, Queryable } from "./database.ts";
 import { databaseError, isLockTimeout } from "./failures.ts";
-import { type LedgerLocation, migrateLedger } from "./ledger-schema.ts";
+import { migrateLedger } from "./ledger-schema.ts";
+import type { LedgerLocation } from "./ledger-tables.ts";
 import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
 import { PostgresLedgerView } from "./ledger-view.ts";
 

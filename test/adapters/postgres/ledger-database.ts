@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from "vitest";
 import { Database } from "../../../src/adapters/postgres/database.ts";
 import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
-import type { LedgerLocation } from "../../../src/adapters/postgres/ledger-schema.ts";
+import type { LedgerLocation } from "../../../src/adapters/postgres/ledger-tables.ts";
 import { PostgresLedgerView } from "../../../src/adapters/postgres/ledger-view.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";

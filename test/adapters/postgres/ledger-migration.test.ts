@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MIGRATIONS } from "../../../src/adapters/postgres/ledger-migrations.ts";
-import { ledgerTables } from "../../../src/adapters/postgres/ledger-schema.ts";
+import { ledgerTables } from "../../../src/adapters/postgres/ledger-tables.ts";
 import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
 import { aRow } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";
