@@ -1,5 +1,7 @@
 import type { Held } from "../core/clearance.ts";
+import { counted } from "../core/counted.ts";
 import { explainHold } from "../core/hold.ts";
+import type { Observe } from "../ports/observer.ts";
 import { changeCount, heldOf, type Plan } from "./plan.ts";
 import type { PlanOptions } from "./plan-run.ts";
 import { MAX_REPORTED, type Run } from "./run.ts";
@@ -20,6 +22,7 @@ export async function tellPlan(plan: Plan, { tally, observe }: Audience): Promis
     unchanged: plan.unchanged,
     missing: plan.counts.missing,
   });
+  warnOfOtherSource(plan, observe);
   if (plan.counts.rejected + plan.counts.waiting === 0) return;
   for await (const batch of plan.entries.read()) {
     for (const entry of batch) {
@@ -32,6 +35,17 @@ export async function tellPlan(plan: Plan, { tally, observe }: Audience): Promis
       }
     }
   }
+}
+
+/** Said in the one read that shows it first: where something is held, or nothing can be concluded, that says more. */
+function warnOfOtherSource({ reading, clearance, counts }: Plan, observe: Observe): void {
+  if (!reading.sourceChanged || clearance.kind !== "cleared" || counts.missing === 0) return;
+  observe({
+    kind: "warning",
+    code: "SOURCE_CHANGED",
+    message: `the config names another source than before, and it doesn't have the tenants of ${counted(counts.missing, "group")}`,
+    hint: "if it is the wrong one, put the old one back (source.url, source.table, source.query or group.id); these groups are not deleted without approval",
+  });
 }
 
 /** Reports what is held and why, and whether the operator's word was taken. */
