@@ -53,7 +53,8 @@ function linesOf({ entry, changes }: PlanLine, held: boolean, paint: Paint): str
       return [`${paint("red", "-")} ${id}  ${paint("dim", ABSENCE_TEXT[entry.absence])}`];
     case "missing": {
       const { absence, dueInMs } = entry;
-      const until = dueInMs === null ? "kept" : `deleted after ${durationText(dueInMs)} more of this`;
+      const end = absence === "estranged" ? "held for approval" : "deleted";
+      const until = dueInMs === null ? "kept" : `${end} after ${durationText(dueInMs)} more of this`;
       return [`${paint("cyan", "=")} ${id}  ${paint("dim", `${ABSENCE_TEXT[absence]}; ${until}`)}`];
     }
     case "outdated":
