@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import type { GroupsReport } from "../../src/sandbox/routes.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
 import type { RequestReport } from "../../src/sandbox/tally.ts";
-import { aClient } from "../sandbox/client.ts";
+import { aClient, type Client } from "../sandbox/client.ts";
 import { type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
 import { type Ended, type Program, startProgram } from "./program.ts";
 
@@ -20,6 +20,9 @@ export interface WorldOptions {
   readonly service?: SandboxOptions;
   readonly config?: ConfigChanges;
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into objects of every shape
+type Printed = any;
 
 export interface SyncEnded extends Ended {
   /** What `sync --json` printed. */
@@ -36,6 +39,7 @@ export interface World {
   readonly env: Record<string, string>;
   readonly sandbox: Sandbox;
   addTenants(from: number, to: number): Promise<void>;
+  removeTenants(from: number, to: number): Promise<void>;
   /** Writes the config file again, with these changes to the default one. */
   configure(changes: ConfigChanges): Promise<void>;
   /** Starts the sandbox again at its old address, with the groups that it had unless told otherwise. */
@@ -44,10 +48,16 @@ export interface World {
   run(...args: string[]): Promise<Ended>;
   /** Runs `sync --json`. */
   sync(...args: string[]): Promise<SyncEnded>;
+  /** What `plan --json` prints. */
+  plan(): Promise<Printed>;
+  /** What `status --json` prints. */
+  status(): Promise<Printed>;
+  /** Asks the sandbox past groupsync, as somebody else with the same key would. */
+  call: Client["call"];
   /** Token by id, as the sandbox has it. */
   live(): Promise<Readonly<Record<string, string>>>;
-  /** Token by id, as groupsync_tokens has it. */
-  stored(): Promise<Readonly<Record<string, string>>>;
+  /** Token by id, as groupsync_tokens has it, in the customer's database or in this one. */
+  stored(database?: FreshDatabase): Promise<Readonly<Record<string, string>>>;
   groups(): Promise<GroupsReport["groups"]>;
   requests(): Promise<RequestReport>;
   /** How many connections the program has to the database. */
@@ -100,6 +110,13 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
         [from, to],
       );
     },
+    async removeTenants(from, to) {
+      await database.query(
+        `DELETE FROM customers
+         WHERE id IN (SELECT 't-' || lpad(n::text, 5, '0') FROM generate_series($1::int, $2::int) AS n)`,
+        [from, to],
+      );
+    },
     async configure(changes) {
       await writeFile(configFile, stringify(configWith(sandbox.baseUrl, changes)));
     },
@@ -120,11 +137,14 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       const ended = await world.run("sync", "--json", ...args);
       return { ...ended, report: ended.stdout === "" ? {} : JSON.parse(ended.stdout) };
     },
+    plan: async () => JSON.parse((await world.run("plan", "--json")).stdout),
+    status: async () => JSON.parse((await world.run("status", "--json")).stdout),
+    call: (...request) => client.call(...request),
     async live() {
       return tokensById(await world.groups());
     },
-    async stored() {
-      return tokensById(await database.query<TokenRow>("SELECT user_group_id, token FROM groupsync_tokens"));
+    async stored({ query } = database) {
+      return tokensById(await query<TokenRow>("SELECT user_group_id, token FROM groupsync_tokens"));
     },
     groups: async () => ((await client.page("/sandbox/groups")).json as GroupsReport).groups,
     requests: async () => (await client.page("/sandbox/requests")).json as RequestReport,
