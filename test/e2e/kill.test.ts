@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
+import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, until, type World } from "./world.ts";
 
 const TENANTS = 4_000;
@@ -9,10 +10,7 @@ const CONCURRENCY = 8;
 /** What src/engine/recorder.ts lets come together before it is written, and the calls in flight. */
 const MOST_UNRECORDED = 8 * CONCURRENCY + CONCURRENCY;
 
-const SEED = Number(process.env.GROUPSYNC_TEST_SEED ?? Date.now() % 1_000_000);
-
-test(`a first sync that is killed twenty times gets there all the same (GROUPSYNC_TEST_SEED=${SEED})`, async () => {
-  console.log(`kills at random moments: GROUPSYNC_TEST_SEED=${SEED}`);
+test(`a first sync that is killed twenty times gets there all the same ${SEEDED}`, async () => {
   const random = seededRandom(SEED);
   const world = await aWorld({
     tenants: TENANTS,
