@@ -17,6 +17,7 @@ test("a first sync asks once for each of 10,000 tenants, and a second one for no
     unverified: 0,
     unchanged: 0,
     outdated: 0,
+    missing: 0,
     deleted: 0,
     rotated: 0,
     held: 0,
@@ -24,6 +25,8 @@ test("a first sync asks once for each of 10,000 tenants, and a second one for no
     failed: 0,
     requests: TENANTS,
     duration_ms: expect.any(Number),
+    held_code: null,
+    held_groups: [],
     errors: [],
   });
   const { total, by_operation, by_group } = await world.requests();
@@ -67,7 +70,7 @@ test("for people it ends in a few lines on standard output, and the log is on st
   expect(stdout.replace(/in \d.*/, "in …")).toBe("In sync\n  3 created; 3 requests in …\n");
   expect(JSON.parse(stderr.trim())).toMatchObject({
     level: "info",
-    msg: "3 groups to create or update, 0 unchanged",
+    msg: "3 changes to make, 0 groups unchanged",
   });
 });
 

@@ -72,7 +72,9 @@ test("tokens and ledger may live in databases of their own, the ledger in a sche
   expect(await tablesOf(world.database)).toEqual(["customers"]);
   expect(await tablesOf(tokens)).toEqual(["groupsync_tokens"]);
   expect(await tablesOf(ledger)).toEqual(
-    ["groups", "leases", "migrations", "runs", "services"].map((name) => `ops.groupsync_${name}`),
+    ["evidence", "groups", "leases", "migrations", "removals", "runs", "services"].map(
+      (name) => `ops.groupsync_${name}`,
+    ),
   );
   expect(tokensOf(await tokens.query("SELECT user_group_id AS id, token FROM groupsync_tokens"))).toEqual(
     await world.live(),

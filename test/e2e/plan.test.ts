@@ -24,7 +24,7 @@ const AS_TEXT = `\
 ~ t-00002
     name: "Company 2" → "Renamed\\u001b[2J"
     properties.plan: "gold" → null
-- t-00003  its tenant is gone; noted, not deleted
+= t-00003  its tenant is gone; deleted after 24 h 0 min more of this
 ! t-00004  rejected: mapping.40 (column warehouse) is null
 + ü-1  "Größe & Söhne"
 
@@ -63,6 +63,7 @@ test("--json is one object, the fields that change included", async () => {
     update: [
       {
         user_group_id: "t-00002",
+        action: "update",
         name: "Renamed\u001b[2J",
         changes: [
           { field: "name", from: "Company 2", to: "Renamed\u001b[2J" },
@@ -71,7 +72,7 @@ test("--json is one object, the fields that change included", async () => {
       },
     ],
     delete: [],
-    missing: [{ user_group_id: "t-00003" }],
+    missing: [{ user_group_id: "t-00003", absence: "absent", due_in_ms: 24 * 3_600_000 }],
     waiting: [],
     outdated: [],
     rejected: [
