@@ -115,9 +115,12 @@ export const DELETED = "deleted";
 export const fingerprintOf = (change: Change): string =>
   change.kind === "delete" ? DELETED : change.fingerprint;
 
-/** What the ledger notes before the change is made. */
-export const intentOf = ({ kind }: Change): Intent =>
-  kind === "create" || kind === "update" ? "apply" : kind;
+/** What the ledger notes before the change is made, and where another intent stands. */
+export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
+  if (kind === "replace" || kind === "delete") return kind;
+  // As long as nobody knows whether a removal was done, whatever comes after it must not be held back.
+  return standing === "delete" || standing === "replace" ? "replace" : "apply";
+}
 
 /**
  * What is to be done about one id. Null where nothing is.

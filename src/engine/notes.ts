@@ -31,10 +31,10 @@ export async function recordNotes(
     const settledNotes = entries.filter((entry) => entry.kind === "settled");
     if (leftNotes.length + forgottenIds.length + returnedIds.length + settledNotes.length === 0) continue;
     await ledger.write(lease, async (transaction) => {
-      await transaction.markLeft(leftNotes, leftAt, clock.now());
-      await transaction.markReturned(returnedIds);
-      await transaction.forget(forgottenIds);
-      await transaction.markSettled(settledNotes);
+      if (leftNotes.length > 0) await transaction.markLeft(leftNotes, leftAt, clock.now());
+      if (returnedIds.length > 0) await transaction.markReturned(returnedIds);
+      if (forgottenIds.length > 0) await transaction.forget(forgottenIds);
+      if (settledNotes.length > 0) await transaction.markSettled(settledNotes);
     });
     for (const { user_group_id, absence } of leftNotes) observe({ kind: "left", user_group_id, absence });
   }

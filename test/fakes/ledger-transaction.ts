@@ -170,7 +170,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
   #intend(change: Change): void {
     const { rows } = this.#state;
     const id = change.user_group_id;
-    const intent = intentOf(change);
+    const intent = intentOf(change, rows.get(id)?.intent);
     if (change.kind === "delete") {
       this.#change(id, { intent });
       return;

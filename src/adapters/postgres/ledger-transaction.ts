@@ -79,13 +79,17 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     );
     const applies = changes.filter((change) => change.kind !== "delete");
     const deletes = changes.filter((change) => change.kind === "delete");
-    if (applies.length > 0) await this.#intendToApply(applies, now);
-    if (deletes.length > 0) await this.#intendToDelete(deletes, now);
     const known = new Map(rows.map(({ user_group_id, ...before }) => [user_group_id, before]));
+    if (applies.length > 0) await this.#intendToApply(applies, known, now);
+    if (deletes.length > 0) await this.#intendToDelete(deletes, now);
     return changes.map((change) => ({ change, before: known.get(change.user_group_id) ?? null }));
   }
 
-  async #intendToApply(applies: readonly Apply[], now: Date): Promise<void> {
+  async #intendToApply(
+    applies: readonly Apply[],
+    known: ReadonlyMap<string, KnownGroup>,
+    now: Date,
+  ): Promise<void> {
     await this.connection.query(
       `INSERT INTO ${this.#tables.groups} AS g
          (scope, user_group_id, bucket, data_source_id, intent, intent_at, created_at, updated_at)
@@ -100,7 +104,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
         idsOf(applies),
         applies.map((apply) => apply.row.bucket),
         applies.map((apply) => storable(apply.dataSourceId)),
-        applies.map(intentOf),
+        applies.map((apply) => intentOf(apply, known.get(apply.user_group_id)?.intent)),
         now,
       ],
     );

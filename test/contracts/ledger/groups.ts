@@ -5,6 +5,7 @@ import { compareIds } from "../../../src/core/id.ts";
 import type { BucketOptions } from "../../../src/ports/ledger.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import {
+  aDelete,
   aDeleted,
   aFailed,
   aGroup,
@@ -221,6 +222,16 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const begun = await begin(at, fresh, known, { ...earlier, fingerprint: "another", underWay: true });
       await write(at, (transaction) => transaction.withdraw(begun));
       expect(await groupsOf(at)).toEqual(before);
+    });
+
+    test("stay marked as removed until an outcome tells, whatever is begun after the removal", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change }));
+      await begin(at, aDelete());
+      await begin(at, { ...change, kind: "update" });
+      expect(await groupOf(at)).toMatchObject({ underWay: "replace" });
+      await carryOut(at, anApplied({ change }));
+      expect(await groupOf(at)).toMatchObject({ underWay: null });
     });
 
     test("come in the order of their ids' bytes, whatever the ids", async () => {
