@@ -7,9 +7,9 @@ const SHOWN = 10;
 export function heldLines(groups: readonly Held[], count: number): string[] {
   const lines = groups
     .slice(0, SHOWN)
-    .map(({ kind, user_group_id }) => `    ${kind} ${printableId(user_group_id)}`);
+    .map(({ kind, user_group_id }) => `${kind} ${printableId(user_group_id)}`);
   const more = count - lines.length;
-  return more > 0 ? [...lines, `    … and ${more} more; groupsync plan lists them`] : lines;
+  return more > 0 ? [...lines, `… and ${more} more; groupsync plan lists them`] : lines;
 }
 
 export const heldJson = ({ kind, user_group_id }: Held): object => ({ user_group_id, action: kind });

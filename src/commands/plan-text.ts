@@ -49,8 +49,10 @@ function linesOf({ entry, changes }: PlanLine, held: boolean, paint: Paint): str
         : [paint("dim", note)];
       return [`${paint("yellow", sign)} ${id}`, ...details.map((detail) => `    ${detail}`)];
     }
-    case "delete":
-      return [`${paint("red", "-")} ${id}  ${paint("dim", ABSENCE_TEXT[entry.absence])}`];
+    case "delete": {
+      const note = entry.underWay ? "; begun by an earlier run" : "";
+      return [`${paint("red", "-")} ${id}  ${paint("dim", `${ABSENCE_TEXT[entry.absence]}${note}`)}`];
+    }
     case "missing": {
       const { absence, dueInMs } = entry;
       const end = absence === "estranged" ? "held for approval" : "deleted";

@@ -29,7 +29,7 @@ export function statusText(status: LedgerStatus, now: Date, colours: boolean): s
     `Lease    ${lease ? `${lease.holder}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
   ];
   if (held) {
-    lines.push("", "Held", ...heldLines(held.groups, held.count));
+    lines.push("", "Held", ...heldLines(held.groups, held.count).map((line) => `  ${line}`));
     lines.push(`  if they are meant to go: groupsync sync --approve-deletions ${held.code}`);
   }
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));

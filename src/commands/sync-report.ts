@@ -38,7 +38,9 @@ export function syncText(report: RunReport, colours: boolean): string {
     headline(report, reason?.message ?? "unknown", paint),
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
-    ...(heldBack ? ["  held:", ...heldLines(heldBack.groups, heldBack.count)] : []),
+    ...(heldBack
+      ? ["  held:", ...heldLines(heldBack.groups, heldBack.count).map((line) => `    ${line}`)]
+      : []),
     // The headline has said the reason.
     ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
   ];

@@ -112,8 +112,18 @@ export interface DecisionContext {
 /** The fingerprint of a change, in place of a desired group's, where there is to be no group. */
 export const DELETED = "deleted";
 
-export const fingerprintOf = (change: Change): string =>
-  change.kind === "delete" ? DELETED : change.fingerprint;
+export function fingerprintOf(change: Change): string {
+  switch (change.kind) {
+    case "create":
+    case "update":
+      return change.fingerprint;
+    case "replace":
+      // Where a GET has failed to change the group, replacing it is another matter.
+      return `replaced ${change.fingerprint}`;
+    case "delete":
+      return DELETED;
+  }
+}
 
 /** What the ledger notes before the change is made, and where another intent stands. */
 export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
@@ -221,8 +231,7 @@ function decideGone(
     const dueInMs = remainingMs(absence, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }
-  if (failure && isWaiting(failure, DELETED, context)) return waiting(user_group_id, failure);
-  return { kind: "delete", user_group_id, absence: kind, underWay };
+  return unlessWaiting({ kind: "delete", user_group_id, absence: kind, underWay }, failure, context);
 }
 
 function absenceKind(
@@ -248,21 +257,25 @@ function apply(
   known: LedgerGroup | undefined,
   context: DecisionContext,
 ): Apply | Waiting {
-  const failure = known?.failure;
-  if (failure && isWaiting(failure, fingerprint, context)) return waiting(user_group_id, failure);
   const intent = known?.underWay ?? null;
   // Once a removal was begun, nobody knows whether there still is a group: held back, the tenant might be without one.
   const underWay = kind === "replace" ? intent === "replace" || intent === "delete" : intent !== null;
-  return { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay };
+  return unlessWaiting(
+    { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay },
+    known?.failure ?? null,
+    context,
+  );
 }
 
-const isWaiting = (failure: GroupFailure, fingerprint: string, { now, eager }: DecisionContext): boolean =>
-  !eager && failure.fingerprint === fingerprint && failure.retryAt > now;
-
-const waiting = (user_group_id: string, { code, message, retryAt }: GroupFailure): Waiting => ({
-  kind: "waiting",
-  user_group_id,
-  code,
-  message,
-  retryAt: retryAt.toISOString(),
-});
+/** A change that has failed before has its time. */
+function unlessWaiting<C extends Change>(
+  change: C,
+  failure: GroupFailure | null,
+  { now, eager }: DecisionContext,
+): C | Waiting {
+  if (failure === null || eager || failure.fingerprint !== fingerprintOf(change)) return change;
+  const { code, message, retryAt } = failure;
+  if (retryAt <= now) return change;
+  const { user_group_id } = change;
+  return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
+}

@@ -75,6 +75,8 @@ export async function tellClearance(
     observe({ kind: "warning", ...refusal, hint: "the set has changed since, or the code was used already" });
   }
   tally.counts.held = hold.count;
+  // Who is held for an inconclusive read is not missing for it too.
+  if (clearance.kind === "inconclusive") tally.counts.missing -= hold.count - plan.counts.delete;
   tally.heldBack = { ...hold, groups: await firstHeld(plan) };
   tally.report(null, hold);
   observe({ kind: "held", ...hold });

@@ -49,8 +49,8 @@ test("what is held is listed with the command that approves it", () => {
   expect(text.split("\n")[0]).toBe("Needs attention: 2 removals held.");
   expect(text).toContain(`
 Held
-    delete acme
-    replace globex
+  delete acme
+  replace globex
   if they are meant to go: groupsync sync --approve-deletions 0123456789ab
 `);
 });

@@ -109,7 +109,10 @@ describe("under every service.update, a desired tenant whose group in the ledger
     }),
     "failed at creation, not due": aLedgerGroup({ fingerprint: null, failure }),
     "failed while under way, not due": aLedgerGroup({ underWay: "apply", failure }),
-    "failed while being replaced, not due": aLedgerGroup({ underWay: "replace", failure }),
+    "failed while being replaced, not due": aLedgerGroup({
+      underWay: "replace",
+      failure: aGroupFailure({ retryAt: later, fingerprint: `replaced ${aLedgerGroup().fingerprint}` }),
+    }),
     "failed at being deleted, not due": aLedgerGroup({
       underWay: "delete",
       failure: aGroupFailure({ retryAt: later, fingerprint: DELETED }),
@@ -148,8 +151,9 @@ describe("under every service.update, a desired tenant whose group in the ledger
     "adopted unverified": null,
     "updated unverified": (context) => (context.serviceUpdates === false ? asConfigured(context) : null),
     "failed, due": asConfigured,
+    // By an update: a replacement has not failed yet.
     "failed, not due": (context) =>
-      context.update === "never" || context.eager ? asConfigured(context) : "waiting",
+      context.update === "upsert" && !context.eager ? "waiting" : asConfigured(context),
     "failed with another state, not due": asConfigured,
     "failed at creation, not due": unlessEager("create"),
     "failed while under way, not due": unlessEager("update"),

@@ -142,7 +142,7 @@ function appliedRow({ kind, change, token, serviceName, unverified }: Applied) {
 
 const notUpdatedRow = (outcome: NotUpdated, retryAt: Date | undefined) => ({
   ...answeredRow(outcome.change, outcome),
-  ...failureColumns(outcome.change.fingerprint, outcome.failure, retryAt),
+  ...failureColumns(fingerprintOf(outcome.change), outcome.failure, retryAt),
 });
 
 const answeredRow = (
