@@ -1,6 +1,5 @@
-import type { PlanEntry } from "../core/decide.ts";
 import { explainHold } from "../core/hold.ts";
-import { heldFrom, isHeld, type Plan } from "../engine/plan.ts";
+import { heldFrom, isHeld, type Plan, type PlanEntry } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
 import { heldJson } from "./held-groups.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";

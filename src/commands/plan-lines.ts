@@ -1,6 +1,6 @@
-import type { Apply, PlanEntry } from "../core/decide.ts";
+import type { Apply } from "../core/change.ts";
 import { changedFields, type FieldChange } from "../core/diff.ts";
-import type { Plan } from "../engine/plan.ts";
+import type { Plan, PlanEntry } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
 
 /** An entry of a plan; an update with the fields that change, where the ledger knows what was before. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Removal } from "./decide.ts";
+import type { Removal } from "./change.ts";
 import { type DeletionLimit, removalsAllowed } from "./deletion.ts";
 
 /** A deletion or replacement that waits for approval. */

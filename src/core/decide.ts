@@ -1,48 +1,11 @@
+import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
 import { type DeletionPolicy, isOver, remainingMs } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
-import type { Group } from "./group.ts";
-import type { AbsenceKind, GroupFailure, Intent, LedgerGroup } from "./ledger-group.ts";
-import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest, Tenant } from "./tenant.ts";
+import type { AbsenceKind, GroupFailure, LedgerGroup } from "./ledger-group.ts";
+import type { DesiredTenant, FlaggedTenant, RejectedTenant, Tenant } from "./tenant.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
 export type UpdatePolicy = "upsert" | "replace" | "never";
-
-/** Brings one group to its desired state. */
-export type Apply = Upsert | Replace;
-
-/** By one GET. */
-export interface Upsert extends DesiredState {
-  readonly kind: "create" | "update";
-}
-
-/** By a DELETE and a GET. */
-export interface Replace extends DesiredState {
-  readonly kind: "replace";
-}
-
-interface DesiredState {
-  readonly user_group_id: string;
-  readonly group: Group;
-  readonly fingerprint: string;
-  readonly row: RowDigest;
-  readonly dataSourceId: string | null;
-  /** A run that ended early may have sent it already. */
-  readonly underWay: boolean;
-}
-
-/** Takes a group away whose tenant is gone. */
-export interface Delete {
-  readonly kind: "delete";
-  readonly user_group_id: string;
-  readonly absence: AbsenceKind;
-  readonly underWay: boolean;
-}
-
-/** What is done to one group in the service. */
-export type Change = Apply | Delete;
-
-/** A change that takes a group, and its token, away: counted against `deletion.limit`. */
-export type Removal = Replace | Delete;
 
 /** A group that failed with just this change, and whose next try is not due. */
 export interface Waiting {
@@ -72,32 +35,6 @@ export interface Outdated {
 /** What may have to be done about a tenant, or said of it. */
 export type Decision = Change | Waiting | Missing | Outdated | RejectedTenant;
 
-/** The tenant is gone, in another way than was noted before. */
-export interface LeftNote {
-  readonly kind: "left";
-  readonly user_group_id: string;
-  readonly absence: AbsenceKind;
-}
-
-/** The tenant came back, or its group was never made and is not wanted any more. */
-export interface BareNote {
-  readonly kind: "returned" | "forgotten";
-  readonly user_group_id: string;
-}
-
-/** The group is what it should be, whatever was noted before; and this is its row by now. */
-export interface SettledNote {
-  readonly kind: "settled";
-  readonly user_group_id: string;
-  readonly row: RowDigest;
-  readonly dataSourceId: string | null;
-}
-
-/** For the ledger alone. */
-export type Note = LeftNote | BareNote | SettledNote;
-
-export type PlanEntry = Decision | Note;
-
 export interface DecisionContext {
   readonly now: Date;
   readonly update: UpdatePolicy;
@@ -107,29 +44,6 @@ export interface DecisionContext {
   readonly serviceUpdates: boolean | null;
   /** Named by the operator: failed groups are tried whether or not their time has come. */
   readonly eager: boolean;
-}
-
-/** The fingerprint of a change, in place of a desired group's, where there is to be no group. */
-export const DELETED = "deleted";
-
-export function fingerprintOf(change: Change): string {
-  switch (change.kind) {
-    case "create":
-    case "update":
-      return change.fingerprint;
-    case "replace":
-      // Where a GET has failed to change the group, replacing it is another matter.
-      return `replaced ${change.fingerprint}`;
-    case "delete":
-      return DELETED;
-  }
-}
-
-/** What the ledger notes before the change is made, and where another intent stands. */
-export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
-  if (kind === "replace" || kind === "delete") return kind;
-  // As long as nobody knows whether a removal was done, whatever comes after it must not be held back.
-  return standing === "delete" || standing === "replace" ? "replace" : "apply";
 }
 
 /**
@@ -165,29 +79,6 @@ export function decide(
   if (tenant?.kind === "rejected") return tenant;
   if (tenant?.kind === "desired") return decidePresent(tenant, known, context);
   return known === undefined || wasNeverMade(known) ? null : decideGone(tenant, known, context);
-}
-
-/** What the ledger has to note, beside what is decided. A rejected row counts as present. */
-export function noteOn(
-  tenant: Tenant | undefined,
-  known: LedgerGroup | undefined,
-  decided: Decision | null,
-  { reading }: Pick<DecisionContext, "reading">,
-): Note | null {
-  if (known === undefined) return null;
-  const { user_group_id, absence, failure } = known;
-  if (tenant === undefined || tenant.kind === "flagged") {
-    if (wasNeverMade(known)) return { kind: "forgotten", user_group_id };
-    const kind = absenceKind(tenant, known, reading);
-    return absence?.kind === kind ? null : { kind: "left", user_group_id, absence: kind };
-  }
-  if (decided === null && tenant.kind === "desired") {
-    const asNoted = absence === null && failure === null && sameRow(known.row, tenant.row);
-    return asNoted
-      ? null
-      : { kind: "settled", user_group_id, row: tenant.row, dataSourceId: tenant.dataSourceId };
-  }
-  return absence === null ? null : { kind: "returned", user_group_id };
 }
 
 function decidePresent(
@@ -234,7 +125,8 @@ function decideGone(
   return unlessWaiting({ kind: "delete", user_group_id, absence: kind, underWay }, failure, context);
 }
 
-function absenceKind(
+/** In which way a tenant is gone that has no row, or a flagged one. */
+export function absenceKind(
   tenant: FlaggedTenant | undefined,
   known: LedgerGroup,
   { sourceChanged }: Reading,
@@ -245,11 +137,8 @@ function absenceKind(
 }
 
 /** The service refused to create it, and nothing is under way: there is no group. */
-const wasNeverMade = ({ fingerprint, underWay }: LedgerGroup): boolean =>
+export const wasNeverMade = ({ fingerprint, underWay }: LedgerGroup): boolean =>
   fingerprint === null && underWay === null;
-
-const sameRow = (a: RowDigest | null, b: RowDigest): boolean =>
-  a?.digest === b.digest && a.bucket === b.bucket;
 
 function apply(
   kind: Apply["kind"],

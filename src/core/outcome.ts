@@ -1,4 +1,4 @@
-import type { Apply, Change, Delete } from "./decide.ts";
+import type { Apply, Change, Delete } from "./change.ts";
 import type { Secret } from "./secret.ts";
 
 /** What became of one change in this run, ready to be recorded. */

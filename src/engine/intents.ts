@@ -1,4 +1,4 @@
-import type { Change } from "../core/decide.ts";
+import type { Change } from "../core/change.ts";
 import type { Begun } from "../ports/ledger.ts";
 import type { Run } from "./run.ts";
 

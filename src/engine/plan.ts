@@ -1,7 +1,12 @@
+import type { Change, Removal } from "../core/change.ts";
 import { type Clearance, type Held, isCleared, type RemovalSummary } from "../core/clearance.ts";
-import type { Change, Missing, PlanEntry, Removal } from "../core/decide.ts";
+import type { Decision, Missing } from "../core/decide.ts";
 import type { Reading } from "../core/evidence.ts";
+import type { Note } from "../core/note.ts";
 import type { Spool } from "../ports/spool.ts";
+
+/** What is to be done about one id, or to be noted of it. */
+export type PlanEntry = Decision | Note;
 
 /** The differences between the source and the ledger, in the order of the ids. */
 export interface Plan {

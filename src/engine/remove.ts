@@ -1,4 +1,4 @@
-import type { Delete } from "../core/decide.ts";
+import type { Delete } from "../core/change.ts";
 import { type Group, tokenFingerprint } from "../core/group.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { KnownGroup } from "../ports/ledger.ts";

@@ -1,4 +1,4 @@
-import type { Apply } from "../core/decide.ts";
+import type { Apply } from "../core/change.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { KnownGroup } from "../ports/ledger.ts";
 import { removeByStoredToken } from "./remove.ts";

@@ -1,4 +1,4 @@
-import type { Change } from "../core/decide.ts";
+import type { Change } from "../core/change.ts";
 import type { Group } from "../core/group.ts";
 import type { Failed } from "../core/outcome.ts";
 import type { ServiceFailure } from "../core/service-failure.ts";

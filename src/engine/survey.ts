@@ -1,11 +1,12 @@
 import { type Circumstances, clear } from "../core/clearance.ts";
-import type { Decision, Note, PlanEntry } from "../core/decide.ts";
+import type { Decision } from "../core/decide.ts";
 import type { Reading } from "../core/evidence.ts";
 import type { LedgerGroup } from "../core/ledger-group.ts";
+import type { Note } from "../core/note.ts";
 import type { RemovalTally } from "../core/removal-tally.ts";
 import type { Tenant } from "../core/tenant.ts";
 import type { Spool } from "../ports/spool.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan, PlanEntry } from "./plan.ts";
 
 const NOTHING: Plan["counts"] = {
   create: 0,

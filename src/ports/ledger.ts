@@ -1,8 +1,9 @@
+import type { Change } from "../core/change.ts";
 import type { Held } from "../core/clearance.ts";
-import type { Change, LeftNote, SettledNote } from "../core/decide.ts";
 import type { Evidence } from "../core/evidence.ts";
 import type { Group } from "../core/group.ts";
 import type { GroupFailure, HealthyTime, Intent, LedgerGroup } from "../core/ledger-group.ts";
+import type { LeftNote, SettledNote } from "../core/note.ts";
 import type { Counts, Failure, Outcome, RunOutcome } from "../core/outcome.ts";
 import type { BucketSum } from "./tenant-source.ts";
 

@@ -1,4 +1,4 @@
-import type { Apply, Delete, Replace, Upsert } from "../../src/core/decide.ts";
+import type { Apply, Delete, Replace, Upsert } from "../../src/core/change.ts";
 import type { Evidence, Reading } from "../../src/core/evidence.ts";
 import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group.ts";
 import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";

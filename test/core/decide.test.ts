@@ -1,16 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  DELETED,
-  type Decision,
-  type DecisionContext,
-  decide,
-  type Note,
-  noteOn,
-  type UpdatePolicy,
-} from "../../src/core/decide.ts";
+import { DELETED } from "../../src/core/change.ts";
+import { type Decision, type DecisionContext, decide, type UpdatePolicy } from "../../src/core/decide.ts";
 import type { DeletionPolicy } from "../../src/core/deletion.ts";
 import type { AbsenceKind, HealthyTime, LedgerGroup } from "../../src/core/ledger-group.ts";
+import { type Note, noteOn } from "../../src/core/note.ts";
 import type { Tenant } from "../../src/core/tenant.ts";
 import {
   aDesiredTenant,

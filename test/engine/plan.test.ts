@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PlanEntry } from "../../src/core/decide.ts";
 import { desiredTenants, digestSeed } from "../../src/core/desired.ts";
 import { columnsOf } from "../../src/core/rule.ts";
-import { changesOf, heldOf, type Plan } from "../../src/engine/plan.ts";
+import { changesOf, heldOf, type Plan, type PlanEntry } from "../../src/engine/plan.ts";
 import { type PlanSettings, planRun } from "../../src/engine/plan-run.ts";
 import { anyId, anyObject, anyText } from "../builders/arbitraries.ts";
 import { anAbsence } from "../builders/groups.ts";

@@ -1,15 +1,10 @@
+import { type Change, fingerprintOf, intentOf } from "../../src/core/change.ts";
 import type { Held } from "../../src/core/clearance.ts";
-import {
-  type Change,
-  fingerprintOf,
-  intentOf,
-  type LeftNote,
-  type SettledNote,
-} from "../../src/core/decide.ts";
 import type { Evidence } from "../../src/core/evidence.ts";
 import { tokenFingerprint } from "../../src/core/group.ts";
 import { compareIds } from "../../src/core/id.ts";
 import type { HealthyTime } from "../../src/core/ledger-group.ts";
+import type { LeftNote, SettledNote } from "../../src/core/note.ts";
 import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
 import type {
   Begun,

@@ -1,4 +1,4 @@
-import { type Apply, fingerprintOf, intentOf } from "../../core/decide.ts";
+import { type Apply, fingerprintOf, intentOf } from "../../core/change.ts";
 import { tokenFingerprint } from "../../core/group.ts";
 import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";

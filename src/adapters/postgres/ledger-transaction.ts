@@ -1,14 +1,8 @@
+import { type Apply, type Change, type Delete, intentOf } from "../../core/change.ts";
 import type { Held } from "../../core/clearance.ts";
-import {
-  type Apply,
-  type Change,
-  type Delete,
-  intentOf,
-  type LeftNote,
-  type SettledNote,
-} from "../../core/decide.ts";
 import type { Evidence } from "../../core/evidence.ts";
 import type { HealthyTime } from "../../core/ledger-group.ts";
+import type { LeftNote, SettledNote } from "../../core/note.ts";
 import type {
   Begun,
   KnownGroup,

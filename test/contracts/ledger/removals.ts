@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DELETED } from "../../../src/core/decide.ts";
+import { DELETED } from "../../../src/core/change.ts";
 import {
   aDelete,
   aDeleted,

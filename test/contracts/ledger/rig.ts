@@ -1,6 +1,6 @@
 import { expect } from "vitest";
+import type { Change } from "../../../src/core/change.ts";
 import type { Held } from "../../../src/core/clearance.ts";
-import type { Change } from "../../../src/core/decide.ts";
 import type { AbsenceKind, HealthyTime, LedgerGroup } from "../../../src/core/ledger-group.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import type { Begun, Lease, Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger.ts";

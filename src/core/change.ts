@@ -1,0 +1,63 @@
+import type { Group } from "./group.ts";
+import type { AbsenceKind, Intent } from "./ledger-group.ts";
+import type { RowDigest } from "./tenant.ts";
+
+/** Brings one group to its desired state. */
+export type Apply = Upsert | Replace;
+
+/** By one GET. */
+export interface Upsert extends DesiredState {
+  readonly kind: "create" | "update";
+}
+
+/** By a DELETE and a GET. */
+export interface Replace extends DesiredState {
+  readonly kind: "replace";
+}
+
+interface DesiredState {
+  readonly user_group_id: string;
+  readonly group: Group;
+  readonly fingerprint: string;
+  readonly row: RowDigest;
+  readonly dataSourceId: string | null;
+  /** A run that ended early may have sent it already. */
+  readonly underWay: boolean;
+}
+
+/** Takes a group away whose tenant is gone. */
+export interface Delete {
+  readonly kind: "delete";
+  readonly user_group_id: string;
+  readonly absence: AbsenceKind;
+  readonly underWay: boolean;
+}
+
+/** What is done to one group in the service. */
+export type Change = Apply | Delete;
+
+/** A change that takes a group, and its token, away: counted against `deletion.limit`. */
+export type Removal = Replace | Delete;
+
+/** The fingerprint of a change, in place of a desired group's, where there is to be no group. */
+export const DELETED = "deleted";
+
+export function fingerprintOf(change: Change): string {
+  switch (change.kind) {
+    case "create":
+    case "update":
+      return change.fingerprint;
+    case "replace":
+      // Where a GET has failed to change the group, replacing it is another matter.
+      return `replaced ${change.fingerprint}`;
+    case "delete":
+      return DELETED;
+  }
+}
+
+/** What the ledger notes before the change is made, and where another intent stands. */
+export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
+  if (kind === "replace" || kind === "delete") return kind;
+  // As long as nobody knows whether a removal was done, whatever comes after it must not be held back.
+  return standing === "delete" || standing === "replace" ? "replace" : "apply";
+}
