@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Removal } from "./change.ts";
 import { type DeletionLimit, removalsAllowed } from "./deletion.ts";
 
@@ -6,37 +5,6 @@ import { type DeletionLimit, removalsAllowed } from "./deletion.ts";
 export interface Held {
   readonly kind: Removal["kind"];
   readonly user_group_id: string;
-}
-
-/** What a code is good for beside its set: one ledger's groups, until the next approval. */
-export interface CodeScope {
-  readonly baseUrl: string | null;
-  readonly approvals: number;
-}
-
-const CODE_LENGTH = 12;
-
-/** Computes the code of a set of removals, which are added in the order of their ids. */
-export class RemovalCode {
-  readonly #hash = createHash("sha256");
-
-  constructor({ baseUrl, approvals }: CodeScope) {
-    this.#add(String(baseUrl), String(approvals));
-  }
-
-  add({ kind, user_group_id }: Held): void {
-    this.#add(kind, user_group_id);
-  }
-
-  /** Lower-case hexadecimal. Nothing can be added afterwards. */
-  get(): string {
-    return this.#hash.digest("hex").slice(0, CODE_LENGTH);
-  }
-
-  #add(...fields: string[]): void {
-    // No field can hold a NUL: two sets that differ never read the same.
-    for (const field of fields) this.#hash.update(`${field}\0`);
-  }
 }
 
 /** The removals that a plan asks for. */
@@ -100,7 +68,7 @@ export interface Inconclusive {
  * |              | in 24 hours and what is under way       |                 |
  * | conclusive   | else                                    | cleared         |
  */
-export function clear(removals: RemovalSummary, circumstances: Circumstances): Clearance {
+export function clearanceOf(removals: RemovalSummary, circumstances: Circumstances): Clearance {
   const { conclusive, owned, recent, limit, approval } = circumstances;
   if (!conclusive && removals.gone > 0) return { kind: "inconclusive", gone: removals.gone };
   const due = dueIn(removals);

@@ -69,7 +69,8 @@ export interface DecisionContext {
  * | desired  | the same fingerprint              | nothing                             |
  *
  * Gone is absent or flagged; `deletion.when` says which of them is evidence. A change that has failed before is
- * waiting until its next try is due. Whether deletions and replacements may be done is another question: see `clear`.
+ * waiting until its next try is due. Whether deletions and replacements may be done is another question: see
+ * `clearanceOf`.
  */
 export function decide(
   tenant: Tenant | undefined,

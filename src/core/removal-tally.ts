@@ -1,13 +1,14 @@
-import { type CodeScope, RemovalCode, type RemovalSummary } from "./clearance.ts";
+import { ApprovalCode, type ApprovalScope } from "./approval-code.ts";
+import type { RemovalSummary } from "./clearance.ts";
 import type { Decision } from "./decide.ts";
 
 /** Sums up what a plan wants removed, without keeping it. Decisions come in the order of their ids. */
 export class RemovalTally {
-  readonly #code: RemovalCode;
+  readonly #code: ApprovalCode;
   readonly #counts = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0 };
 
-  constructor(scope: CodeScope) {
-    this.#code = new RemovalCode(scope);
+  constructor(scope: ApprovalScope) {
+    this.#code = new ApprovalCode(scope);
   }
 
   add(decision: Decision): void {

@@ -1,4 +1,4 @@
-import { type Circumstances, clear } from "../core/clearance.ts";
+import { type Circumstances, clearanceOf } from "../core/clearance.ts";
 import type { Decision } from "../core/decide.ts";
 import type { Reading } from "../core/evidence.ts";
 import type { LedgerGroup } from "../core/ledger-group.ts";
@@ -69,7 +69,7 @@ export class Survey {
       conclusive,
       reading,
       removals,
-      clearance: clear(removals, { ...circumstances, conclusive, owned: this.#owned }),
+      clearance: clearanceOf(removals, { ...circumstances, conclusive, owned: this.#owned }),
     };
   }
 

@@ -3,14 +3,10 @@ import { describe, expect, it } from "vitest";
 import {
   type Circumstances,
   type Clearance,
-  type CodeScope,
-  clear,
-  type Held,
+  clearanceOf,
   isCleared,
-  RemovalCode,
   type RemovalSummary,
 } from "../../src/core/clearance.ts";
-import { anyId } from "../builders/arbitraries.ts";
 
 const CODE = "0123456789ab";
 
@@ -52,12 +48,12 @@ describe("removals are held", () => {
     ["by a limit of nothing, every one", { deletions: 1 }, { limit: { count: 0, percent: 0 } }, "held"],
     ["by a limit of everything, none", { deletions: 100 }, { limit: { count: 0, percent: 100 } }, "cleared"],
   ])("%s", (_, asked, given, kind) => {
-    expect(clear(removals(asked), circumstances(given)).kind).toBe(kind);
+    expect(clearanceOf(removals(asked), circumstances(given)).kind).toBe(kind);
   });
 
   it("with what led to it", () => {
     const [asked, given] = [removals({ deletions: 60 }), circumstances()];
-    expect(clear(asked, given)).toEqual({ kind: "held", removals: asked, circumstances: given });
+    expect(clearanceOf(asked, given)).toEqual({ kind: "held", removals: asked, circumstances: given });
   });
 
   it("never where fewer would not be, all else being the same", () => {
@@ -73,7 +69,7 @@ describe("removals are held", () => {
         (deletions, replacements, underWay, recent, count, percent) => {
           const given = circumstances({ recent, limit: { count, percent } });
           const kindOf = (asked: Partial<RemovalSummary>): Clearance["kind"] =>
-            clear(removals({ deletions, replacements, underWay, ...asked }), given).kind;
+            clearanceOf(removals({ deletions, replacements, underWay, ...asked }), given).kind;
           if (kindOf({}) === "held") expect(kindOf({ deletions: deletions + 1 })).toBe("held");
           if (kindOf({}) === "held") expect(kindOf({ underWay: underWay + 1 })).toBe("held");
         },
@@ -93,22 +89,25 @@ describe("the operator's word", () => {
     ["is not empty", "", { kind: "held" }],
     ["is not missing", undefined, { kind: "held" }],
   ])("%s", (_, approval, clearance) => {
-    expect(clear(tooMany, circumstances({ approval }))).toMatchObject(clearance);
+    expect(clearanceOf(tooMany, circumstances({ approval }))).toMatchObject(clearance);
   });
 
   it("approves the estranged too", () => {
     const estranged = removals({ deletions: 1, estranged: 1 });
-    expect(clear(estranged, circumstances({ approval: CODE }))).toEqual({ kind: "cleared", approved: true });
+    expect(clearanceOf(estranged, circumstances({ approval: CODE }))).toEqual({
+      kind: "cleared",
+      approved: true,
+    });
   });
 
   it("is not used up where it isn't needed", () => {
     const few = removals({ deletions: 1 });
-    expect(clear(few, circumstances({ approval: CODE }))).toEqual({ kind: "cleared", approved: false });
+    expect(clearanceOf(few, circumstances({ approval: CODE }))).toEqual({ kind: "cleared", approved: false });
   });
 
   it("doesn't make a bad read a good one", () => {
     const given = circumstances({ conclusive: false, approval: CODE });
-    expect(clear(tooMany, given)).toEqual({ kind: "inconclusive", gone: 60 });
+    expect(clearanceOf(tooMany, given)).toEqual({ kind: "inconclusive", gone: 60 });
   });
 });
 
@@ -116,12 +115,12 @@ describe("a read without one valid row", () => {
   const given = circumstances({ conclusive: false });
 
   it("is inconclusive where somebody is gone, due or not", () => {
-    expect(clear(removals({ gone: 2 }), given)).toEqual({ kind: "inconclusive", gone: 2 });
-    expect(clear(removals({ underWay: 1, gone: 1 }), given)).toEqual({ kind: "inconclusive", gone: 1 });
+    expect(clearanceOf(removals({ gone: 2 }), given)).toEqual({ kind: "inconclusive", gone: 2 });
+    expect(clearanceOf(removals({ underWay: 1, gone: 1 }), given)).toEqual({ kind: "inconclusive", gone: 1 });
   });
 
   it("is as good as any where nobody is", () => {
-    expect(clear(removals(), given)).toEqual({ kind: "cleared", approved: false });
+    expect(clearanceOf(removals(), given)).toEqual({ kind: "cleared", approved: false });
   });
 });
 
@@ -140,60 +139,5 @@ describe("a removal is done", () => {
     const { due, begun } = done[clearance.kind];
     expect(isCleared({ underWay: false }, clearance)).toBe(due);
     expect(isCleared({ underWay: true }, clearance)).toBe(begun);
-  });
-});
-
-describe("the code of a set of removals", () => {
-  const scope: CodeScope = { baseUrl: "https://dashboards.example.com", approvals: 0 };
-  const codeOf = (held: readonly Held[], given: CodeScope = scope): string => {
-    const code = new RemovalCode(given);
-    for (const removal of held) code.add(removal);
-    return code.get();
-  };
-  const deletions = (...ids: readonly string[]): Held[] =>
-    ids.map((user_group_id) => ({ kind: "delete", user_group_id }));
-
-  const set = deletions("acme", "globex");
-
-  it("is short enough to be typed, and the same whenever it is asked for", () => {
-    expect(codeOf(set)).toMatch(/^[0-9a-f]{12}$/);
-    expect(codeOf(deletions("acme", "globex"))).toBe(codeOf(set));
-  });
-
-  it("depends on nothing but what is removed, and how", () => {
-    const [first, second] = set as [Held, Held];
-    const withMore = [{ ...first, absence: "absent", underWay: false, name: "Acme" }, second];
-    expect(codeOf(withMore)).toBe(codeOf(set));
-  });
-
-  it.each<[string, readonly Held[], CodeScope]>([
-    ["another id", deletions("acme", "initech"), scope],
-    ["one more", deletions("acme", "globex", "initech"), scope],
-    ["one fewer", deletions("acme"), scope],
-    ["one id that reads like both", deletions("acmedeleteglobex"), scope],
-    [
-      "a replacement in place of a deletion",
-      [{ kind: "replace", user_group_id: "acme" }, ...deletions("globex")],
-      scope,
-    ],
-    ["the same set after an approval", set, { ...scope, approvals: 1 }],
-    ["the same set in another service", set, { ...scope, baseUrl: "https://staging.example.com" }],
-    ["the same set in no service yet", set, { ...scope, baseUrl: null }],
-  ])("is another for %s", (_, other, given) => {
-    expect(codeOf(other, given)).not.toBe(codeOf(set));
-  });
-
-  it("is another for every other set", () => {
-    const anyRemoval = fc.record({
-      kind: fc.constantFrom<Held["kind"]>("delete", "replace"),
-      user_group_id: fc.oneof(anyId(), fc.constantFrom("delete", "replace", "deletereplace")),
-    });
-    const anySet = fc.uniqueArray(anyRemoval, { selector: (removal) => removal.user_group_id, maxLength: 5 });
-    fc.assert(
-      fc.property(anySet, anySet, (one, other) => {
-        const same = JSON.stringify(one) === JSON.stringify(other);
-        expect(codeOf(one) === codeOf(other)).toBe(same);
-      }),
-    );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Clearance, clear, isCleared } from "../../src/core/clearance.ts";
+import { type Clearance, clearanceOf, isCleared } from "../../src/core/clearance.ts";
 import { type Decision, decide, type UpdatePolicy } from "../../src/core/decide.ts";
 import type { DeletionPolicy } from "../../src/core/deletion.ts";
 import type { AbsenceKind, Intent } from "../../src/core/ledger-group.ts";
@@ -295,7 +295,7 @@ function clearanceFor(decision: Decision | null, limit: Limit, isConclusive: boo
   const tally = new RemovalTally({ baseUrl: null, approvals: 0 });
   if (decision) tally.add(decision);
   for (let n = 0; n < (limit === "beyond" ? 5 : 0); n++) tally.add(aDelete({ user_group_id: `other ${n}` }));
-  return clear(tally.summary(), { conclusive: isConclusive, owned: OWNED, recent: 0, limit: LIMIT });
+  return clearanceOf(tally.summary(), { conclusive: isConclusive, owned: OWNED, recent: 0, limit: LIMIT });
 }
 
 function inWords(decision: Decision | null, clearance: Clearance): Fate {

@@ -1,4 +1,5 @@
-import { type Held, RemovalCode } from "../../src/core/clearance.ts";
+import { ApprovalCode } from "../../src/core/approval-code.ts";
+import type { Held } from "../../src/core/clearance.ts";
 import { SyncError } from "../../src/core/errors.ts";
 import type { Evidence } from "../../src/core/evidence.ts";
 import type { Group } from "../../src/core/group.ts";
@@ -167,7 +168,7 @@ export class InMemoryLedger implements Ledger {
     const groups = [...rows]
       .flatMap(([user_group_id, { held }]): Held[] => (held ? [{ kind: held, user_group_id }] : []))
       .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
-    const code = new RemovalCode({ baseUrl: service.baseUrl, approvals: evidence.approvals });
+    const code = new ApprovalCode({ baseUrl: service.baseUrl, approvals: evidence.approvals });
     for (const held of groups) code.add(held);
     return groups.length === 0
       ? null

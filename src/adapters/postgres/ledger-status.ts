@@ -1,4 +1,5 @@
-import { type Held, RemovalCode } from "../../core/clearance.ts";
+import { ApprovalCode } from "../../core/approval-code.ts";
+import type { Held } from "../../core/clearance.ts";
 import type { Counts, RunOutcome } from "../../core/outcome.ts";
 import type { FailingGroup, HeldGroups, LeaseHolder, LedgerStatus, RecordedRun } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
@@ -68,12 +69,12 @@ export class StatusReader {
       [this.#scope],
       BATCH,
     );
-    let code: RemovalCode | undefined;
+    let code: ApprovalCode | undefined;
     let count = 0;
     const groups: Held[] = [];
     for await (const rows of batches) {
       for (const [user_group_id, kind, baseUrl, approvals] of rows) {
-        code ??= new RemovalCode({ baseUrl, approvals });
+        code ??= new ApprovalCode({ baseUrl, approvals });
         code.add({ kind, user_group_id });
         count++;
         if (groups.length < SHOWN) groups.push({ kind, user_group_id });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Held, RemovalCode } from "../../../src/core/clearance.ts";
+import { ApprovalCode } from "../../../src/core/approval-code.ts";
+import type { Held } from "../../../src/core/clearance.ts";
 import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
 import { aLedgerGroup, anApplied, anApply, anEvidence, aRow } from "../../builders/groups.ts";
 import {
@@ -118,7 +119,7 @@ export function ledgerMarksContract(name: string, makePlace: () => Promise<Ledge
 
       const all = ids.map(remove);
       await hold(at, all);
-      const unbound = new RemovalCode({ baseUrl: null, approvals: 0 });
+      const unbound = new ApprovalCode({ baseUrl: null, approvals: 0 });
       for (const held of all) unbound.add(held);
       expect((await at.ledger.status()).held).toEqual({
         count: 101,
@@ -131,7 +132,7 @@ export function ledgerMarksContract(name: string, makePlace: () => Promise<Ledge
         await transaction.bindService({ baseUrl, teamId: 7, updates: null });
         await transaction.keepEvidence(anEvidence({ approvals: 3 }));
       });
-      const bound = new RemovalCode({ baseUrl, approvals: 3 });
+      const bound = new ApprovalCode({ baseUrl, approvals: 3 });
       for (const held of all) bound.add(held);
       expect((await at.ledger.status()).held?.code).toBe(bound.get());
     });
@@ -141,7 +142,7 @@ export function ledgerMarksContract(name: string, makePlace: () => Promise<Ledge
       const all = [remove("\uff5e"), replace("😀")];
       const at = await withGroups(...all.map((held) => held.user_group_id));
       await hold(at, all);
-      const code = new RemovalCode({ baseUrl: null, approvals: 0 });
+      const code = new ApprovalCode({ baseUrl: null, approvals: 0 });
       for (const held of all) code.add(held);
       expect((await at.ledger.status()).held).toEqual({ count: 2, code: code.get(), groups: all });
     });
