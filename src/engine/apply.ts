@@ -1,13 +1,13 @@
 import type { Change } from "../core/change.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Begun } from "../ports/ledger.ts";
-import { bringUp } from "./bring-up.ts";
+import { deleteGroup } from "./delete.ts";
 import { IntentQueue } from "./intents.ts";
 import { Recorder } from "./recorder.ts";
-import { removeGroup } from "./remove.ts";
 import { replaceGroup } from "./replace.ts";
 import type { Run } from "./run.ts";
 import { ServiceCalls } from "./service-calls.ts";
+import { upsertGroup } from "./upsert.ts";
 
 /**
  * Carries changes out: intent → service → token store → ledger, each step durable before the next.
@@ -52,11 +52,11 @@ function outcomeOf({ change, before }: Begun, calls: ServiceCalls, run: Run): Pr
   switch (change.kind) {
     case "create":
     case "update":
-      return bringUp(change, before, calls, run);
+      return upsertGroup(change, before, calls, run);
     case "replace":
       return replaceGroup(change, before, calls, run);
     case "delete":
-      return removeGroup(change, before, calls, run);
+      return deleteGroup(change, before, calls, run);
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Apply } from "../core/change.ts";
+import type { Replace } from "../core/change.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { KnownGroup } from "../ports/ledger.ts";
-import { removeByStoredToken } from "./remove.ts";
+import { deleteByStoredToken } from "./delete.ts";
 import type { Run } from "./run.ts";
 import type { Answer, ServiceCalls } from "./service-calls.ts";
 
@@ -10,17 +10,17 @@ import type { Answer, ServiceCalls } from "./service-calls.ts";
  * the tenant is without a group until then. Undefined where the run is ending.
  */
 export async function replaceGroup(
-  change: Apply,
+  change: Replace,
   before: KnownGroup | null,
   calls: ServiceCalls,
   run: Run,
 ): Promise<Outcome | undefined> {
   const { user_group_id, group } = change;
-  const attempt = await removeByStoredToken(user_group_id, before, calls, run);
+  const attempt = await deleteByStoredToken(user_group_id, before, calls, run);
   if (attempt.kind === "interrupted" || (attempt.kind === "failed" && !attempt.mayHaveHappened)) {
     return calls.failed(change, attempt);
   }
-  if (attempt.kind !== "removed") {
+  if (attempt.kind !== "deleted") {
     // Tells the live token; or that there was no group any more, and now is the right one.
     const found = await calls.getOrCreate(group);
     if (found.kind !== "answered") return calls.failed(change, found);
@@ -36,7 +36,7 @@ export async function replaceGroup(
     : notReplaced(change, made.answer);
 }
 
-const replaced = (change: Apply, { group: { token, name } }: Answer): Outcome => ({
+const replaced = (change: Replace, { group: { token, name } }: Answer): Outcome => ({
   kind: "replaced",
   change,
   token,
@@ -44,7 +44,7 @@ const replaced = (change: Apply, { group: { token, name } }: Answer): Outcome =>
   unverified: false,
 });
 
-const notReplaced = (change: Apply, { group: { token, name } }: Answer): Outcome => ({
+const notReplaced = (change: Replace, { group: { token, name } }: Answer): Outcome => ({
   kind: "not_updated",
   change,
   token,

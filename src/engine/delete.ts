@@ -9,15 +9,15 @@ import { isTokenRefused, type ServiceCalls, type Unanswered } from "./service-ca
  * Deletes a group: with its stored token; and where that is unknown or refused, with the one that a GET tells,
  * which may make the group again for that. Undefined where the run is ending.
  */
-export async function removeGroup(
+export async function deleteGroup(
   change: Delete,
   before: KnownGroup | null,
   calls: ServiceCalls,
   run: Run,
 ): Promise<Outcome | undefined> {
   const { user_group_id } = change;
-  const attempt = await removeByStoredToken(user_group_id, before, calls, run);
-  if (attempt.kind === "removed") return { kind: "deleted", change };
+  const attempt = await deleteByStoredToken(user_group_id, before, calls, run);
+  if (attempt.kind === "deleted") return { kind: "deleted", change };
   if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
 
   const confirmed = await run.ledger.confirmed([user_group_id]);
@@ -28,13 +28,14 @@ export async function removeGroup(
   return removed.kind === "answered" ? { kind: "deleted", change } : calls.failed(change, removed);
 }
 
-/** How far the stored token leads. */
+/** What came of a DELETE with the stored token; `token unknown` where there is none to use, or it was refused. */
 export type StoredTokenAttempt =
-  | { readonly kind: "removed" }
+  | { readonly kind: "deleted" }
   | { readonly kind: "token unknown" }
   | Unanswered;
 
-export async function removeByStoredToken(
+/** Deletes a group with the stored token, unless that may be another group's, or this another team. */
+export async function deleteByStoredToken(
   user_group_id: string,
   before: KnownGroup | null,
   calls: ServiceCalls,
@@ -48,7 +49,7 @@ export async function removeByStoredToken(
     return { kind: "token unknown" };
   }
   const called = await calls.remove({ user_group_id, token, dataSourceId: before.dataSourceId });
-  if (called.kind === "answered") return { kind: "removed" };
+  if (called.kind === "answered") return { kind: "deleted" };
   return called.kind === "failed" && isTokenRefused(called.failure) ? { kind: "token unknown" } : called;
 }
 

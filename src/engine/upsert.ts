@@ -1,4 +1,4 @@
-import type { Apply } from "../core/change.ts";
+import type { Upsert } from "../core/change.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { type Expectation, judge } from "../core/verdict.ts";
 import type { KnownGroup } from "../ports/ledger.ts";
@@ -6,8 +6,8 @@ import type { Run } from "./run.ts";
 import type { ServiceCalls } from "./service-calls.ts";
 
 /** Creates or updates a group by one GET. Undefined where the run is ending. */
-export async function bringUp(
-  change: Apply,
+export async function upsertGroup(
+  change: Upsert,
   before: KnownGroup | null,
   calls: ServiceCalls,
   { identity }: Pick<Run, "identity">,
@@ -35,6 +35,6 @@ export async function bringUp(
   return { kind: verdict.kind, change, token, serviceName, unverified: verdict.unverified };
 }
 
-function confirmedAs({ fingerprint }: Apply, before: KnownGroup | null): Expectation["confirmedAs"] {
+function confirmedAs({ fingerprint }: Upsert, before: KnownGroup | null): Expectation["confirmedAs"] {
   return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;
 }
