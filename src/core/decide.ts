@@ -1,5 +1,5 @@
 import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
-import { type DeletionPolicy, isOver, remainingMs } from "./deletion.ts";
+import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
 import type { AbsenceKind, GroupFailure, LedgerGroup } from "./ledger-group.ts";
 import type { DesiredTenant, FlaggedTenant, RejectedTenant, Tenant } from "./tenant.ts";
@@ -119,8 +119,8 @@ function decideGone(
 
   const absence = known.absence?.kind === kind ? known.absence : { kind, since: now, at: reading.clock };
   // What was held stays due: the clock stands still meanwhile, and its code has to stay good.
-  if (!underWay && held !== "delete" && !isOver(absence, reading.clock, deletion)) {
-    const dueInMs = remainingMs(absence, reading.clock, deletion);
+  if (!underWay && held !== "delete" && !isGraceOver(absence, reading.clock, deletion)) {
+    const dueInMs = graceLeftMs(absence, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }
   return unlessWaiting({ kind: "delete", user_group_id, absence: kind, underWay }, failure, context);

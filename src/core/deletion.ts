@@ -8,24 +8,26 @@ export interface DeletionPolicy {
   readonly limit: DeletionLimit;
 }
 
-/** Removals within 24 hours are held when they are more than both. */
+/** Removals within `LIMIT_PERIOD_MS` are held when they are more than both. */
 export interface DeletionLimit {
   readonly count: number;
   /** Of the groups that the ledger knows. */
   readonly percent: number;
 }
 
-/** How many of so many groups may be removed within 24 hours. */
+export const LIMIT_PERIOD_MS = 24 * 60 * 60_000;
+
+/** How many of so many groups may be removed within `LIMIT_PERIOD_MS`. */
 export const removalsAllowed = ({ count, percent }: DeletionLimit, owned: number): number =>
   // Multiplied first: 0.29 × 100 is less than 29.
   Math.max(count, Math.floor((percent * owned) / 100));
 
 /** A tenant has to be gone in two reads at least, unless there is no grace period at all. */
-export function isOver(absence: Absence, now: HealthyTime, { gracePeriodMs }: DeletionPolicy): boolean {
+export function isGraceOver(absence: Absence, now: HealthyTime, { gracePeriodMs }: DeletionPolicy): boolean {
   if (gracePeriodMs === 0) return true;
   return now.reads > absence.at.reads && now.ms - absence.at.ms >= gracePeriodMs;
 }
 
 /** Healthy milliseconds until the grace period is over. */
-export const remainingMs = (absence: Absence, now: HealthyTime, { gracePeriodMs }: DeletionPolicy): number =>
+export const graceLeftMs = (absence: Absence, now: HealthyTime, { gracePeriodMs }: DeletionPolicy): number =>
   Math.max(0, gracePeriodMs - (now.ms - absence.at.ms));

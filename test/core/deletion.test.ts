@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type DeletionPolicy, isOver, remainingMs, removalsAllowed } from "../../src/core/deletion.ts";
+import { type DeletionPolicy, graceLeftMs, isGraceOver, removalsAllowed } from "../../src/core/deletion.ts";
 import type { HealthyTime } from "../../src/core/ledger-group.ts";
 import { anAbsence } from "../builders/groups.ts";
 
@@ -35,11 +35,11 @@ describe("the grace period", () => {
     ["doesn't end by reads alone", { ms: 10 * HOUR, reads: 1_000 }, false],
     ["doesn't end on a clock that stands before its beginning", { ms: 9 * HOUR, reads: 4 }, false],
   ])("%s", (_, now, over) => {
-    expect(isOver(absence, now, aPolicy(24 * HOUR))).toBe(over);
+    expect(isGraceOver(absence, now, aPolicy(24 * HOUR))).toBe(over);
   });
 
   it("of 0 is over at first sight", () => {
-    expect(isOver(absence, absence.at, aPolicy(0))).toBe(true);
+    expect(isGraceOver(absence, absence.at, aPolicy(0))).toBe(true);
   });
 
   it("once over, stays over; and what remains never grows", () => {
@@ -47,8 +47,8 @@ describe("the grace period", () => {
       fc.property(anyTime(), anyTime(), aWhile(), anyPolicy(), (at, now, later, policy) => {
         const gone = anAbsence({ at });
         const then = plus(now, later);
-        if (isOver(gone, now, policy)) expect(isOver(gone, then, policy)).toBe(true);
-        expect(remainingMs(gone, then, policy)).toBeLessThanOrEqual(remainingMs(gone, now, policy));
+        if (isGraceOver(gone, now, policy)) expect(isGraceOver(gone, then, policy)).toBe(true);
+        expect(graceLeftMs(gone, then, policy)).toBeLessThanOrEqual(graceLeftMs(gone, now, policy));
       }),
     );
   });
@@ -59,7 +59,7 @@ describe("the grace period", () => {
         const gone = anAbsence({ at });
         const now = plus(at, later);
         const hasBeenSeenTwice = later.reads > 0 || policy.gracePeriodMs === 0;
-        expect(isOver(gone, now, policy)).toBe(remainingMs(gone, now, policy) === 0 && hasBeenSeenTwice);
+        expect(isGraceOver(gone, now, policy)).toBe(graceLeftMs(gone, now, policy) === 0 && hasBeenSeenTwice);
       }),
     );
   });
@@ -68,10 +68,10 @@ describe("the grace period", () => {
     fc.assert(
       fc.property(anyTime(), anyTime(), anyPolicy(), (at, now, policy) => {
         const gone = anAbsence({ at });
-        const end = { ms: now.ms + remainingMs(gone, now, policy), reads: at.reads + 1 };
-        expect(isOver(gone, end, policy)).toBe(true);
+        const end = { ms: now.ms + graceLeftMs(gone, now, policy), reads: at.reads + 1 };
+        expect(isGraceOver(gone, end, policy)).toBe(true);
         const early = { ...end, ms: end.ms - 1 };
-        if (end.ms > now.ms) expect(isOver(gone, early, policy)).toBe(policy.gracePeriodMs === 0);
+        if (end.ms > now.ms) expect(isGraceOver(gone, early, policy)).toBe(policy.gracePeriodMs === 0);
       }),
     );
   });
