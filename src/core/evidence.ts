@@ -23,6 +23,9 @@ export const NO_EVIDENCE: Evidence = {
 
 /** The present read, as far as it can be judged before it is made. */
 export interface Reading {
+  /** Where its ids come from. */
+  readonly source: string;
+  readonly at: Date;
   /** What the healthy clock says if this read turns out healthy. */
   readonly clock: HealthyTime;
   /** The config names another source than the one that the groups came from. */
@@ -34,22 +37,24 @@ export function nextReading(evidence: Evidence, source: string, now: Date): Read
   const sourceChanged = evidence.source !== null && evidence.source !== source;
   const { clock, healthyAt } = evidence;
   const elapsed = healthyAt === null || sourceChanged ? 0 : now.getTime() - healthyAt.getTime();
-  return { clock: { ms: clock.ms + Math.max(0, elapsed), reads: clock.reads + 1 }, sourceChanged };
+  const healthyTime = { ms: clock.ms + Math.max(0, elapsed), reads: clock.reads + 1 };
+  return { source, at: now, clock: healthyTime, sourceChanged };
 }
 
 /** While a read goes on, and for good where it fails, the time since the last healthy one is not counted. */
 export const whileReading = (evidence: Evidence): Evidence => ({ ...evidence, healthyAt: null });
 
 /** After a read that was complete, conclusive and not held: nothing speaks against what it shows. */
-export const afterHealthyRead = (
-  evidence: Evidence,
-  { clock }: Reading,
-  source: string,
-  now: Date,
-): Evidence => ({ ...evidence, source, clock, healthyAt: now, holding: false });
+export const afterHealthyRead = (evidence: Evidence, { source, at, clock }: Reading): Evidence => ({
+  ...evidence,
+  source,
+  clock,
+  healthyAt: at,
+  holding: false,
+});
 
 /** Somebody has to look first: nobody's grace period runs on meanwhile. */
-export const afterHeldRead = (evidence: Evidence, source: string): Evidence => ({
+export const afterHeldRead = (evidence: Evidence, { source }: Reading): Evidence => ({
   ...whileReading(evidence),
   source,
   holding: true,

@@ -1,4 +1,5 @@
-import { absenceKind, type Decision, type DecisionContext, wasNeverMade } from "./decide.ts";
+import { absenceKind, type Decision, wasNeverMade } from "./decide.ts";
+import type { Reading } from "./evidence.ts";
 import type { AbsenceKind, LedgerGroup } from "./ledger-group.ts";
 import type { RowDigest, Tenant } from "./tenant.ts";
 
@@ -31,7 +32,7 @@ export function noteOn(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
   decided: Decision | null,
-  { reading }: Pick<DecisionContext, "reading">,
+  reading: Reading,
 ): Note | null {
   if (known === undefined) return null;
   const { user_group_id, absence, failure } = known;

@@ -1,5 +1,5 @@
 import { type DecisionContext, decide, type UpdatePolicy } from "../core/decide.ts";
-import type { DeletionPolicy } from "../core/deletion.ts";
+import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../core/deletion.ts";
 import { desiredTenants, digestSeed } from "../core/desired.ts";
 import { SyncError } from "../core/errors.ts";
 import { type Evidence, nextReading } from "../core/evidence.ts";
@@ -13,7 +13,7 @@ import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { mergeById } from "./merge.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
-import { Survey } from "./survey.ts";
+import { PlanBuilder } from "./plan-builder.ts";
 import { findSuspects } from "./suspects.ts";
 import { readTenants } from "./tenants.ts";
 
@@ -44,8 +44,6 @@ export interface LedgerState {
   readonly evidence: Evidence;
 }
 
-const DAY = 24 * 60 * 60_000;
-
 /**
  * Reads the source and the ledger side by side and keeps what differs. Changes nothing. Buckets of rows whose
  * digests add up to those in the ledger are passed over.
@@ -68,31 +66,35 @@ export async function planRun(
     serviceUpdates: service.updates,
     eager: only !== undefined,
   };
-  const recent = await ports.ledger.removalsSince(new Date(now.getTime() - DAY));
-  const entries = ports.openSpool<PlanEntry>();
-  const survey = new Survey(entries, new RemovalTally({ ...service, ...evidence }));
+  const recent = await ports.ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+  const removals = new RemovalTally({ baseUrl: service.baseUrl, approvals: evidence.approvals });
   const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules));
+  const entries = ports.openSpool<PlanEntry>();
+  const builder = new PlanBuilder(entries, removals);
   try {
     const readAll = only !== undefined || service.baseUrl === null;
     const { buckets, unchanged } = readAll
       ? { buckets: undefined, unchanged: 0 }
       : await findSuspects(snapshot, ports.ledger, context);
-    survey.passOver(unchanged);
+    builder.addUnchanged(unchanged);
     const seen = new Set<string>();
     const visit = (tenant: Tenant | undefined, group: LedgerGroup | undefined): void => {
-      survey.see(tenant, group);
+      builder.see(tenant, group);
       if (only !== undefined) {
         const id = tenant?.user_group_id ?? group?.user_group_id;
         if (id === undefined || !only.has(id)) return;
         seen.add(id);
       }
       const decided = decide(tenant, group, context);
-      survey.keep(tenant, decided, noteOn(tenant, group, decided, context));
+      builder.add(tenant, decided, noteOn(tenant, group, decided, reading));
     };
     const tenants = readTenants(snapshot.rows(buckets), desiredTenants(rules), rules.id);
     if (buckets?.length !== 0) await mergeById(tenants, ports.ledger.groups(buckets), visit);
     if (only !== undefined) insistOnAll(only, seen);
-    return survey.plan(reading, { recent, limit: deletion.limit, approval });
+    return builder.build(
+      { reading, isWhole: only === undefined },
+      { recent, limit: deletion.limit, approval },
+    );
   } catch (error) {
     entries.close();
     throw error;

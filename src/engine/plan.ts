@@ -15,6 +15,8 @@ export interface Plan {
   readonly unchanged: number;
   /** Whether the read can show that a tenant is gone: it had at least one valid row. */
   readonly conclusive: boolean;
+  /** It is about all ids, and not only about those that the operator has named. */
+  readonly isWhole: boolean;
   readonly reading: Reading;
   readonly removals: RemovalSummary;
   readonly clearance: Clearance;

@@ -9,15 +9,16 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply.ts";
 import { Breaker } from "./breaker.ts";
+import { recordEvidence, suspendClock } from "./evidence.ts";
 import { interrupted } from "./interrupted.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
-import { recordApproval, recordEvidence, recordNotes, suspendClock } from "./notes.ts";
+import { recordNotes } from "./notes.ts";
 import { changesOf } from "./plan.ts";
 import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
 import { type RunReport, reportOn } from "./report.ts";
+import { reportClearance, reportPlan } from "./report-plan.ts";
 import { type Run, Tally } from "./run.ts";
 import { ServiceIdentity } from "./service-identity.ts";
-import { tellClearance, tellPlan } from "./tell-plan.ts";
 import { Throttle } from "./throttle.ts";
 
 export interface SyncPorts {
@@ -84,18 +85,14 @@ async function syncUnderLease(
 
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();
-  const isWhole = options.only === undefined;
-  if (isWhole) await suspendClock(state.evidence, run);
+  if (options.only === undefined) await suspendClock(state.evidence, run);
   const plan = await planRun(ports, settings, state, now, options);
   try {
-    await tellPlan(plan, run);
-    await tellClearance(plan, options, run);
+    await reportPlan(plan, run);
+    await reportClearance(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
-    // A held read doesn't advance the clock: what it would have shown lies in the future.
-    const stands = isWhole && plan.clearance.kind === "held";
-    await recordNotes(plan, stands ? state.evidence.clock : plan.reading.clock, run);
-    if (isWhole) await recordEvidence(plan, state.evidence, settings.source, now, run);
-    else await recordApproval(plan, state.evidence, run);
+    await recordNotes(plan, state.evidence, run);
+    await recordEvidence(plan, state.evidence, run);
     await applyChanges(changesOf(plan), run);
   } finally {
     plan.entries.close();

@@ -84,6 +84,8 @@ export const anEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
 });
 
 export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
+  source: "the source",
+  at: new Date("2026-03-01T02:00:00Z"),
   clock: { ms: 7_200_000, reads: 3 },
   sourceChanged: false,
   ...overrides,

@@ -3,7 +3,7 @@ import { writePlanText } from "../../src/commands/plan-text.ts";
 import { ABSENCE_TEXT } from "../../src/core/absence-text.ts";
 import type { Missing } from "../../src/core/decide.ts";
 import { RemovalTally } from "../../src/core/removal-tally.ts";
-import { Survey } from "../../src/engine/survey.ts";
+import { PlanBuilder } from "../../src/engine/plan-builder.ts";
 import { aReading } from "../builders/groups.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { LedgerState } from "../fakes/ledger-state.ts";
@@ -13,10 +13,13 @@ const HOUR = 3_600_000;
 
 /** Beside a tenant that is there. */
 async function textOf(missing: Omit<Missing, "kind" | "user_group_id">): Promise<string> {
-  const survey = new Survey(openSpool(), new RemovalTally({ baseUrl: null, approvals: 0 }));
-  survey.passOver(1);
-  survey.keep(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
-  const plan = survey.plan(aReading(), { recent: 0, limit: { count: 3, percent: 10 } });
+  const builder = new PlanBuilder(openSpool(), new RemovalTally({ baseUrl: null, approvals: 0 }));
+  builder.addUnchanged(1);
+  builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
+  const plan = builder.build(
+    { reading: aReading(), isWhole: true },
+    { recent: 0, limit: { count: 3, percent: 10 } },
+  );
   const ledger = new InMemoryLedger(
     new LedgerState(),
     async () => {},

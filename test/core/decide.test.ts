@@ -375,10 +375,12 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
         gracePeriodMs: fc.constantFrom(0, 24 * HOUR),
         limit: fc.constant({ count: 3, percent: 10 }),
       }),
-      reading: fc.record({
-        clock: fc.constantFrom(clock(0, 1), clock(100, 50)),
-        sourceChanged: fc.boolean(),
-      }),
+      reading: fc
+        .record({
+          clock: fc.constantFrom(clock(0, 1), clock(100, 50)),
+          sourceChanged: fc.boolean(),
+        })
+        .map(aReading),
       serviceUpdates: fc.constantFrom(null, true, false),
       eager: fc.boolean(),
     })
@@ -436,7 +438,7 @@ describe("a tenant's presence is noted once:", () => {
     const tenant = source === "absent elsewhere" ? undefined : tenants[source];
     const context = aContext({ reading: aReading({ sourceChanged }) });
     const decided = decide(tenant, ledger[state], context);
-    expect(inWords(noteOn(tenant, ledger[state], decided, context))).toBe(note);
+    expect(inWords(noteOn(tenant, ledger[state], decided, context.reading))).toBe(note);
   });
 
   it("a tenant that came back to a group that has to be changed has returned all the same", () => {
@@ -444,7 +446,7 @@ describe("a tenant's presence is noted once:", () => {
     for (const overrides of [{ fingerprint: "other" }, { underWay: "delete" }] as const) {
       const known = aLedgerGroup({ absence: anAbsence(), ...overrides });
       const decided = decide(tenants.desired, known, context);
-      expect(noteOn(tenants.desired, known, decided, context)).toEqual({
+      expect(noteOn(tenants.desired, known, decided, context.reading)).toEqual({
         kind: "returned",
         user_group_id: "acme",
       });
@@ -455,12 +457,12 @@ describe("a tenant's presence is noted once:", () => {
     const context = aContext({ deletion: { ...aContext().deletion, gracePeriodMs: 0 } });
     const decided = decide(undefined, aLedgerGroup(), context);
     expect(decided?.kind).toBe("delete");
-    expect(noteOn(undefined, aLedgerGroup(), decided, context)?.kind).toBe("left");
+    expect(noteOn(undefined, aLedgerGroup(), decided, context.reading)?.kind).toBe("left");
   });
 
   it("a creation that may have happened is not forgotten", () => {
     const known = aLedgerGroup({ fingerprint: null, underWay: "apply" });
-    expect(noteOn(undefined, known, null, aContext())?.kind).toBe("left");
+    expect(noteOn(undefined, known, null, aContext().reading)?.kind).toBe("left");
   });
 });
 
@@ -475,10 +477,12 @@ describe("a group that is as it should be is noted as settled", () => {
     ["where its row was never recorded", { row: null }, settled],
     ["but not where there is nothing new", {}, null],
   ])("%s", (_, overrides, note) => {
-    expect(noteOn(tenant, aLedgerGroup(overrides), null, aContext())).toEqual(note);
+    expect(noteOn(tenant, aLedgerGroup(overrides), null, aContext().reading)).toEqual(note);
   });
 
   it("but not while something has to be done about it", () => {
-    expect(noteOn(tenant, aLedgerGroup({ failure: aGroupFailure() }), anApply(), aContext())).toBeNull();
+    expect(
+      noteOn(tenant, aLedgerGroup({ failure: aGroupFailure() }), anApply(), aContext().reading),
+    ).toBeNull();
   });
 });

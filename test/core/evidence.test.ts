@@ -9,7 +9,7 @@ import {
   nextReading,
   whileReading,
 } from "../../src/core/evidence.ts";
-import { anEvidence } from "../builders/groups.ts";
+import { anEvidence, aReading } from "../builders/groups.ts";
 
 const SOURCE = "the source";
 const MINUTE = 60_000;
@@ -24,8 +24,8 @@ const evidenceAfter = (...reads: readonly Read[]): Evidence =>
   reads.reduce((evidence, [result, minutes, source = SOURCE]) => {
     const reading = nextReading(evidence, source, at(minutes));
     if (result === "failed") return whileReading(evidence);
-    if (result === "held") return afterHeldRead(evidence, source);
-    return afterHealthyRead(evidence, reading, source, at(minutes));
+    if (result === "held") return afterHeldRead(evidence, reading);
+    return afterHealthyRead(evidence, reading);
   }, NO_EVIDENCE);
 
 const clockAt = (evidence: Evidence, minutes: number, source = SOURCE): [number, number] => {
@@ -171,6 +171,6 @@ describe("what is held", () => {
   it("needs a word of its own for each approval", () => {
     const evidence = anEvidence({ approvals: 2 });
     expect(afterApproval(evidence)).toEqual({ ...evidence, approvals: 3 });
-    expect(afterHeldRead(evidence, SOURCE).approvals).toBe(2);
+    expect(afterHeldRead(evidence, aReading()).approvals).toBe(2);
   });
 });

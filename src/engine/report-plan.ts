@@ -9,7 +9,7 @@ import { MAX_REPORTED, type Run } from "./run.ts";
 type Audience = Pick<Run, "tally" | "observe">;
 
 /** Reports what a plan has found, before anything is done of it. */
-export async function tellPlan(plan: Plan, { tally, observe }: Audience): Promise<void> {
+export async function reportPlan(plan: Plan, { tally, observe }: Audience): Promise<void> {
   const { counts } = tally;
   counts.unchanged = plan.unchanged;
   counts.outdated = plan.counts.outdated;
@@ -49,7 +49,7 @@ function warnOfOtherSource({ reading, clearance, counts }: Plan, observe: Observ
 }
 
 /** Reports what is held and why, and whether the operator's word was taken. */
-export async function tellClearance(
+export async function reportClearance(
   plan: Plan,
   { approval }: Pick<PlanOptions, "approval">,
   { tally, observe }: Audience,

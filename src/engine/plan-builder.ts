@@ -1,6 +1,5 @@
 import { type Circumstances, clearanceOf } from "../core/clearance.ts";
 import type { Decision } from "../core/decide.ts";
-import type { Reading } from "../core/evidence.ts";
 import type { LedgerGroup } from "../core/ledger-group.ts";
 import type { Note } from "../core/note.ts";
 import type { RemovalTally } from "../core/removal-tally.ts";
@@ -23,8 +22,8 @@ const NOTHING: Plan["counts"] = {
   settled: 0,
 };
 
-/** Collects what a plan is made of while the source and the ledger are walked through. */
-export class Survey {
+/** Puts a plan together while the source and the ledger are walked through. */
+export class PlanBuilder {
   readonly #entries: Spool<PlanEntry>;
   readonly #removals: RemovalTally;
   readonly #counts = { ...NOTHING };
@@ -38,10 +37,10 @@ export class Survey {
   }
 
   /** So many rows are just what the ledger has recorded. */
-  passOver(unchanged: number): void {
-    this.#unchanged += unchanged;
-    this.#owned += unchanged;
-    this.#conclusive ||= unchanged > 0;
+  addUnchanged(rows: number): void {
+    this.#unchanged += rows;
+    this.#owned += rows;
+    this.#conclusive ||= rows > 0;
   }
 
   /** What either side has of an id, whether or not anything is decided on it. */
@@ -50,16 +49,21 @@ export class Survey {
     if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
   }
 
-  keep(tenant: Tenant | undefined, decided: Decision | null, note: Note | null): void {
+  /** What is to be done about an id, and what is to be noted of it. */
+  add(tenant: Tenant | undefined, decided: Decision | null, note: Note | null): void {
     if (decided === null && tenant?.kind === "desired") this.#unchanged++;
     if (decided !== null) {
-      this.#add(decided);
+      this.#append(decided);
       this.#removals.add(decided);
     }
-    if (note !== null) this.#add(note);
+    if (note !== null) this.#append(note);
   }
 
-  plan(reading: Reading, circumstances: Omit<Circumstances, "conclusive" | "owned">): Plan {
+  /** Nothing can be added afterwards. */
+  build(
+    { reading, isWhole }: Pick<Plan, "reading" | "isWhole">,
+    circumstances: Omit<Circumstances, "conclusive" | "owned">,
+  ): Plan {
     const removals = this.#removals.summary();
     const conclusive = this.#conclusive;
     return {
@@ -67,13 +71,14 @@ export class Survey {
       counts: this.#counts,
       unchanged: this.#unchanged,
       conclusive,
+      isWhole,
       reading,
       removals,
       clearance: clearanceOf(removals, { ...circumstances, conclusive, owned: this.#owned }),
     };
   }
 
-  #add(entry: PlanEntry): void {
+  #append(entry: PlanEntry): void {
     this.#counts[entry.kind]++;
     this.#entries.append(entry);
   }

@@ -1,0 +1,39 @@
+import {
+  afterApproval,
+  afterHealthyRead,
+  afterHeldRead,
+  type Evidence,
+  whileReading,
+} from "../core/evidence.ts";
+import { heldOf, type Plan } from "./plan.ts";
+import type { Run } from "./run.ts";
+
+type Writing = Pick<Run, "ledger" | "lease">;
+
+/** From here on the read may fail, and then nobody has aged by it. */
+export async function suspendClock(evidence: Evidence, { ledger, lease }: Writing): Promise<void> {
+  if (evidence.healthyAt === null) return;
+  await ledger.write(lease, (transaction) => transaction.keepEvidence(whileReading(evidence)));
+}
+
+/** Writes down what a plan's read was worth, what is held by it, and that an approval was used. */
+export async function recordEvidence(
+  plan: Plan,
+  before: Evidence,
+  { ledger, lease }: Writing,
+): Promise<void> {
+  const isApproved = plan.clearance.kind === "cleared" && plan.clearance.approved;
+  if (!plan.isWhole) {
+    // A plan of a few ids says nothing of the others; but a code that was used is used.
+    if (isApproved)
+      await ledger.write(lease, (transaction) => transaction.keepEvidence(afterApproval(before)));
+    return;
+  }
+  if (!plan.conclusive) return;
+  const isHeld = plan.clearance.kind === "held";
+  const after = isHeld ? afterHeldRead(before, plan.reading) : afterHealthyRead(before, plan.reading);
+  await ledger.write(lease, async (transaction) => {
+    if (isHeld || before.holding) await transaction.markHeld(heldOf(plan));
+    await transaction.keepEvidence(isApproved ? afterApproval(after) : after);
+  });
+}
