@@ -2,8 +2,8 @@ import { counted } from "../core/counted.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
-import { exceptionsText } from "./exceptions.ts";
 import { heldLines } from "./held-groups.ts";
+import { outOfSyncText } from "./out-of-sync.ts";
 import { type Paint, painter } from "./paint.ts";
 
 const SHOWN_FAILURES = 20;
@@ -52,8 +52,8 @@ function verdict({ groups, held, runs, lease }: LedgerStatus, paint: Paint): str
   if (outcome === "held" && error)
     return paint("yellow", `Needs attention: ${printable(error.message, LONGEST)}.`);
   if (held) return paint("yellow", `Needs attention: ${counted(held.count, "removal")} held.`);
-  const exceptions = exceptionsText({ ...counts, failed: groups.failing });
-  if (exceptions !== "") return paint("yellow", `Needs attention: ${exceptions}.`);
+  const outOfSync = outOfSyncText({ ...counts, failed: groups.failing });
+  if (outOfSync !== "") return paint("yellow", `Needs attention: ${outOfSync}.`);
   return outcome === "ok"
     ? paint("green", "All is well.")
     : paint("yellow", `The last run ended ${outcome}.`);

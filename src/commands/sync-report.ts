@@ -3,8 +3,8 @@ import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import type { RunReport } from "../engine/report.ts";
 import type { ReportedError } from "../engine/run.ts";
-import { exceptionsText } from "./exceptions.ts";
 import { heldJson, heldLines } from "./held-groups.ts";
+import { outOfSyncText } from "./out-of-sync.ts";
 import { type Paint, painter } from "./paint.ts";
 
 /** The object that `sync --json` promises. */
@@ -57,8 +57,8 @@ function headline({ outcome, counts }: RunReport, reason: string, paint: Paint):
   switch (outcome) {
     case "ok":
     case "partial": {
-      const exceptions = exceptionsText(counts);
-      return exceptions === "" ? paint("green", "In sync") : paint("yellow", `Done, with ${exceptions}`);
+      const outOfSync = outOfSyncText(counts);
+      return outOfSync === "" ? paint("green", "In sync") : paint("yellow", `Done, with ${outOfSync}`);
     }
     case "held":
       return paint("yellow", `Done, but ${printable(reason, LONGEST_REASON)}`);

@@ -2,7 +2,7 @@ import { countedList } from "../core/counted.ts";
 import type { Counts } from "../core/outcome.ts";
 
 /** What keeps all from being in sync: `2 rejected rows and 1 failing group`; empty where nothing does. */
-export const exceptionsText = ({
+export const outOfSyncText = ({
   rejected,
   failed,
   outdated,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exceptionsText } from "../../src/commands/exceptions.ts";
+import { outOfSyncText } from "../../src/commands/out-of-sync.ts";
 
 test.each([
   [0, 0, 0, ""],
@@ -8,5 +8,5 @@ test.each([
   [2, 3, 0, "2 rejected rows and 3 failing groups"],
   [2, 3, 1, "2 rejected rows, 3 failing groups, and 1 outdated group"],
 ])("%i rejected, %i failed, %i outdated: %s", (rejected, failed, outdated, text) => {
-  expect(exceptionsText({ rejected, failed, outdated })).toBe(text);
+  expect(outOfSyncText({ rejected, failed, outdated })).toBe(text);
 });
