@@ -8,14 +8,14 @@ import { outOfSyncText } from "./out-of-sync.ts";
 import { type Paint, painter } from "./paint.ts";
 
 /** The object that `sync --json` promises. */
-export function syncJson({ outcome, counts, requests, durationMs, heldBack, errors }: RunReport): string {
+export function syncJson({ outcome, counts, requests, durationMs, hold, errors }: RunReport): string {
   const object = {
     outcome,
     ...counts,
     requests,
     duration_ms: Math.round(durationMs),
-    held_code: heldBack?.approval ?? null,
-    held_groups: heldBack?.groups.map(heldJson) ?? [],
+    held_code: hold?.approval ?? null,
+    held_groups: hold?.groups.map(heldJson) ?? [],
     errors,
   };
   return `${JSON.stringify(object)}\n`;
@@ -28,19 +28,17 @@ const LONGEST_REASON = 2_000;
 /** The report for people: the outcome in a line, the numbers in a line, then what needs attention. */
 export function syncText(report: RunReport, colours: boolean): string {
   const paint = painter(colours);
-  const { counts, requests, durationMs, error, heldBack } = report;
+  const { counts, requests, durationMs, error, hold } = report;
   const numbers = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${count} ${name}`)
     .join(", ");
-  const reason = error ?? heldBack;
+  const reason = error ?? hold;
   const lines = [
     headline(report, reason?.message ?? "unknown", paint),
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
-    ...(heldBack
-      ? ["  held:", ...heldLines(heldBack.groups, heldBack.count).map((line) => `    ${line}`)]
-      : []),
+    ...(hold ? ["  held:", ...heldLines(hold.groups, hold.count).map((line) => `    ${line}`)] : []),
     // The headline has said the reason.
     ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
   ];

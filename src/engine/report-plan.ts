@@ -77,7 +77,7 @@ export async function reportClearance(
   tally.counts.held = hold.count;
   // Who is held for an inconclusive read is not missing for it too.
   if (clearance.kind === "inconclusive") tally.counts.missing -= hold.count - plan.counts.delete;
-  tally.heldBack = { ...hold, groups: await firstHeld(plan) };
+  tally.hold = { ...hold, groups: await firstHeld(plan) };
   tally.report(null, hold);
   observe({ kind: "held", ...hold });
 }

@@ -1,6 +1,6 @@
 import type { SyncError } from "../core/errors.ts";
 import { type Counts, type RunOutcome, runOutcome } from "../core/outcome.ts";
-import type { HeldBack, ReportedError, Tally } from "./run.ts";
+import type { ReportedError, ReportedHold, Tally } from "./run.ts";
 
 /** What a run says at its end. */
 export interface RunReport {
@@ -10,14 +10,14 @@ export interface RunReport {
   readonly durationMs: number;
   readonly errors: readonly ReportedError[];
   /** Why deletions were held back, where they were. */
-  readonly heldBack: HeldBack | undefined;
+  readonly hold: ReportedHold | undefined;
   /** Why the run did not reach its end. */
   readonly error: SyncError | undefined;
 }
 
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
-  const { counts, requests, errors, heldBack } = tally;
-  const report = { counts, requests, durationMs, heldBack, error };
+  const { counts, requests, errors, hold } = tally;
+  const report = { counts, requests, durationMs, hold, error };
   if (!error) return { ...report, outcome: runOutcome(counts), errors };
   const { code, message } = error;
   return { ...report, outcome: "failed", errors: [{ user_group_id: null, code, message }, ...errors] };

@@ -33,7 +33,7 @@ export interface ReportedError extends Failure {
   readonly user_group_id: string | null;
 }
 
-export interface HeldBack extends Hold {
+export interface ReportedHold extends Hold {
   /** The first of them. */
   readonly groups: readonly Held[];
 }
@@ -47,7 +47,7 @@ export class Tally {
   requests = 0;
   readonly errors: ReportedError[] = [];
   /** Why deletions were held back. */
-  heldBack: HeldBack | undefined;
+  hold: ReportedHold | undefined;
 
   report(user_group_id: string | null, { code, message }: Failure): void {
     if (this.errors.length < MAX_REPORTED) this.errors.push({ user_group_id, code, message });

@@ -111,7 +111,7 @@ async function recorded(
   observe({ kind: "started", run });
   const finish = async (error: SyncError | undefined): Promise<void> => {
     const { outcome, counts, requests } = reportOn(tally, 0, error);
-    const reason = error ?? tally.heldBack;
+    const reason = error ?? tally.hold;
     const failure = reason ? { code: reason.code, message: reason.message } : null;
     const result = { outcome, counts, requests, error: failure };
     await ledger.write(lease, (transaction) => transaction.finishRun(run, result, clock.now()));

@@ -12,7 +12,7 @@ function aReport(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): R
     requests: 0,
     durationMs: 340,
     errors: [],
-    heldBack: undefined,
+    hold: undefined,
     error: undefined,
     ...overrides,
   };
@@ -80,7 +80,7 @@ test("what is held is said once, with why, what to do and which", () => {
   const rejected = { user_group_id: null, code: "ID_NULL", message: "column id is null" };
   const refused = { user_group_id: null, code: "APPROVAL_MISMATCH", message: "another set" };
   const errors = [rejected, refused, heldError];
-  expect(textOf({ held: 2, rejected: 1 }, { heldBack: hold, errors })).toBe(
+  expect(textOf({ held: 2, rejected: 1 }, { hold, errors })).toBe(
     "Done, but 2 deletions are held: deletion.limit lets 1 of 9 groups go in 24 hours\n" +
       "  look at the source first\n" +
       "  2 held, 1 rejected; 0 requests in 340 ms\n" +
@@ -93,7 +93,7 @@ test("what is held is said once, with why, what to do and which", () => {
 });
 
 test("JSON has the code, and which groups it is good for", () => {
-  const report = { heldBack: hold, errors: [heldError] };
+  const report = { hold, errors: [heldError] };
   expect(JSON.parse(jsonOf({ held: 2 }, report))).toMatchObject({
     outcome: "held",
     held: 2,

@@ -100,7 +100,7 @@ describe("a sync that deletes and replaces and dies at any moment is made good b
         for (const { id } of world.tenants) expect([...world.service.groups.keys()]).toContain(id);
         expect(world.store.tokens).toEqual(world.service.tokens);
         for (const row of world.ledger.rows.values()) expect(row.intent).toBeNull();
-        const approval = report.heldBack?.approval ?? undefined;
+        const approval = report.hold?.approval ?? undefined;
         expect(await world.sync({ settings: closed, approval })).toMatchObject({ outcome: "ok" });
         expectInSync(world, { diesAt });
       }

@@ -253,7 +253,7 @@ describe("what exceeds the limit", () => {
       outcome: "held",
       counts: { held: 3, created: 1, deleted: 0, replaced: 0 },
     });
-    return { world, code: report.heldBack?.approval ?? "" };
+    return { world, code: report.hold?.approval ?? "" };
   }
 
   it("is held as one set, while everything else goes on", async () => {
@@ -261,7 +261,7 @@ describe("what exceeds the limit", () => {
     expect(groups(world)).toEqual(["a", "b", "c", "d", "new"]);
     expect(requests(world)).toEqual(["GET new"]);
     const again = await world.sync({ settings });
-    expect(again.heldBack).toMatchObject({
+    expect(again.hold).toMatchObject({
       approval: code,
       groups: [
         { kind: "replace", user_group_id: "b" },
@@ -309,7 +309,7 @@ describe("what exceeds the limit", () => {
     const first = await world.sync({ settings: graced });
     expect(first.counts).toMatchObject({ held: 2 });
     const second = await world.sync({ settings: graced });
-    expect(second.heldBack).toEqual(first.heldBack);
+    expect(second.hold).toEqual(first.hold);
     // Back again: nothing is held, and everybody has a grace period of their own.
     keep(world, ...IDS);
     expect(await world.sync({ settings: graced })).toMatchObject({ outcome: "ok", counts: { held: 0 } });
@@ -335,7 +335,7 @@ describe("bad evidence:", () => {
       world.tenants = nothing;
       const report = await world.sync();
       expect(report).toMatchObject({ outcome: "held", counts: { deleted: 0 }, requests: 0 });
-      expect(report.heldBack).toMatchObject({ code: "SOURCE_INCONCLUSIVE", approval: null });
+      expect(report.hold).toMatchObject({ code: "SOURCE_INCONCLUSIVE", approval: null });
     }
     expect(groups(world)).toEqual(IDS);
     keep(world, ...IDS);
@@ -348,14 +348,14 @@ describe("bad evidence:", () => {
     world.tenants = tenants("d", "x");
     const report = await world.sync({ settings: elsewhere });
     expect(report).toMatchObject({ outcome: "held", counts: { held: 3, created: 1, unchanged: 1 } });
-    expect(report.heldBack?.message).toContain("another source");
+    expect(report.hold?.message).toContain("another source");
     // It is still another source at the second look.
     expect(await world.sync({ settings: elsewhere })).toMatchObject({ outcome: "held", counts: { held: 3 } });
     // The way out: the old source again, or approval.
     keep(world, ...IDS);
     const back = await world.sync();
     expect(back).toMatchObject({ outcome: "held", counts: { held: 1, unchanged: 4 } });
-    const approval = back.heldBack?.approval ?? "";
+    const approval = back.hold?.approval ?? "";
     expect(await world.sync({ approval })).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
     expect(groups(world)).toEqual(IDS);
   });
