@@ -7,12 +7,8 @@ import type { World } from "./world.ts";
  * `tokens` is the database of the token table, where it is not the customer's.
  */
 export async function expectInSync(world: World, tokens?: FreshDatabase): Promise<void> {
-  const groups = (await world.groups()).map(({ user_group_id, name, mapping }) => ({
-    user_group_id,
-    name,
-    mapping,
-  }));
-  expect(groups.sort((a, b) => (a.user_group_id < b.user_group_id ? -1 : 1))).toEqual(
+  const groups = await world.groups();
+  expect(groups.map(({ user_group_id, name, mapping }) => ({ user_group_id, name, mapping }))).toEqual(
     await world.database.query(
       `SELECT id AS user_group_id, company_name AS name, json_build_object('40', warehouse) AS mapping
        FROM customers ORDER BY id COLLATE "C"`,

@@ -110,7 +110,7 @@ test("a tenant that is back while its group was only made to be deleted sees its
   await until(async () => (await world.live())["t-00001"] !== undefined);
   await deleter.stop("SIGKILL");
   await until(async () => (await world.sessions()) === 0);
-  expect((await world.groups()).at(-1)).toMatchObject({ user_group_id: "t-00001", mapping: {} });
+  expect((await world.groups())[0]).toMatchObject({ user_group_id: "t-00001", mapping: {} });
 
   await world.addTenants(1, 1);
   await world.serve({});

@@ -58,6 +58,7 @@ export interface World {
   live(): Promise<Readonly<Record<string, string>>>;
   /** Token by id, as groupsync_tokens has it, in the customer's database or in this one. */
   stored(database?: FreshDatabase): Promise<Readonly<Record<string, string>>>;
+  /** In the order of their ids. */
   groups(): Promise<GroupsReport["groups"]>;
   requests(): Promise<RequestReport>;
   /** How many connections the program has to the database. */
@@ -144,9 +145,16 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       return tokensById(await world.groups());
     },
     async stored({ query } = database) {
-      return tokensById(await query<TokenRow>("SELECT user_group_id, token FROM groupsync_tokens"));
+      return tokensById(
+        await query<TokenRow>(
+          'SELECT user_group_id, token FROM groupsync_tokens ORDER BY user_group_id COLLATE "C"',
+        ),
+      );
     },
-    groups: async () => ((await client.page("/sandbox/groups")).json as GroupsReport).groups,
+    async groups() {
+      const { groups } = (await client.page("/sandbox/groups")).json as GroupsReport;
+      return groups.toSorted((a, b) => (a.user_group_id < b.user_group_id ? -1 : 1));
+    },
     requests: async () => (await client.page("/sandbox/requests")).json as RequestReport,
     async sessions() {
       const rows = await database.query(

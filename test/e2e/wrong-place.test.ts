@@ -79,11 +79,11 @@ test("a move that is meant is approved by its code", async () => {
   const approved = await world.sync("--approve-deletions", String(report.held_code));
   expect(approved).toMatchObject({ code: 0, report: { deleted: 4, unchanged: 5 } });
   expect(Object.keys(await world.live())).toEqual([
-    "t-00001",
     "p-t-00002",
     "p-t-00003",
     "p-t-00004",
     "p-t-00005",
+    "t-00001",
   ]);
   expect(await world.stored()).toEqual(await world.live());
 
