@@ -37,7 +37,7 @@ export async function reportPlan(plan: Plan, { tally, observe }: Audience): Prom
   }
 }
 
-/** Said in the one read that shows it first: where something is held, or nothing can be concluded, that says more. */
+/** In the first read of another source, unless a hold is about to say the same and more. */
 function warnOfOtherSource({ reading, clearance, counts }: Plan, observe: Observe): void {
   if (!reading.sourceChanged || clearance.kind !== "cleared" || counts.missing === 0) return;
   observe({
@@ -72,7 +72,11 @@ export async function reportClearance(
       message: "the code that was given doesn't approve what is held now",
     };
     tally.report(null, refusal);
-    observe({ kind: "warning", ...refusal, hint: "the set has changed since, or the code was used already" });
+    observe({
+      kind: "warning",
+      ...refusal,
+      hint: "the set has changed since, or the code was used already; groupsync plan shows what is held now",
+    });
   }
   tally.counts.held = hold.count;
   // Who is held for an inconclusive read is not missing for it too.
