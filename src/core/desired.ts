@@ -35,7 +35,7 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
     const index = columns.indexOf(column);
     return ({ cells }) => cells[index] as Cell;
   };
-  const readName = scalarText("name", rules.name, cell);
+  const readName = requiredText("name", rules.name, cell);
   const readMapping = objectReader("mapping", rules.mapping, cell, asMappingValue);
   const readProperties = objectReader("properties", rules.properties, cell, (_, value) => value);
   const readDataSourceId = optionalText("data_source_provided_id", rules.dataSourceId, cell);
@@ -192,7 +192,7 @@ function valueReader(
 }
 
 /** A value that has to be there and to be text: the group's name. */
-function scalarText(field: string, rule: Rule, cell: (column: string) => Read<Cell>): Read<string> {
+function requiredText(field: string, rule: Rule, cell: (column: string) => Read<Cell>): Read<string> {
   const read = valueReader(rule, cell);
   const place = `${field}${columnsNote(rule)}`;
   return (row) => {

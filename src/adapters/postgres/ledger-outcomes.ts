@@ -44,7 +44,9 @@ export class OutcomeWriter {
           removals.push({ id, kind: "replace" });
           applied.push(appliedRow(outcome));
           break;
-        default:
+        case "created":
+        case "adopted":
+        case "updated":
           applied.push(appliedRow(outcome));
       }
     }
