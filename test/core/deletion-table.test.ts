@@ -290,11 +290,12 @@ function absenceKindOf(tenant: TenantIs, read: Read): AbsenceKind {
   return tenant === "flagged" ? "flagged" : "absent";
 }
 
-/** Beyond the limit are all when five others are due: one of 50 groups is well within it. */
+/** One of 50 groups is well within the limit; with five others that are due, all are beyond it. */
 function clearanceFor(decision: Decision | null, limit: Limit, isConclusive: boolean): Clearance {
   const tally = new RemovalTally({ baseUrl: null, approvals: 0 });
   if (decision) tally.add(decision);
-  for (let n = 0; n < (limit === "beyond" ? 5 : 0); n++) tally.add(aDelete({ user_group_id: `other ${n}` }));
+  const others = limit === "beyond" ? 5 : 0;
+  for (let n = 0; n < others; n++) tally.add(aDelete({ user_group_id: `other ${n}` }));
   return clearanceOf(tally.summary(), { conclusive: isConclusive, owned: OWNED, recent: 0, limit: LIMIT });
 }
 

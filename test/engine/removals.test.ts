@@ -3,6 +3,7 @@ import { SyncError } from "../../src/core/errors.ts";
 import { ServiceFailure } from "../../src/core/service-failure.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import { aGroup } from "../builders/groups.ts";
+import type { Point } from "../fakes/instance.ts";
 import { tenants, World } from "../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
@@ -26,6 +27,18 @@ const rename = (world: World, ...ids: string[]): void => {
 const requests = (world: World): string[] =>
   world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
 const groups = (world: World): string[] => [...world.service.groups.keys()].sort();
+
+/** Has what passes this point, such as `before remove d`, fail so many times. */
+function failing(
+  place: string,
+  failure: SyncError,
+  times = Number.POSITIVE_INFINITY,
+): (point: Point) => void {
+  let failed = 0;
+  return ({ when, call, id }) => {
+    if (`${when} ${call} ${id}` === place && failed++ < times) throw failure;
+  };
+}
 
 /** Nothing is left of it anywhere. */
 function expectGone(world: World, ...ids: string[]): void {
@@ -69,9 +82,7 @@ describe("a deletion", () => {
   it("that the service refuses with the live token too has failed, and is tried again", async () => {
     const world = await aSyncedWorld();
     keep(world, "a", "b", "c");
-    const at = ({ when, call, id }: { when: string; call: string; id?: string }): void => {
-      if (when === "before" && call === "remove" && id === "d") throw new ServiceFailure("REFUSED", "no");
-    };
+    const at = failing("before remove d", new ServiceFailure("REFUSED", "no"));
     const report = await world.sync({ at });
     expect(report).toMatchObject({ outcome: "partial", counts: { deleted: 0, failed: 1 } });
     expect(report.errors).toEqual([{ user_group_id: "d", code: "REFUSED", message: "no" }]);
@@ -82,11 +93,8 @@ describe("a deletion", () => {
   it("goes on where a service says of a stale token that it is not allowed", async () => {
     const world = await aSyncedWorld();
     keep(world, "a");
-    let refusals = 0;
-    const at = ({ when, call, id }: { when: string; call: string; id?: string }): void => {
-      if (when !== "before" || call !== "remove" || id !== "c" || refusals++ > 0) return;
-      throw new ServiceFailure("KEY_REFUSED", "DELETE was answered HTTP 403");
-    };
+    const refusal = new ServiceFailure("KEY_REFUSED", "DELETE was answered HTTP 403");
+    const at = failing("before remove c", refusal, 1);
     const report = await world.sync({ at, settings: { concurrency: 1 } });
     expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 3 } });
   });
@@ -128,11 +136,7 @@ describe("a deletion", () => {
 describe("a group that was never confirmed", () => {
   it("is found through its intent and removed where its tenant is gone", async () => {
     const world = new World(tenants("a", "b"));
-    const at = ({ when, call, id }: { when: string; call: string; id?: string }): void => {
-      if (when === "after" && call === "getOrCreate" && id === "b") {
-        throw new ServiceFailure("BAD_RESPONSE", "HTML");
-      }
-    };
+    const at = failing("after getOrCreate b", new ServiceFailure("BAD_RESPONSE", "HTML"));
     await world.sync({ at });
     expect(groups(world)).toEqual(["a", "b"]);
     keep(world, "a");
@@ -142,10 +146,7 @@ describe("a group that was never confirmed", () => {
 
   it("is forgotten without a request where the service had refused to make it", async () => {
     const world = new World(tenants("a", "b"));
-    const at = ({ when, call, id }: { when: string; call: string; id?: string }): void => {
-      if (when === "before" && call === "getOrCreate" && id === "b")
-        throw new ServiceFailure("REFUSED", "no");
-    };
+    const at = failing("before getOrCreate b", new ServiceFailure("REFUSED", "no"));
     await world.sync({ at });
     keep(world, "a");
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 0 }, requests: 0 });
@@ -215,7 +216,6 @@ describe("the grace period", () => {
       "was held",
       async (world) => {
         const before = world.tenants;
-        world.tenants = [];
         world.tenants = before.map((tenant) => ({ ...tenant, plan: "new" }));
         const held = deletion({ gracePeriodMs: 24 * HOUR, limit: { count: 0, percent: 0 } });
         const report = await world.sync({ settings: { ...held, update: "replace" } });
@@ -459,7 +459,8 @@ describe("a replacement", () => {
     const world = await aSyncedWorld(settings);
     rename(world, "a", "b");
     world.service.groups.delete("b");
-    await world.sync({ settings: { ...settings, concurrency: 1 } });
+    const report = await world.sync({ settings: { ...settings, concurrency: 1 } });
+    expect(report).toMatchObject({ outcome: "ok", counts: { replaced: 2 } });
     expect(requests(world)).toEqual(["GET a", "DELETE a", "GET a", "DELETE b", "GET b"]);
   });
 
@@ -467,7 +468,7 @@ describe("a replacement", () => {
     const world = await aSyncedWorld(settings);
     rename(world, "a");
     const stop = new AbortController();
-    const at = ({ when, call }: { when: string; call: string }): void => {
+    const at = ({ when, call }: Point): void => {
       if (when === "after" && call === "remove") stop.abort();
     };
     const report = await world.sync({ settings, at, signal: stop.signal });
