@@ -117,3 +117,19 @@ test("a tenant that is back while its group was only made to be deleted sees its
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", errors: [] } });
   await expectInSync(world);
 });
+
+test("a replacement that was begun and whose cause was taken back is not left half done", async () => {
+  const replacing = { ...AT_ONCE, service: { update: "replace" } };
+  const world = await aWorld({ tenants: 3, config: replacing });
+  await world.sync();
+  await world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id <> 't-00003'");
+  // The new group is made, and nobody hears of its token.
+  await world.serve({ poison: new Map([["t-00002", "missing-field"]]) });
+  expect(await world.sync()).toMatchObject({ code: 3, report: { replaced: 1, failed: 1 } });
+  expect((await world.groups())[1]).toMatchObject({ user_group_id: "t-00002", name: "Company 2*" });
+
+  await world.database.query("UPDATE customers SET company_name = 'Company 2' WHERE id = 't-00002'");
+  await world.serve({});
+  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", replaced: 1 } });
+  await expectInSync(world);
+});
