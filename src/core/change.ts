@@ -1,5 +1,5 @@
 import type { Group } from "./group.ts";
-import type { AbsenceKind, Intent } from "./ledger-group.ts";
+import { type AbsenceKind, type Intent, intendsRemoval } from "./ledger-group.ts";
 import type { RowDigest } from "./tenant.ts";
 
 /** Brings one group to its desired state. */
@@ -59,5 +59,5 @@ export function fingerprintOf(change: Change): string {
 export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
   if (kind === "replace" || kind === "delete") return kind;
   // As long as nobody knows whether a removal was done, whatever comes after it must not be held back.
-  return standing === "delete" || standing === "replace" ? "replace" : "apply";
+  return intendsRemoval(standing) ? "replace" : "apply";
 }

@@ -1,7 +1,7 @@
 import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
 import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
-import type { AbsenceKind, GroupFailure, LedgerGroup } from "./ledger-group.ts";
+import { type AbsenceKind, type GroupFailure, intendsRemoval, type LedgerGroup } from "./ledger-group.ts";
 import type { DesiredTenant, FlaggedTenant, RejectedTenant, Tenant } from "./tenant.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
@@ -90,17 +90,16 @@ function decidePresent(
   if (known === undefined) return apply("create", tenant, known, context);
   if (known.fingerprint === null) {
     // To delete it, a group may have been made that is like no tenant's row.
-    const isRemoved = known.underWay === "replace" || known.underWay === "delete";
-    return apply(isRemoved ? "replace" : "create", tenant, known, context);
+    return apply(intendsRemoval(known.intent) ? "replace" : "create", tenant, known, context);
   }
   const differs = known.fingerprint !== tenant.fingerprint;
   const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
   const isOutdated = differs || wasNotTaken;
-  if (known.underWay === null) {
+  if (known.intent === null) {
     if (!isOutdated) return null;
     if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
   }
-  const replaces = known.underWay === "replace" || (context.update === "replace" && isOutdated);
+  const replaces = known.intent === "replace" || (context.update === "replace" && isOutdated);
   return apply(replaces ? "replace" : "update", tenant, known, context);
 }
 
@@ -112,7 +111,7 @@ function decideGone(
   const { user_group_id, failure, held } = known;
   const { deletion, reading, now } = context;
   const kind = absenceKind(tenant, known, reading);
-  const underWay = known.underWay === "delete";
+  const underWay = known.intent === "delete";
   const isFlagged = tenant !== undefined;
   const isEvidence = deletion.when === "absent" || (deletion.when === "flagged" && (isFlagged || underWay));
   if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
@@ -138,8 +137,8 @@ export function absenceKind(
 }
 
 /** The service refused to create it, and nothing is under way: there is no group. */
-export const wasNeverMade = ({ fingerprint, underWay }: LedgerGroup): boolean =>
-  fingerprint === null && underWay === null;
+export const wasNeverMade = ({ fingerprint, intent }: LedgerGroup): boolean =>
+  fingerprint === null && intent === null;
 
 function apply(
   kind: Apply["kind"],
@@ -147,9 +146,9 @@ function apply(
   known: LedgerGroup | undefined,
   context: DecisionContext,
 ): Apply | Waiting {
-  const intent = known?.underWay ?? null;
-  // Once a removal was begun, nobody knows whether there still is a group: held back, the tenant might be without one.
-  const underWay = kind === "replace" ? intent === "replace" || intent === "delete" : intent !== null;
+  const intent = known?.intent ?? null;
+  // Held back once a removal was begun, the tenant might be without a group.
+  const underWay = kind === "replace" ? intendsRemoval(intent) : intent !== null;
   return unlessWaiting(
     { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay },
     known?.failure ?? null,
@@ -157,7 +156,7 @@ function apply(
   );
 }
 
-/** A change that has failed before has its time. */
+/** The change, unless just this one has failed before and its next try is not due. */
 function unlessWaiting<C extends Change>(
   change: C,
   failure: GroupFailure | null,

@@ -3,6 +3,9 @@ import type { RowDigest } from "./tenant.ts";
 /** A call that changes the service, committed to before it is made. */
 export type Intent = "apply" | "replace" | "delete";
 
+/** A removal was begun: until its outcome is recorded, nobody knows whether there still is a group. */
+export const intendsRemoval = (intent: Intent | null): boolean => intent === "replace" || intent === "delete";
+
 /** What the ledger remembers of a user group, as far as a plan needs it. */
 export interface LedgerGroup {
   readonly user_group_id: string;
@@ -11,7 +14,7 @@ export interface LedgerGroup {
   /** Of the row that the confirmed group was computed from; null where none was recorded. */
   readonly row: RowDigest | null;
   /** The intent that stands: a run ended between the call and the record of it. */
-  readonly underWay: Intent | null;
+  readonly intent: Intent | null;
   /** Which call it was whose answer could not show that the service holds this mapping and these properties. */
   readonly unverified: "adopted" | "updated" | null;
   /** Set while its tenant is gone. */

@@ -48,7 +48,7 @@ export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup 
   user_group_id: "acme",
   fingerprint: groupFingerprint(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
   row: aRow(),
-  underWay: null,
+  intent: null,
   unverified: null,
   absence: null,
   held: null,

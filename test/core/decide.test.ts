@@ -79,17 +79,17 @@ describe("under every service.update, a desired tenant whose group in the ledger
   const ledger: Record<InLedger, LedgerGroup | undefined> = {
     unknown: undefined,
     "never made": aLedgerGroup({ fingerprint: null }),
-    "never confirmed": aLedgerGroup({ fingerprint: null, underWay: "apply" }),
-    "never confirmed, being replaced": aLedgerGroup({ fingerprint: null, underWay: "replace" }),
-    "never confirmed, being deleted": aLedgerGroup({ fingerprint: null, underWay: "delete" }),
+    "never confirmed": aLedgerGroup({ fingerprint: null, intent: "apply" }),
+    "never confirmed, being replaced": aLedgerGroup({ fingerprint: null, intent: "replace" }),
+    "never confirmed, being deleted": aLedgerGroup({ fingerprint: null, intent: "delete" }),
     "the same": aLedgerGroup(),
     another: aLedgerGroup(another),
-    "under way": aLedgerGroup({ underWay: "apply" }),
-    "under way, another": aLedgerGroup({ underWay: "apply", ...another }),
-    "being replaced": aLedgerGroup({ underWay: "replace" }),
-    "being replaced, another": aLedgerGroup({ underWay: "replace", ...another }),
-    "being deleted": aLedgerGroup({ underWay: "delete", absence: anAbsence() }),
-    "being deleted, another": aLedgerGroup({ underWay: "delete", absence: anAbsence(), ...another }),
+    "under way": aLedgerGroup({ intent: "apply" }),
+    "under way, another": aLedgerGroup({ intent: "apply", ...another }),
+    "being replaced": aLedgerGroup({ intent: "replace" }),
+    "being replaced, another": aLedgerGroup({ intent: "replace", ...another }),
+    "being deleted": aLedgerGroup({ intent: "delete", absence: anAbsence() }),
+    "being deleted, another": aLedgerGroup({ intent: "delete", absence: anAbsence(), ...another }),
     gone: aLedgerGroup({ absence: anAbsence(), held: "delete" }),
     "gone, another": aLedgerGroup({ absence: anAbsence(), held: "delete", ...another }),
     "held for replacement, another": aLedgerGroup({ held: "replace", ...another }),
@@ -102,13 +102,13 @@ describe("under every service.update, a desired tenant whose group in the ledger
       ...another,
     }),
     "failed at creation, not due": aLedgerGroup({ fingerprint: null, failure }),
-    "failed while under way, not due": aLedgerGroup({ underWay: "apply", failure }),
+    "failed while under way, not due": aLedgerGroup({ intent: "apply", failure }),
     "failed while being replaced, not due": aLedgerGroup({
-      underWay: "replace",
+      intent: "replace",
       failure: aGroupFailure({ retryAt: later, fingerprint: `replaced ${aLedgerGroup().fingerprint}` }),
     }),
     "failed at being deleted, not due": aLedgerGroup({
-      underWay: "delete",
+      intent: "delete",
       failure: aGroupFailure({ retryAt: later, fingerprint: DELETED }),
     }),
   };
@@ -175,13 +175,13 @@ describe("a change that an earlier run may have begun is marked as such:", () =>
   const changed = { fingerprint: "other" };
   it.each<[string, LedgerGroup | undefined, boolean]>([
     ["not a creation of which nothing is known", undefined, false],
-    ["a creation without a confirmation", aLedgerGroup({ fingerprint: null, underWay: "apply" }), true],
-    ["an update under way", aLedgerGroup({ underWay: "apply" }), true],
-    ["an update in place of a deletion", aLedgerGroup({ underWay: "delete" }), true],
+    ["a creation without a confirmation", aLedgerGroup({ fingerprint: null, intent: "apply" }), true],
+    ["an update under way", aLedgerGroup({ intent: "apply" }), true],
+    ["an update in place of a deletion", aLedgerGroup({ intent: "delete" }), true],
     ["not a replacement at rest", aLedgerGroup(changed), false],
-    ["a replacement under way", aLedgerGroup({ ...changed, underWay: "replace" }), true],
-    ["a replacement in place of a deletion", aLedgerGroup({ ...changed, underWay: "delete" }), true],
-    ["not a replacement in place of an update", aLedgerGroup({ ...changed, underWay: "apply" }), false],
+    ["a replacement under way", aLedgerGroup({ ...changed, intent: "replace" }), true],
+    ["a replacement in place of a deletion", aLedgerGroup({ ...changed, intent: "delete" }), true],
+    ["not a replacement in place of an update", aLedgerGroup({ ...changed, intent: "apply" }), false],
   ])("%s", (_, known, underWay) => {
     expect(decide(tenants.desired, known, aContext({ update: "replace" }))).toMatchObject({ underWay });
   });
@@ -191,9 +191,9 @@ it("a rejected row leaves everything as it is, but for being reported", () => {
   const groups = [
     undefined,
     aLedgerGroup(),
-    aLedgerGroup({ fingerprint: null, underWay: "apply" }),
-    aLedgerGroup({ underWay: "replace" }),
-    aLedgerGroup({ underWay: "delete", absence: anAbsence() }),
+    aLedgerGroup({ fingerprint: null, intent: "apply" }),
+    aLedgerGroup({ intent: "replace" }),
+    aLedgerGroup({ intent: "delete", absence: anAbsence() }),
     aLedgerGroup({ held: "delete", absence: anAbsence() }),
     aLedgerGroup({ failure: aGroupFailure({ retryAt: later }) }),
   ];
@@ -292,7 +292,7 @@ describe("a tenant that is gone", () => {
   });
 
   it("has its deletion finished without a grace period where that was begun", () => {
-    const begun = aLedgerGroup({ underWay: "delete" });
+    const begun = aLedgerGroup({ intent: "delete" });
     expect(decide(undefined, begun, aContext())).toEqual(deleted("absent", true));
     expect(decide(tenants.flagged, begun, aContext())).toEqual(deleted("flagged", true));
     expect(decide(undefined, begun, aContext({ deletion: grace(24 * HOUR, "flagged") }))).toEqual(
@@ -303,8 +303,8 @@ describe("a tenant that is gone", () => {
 
   it.each(["apply", "replace"] as const)(
     "has a deletion of its own, though an intent to %s stands",
-    (underWay) => {
-      const known = aLedgerGroup({ fingerprint: null, underWay, absence: anAbsence({ at: clock(76, 49) }) });
+    (intent) => {
+      const known = aLedgerGroup({ fingerprint: null, intent, absence: anAbsence({ at: clock(76, 49) }) });
       expect(decide(undefined, known, aContext())).toEqual(deleted());
     },
   );
@@ -329,7 +329,7 @@ describe("a tenant that is gone", () => {
       ["waits until its time has come", failed(), {}, "waiting"],
       ["is deleted then", failed(), { now: later }, "delete"],
       ["is deleted at once where the operator names it", failed(), { eager: true }, "delete"],
-      ["waits also where its deletion is under way", failed({ underWay: "delete" }), {}, "waiting"],
+      ["waits also where its deletion is under way", failed({ intent: "delete" }), {}, "waiting"],
       [
         "doesn't wait because an update has failed",
         failed({ failure: aGroupFailure({ retryAt: later }) }),
@@ -351,7 +351,7 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
   const anyKnown: fc.Arbitrary<LedgerGroup> = fc
     .record({
       fingerprint: fc.constantFrom(null, "other", aLedgerGroup().fingerprint),
-      underWay: fc.constantFrom(null, "apply", "replace", "delete"),
+      intent: fc.constantFrom(null, "apply", "replace", "delete"),
       unverified: fc.constantFrom(null, "adopted", "updated"),
       absence: fc.constantFrom(
         null,
@@ -443,7 +443,7 @@ describe("a tenant's presence is noted once:", () => {
 
   it("a tenant that came back to a group that has to be changed has returned all the same", () => {
     const context = aContext();
-    for (const overrides of [{ fingerprint: "other" }, { underWay: "delete" }] as const) {
+    for (const overrides of [{ fingerprint: "other" }, { intent: "delete" }] as const) {
       const known = aLedgerGroup({ absence: anAbsence(), ...overrides });
       const decided = decide(tenants.desired, known, context);
       expect(noteOn(tenants.desired, known, decided, context.reading)).toEqual({
@@ -461,7 +461,7 @@ describe("a tenant's presence is noted once:", () => {
   });
 
   it("a creation that may have happened is not forgotten", () => {
-    const known = aLedgerGroup({ fingerprint: null, underWay: "apply" });
+    const known = aLedgerGroup({ fingerprint: null, intent: "apply" });
     expect(noteOn(undefined, known, null, aContext().reading)?.kind).toBe("left");
   });
 });

@@ -254,9 +254,7 @@ function fateOf({ tenant, ownership, read, limit, grace, when, update, isChanged
   });
   const fingerprint = ownership === "creating" ? null : isChanged ? "another" : aDesiredTenant().fingerprint;
   const known =
-    ownership === "unknown"
-      ? undefined
-      : aLedgerGroup({ absence, fingerprint, underWay: INTENTS[ownership] });
+    ownership === "unknown" ? undefined : aLedgerGroup({ absence, fingerprint, intent: INTENTS[ownership] });
 
   const decision = decide(TENANTS[tenant], known, {
     now: new Date("2026-03-05T00:00:00Z"),

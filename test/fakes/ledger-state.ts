@@ -16,7 +16,7 @@ export interface LedgerRow {
   readonly bucket: number;
   readonly dataSourceId: string | null;
   readonly unverified: LedgerGroup["unverified"];
-  readonly intent: LedgerGroup["underWay"];
+  readonly intent: LedgerGroup["intent"];
   readonly absence: LedgerGroup["absence"];
   readonly held: LedgerGroup["held"];
   readonly failure: GroupFailure | null;

@@ -121,7 +121,7 @@ export class InMemoryLedger implements Ledger {
     const groups = [...this.#state.rows]
       .filter(([, { bucket }]) => buckets?.includes(bucket) ?? true)
       .map(([user_group_id, { fingerprint, row, intent, unverified, absence, held, failure }]) => {
-        return { user_group_id, fingerprint, row, underWay: intent, unverified, absence, held, failure };
+        return { user_group_id, fingerprint, row, intent, unverified, absence, held, failure };
       })
       .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
     for (let start = 0; start < groups.length; start += this.#batch) {

@@ -6,7 +6,7 @@ export const GROUP_COLUMNS = `
   CASE WHEN intent IS NULL AND unverified IS NULL AND missing_kind IS NULL AND held IS NULL AND failure_count = 0
     THEN NULL
   ELSE json_build_object(
-    'underWay', intent, 'unverified', unverified, 'held', held,
+    'intent', intent, 'unverified', unverified, 'held', held,
     'missing', missing_kind, 'since', missing_since, 'ms', missing_ms, 'reads', missing_reads,
     'fingerprint', failure_fingerprint, 'code', failure_code, 'message', failure_message,
     'count', failure_count, 'retryAt', retry_at)::text
@@ -22,7 +22,7 @@ export type GroupColumns = [
 
 /** The members of the JSON above. */
 interface MoreOfGroup {
-  readonly underWay: Intent | null;
+  readonly intent: Intent | null;
   readonly unverified: LedgerGroup["unverified"];
   readonly held: LedgerGroup["held"];
   readonly missing: Absence["kind"] | null;
@@ -36,18 +36,18 @@ interface MoreOfGroup {
   readonly retryAt: string;
 }
 
-const AT_REST = { underWay: null, unverified: null, absence: null, held: null, failure: null };
+const AT_REST = { intent: null, unverified: null, absence: null, held: null, failure: null };
 
 export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
   const row = digest === null ? null : { bucket, digest };
   if (text === null) return { user_group_id, fingerprint, row, ...AT_REST };
   const more = JSON.parse(text) as MoreOfGroup;
-  const { underWay, unverified, held, code, message, count } = more;
+  const { intent, unverified, held, code, message, count } = more;
   return {
     user_group_id,
     fingerprint,
     row,
-    underWay,
+    intent,
     unverified,
     absence:
       more.missing === null

@@ -36,7 +36,7 @@ test("a ledger of version 1 is brought up to date with what it holds; who is mis
   const ledger = database.ledger();
   await ledger.prepare();
 
-  const known = { fingerprint: "f", row: aRow(), underWay: null, unverified: null };
+  const known = { fingerprint: "f", row: aRow(), intent: null, unverified: null };
   const atRest = { ...known, absence: null, held: null, failure: null };
   const failure = {
     fingerprint: "g",
@@ -49,7 +49,7 @@ test("a ledger of version 1 is brought up to date with what it holds; who is mis
     { ...atRest, user_group_id: "at rest" },
     { ...atRest, user_group_id: "failing", unverified: "updated", failure },
     { ...atRest, user_group_id: "missing" },
-    { ...atRest, user_group_id: "under way", fingerprint: null, row: null, underWay: "apply" },
+    { ...atRest, user_group_id: "under way", fingerprint: null, row: null, intent: "apply" },
   ]);
   expect(await ledger.evidence()).toEqual(NO_EVIDENCE);
   expect(await ledger.status()).toMatchObject({

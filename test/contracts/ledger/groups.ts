@@ -48,7 +48,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
     test("are under way from begin on", async () => {
       const at = await opened(makePlace);
       expect(await begin(at, change)).toEqual([{ change, before: null }]);
-      expect(await groupOf(at)).toEqual({ ...atRest, fingerprint: null, row: null, underWay: "apply" });
+      expect(await groupOf(at)).toEqual({ ...atRest, fingerprint: null, row: null, intent: "apply" });
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
     });
 
@@ -120,7 +120,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       await carryOut(at, aNotUpdated({ change, serviceName: "Somebody's" }), LATER);
       const group = await groupOf(at);
-      expect(group).toMatchObject({ underWay: null, failure: { code: "NOT_UPDATED" } });
+      expect(group).toMatchObject({ intent: null, failure: { code: "NOT_UPDATED" } });
       expect(group?.fingerprint).not.toBeNull();
       expect(group?.fingerprint).not.toBe(fingerprint);
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
@@ -129,10 +129,10 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
     test.each([
       [true, "apply"],
       [false, null],
-    ] as const)("failed (may have happened: %s)", async (mayHaveHappened, underWay) => {
+    ] as const)("failed (may have happened: %s)", async (mayHaveHappened, intent) => {
       const at = await opened(makePlace);
       await carryOut(at, aFailed({ change, mayHaveHappened }), LATER);
-      const unmade = { ...atRest, fingerprint: null, row: null, underWay };
+      const unmade = { ...atRest, fingerprint: null, row: null, intent };
       expect(await groupOf(at)).toEqual({ ...unmade, failure: FAILED_ONCE });
 
       expect((await begin(at, change))[0]?.before).toMatchObject({ failures: 1 });
@@ -229,9 +229,9 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       await carryOut(at, anApplied({ change }));
       await begin(at, aDelete());
       await begin(at, { ...change, kind: "update" });
-      expect(await groupOf(at)).toMatchObject({ underWay: "replace" });
+      expect(await groupOf(at)).toMatchObject({ intent: "replace" });
       await carryOut(at, anApplied({ change }));
-      expect(await groupOf(at)).toMatchObject({ underWay: null });
+      expect(await groupOf(at)).toMatchObject({ intent: null });
     });
 
     test("come in the order of their ids' bytes, whatever the ids", async () => {

@@ -50,14 +50,14 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
       await carryOut(at, anApplied({ change: anApply({ dataSourceId: "ds" }) }));
       const change = aDelete();
       expect(await begin(at, change)).toEqual([{ change, before: aKnownGroup({ dataSourceId: "ds" }) }]);
-      expect(await groupOf(at)).toEqual({ ...atRest, underWay: "delete" });
+      expect(await groupOf(at)).toEqual({ ...atRest, intent: "delete" });
       expect((await at.ledger.buckets({ unverifiedAtRest: true }))[0]).toMatchObject({ restless: 1 });
     });
 
     test("a replacement is under way from begin on, also of a group that was never confirmed", async () => {
       const at = await withAcme();
       await begin(at, aReplace(), aReplace({ user_group_id: "b" }));
-      expect((await groupsOf(at)).map(({ underWay }) => underWay)).toEqual(["replace", "replace"]);
+      expect((await groupsOf(at)).map(({ intent }) => intent)).toEqual(["replace", "replace"]);
     });
 
     test("only what the ledger knows can be deleted", async () => {
@@ -68,7 +68,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
         { change: unknown, before: null },
         { change: aDelete(), before: aKnownGroup() },
       ]);
-      expect(await groupsOf(at)).toEqual([{ ...atRest, underWay: "delete" }]);
+      expect(await groupsOf(at)).toEqual([{ ...atRest, intent: "delete" }]);
       await write(at, (transaction) => transaction.withdraw(begun));
       expect(await groupsOf(at)).toEqual([atRest]);
     });
@@ -85,7 +85,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
         aDelete({ user_group_id: "c" }),
       );
       expect(begun.map((entry) => entry.before?.intent)).toEqual([null, "replace", "apply"]);
-      expect((await groupsOf(at)).map(({ underWay }) => underWay)).toEqual(["delete", "delete", "delete"]);
+      expect((await groupsOf(at)).map(({ intent }) => intent)).toEqual(["delete", "delete", "delete"]);
       await write(at, (transaction) => transaction.withdraw(begun));
       expect(await groupsOf(at)).toEqual(before);
     });
@@ -142,10 +142,10 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
         ),
       );
       expect(await groupsOf(at)).toMatchObject([
-        { user_group_id: "applied", fingerprint: "new", underWay: null, failure: null },
-        { user_group_id: "failed", underWay: null, failure: { count: 1 } },
-        { user_group_id: "replaced", fingerprint: "new", underWay: null, failure: null },
-        { user_group_id: "undeleted", underWay: null, failure: { fingerprint: DELETED } },
+        { user_group_id: "applied", fingerprint: "new", intent: null, failure: null },
+        { user_group_id: "failed", intent: null, failure: { count: 1 } },
+        { user_group_id: "replaced", fingerprint: "new", intent: null, failure: null },
+        { user_group_id: "undeleted", intent: null, failure: { fingerprint: DELETED } },
       ]);
       expect(await at.ledger.removalsSince(NOW)).toBe(2);
     });
@@ -153,18 +153,18 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     test.each([
       [true, "delete"],
       [false, null],
-    ] as const)("a delete that failed (may have happened: %s)", async (mayHaveHappened, underWay) => {
+    ] as const)("a delete that failed (may have happened: %s)", async (mayHaveHappened, intent) => {
       const at = await withAcme();
       await leave(at, "absent", absent.at, "acme");
       await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
       const gone = { ...atRest, absence: absent, held: "delete" };
       const failure = aGroupFailure({ fingerprint: DELETED, count: 1, retryAt: LATER });
       await carryOut(at, aFailed({ change: aDelete(), mayHaveHappened }), LATER);
-      expect(await groupOf(at)).toEqual({ ...gone, underWay, failure });
+      expect(await groupOf(at)).toEqual({ ...gone, intent, failure });
 
-      expect((await begin(at, aDelete()))[0]?.before).toMatchObject({ failures: 1, intent: underWay });
+      expect((await begin(at, aDelete()))[0]?.before).toMatchObject({ failures: 1, intent });
       await record(at, aFailed({ change: aDelete(), mayHaveHappened }), LATER);
-      expect(await groupOf(at)).toEqual({ ...gone, underWay, failure: { ...failure, count: 2 } });
+      expect(await groupOf(at)).toEqual({ ...gone, intent, failure: { ...failure, count: 2 } });
     });
 
     test("a group whose tenant is back is neither gone nor held, whatever became of the call", async () => {
