@@ -27,7 +27,18 @@ export interface SettledNote {
 /** For the ledger alone. */
 export type Note = LeftNote | BareNote | SettledNote;
 
-/** What the ledger has to note, beside what is decided. A rejected row counts as present. */
+/**
+ * What the ledger has to note of an id, beside what is decided on it. Null where nothing, or nothing new.
+ *
+ * | tenant  | decided   | in the ledger                            | note      |
+ * |---------|-----------|------------------------------------------|-----------|
+ * | gone    | any       | never made                               | forgotten |
+ * | gone    | any       | not gone, or gone in another way         | left      |
+ * | desired | nothing   | gone, failed, or with another row        | settled   |
+ * | present | something | gone                                     | returned  |
+ *
+ * A rejected row counts as present.
+ */
 export function noteOn(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,

@@ -46,8 +46,8 @@ export interface LedgerState {
 
 /**
  * Reads the source and the ledger side by side and keeps what differs. Changes nothing. Buckets of rows whose
- * digests add up to those in the ledger are passed over.
- * The caller closes `entries`.
+ * digests add up to those in the ledger are passed over. The caller closes `entries`.
+ * Rejects as the source and the ledger do, and with UNKNOWN_ID where neither has an id of `only`.
  */
 export async function planRun(
   ports: PlanPorts,
