@@ -5,7 +5,7 @@ import { explainHold } from "../core/hold.ts";
 import type { Json } from "../core/json.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
-import { changeCount, changeCounts, isHeld, type Plan } from "../engine/plan.ts";
+import { changeCount, changeCounts, isHeld, missingCount, type Plan } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
 import { type Paint, painter } from "./paint.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
@@ -89,7 +89,7 @@ function summary(plan: Plan, paint: Paint): string {
   const changes = changeCounts(plan);
   const extras = [
     [hold?.count ?? 0, "held"],
-    [counts.missing, "missing"],
+    [missingCount(plan), "missing"],
     [counts.outdated, "outdated"],
     [counts.waiting, "waiting for the next try"],
     [counts.rejected, "rejected"],

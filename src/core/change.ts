@@ -39,6 +39,9 @@ export type Change = Apply | Delete;
 /** A change that takes a group, and its token, away: counted against `deletion.limit`. */
 export type Removal = Replace | Delete;
 
+export const isRemoval = (entry: { readonly kind: string }): entry is Removal =>
+  entry.kind === "replace" || entry.kind === "delete";
+
 /** The fingerprint of a change, in place of a desired group's, where there is to be no group. */
 export const DELETED = "deleted";
 

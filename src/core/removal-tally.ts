@@ -1,4 +1,5 @@
 import { ApprovalCode, type ApprovalScope } from "./approval-code.ts";
+import { isRemoval } from "./change.ts";
 import type { RemovalSummary } from "./clearance.ts";
 import type { Decision } from "./decide.ts";
 
@@ -13,17 +14,20 @@ export class RemovalTally {
 
   add(decision: Decision): void {
     const counts = this.#counts;
-    if (decision.kind === "missing" && decision.dueInMs !== null) counts.gone++;
-    if (decision.kind === "delete") counts.gone++;
-    if (decision.kind !== "delete" && decision.kind !== "replace") return;
+    if (decision.kind === "delete" || (decision.kind === "missing" && decision.dueInMs !== null))
+      counts.gone++;
+    if (!isRemoval(decision)) return;
     if (decision.underWay) {
       counts.underWay++;
       return;
     }
     this.#code.add(decision);
-    if (decision.kind === "replace") counts.replacements++;
-    else counts.deletions++;
-    if (decision.kind === "delete" && decision.absence === "estranged") counts.estranged++;
+    if (decision.kind === "replace") {
+      counts.replacements++;
+    } else {
+      counts.deletions++;
+      if (decision.absence === "estranged") counts.estranged++;
+    }
   }
 
   /** Nothing can be added afterwards. */

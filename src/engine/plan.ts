@@ -1,4 +1,4 @@
-import type { Change, Removal } from "../core/change.ts";
+import { type Change, isRemoval, type Removal } from "../core/change.ts";
 import { type Clearance, type Held, isCleared, type RemovalSummary } from "../core/clearance.ts";
 import type { Decision, Missing } from "../core/decide.ts";
 import type { Reading } from "../core/evidence.ts";
@@ -60,6 +60,10 @@ export function changeCounts({ counts, removals, clearance }: Plan): Record<Chan
 export const changeCount = (plan: Plan): number =>
   Object.values(changeCounts(plan)).reduce((sum, count) => sum + count, 0);
 
+/** How many groups are missing and not held: of an inconclusive read, only those that are kept for good. */
+export const missingCount = ({ counts, clearance }: Plan): number =>
+  clearance.kind === "inconclusive" ? counts.missing + counts.delete - clearance.gone : counts.missing;
+
 /** What is not done, and waits for approval or for better evidence, in the order of the ids. */
 export async function* heldOf(plan: Plan): AsyncGenerator<readonly Held[]> {
   if (plan.clearance.kind === "cleared") return;
@@ -78,8 +82,6 @@ export const heldFrom = ({ kind, user_group_id }: Removal | Missing): Held => ({
   kind: kind === "replace" ? kind : "delete",
   user_group_id,
 });
-
-const isRemoval = (entry: PlanEntry): entry is Removal => entry.kind === "replace" || entry.kind === "delete";
 
 const isChange = (entry: PlanEntry): entry is Change =>
   entry.kind === "create" || entry.kind === "update" || isRemoval(entry);

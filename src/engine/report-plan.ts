@@ -2,7 +2,7 @@ import type { Held } from "../core/clearance.ts";
 import { counted } from "../core/counted.ts";
 import { explainHold } from "../core/hold.ts";
 import type { Observe } from "../ports/observer.ts";
-import { changeCount, heldOf, type Plan } from "./plan.ts";
+import { changeCount, heldOf, missingCount, type Plan } from "./plan.ts";
 import type { PlanOptions } from "./plan-run.ts";
 import { MAX_REPORTED, type Run } from "./run.ts";
 
@@ -13,14 +13,14 @@ export async function reportPlan(plan: Plan, { tally, observe }: Audience): Prom
   const { counts } = tally;
   counts.unchanged = plan.unchanged;
   counts.outdated = plan.counts.outdated;
-  counts.missing = plan.counts.missing;
+  counts.missing = missingCount(plan);
   counts.rejected = plan.counts.rejected;
   counts.failed = plan.counts.waiting;
   observe({
     kind: "planned",
     changes: changeCount(plan),
     unchanged: plan.unchanged,
-    missing: plan.counts.missing,
+    missing: counts.missing,
   });
   warnOfOtherSource(plan, observe);
   if (plan.counts.rejected + plan.counts.waiting === 0) return;
@@ -79,8 +79,6 @@ export async function reportClearance(
     });
   }
   tally.counts.held = hold.count;
-  // Who is held for an inconclusive read is not missing for it too.
-  if (clearance.kind === "inconclusive") tally.counts.missing -= hold.count - plan.counts.delete;
   tally.hold = { ...hold, groups: await firstHeld(plan) };
   tally.report(null, hold);
   observe({ kind: "held", ...hold });

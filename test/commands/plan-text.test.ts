@@ -11,10 +11,10 @@ import { openSpool } from "../fakes/spool.ts";
 
 const HOUR = 3_600_000;
 
-/** Beside a tenant that is there. */
-async function textOf(missing: Omit<Missing, "kind" | "user_group_id">): Promise<string> {
+/** Beside so many tenants that are there. */
+async function textOf(missing: Omit<Missing, "kind" | "user_group_id">, unchanged = 1): Promise<string> {
   const builder = new PlanBuilder(openSpool(), new RemovalTally({ baseUrl: null, approvals: 0 }));
-  builder.addUnchanged(1);
+  builder.addUnchanged(unchanged);
   builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
   const plan = builder.build(
     { reading: aReading(), isWhole: true },
@@ -41,4 +41,9 @@ it.each<[string, Omit<Missing, "kind" | "user_group_id">, string]>([
 ])("a group whose tenant is gone %s", async (_, missing, end) => {
   const [line] = (await textOf(missing)).split("\n");
   expect(line).toBe(`= acme  ${ABSENCE_TEXT[missing.absence]}; ${end}`);
+});
+
+it("a group that is held by a read without a valid row is not missing too", async () => {
+  const text = await textOf({ absence: "absent", dueInMs: HOUR }, 0);
+  expect(text).toContain("\nPlan: 0 to create, 0 to update, 0 to delete, 0 unchanged, 1 held.\n");
 });
