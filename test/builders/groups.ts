@@ -1,4 +1,5 @@
 import type { Apply, Delete, Replace, Upsert } from "../../src/core/change.ts";
+import type { DecisionContext } from "../../src/core/decide.ts";
 import type { Evidence, Reading } from "../../src/core/evidence.ts";
 import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group.ts";
 import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
@@ -88,6 +89,16 @@ export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
   at: new Date("2026-03-01T02:00:00Z"),
   clock: { ms: 7_200_000, reads: 3 },
   sourceChanged: false,
+  ...overrides,
+});
+
+export const aDecisionContext = (overrides: Partial<DecisionContext> = {}): DecisionContext => ({
+  now: new Date("2026-03-01T02:00:00Z"),
+  update: "upsert",
+  deletion: { when: "absent", gracePeriodMs: 24 * 3_600_000, limit: { count: 3, percent: 10 } },
+  reading: aReading(),
+  serviceUpdates: null,
+  eager: false,
   ...overrides,
 });
 

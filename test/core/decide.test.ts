@@ -4,18 +4,16 @@ import { DELETED } from "../../src/core/change.ts";
 import { type Decision, type DecisionContext, decide, type UpdatePolicy } from "../../src/core/decide.ts";
 import type { DeletionPolicy } from "../../src/core/deletion.ts";
 import type { AbsenceKind, HealthyTime, LedgerGroup } from "../../src/core/ledger-group.ts";
-import { type Note, noteOn } from "../../src/core/note.ts";
 import type { Tenant } from "../../src/core/tenant.ts";
 import {
+  aDecisionContext,
   aDesiredTenant,
   aFlaggedTenant,
   aGroupFailure,
   aLedgerGroup,
   anAbsence,
-  anApply,
   aReading,
   aRejectedTenant,
-  aRow,
 } from "../builders/groups.ts";
 
 // Deletions by clearance, limit and read have a table of their own: deletion-table.test.ts.
@@ -27,15 +25,8 @@ const HOUR = 3_600_000;
 /** The healthy clock, in hours. */
 const clock = (hours: number, reads: number): HealthyTime => ({ ms: hours * HOUR, reads });
 
-const aContext = (overrides: Partial<DecisionContext> = {}): DecisionContext => ({
-  now: NOW,
-  update: "upsert",
-  deletion: { when: "absent", gracePeriodMs: 24 * HOUR, limit: { count: 3, percent: 10 } },
-  reading: aReading({ clock: clock(100, 50) }),
-  serviceUpdates: null,
-  eager: false,
-  ...overrides,
-});
+const aContext = (overrides: Partial<DecisionContext> = {}): DecisionContext =>
+  aDecisionContext({ now: NOW, reading: aReading({ clock: clock(100, 50) }), ...overrides });
 
 type Source = "desired" | "rejected" | "absent" | "flagged";
 
@@ -398,91 +389,4 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
       }
     }),
   );
-});
-
-describe("a tenant's presence is noted once:", () => {
-  type Known = "unknown" | "never made" | "there" | AbsenceKind;
-  const ledger: Record<Known, LedgerGroup | undefined> = {
-    unknown: undefined,
-    "never made": aLedgerGroup({ fingerprint: null }),
-    there: aLedgerGroup(),
-    absent: aLedgerGroup({ absence: anAbsence({ kind: "absent" }) }),
-    flagged: aLedgerGroup({ absence: anAbsence({ kind: "flagged" }) }),
-    estranged: aLedgerGroup({ absence: anAbsence({ kind: "estranged" }) }),
-  };
-
-  type Noted = "returned" | "settled" | "forgotten" | `left: ${AbsenceKind}` | null;
-  const inWords = (note: Note | null): Noted =>
-    note?.kind === "left" ? `left: ${note.absence}` : (note?.kind ?? null);
-
-  type Table = Record<Source | "absent elsewhere", Record<Known, Noted>>;
-  // biome-ignore format: a table is read by its columns
-  const notes: Table = {
-    desired:            { unknown: null, "never made": null,        there: null,
-                          absent: "settled",         flagged: "settled",         estranged: "settled" },
-    rejected:           { unknown: null, "never made": null,        there: null,
-                          absent: "returned",        flagged: "returned",        estranged: "returned" },
-    absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
-                          absent: null,              flagged: "left: absent",    estranged: null },
-    flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
-                          absent: "left: flagged",   flagged: null,              estranged: null },
-    "absent elsewhere": { unknown: null, "never made": "forgotten", there: "left: estranged",
-                          absent: "left: estranged", flagged: "left: estranged", estranged: null },
-  };
-  const cells = Object.entries(notes).flatMap(([source, states]) =>
-    Object.entries(states).map(([state, note]) => [source, state, note] as [keyof Table, Known, Noted]),
-  );
-
-  it.each(cells)("%s, and in the ledger %s: %s", (source, state, note) => {
-    const sourceChanged = source === "absent elsewhere";
-    const tenant = source === "absent elsewhere" ? undefined : tenants[source];
-    const context = aContext({ reading: aReading({ sourceChanged }) });
-    const decided = decide(tenant, ledger[state], context);
-    expect(inWords(noteOn(tenant, ledger[state], decided, context.reading))).toBe(note);
-  });
-
-  it("a tenant that came back to a group that has to be changed has returned all the same", () => {
-    const context = aContext();
-    for (const overrides of [{ fingerprint: "other" }, { intent: "delete" }] as const) {
-      const known = aLedgerGroup({ absence: anAbsence(), ...overrides });
-      const decided = decide(tenants.desired, known, context);
-      expect(noteOn(tenants.desired, known, decided, context.reading)).toEqual({
-        kind: "returned",
-        user_group_id: "acme",
-      });
-    }
-  });
-
-  it("a tenant is noted as gone even where its group is deleted at once: it may turn out to be held", () => {
-    const context = aContext({ deletion: { ...aContext().deletion, gracePeriodMs: 0 } });
-    const decided = decide(undefined, aLedgerGroup(), context);
-    expect(decided?.kind).toBe("delete");
-    expect(noteOn(undefined, aLedgerGroup(), decided, context.reading)?.kind).toBe("left");
-  });
-
-  it("a creation that may have happened is not forgotten", () => {
-    const known = aLedgerGroup({ fingerprint: null, intent: "apply" });
-    expect(noteOn(undefined, known, null, aContext().reading)?.kind).toBe("left");
-  });
-});
-
-describe("a group that is as it should be is noted as settled", () => {
-  const tenant = { ...aDesiredTenant(), dataSourceId: "warehouse-7" };
-  const settled = { kind: "settled", user_group_id: "acme", row: tenant.row, dataSourceId: "warehouse-7" };
-  it.each([
-    ["where a change that failed was taken back", { failure: aGroupFailure() }, settled],
-    ["where its tenant was gone", { absence: anAbsence() }, settled],
-    ["where another row gives the same group", { row: aRow({ digest: "0" }) }, settled],
-    ["where its id has moved to another bucket", { row: aRow({ bucket: 8 }) }, settled],
-    ["where its row was never recorded", { row: null }, settled],
-    ["but not where there is nothing new", {}, null],
-  ])("%s", (_, overrides, note) => {
-    expect(noteOn(tenant, aLedgerGroup(overrides), null, aContext().reading)).toEqual(note);
-  });
-
-  it("but not while something has to be done about it", () => {
-    expect(
-      noteOn(tenant, aLedgerGroup({ failure: aGroupFailure() }), anApply(), aContext().reading),
-    ).toBeNull();
-  });
 });

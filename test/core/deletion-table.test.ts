@@ -5,6 +5,7 @@ import type { DeletionPolicy } from "../../src/core/deletion.ts";
 import type { AbsenceKind, Intent } from "../../src/core/ledger-group.ts";
 import { RemovalTally } from "../../src/core/removal-tally.ts";
 import {
+  aDecisionContext,
   aDelete,
   aDesiredTenant,
   aFlaggedTenant,
@@ -256,14 +257,8 @@ function fateOf({ tenant, ownership, read, limit, grace, when, update, isChanged
   const known =
     ownership === "unknown" ? undefined : aLedgerGroup({ absence, fingerprint, intent: INTENTS[ownership] });
 
-  const decision = decide(TENANTS[tenant], known, {
-    now: new Date("2026-03-05T00:00:00Z"),
-    update,
-    deletion: { when, gracePeriodMs: 24 * HOUR, limit: LIMIT },
-    reading,
-    serviceUpdates: null,
-    eager: false,
-  });
+  const deletion = { when, gracePeriodMs: 24 * HOUR, limit: LIMIT };
+  const decision = decide(TENANTS[tenant], known, aDecisionContext({ update, deletion, reading }));
   const isConclusive = read !== "empty" || tenant === "present" || tenant === "flagged";
   return inWords(decision, clearanceFor(decision, limit, isConclusive));
 }
