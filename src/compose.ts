@@ -32,6 +32,7 @@ export interface Host {
   readonly terminal: Terminal | undefined;
 }
 
+/** Throws a SyncError with a CONFIG_… code where the file is missing or wrong. */
 export const readConfig = (path: string, { env }: Host): Config =>
   loadConfig(path, { env, readFile: (file) => readFileSync(file, "utf8") });
 
@@ -40,6 +41,7 @@ const LEDGER_CONNECTIONS = 3;
 const TOKEN_CONNECTIONS = 2;
 const VIEW_CONNECTIONS = 2;
 
+/** What `sync` needs. Nothing is contacted before it is used; the caller closes it. */
 export async function composeSync(config: Config, host: Host, level: LogLevel): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name);
@@ -79,6 +81,7 @@ export async function composeSync(config: Config, host: Host, level: LogLevel): 
   };
 }
 
+/** What `plan` needs, likewise; it has no way to call the service. */
 export function composePlan(config: Config): Opened<PlanSetup> {
   const ledger = composeLedgerView(config);
   return {
@@ -91,6 +94,7 @@ export function composePlan(config: Config): Opened<PlanSetup> {
   };
 }
 
+/** What `status` needs, likewise. */
 export function composeLedgerView(config: Config): Opened<LedgerView> {
   const databases = new Databases(config.name);
   const database = databases.open(config.ledger.url, VIEW_CONNECTIONS);

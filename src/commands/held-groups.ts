@@ -12,4 +12,5 @@ export function heldLines(groups: readonly Held[], count: number): string[] {
   return more > 0 ? [...lines, `… and ${more} more; groupsync plan lists them`] : lines;
 }
 
+/** A held group as `sync`, `plan` and `status` print it with `--json`. */
 export const heldJson = ({ kind, user_group_id }: Held): object => ({ user_group_id, action: kind });

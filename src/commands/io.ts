@@ -18,6 +18,7 @@ export interface Opened<T> {
   close(): Promise<void>;
 }
 
+/** Gives the connections back whatever becomes of `body`. */
 export async function using<T>(opened: Opened<T>, body: (value: T) => Promise<void>): Promise<void> {
   try {
     await body(opened.value);

@@ -45,6 +45,7 @@ export const isRemoval = (entry: { readonly kind: string }): entry is Removal =>
 /** The fingerprint of a change, in place of a desired group's, where there is to be no group. */
 export const DELETED = "deleted";
 
+/** What a failure is remembered by: only just the same change has to wait for its next try. */
 export function fingerprintOf(change: Change): string {
   switch (change.kind) {
     case "create":

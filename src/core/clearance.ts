@@ -79,6 +79,7 @@ export function clearanceOf(removals: RemovalSummary, circumstances: Circumstanc
   return { kind: "held", removals, circumstances };
 }
 
+/** What needs clearance: all but what is under way. */
 export const dueIn = ({ deletions, replacements }: RemovalSummary): number => deletions + replacements;
 
 /** Whether this removal is done now. What was begun with clearance is finished, but never on bad evidence. */

@@ -15,12 +15,14 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** Of a command that ended with this error. */
 export function exitCodeOfError({ code }: SyncError): ExitCode {
   if (code === "LEASE_HELD") return EXIT.leaseHeld;
   if (code === "UNKNOWN_ID") return EXIT.usage;
   return code.startsWith("CONFIG_") ? EXIT.config : EXIT.failed;
 }
 
+/** Of a sync; an error outranks whatever it counted. */
 export function exitCodeOfRun(outcome: RunOutcome, error: SyncError | undefined): ExitCode {
   if (error) return exitCodeOfError(error);
   switch (outcome) {

@@ -12,6 +12,7 @@ export interface Hold extends Failure {
   readonly approval: string | null;
 }
 
+/** Says of a clearance that is none what is held, why, and what the operator can do. */
 export function explainHold(clearance: HeldBack | Inconclusive): Hold {
   return clearance.kind === "inconclusive" ? explainInconclusive(clearance) : explainHeldBack(clearance);
 }

@@ -57,6 +57,7 @@ export function changeCounts({ counts, removals, clearance }: Plan): Record<Chan
   }
 }
 
+/** How many changes will be made, of all kinds. */
 export const changeCount = (plan: Plan): number =>
   Object.values(changeCounts(plan)).reduce((sum, count) => sum + count, 0);
 
@@ -78,6 +79,7 @@ export function isHeld(entry: PlanEntry, { clearance }: Plan): entry is Removal 
   return isRemoval(entry) && !isCleared(entry, clearance);
 }
 
+/** What is held of an entry that `isHeld`: its deletion, where it is not a replacement. */
 export const heldFrom = ({ kind, user_group_id }: Removal | Missing): Held => ({
   kind: kind === "replace" ? kind : "delete",
   user_group_id,

@@ -15,6 +15,7 @@ export interface RunReport {
   readonly error: SyncError | undefined;
 }
 
+/** `durationMs` is the time from start to end; `error` is why the run did not reach its end. */
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
   const { counts, requests, errors, hold } = tally;
   const report = { counts, requests, durationMs, hold, error };

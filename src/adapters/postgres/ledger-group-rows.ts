@@ -38,6 +38,7 @@ interface MoreOfGroup {
 
 const AT_REST = { intent: null, unverified: null, absence: null, held: null, failure: null };
 
+/** Reads a row of `GROUP_COLUMNS`. */
 export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
   const row = digest === null ? null : { bucket, digest };
   if (text === null) return { user_group_id, fingerprint, row, ...AT_REST };

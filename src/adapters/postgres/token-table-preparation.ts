@@ -23,6 +23,7 @@ export async function prepareTokenTable(database: Database, options: TokenTableO
   return idType;
 }
 
+/** Whether there is a table by this name, at least one that this user finds. */
 export async function tableExists(database: Database, { table }: TokenTableOptions): Promise<boolean> {
   const [row] = await database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
     quoteTable(table),
