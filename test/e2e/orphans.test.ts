@@ -133,3 +133,20 @@ test("a replacement that was begun and whose cause was taken back is not left ha
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", replaced: 1 } });
   await expectInSync(world);
 });
+
+test("told to stop in the middle of replacements, it leaves no tenant without a group", async () => {
+  const world = await aWorld({ tenants: 200, config: { ...AT_ONCE, service: { update: "replace" } } });
+  await world.sync();
+  await world.database.query("UPDATE customers SET company_name = company_name || '*'");
+  await world.serve({ latency: { min: 20, max: 60 } });
+  const program = world.start("sync", "--json");
+  await until(async () => (await world.requests()).total > 50);
+  const { code, stdout } = await program.stop("SIGTERM");
+  expect(code).toBe(1);
+  const { replaced, errors } = JSON.parse(stdout);
+  expect(errors).toMatchObject([{ code: "INTERRUPTED" }]);
+  expect(Object.keys(await world.live())).toHaveLength(200);
+  expect(await world.stored()).toEqual(await world.live());
+  expect(await world.sync()).toMatchObject({ code: 0, report: { replaced: 200 - replaced } });
+  await expectInSync(world);
+});
