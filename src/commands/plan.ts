@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { EXIT, type ExitCode } from "../core/exit-code.ts";
 import { changeCount, type Plan } from "../engine/plan.ts";
-import { type PlanPorts, type PlanSettings, planRun } from "../engine/plan-run.ts";
+import { type PlanPorts, type PlanSettings, planRun, readLedgerState } from "../engine/plan-run.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { writePlanJson } from "./plan-json.ts";
 import { writePlanText } from "./plan-text.ts";
@@ -26,8 +26,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async ({ ports, settings, now }) => {
         const { ledger } = ports;
-        const state = { service: await ledger.service(), evidence: await ledger.evidence() };
-        const plan = await planRun(ports, settings, state, now());
+        const plan = await planRun(ports, settings, await readLedgerState(ledger), now());
         try {
           if (flags.json) await writePlanJson(plan, ledger, io.stdout);
           else await writePlanText(plan, ledger, io.stdout, io.isTerminal);

@@ -44,6 +44,12 @@ export interface LedgerState {
   readonly evidence: Evidence;
 }
 
+/** Read once a run: its plan and what is recorded of it go by the same. */
+export const readLedgerState = async (ledger: LedgerView): Promise<LedgerState> => ({
+  service: await ledger.service(),
+  evidence: await ledger.evidence(),
+});
+
 /**
  * Reads the source and the ledger side by side and keeps what differs. Changes nothing. Buckets of rows whose
  * digests add up to those in the ledger are passed over. The caller closes `entries`.

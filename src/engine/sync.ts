@@ -14,7 +14,7 @@ import { interrupted } from "./interrupted.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
 import { recordNotes } from "./notes.ts";
 import { changesOf } from "./plan.ts";
-import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
+import { type PlanOptions, type PlanSettings, planRun, readLedgerState } from "./plan-run.ts";
 import { type RunReport, reportOn } from "./report.ts";
 import { reportClearance, reportPlan } from "./report-plan.ts";
 import { type Run, Tally } from "./run.ts";
@@ -69,7 +69,7 @@ async function syncUnderLease(
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, clock, observe } = ports;
-  const state = { service: await ledger.service(), evidence: await ledger.evidence() };
+  const state = await readLedgerState(ledger);
   const run: Run = {
     ...ports,
     lease,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { desiredTenants, digestSeed } from "../../src/core/desired.ts";
 import { columnsOf } from "../../src/core/rule.ts";
 import { changesOf, heldOf, type Plan, type PlanEntry } from "../../src/engine/plan.ts";
-import { type PlanSettings, planRun } from "../../src/engine/plan-run.ts";
+import { type PlanSettings, planRun, readLedgerState } from "../../src/engine/plan-run.ts";
 import { anyId, anyObject, anyText } from "../builders/arbitraries.ts";
 import { anAbsence } from "../builders/groups.ts";
 import { constant, someRules } from "../builders/rules.ts";
@@ -53,7 +53,7 @@ async function plan(
     ledger: new InMemoryLedger(state, step, () => NOW, batches[1]),
     openSpool,
   };
-  const before = { service: await ports.ledger.service(), evidence: await ports.ledger.evidence() };
+  const before = await readLedgerState(ports.ledger);
   const options = { only: only && new Set(only) };
   const planned = await planRun(ports, { ...settings, ...overrides }, before, NOW, options);
   const list: PlanEntry[] = [];
