@@ -1,6 +1,7 @@
 import type { UpdatePolicy } from "../core/decide.ts";
 import type { DeletionPolicy } from "../core/deletion.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
+import type { RotationPolicy } from "../core/rotation.ts";
 import type { GroupRules } from "../core/rule.ts";
 import type { Secret } from "../core/secret.ts";
 
@@ -14,7 +15,7 @@ export interface Config {
   readonly tokens: TokenConfig;
   readonly ledger: LedgerConfig;
   readonly deletion: DeletionPolicy;
-  readonly rotation: { readonly maxAgeMs?: number };
+  readonly rotation: RotationPolicy;
   /** A cron line, read in `timezone`. */
   readonly schedule: string;
   readonly timezone: string;
@@ -50,6 +51,8 @@ export interface TokenConfig {
   readonly rows: "own" | "existing";
   readonly idColumn: string;
   readonly tokenColumn: string;
+  /** A PostgreSQL channel that gets the user_group_id of each new token. */
+  readonly notify?: string;
 }
 
 export interface LedgerConfig {

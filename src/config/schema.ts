@@ -1,5 +1,6 @@
 import { validateDetailed } from "node-cron";
 import { z } from "zod";
+import { parseDailyWindow } from "../core/daily-window.ts";
 import { parseRateLimit } from "../core/rate-limit.ts";
 import { Secret } from "../core/secret.ts";
 import type { Config, DatabaseUrl, LedgerConfig } from "./config.ts";
@@ -223,6 +224,10 @@ const configFile = section(
         rows: choice("own", "existing").prefault("own"),
         id_column: column().optional(),
         token_column: column().optional(),
+        notify: scalar(
+          (channel) => (/^[a-z_]\w{0,62}$/i.test(channel) ? channel : undefined),
+          wanted("the name of a channel", "write letters, digits and _, like groupsync_tokens"),
+        ).optional(),
       },
       existingRowsAreNamed,
     ),
@@ -234,6 +239,15 @@ const configFile = section(
     }),
     rotation: section({
       max_age: duration((ms) => ms > 0, "a duration above zero", "write it like 90d").optional(),
+      window: scalar(
+        parseDailyWindow,
+        wanted("a part of the day", 'write it like "02:00-05:00", in the time zone of `timezone`'),
+      ).optional(),
+      max_per_run: number(
+        (want) => z.int(want).min(1, want),
+        wanted("a whole number from 1 on", "leave it out for no limit"),
+      ).optional(),
+      concurrency: wholeNumber(1, 100, 1),
     }),
     schedule: cronLine.prefault("*/5 * * * *"),
     timezone: timeZone.prefault("UTC"),
@@ -275,6 +289,7 @@ export const configSchema = configFile.transform((file): Config => {
       rows: tokens.rows,
       idColumn: tokens.id_column ?? "user_group_id",
       tokenColumn: tokens.token_column ?? "token",
+      ...(tokens.notify !== undefined && { notify: tokens.notify }),
     },
     ledger: { url: ledger.url ?? source.url, ...ledger.table_prefix },
     deletion: {
@@ -282,7 +297,12 @@ export const configSchema = configFile.transform((file): Config => {
       gracePeriodMs: deletion.grace_period,
       limit: { count: deletion.limit.count, percent: deletion.limit.percent },
     },
-    rotation: rotation.max_age === undefined ? {} : { maxAgeMs: rotation.max_age },
+    rotation: {
+      maxAgeMs: rotation.max_age ?? null,
+      window: rotation.window ? { ...rotation.window, timeZone: file.timezone } : null,
+      maxPerRun: rotation.max_per_run ?? null,
+      concurrency: rotation.concurrency,
+    },
     schedule: file.schedule,
     timezone: file.timezone,
   };

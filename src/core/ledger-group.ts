@@ -1,7 +1,7 @@
 import type { RowDigest } from "./tenant.ts";
 
 /** A call that changes the service, committed to before it is made. */
-export type Intent = "apply" | "replace" | "delete";
+export type Intent = "apply" | "replace" | "delete" | "rotate";
 
 /** A removal was begun: until its outcome is recorded, nobody knows whether there still is a group. */
 export const intendsRemoval = (intent: Intent | null): boolean => intent === "replace" || intent === "delete";

@@ -1,6 +1,7 @@
 import { absenceKind, type Decision, wasNeverMade } from "./decide.ts";
 import type { Reading } from "./evidence.ts";
 import type { AbsenceKind, LedgerGroup } from "./ledger-group.ts";
+import { ROTATED } from "./rotation.ts";
 import type { RowDigest, Tenant } from "./tenant.ts";
 
 /** The tenant is gone, in another way than was noted before. */
@@ -53,7 +54,9 @@ export function noteOn(
     return absence?.kind === kind ? null : { kind: "left", user_group_id, absence: kind };
   }
   if (decided === null && tenant.kind === "desired") {
-    const asNoted = absence === null && failure === null && sameRow(known.row, tenant.row);
+    // That its token could not be rotated says nothing of the group.
+    const hasFailed = failure !== null && failure.fingerprint !== ROTATED;
+    const asNoted = absence === null && !hasFailed && sameRow(known.row, tenant.row);
     return asNoted
       ? null
       : { kind: "settled", user_group_id, row: tenant.row, dataSourceId: tenant.dataSourceId };

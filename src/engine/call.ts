@@ -18,6 +18,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** The first attempt is made all the same: what came before it must not be left half done. */
   readonly isFollowUp?: boolean;
+  /** An attempt that may have had its effect is the last. */
+  readonly isUnrepeatable?: boolean;
   countRequest(): void;
 }
 
@@ -38,7 +40,7 @@ export type CallResult<T> =
   /** Not made, or not made again, because the run is ending. */
   | { readonly kind: "interrupted"; readonly mayHaveHappened: boolean };
 
-/** Makes an idempotent call, again and again where that can help. Rejects with LEASE_LOST. */
+/** Makes a call, again and again where that can help. Rejects with LEASE_LOST. */
 export async function callRepeatedly<T>(
   id: string,
   request: (beforeSend: () => void) => Promise<T>,
@@ -70,7 +72,8 @@ export async function callRepeatedly<T>(
         throttle.slowDown(error.retryAfterMs);
         continue;
       }
-      if (error.reaction !== "retry" || attempt === MAX_ATTEMPTS) {
+      const isLast = attempt === MAX_ATTEMPTS || (context.isUnrepeatable === true && mayHaveHappened);
+      if (error.reaction !== "retry" || isLast) {
         return { kind: "failed", failure: error, mayHaveHappened };
       }
       attempt++;

@@ -54,7 +54,7 @@ export async function deleteByStoredToken(
 }
 
 /** Its creation was never confirmed, so nobody has its token: what it is called and shows doesn't matter. */
-const bareGroup = (user_group_id: string): Group => ({
+export const bareGroup = (user_group_id: string): Group => ({
   user_group_id,
   name: user_group_id,
   mapping: {},

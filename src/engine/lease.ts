@@ -19,6 +19,11 @@ export interface HeldLease extends Lease {
   readonly lost: AbortSignal;
   /** Throws LEASE_LOST: to be asked right before every call that changes the service. */
   assertHeld(): void;
+  /**
+   * Has this process wait for the task, even where the lease is lost: what it writes to the ledger is refused then,
+   * if another instance has taken over.
+   */
+  awaitAlways<T>(task: Promise<T>): Promise<T>;
 }
 
 /**
@@ -38,6 +43,7 @@ export async function withLease<T>(
     return await Promise.race([body(heartbeat), rejectionOf(heartbeat.lost)]);
   } finally {
     await heartbeat.stop();
+    await heartbeat.allTasks();
     // Where this fails the lease expires by itself.
     if (!heartbeat.lost.aborted) await ledger.releaseLease(lease).catch(() => {});
   }
@@ -89,6 +95,7 @@ class Heartbeat implements HeldLease {
   readonly #lost = new AbortController();
   readonly #stopped = new AbortController();
   readonly #beating: Promise<void>;
+  readonly #tasks = new Set<Promise<unknown>>();
   #validFrom: Instant;
 
   constructor(ledger: Ledger, clock: Clock, lease: Lease, settings: LeaseSettings, validFrom: Instant) {
@@ -108,6 +115,17 @@ class Heartbeat implements HeldLease {
   assertHeld(): void {
     if (this.#age() + this.#callMs >= this.#ttlMs) this.#lose("it was not renewed in time");
     if (this.#lost.signal.aborted) throw this.#lost.signal.reason;
+  }
+
+  awaitAlways<T>(task: Promise<T>): Promise<T> {
+    this.#tasks.add(task);
+    const forget = (): boolean => this.#tasks.delete(task);
+    task.then(forget, forget);
+    return task;
+  }
+
+  async allTasks(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.allSettled(this.#tasks);
   }
 
   async stop(): Promise<void> {

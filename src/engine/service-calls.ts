@@ -1,9 +1,10 @@
 import type { Change } from "../core/change.ts";
 import type { Group } from "../core/group.ts";
+import type { Intent } from "../core/ledger-group.ts";
 import type { Failed } from "../core/outcome.ts";
+import type { Secret } from "../core/secret.ts";
 import type { ServiceFailure } from "../core/service-failure.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../ports/group-service.ts";
-import type { Begun } from "../ports/ledger.ts";
 import { type CallContext, type CallResult, callRepeatedly } from "./call.ts";
 import type { Run } from "./run.ts";
 
@@ -22,8 +23,8 @@ export class ServiceCalls {
   readonly #onEffect: () => void;
   #mayHaveHappened: boolean;
 
-  /** `onEffect` is told as soon as a call may have changed the service. */
-  constructor({ before }: Begun, run: Run, signal: AbortSignal, onEffect: () => void) {
+  /** `standing` is the intent of an earlier run; `onEffect` is told as soon as a call may have changed the service. */
+  constructor(run: Run, signal: AbortSignal, standing: Intent | null, onEffect: () => void = () => {}) {
     const { clock, throttle, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
@@ -32,7 +33,12 @@ export class ServiceCalls {
     this.#context = { clock, throttle, lease, observe, signal, countRequest };
     this.#onEffect = onEffect;
     // That a call is refused says nothing of the one that an earlier run may have made.
-    this.#mayHaveHappened = before !== null && before.intent !== null;
+    this.#mayHaveHappened = standing !== null;
+  }
+
+  /** Any of the calls, or one of an earlier run, may have had its effect. */
+  get mayHaveHappened(): boolean {
+    return this.#mayHaveHappened;
   }
 
   /** GET. As a follow-up it is sent even where the run is ending. */
@@ -48,6 +54,18 @@ export class ServiceCalls {
       await confirmTeam(isNew, found, group.user_group_id, this.#run);
       this.#haveEffect();
     }
+    return called;
+  }
+
+  /** POST, never repeated once it may have had its effect. That the token is refused is for the caller to make good. */
+  async rotate(id: string, currentToken: Secret): Promise<CallResult<ServiceGroup>> {
+    const called = await this.#call(
+      id,
+      (beforeSend) => this.#run.service.rotate(id, currentToken, beforeSend),
+      { ...this.#context, isUnrepeatable: true },
+    );
+    if (called.kind === "failed" && !isTokenRefused(called.failure)) this.#insistOnService(called.failure);
+    if (called.kind === "answered") this.#haveEffect();
     return called;
   }
 

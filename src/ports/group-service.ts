@@ -26,6 +26,8 @@ export interface GroupService {
     group: Group,
     beforeSend?: () => void,
   ): Promise<{ readonly isNew: boolean; readonly group: ServiceGroup }>;
+  /** POST: gives the group a new token, and ends the old one at once. Not idempotent. */
+  rotate(id: string, currentToken: Secret, beforeSend?: () => void): Promise<ServiceGroup>;
   /** DELETE: removes a group. Idempotent in its effect, though not in its answer: a group that is gone is refused. */
   remove(group: RemovableGroup, beforeSend?: () => void): Promise<void>;
 }

@@ -5,6 +5,7 @@ import type { Group } from "../core/group.ts";
 import type { GroupFailure, HealthyTime, Intent, LedgerGroup } from "../core/ledger-group.ts";
 import type { LeftNote, SettledNote } from "../core/note.ts";
 import type { Counts, Failure, Outcome, RunOutcome } from "../core/outcome.ts";
+import type { RotationCandidate } from "../core/rotation.ts";
 import type { BucketSum } from "./tenant-source.ts";
 
 /** groupsync's own tables. Everything here concerns one scope: the `name` in the config. */
@@ -39,7 +40,21 @@ export interface LedgerView {
   groups(buckets?: readonly number[]): AsyncIterable<readonly LedgerGroup[]>;
   /** The groups as the service last confirmed them; unknown ids are left out. */
   confirmed(ids: readonly string[]): Promise<ReadonlyMap<string, Group>>;
+  /**
+   * Groups whose tokens can be rotated, the oldest token first: confirmed, with nothing else under way, and with
+   * tenants that are not gone.
+   */
+  rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
   status(): Promise<LedgerStatus>;
+}
+
+export interface RotatableOptions {
+  /** Only tokens that are live since then, or longer. */
+  readonly until: Date;
+  /** At most so many … */
+  readonly limit: number;
+  /** … that come after this one. */
+  readonly after?: RotationCandidate | undefined;
 }
 
 export interface BucketOptions {
@@ -74,6 +89,11 @@ export interface LedgerTransaction {
   /** Marks these groups, which come in the order of their ids, as held, and no others. */
   markHeld(held: AsyncIterable<readonly Held[]>): Promise<void>;
   keepEvidence(evidence: Evidence): Promise<void>;
+  /** Commits to a rotation; undefined where the ledger has no such group. A deletion or update under way is left as it is. */
+  beginRotation(id: string, now: Date): Promise<KnownToken | undefined>;
+  /** Takes the intent back: nothing was sent. */
+  withdrawRotation(id: string): Promise<void>;
+  recordRotation(result: RotationResult, now: Date): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
 }
@@ -106,6 +126,26 @@ export interface KnownGroup {
   readonly intent: Intent | null;
   /** In a row, so far. */
   readonly failures: number;
+}
+
+/** What the ledger knew when a rotation began. */
+export interface KnownToken {
+  /** Null where the service never told one. */
+  readonly tokenFingerprint: string | null;
+  /** The intent that stood already. Any but a rotation has to be settled first. */
+  readonly intent: Intent | null;
+  /** In a row, so far. */
+  readonly failures: number;
+}
+
+export interface RotationResult {
+  readonly user_group_id: string;
+  /** Of the token that is live and stored; null where that isn't known. */
+  readonly tokenFingerprint: string | null;
+  /** Null where the rotation is done. */
+  readonly failure: (Failure & { readonly retryAt: Date }) | null;
+  /** The service may yet take the call: the intent stays. */
+  readonly isOpen: boolean;
 }
 
 /** An outcome and, where it is a failure, when to try again. */

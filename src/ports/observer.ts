@@ -43,6 +43,21 @@ export type RunEvent =
       readonly unverified: boolean;
       readonly token: string;
     }
+  /** A new token could not be stored yet, while the old one is dead. */
+  | {
+      readonly kind: "unstored";
+      readonly user_group_id: string;
+      readonly code: string;
+      readonly message: string;
+      readonly waitMs: number;
+    }
+  | {
+      readonly kind: "rotated";
+      readonly user_group_id: string;
+      /** Fingerprints: which token is live from now on, and which one was. */
+      readonly token: string;
+      readonly formerToken: string | null;
+    }
   | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: AbsenceKind }
   | {
       readonly kind: "failed";

@@ -17,11 +17,13 @@ export interface TokenStore {
    * Stores each token durably. A store in the ledger's own database writes inside the given
    * transaction; every other commits on its own, before that transaction does.
    * Returns the tokens that could not be stored, by id; rejects with TOKEN_STORE_UNAVAILABLE when
-   * the store as a whole can't be written.
+   * the store as a whole can't be written. With `rewrite`, a token that is there already is written again:
+   * only that shows that the store takes one.
    */
   write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
+    options?: { readonly rewrite?: boolean },
   ): Promise<ReadonlyMap<string, SyncError>>;
   /** The stored tokens of these groups; those that have none are left out. Rejects with TOKEN_STORE_UNAVAILABLE. */
   read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>>;

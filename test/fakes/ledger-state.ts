@@ -10,6 +10,7 @@ export interface LedgerRow {
   readonly confirmed: Group | null;
   readonly serviceName: string | null;
   readonly tokenFingerprint: string | null;
+  readonly tokenSince: Date | null;
   /** Of the row that the confirmed group was computed from. */
   readonly row: RowDigest | null;
   /** Known from the first intent on. */
@@ -27,6 +28,14 @@ export interface Removed extends Held {
   readonly at: Date;
 }
 
+/** A token that was live once. */
+export interface FormerToken {
+  readonly user_group_id: string;
+  readonly fingerprint: string;
+  readonly since: Date | null;
+  readonly until: Date;
+}
+
 export interface LeaseRow {
   readonly epoch: number;
   readonly holder: string;
@@ -41,6 +50,7 @@ export class LedgerState {
   readonly rows = new Map<string, LedgerRow>();
   readonly runs: RecordedRun[] = [];
   removals: Removed[] = [];
+  formerTokens: FormerToken[] = [];
   evidence: Evidence = NO_EVIDENCE;
   service = NO_SERVICE;
   lease: LeaseRow | undefined;
@@ -51,6 +61,7 @@ export class LedgerState {
     this.rows.clear();
     this.runs.length = 0;
     this.removals = [];
+    this.formerTokens = [];
     this.evidence = NO_EVIDENCE;
     this.service = NO_SERVICE;
     this.lease = undefined;
@@ -62,6 +73,7 @@ export const NEW_ROW: LedgerRow = {
   confirmed: null,
   serviceName: null,
   tokenFingerprint: null,
+  tokenSince: null,
   row: null,
   bucket: 0,
   dataSourceId: null,

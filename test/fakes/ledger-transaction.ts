@@ -6,12 +6,15 @@ import { compareIds } from "../../src/core/id.ts";
 import type { HealthyTime } from "../../src/core/ledger-group.ts";
 import type { LeftNote, SettledNote } from "../../src/core/note.ts";
 import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
+import { ROTATED } from "../../src/core/rotation.ts";
 import type {
   Begun,
   KnownGroup,
   KnownService,
+  KnownToken,
   LedgerTransaction,
   RecordedOutcome,
+  RotationResult,
   RunId,
   RunResult,
 } from "../../src/ports/ledger.ts";
@@ -140,6 +143,35 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
+  async beginRotation(id: string): Promise<KnownToken | undefined> {
+    await this.#step({ when: "before", call: "beginRotation", id });
+    const row = this.#state.rows.get(id);
+    if (row === undefined) return undefined;
+    const { tokenFingerprint, intent, failure } = row;
+    if (intent === null) this.enlist(() => this.#change(id, { intent: "rotate" }));
+    return { tokenFingerprint, intent, failures: failure?.count ?? 0 };
+  }
+
+  async withdrawRotation(id: string): Promise<void> {
+    await this.#step({ when: "before", call: "withdrawRotation", id });
+    this.enlist(() => {
+      if (this.#state.rows.get(id)?.intent === "rotate") this.#change(id, { intent: null });
+    });
+  }
+
+  async recordRotation(result: RotationResult, now: Date): Promise<void> {
+    const { user_group_id: id, tokenFingerprint, failure, isOpen } = result;
+    await this.#step({ when: "before", call: "recordRotation", id });
+    this.enlist(() => {
+      const row = this.#state.rows.get(id);
+      if (row === undefined) return;
+      const isOurs = row.failure === null || row.failure.fingerprint === ROTATED;
+      const failed = failure && { ...failure, fingerprint: ROTATED, count: (row.failure?.count ?? 0) + 1 };
+      if (tokenFingerprint !== null) this.#retoken(id, tokenFingerprint, now);
+      this.#change(id, { intent: isOpen ? row.intent : null, ...(isOurs ? { failure: failed } : {}) });
+    });
+  }
+
   async startRun(command: string, now: Date): Promise<RunId> {
     await this.#step({ when: "before", call: "startRun" });
     const id = String(++this.#state.runsStarted);
@@ -182,11 +214,24 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     if (outcome.kind === "replaced") removals.push({ kind: "replace", user_group_id, at });
     if (outcome.kind === "deleted") {
       removals.push({ kind: "delete", user_group_id, at });
+      this.#retoken(user_group_id, null, at);
       rows.delete(user_group_id);
       return;
     }
+    if (outcome.kind !== "failed") this.#retoken(user_group_id, tokenFingerprint(outcome.token), at);
     const row = rows.get(user_group_id);
     if (row) rows.set(user_group_id, { ...row, ...changesBy({ ...recorded, outcome }, row) });
+  }
+
+  /** Null: its last token dies. */
+  #retoken(id: string, fingerprint: string | null, now: Date): void {
+    const row = this.#state.rows.get(id);
+    if (row === undefined || row.tokenFingerprint === fingerprint) return;
+    if (row.tokenFingerprint !== null) {
+      const { tokenFingerprint: former, tokenSince: since } = row;
+      this.#state.formerTokens.push({ user_group_id: id, fingerprint: former, since, until: now });
+    }
+    this.#change(id, { tokenFingerprint: fingerprint, tokenSince: now });
   }
 
   #change(id: string, change: Partial<LedgerRow>): void {
@@ -227,8 +272,8 @@ function changesBy(
     const intent = mayHaveHappened ? row.intent : null;
     return { ...failed(failure), intent, ...(change.kind === "delete" ? {} : PRESENT) };
   }
-  const { change, serviceName, token } = outcome;
-  const answered = { serviceName, tokenFingerprint: tokenFingerprint(token), intent: null, ...PRESENT };
+  const { change, serviceName } = outcome;
+  const answered = { serviceName, intent: null, ...PRESENT };
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.
     return { ...answered, ...failed(outcome.failure), fingerprint: row.fingerprint ?? "unknown" };

@@ -5,6 +5,7 @@ import type { Evidence } from "../../src/core/evidence.ts";
 import type { Group } from "../../src/core/group.ts";
 import { compareIds } from "../../src/core/id.ts";
 import type { LedgerGroup } from "../../src/core/ledger-group.ts";
+import { ROTATED, type RotationCandidate } from "../../src/core/rotation.ts";
 import type {
   BucketOptions,
   HeldGroups,
@@ -16,6 +17,7 @@ import type {
   LedgerBucket,
   LedgerStatus,
   LedgerTransaction,
+  RotatableOptions,
 } from "../../src/ports/ledger.ts";
 import type { Step } from "./instance.ts";
 import type { LeaseRow, LedgerRow, LedgerState } from "./ledger-state.ts";
@@ -139,6 +141,19 @@ export class InMemoryLedger implements Ledger {
     return new Map(known);
   }
 
+  async rotatable({ until, limit, after }: RotatableOptions): Promise<readonly RotationCandidate[]> {
+    await this.#step({ when: "before", call: "rotatable" });
+    return [...this.#state.rows]
+      .flatMap(([user_group_id, { tokenSince, absence, intent, failure }]) => {
+        const isOpen = intent === null || intent === "rotate";
+        if (tokenSince === null || tokenSince > until || absence !== null || !isOpen) return [];
+        return [{ user_group_id, tokenSince, failure: failure?.fingerprint === ROTATED ? failure : null }];
+      })
+      .sort(byAge)
+      .filter((candidate) => after === undefined || byAge(candidate, after) > 0)
+      .slice(0, limit);
+  }
+
   async status(): Promise<LedgerStatus> {
     await this.#step({ when: "before", call: "status" });
     const { rows, runs, lease, service } = this.#state;
@@ -200,5 +215,8 @@ export class InMemoryLedger implements Ledger {
     });
   }
 }
+
+const byAge = (a: RotationCandidate, b: RotationCandidate): number =>
+  a.tokenSince.getTime() - b.tokenSince.getTime() || compareIds(a.user_group_id, b.user_group_id);
 
 const holderOf = (lease: LeaseRow): LeaseHolder => ({ ...lease, epoch: String(lease.epoch) });

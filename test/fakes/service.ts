@@ -10,7 +10,7 @@ export interface HeldGroup {
 }
 
 export interface ServiceRequest {
-  readonly operation: "GET" | "DELETE";
+  readonly operation: "GET" | "POST" | "DELETE";
   readonly id: string;
   /** Where a DELETE names one. */
   readonly dataSourceId?: string;
@@ -40,8 +40,12 @@ export class ServiceState {
     return new Map([...this.groups].map(([id, { token }]) => [id, token]));
   }
 
+  newToken(id: string): string {
+    return `ugt_${id}_${++this.#tokensMade}`;
+  }
+
   put(group: Group): HeldGroup {
-    const held = { group, token: `ugt_${group.user_group_id}_${++this.#tokensMade}` };
+    const held = { group, token: this.newToken(group.user_group_id) };
     this.groups.set(group.user_group_id, held);
     return held;
   }
@@ -81,6 +85,19 @@ export class InMemoryGroupService implements GroupService {
     const answer = { teamId: state.teamId, token: new Secret(held.token), name: held.group.name };
     await this.#step({ when: "after", call: "getOrCreate", id });
     return { isNew: existing === undefined, group: answer };
+  }
+
+  async rotate(id: string, currentToken: Secret, beforeSend?: () => void): Promise<ServiceGroup> {
+    const state = this.#state;
+    await this.#step({ when: "before", call: "rotate", id });
+    beforeSend?.();
+    state.requests.push({ operation: "POST", id });
+    const held = [...state.groups.values()].find(({ token }) => token === currentToken.reveal());
+    if (held === undefined) throw new ServiceFailure("REFUSED", "POST was answered HTTP 404");
+    held.token = state.newToken(held.group.user_group_id);
+    const answer = { teamId: state.teamId, token: new Secret(held.token), name: held.group.name };
+    await this.#step({ when: "after", call: "rotate", id });
+    return answer;
   }
 
   async remove(

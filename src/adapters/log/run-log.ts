@@ -76,8 +76,15 @@ export function runLog(logger: Logger, clock: Clock): Observe {
         advance();
         break;
       case "deleted":
-        log.info(withoutMessage(fields), "deleted");
+      case "rotated":
+        log.info(withoutMessage(fields), event.kind);
         advance();
+        break;
+      case "unstored":
+        log.error(
+          withoutMessage(fields),
+          `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}: ${event.message}`,
+        );
         break;
       case "failed":
         log.warn(withoutMessage(fields), `failed: ${event.message}`);

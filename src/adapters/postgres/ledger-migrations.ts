@@ -89,4 +89,18 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       kind text NOT NULL
     );
     CREATE INDEX ON ${removals} (scope, removed_at);`,
+  ({ groups, formerTokens }) => `
+    -- Since when its token is the live one, as far as the ledger has seen.
+    ALTER TABLE ${groups} ADD COLUMN token_since timestamptz;
+    UPDATE ${groups} SET token_since = created_at WHERE token_fingerprint IS NOT NULL;
+    CREATE TABLE ${formerTokens} (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      scope text NOT NULL,
+      user_group_id text COLLATE "C" NOT NULL,
+      token_fingerprint text NOT NULL,
+      live_since timestamptz,
+      live_until timestamptz NOT NULL
+    );
+    CREATE INDEX ON ${formerTokens} (scope, user_group_id);
+    CREATE INDEX ON ${formerTokens} (scope, live_until);`,
 ];

@@ -3,6 +3,7 @@ import { tokenFingerprint } from "../../core/group.ts";
 import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";
 import type { Queryable } from "./database.ts";
+import { formerTokens } from "./ledger-rotations.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
 
@@ -26,8 +27,14 @@ export class OutcomeWriter {
     const undeleted: FailedRow[] = [];
     const deleted: string[] = [];
     const removals: { id: string; kind: "delete" | "replace" }[] = [];
+    /** Groups that may have a token already: null where theirs dies for good. */
+    const retokened: { id: string; token: string | null }[] = [];
     for (const { outcome, retryAt } of outcomes) {
       const id = outcome.change.user_group_id;
+      if (outcome.kind === "deleted") retokened.push({ id, token: null });
+      else if (outcome.kind !== "failed" && outcome.change.kind !== "create") {
+        retokened.push({ id, token: tokenFingerprint(outcome.token) });
+      }
       switch (outcome.kind) {
         case "failed":
           if (outcome.change.kind === "delete") undeleted.push(failedRow(outcome, retryAt));
@@ -50,6 +57,7 @@ export class OutcomeWriter {
           applied.push(appliedRow(outcome));
       }
     }
+    if (retokened.length > 0) await this.#keepFormerTokens(retokened, now);
     if (applied.length > 0) await this.#recordApplied(applied, now);
     if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
     if (deleted.length > 0) await this.#closeRows(deleted);
@@ -76,6 +84,10 @@ export class OutcomeWriter {
              excluded.fingerprint, g.fingerprint, CASE WHEN excluded.service_name IS NOT NULL THEN $4 END),
            confirmed = coalesce(excluded.confirmed, g.confirmed),
            service_name = coalesce(excluded.service_name, g.service_name),
+           token_since = CASE
+             WHEN coalesce(excluded.token_fingerprint, g.token_fingerprint) = g.token_fingerprint THEN g.token_since
+             WHEN excluded.token_fingerprint IS NOT NULL THEN excluded.updated_at
+           END,
            token_fingerprint = coalesce(excluded.token_fingerprint, g.token_fingerprint),
            data_source_id = CASE WHEN excluded.confirmed IS NULL THEN g.data_source_id ELSE excluded.data_source_id END,
            unverified = CASE WHEN excluded.confirmed IS NULL THEN g.unverified ELSE excluded.unverified END,
@@ -111,6 +123,17 @@ export class OutcomeWriter {
        WHERE g.scope = $1 AND g.user_group_id = ANY ($4) AND g.user_group_id = t.id`,
       [this.#scope, JSON.stringify(rows), now, rows.map(({ id }) => id)],
     );
+  }
+
+  async #keepFormerTokens(tokens: readonly { id: string; token: string | null }[], now: Date): Promise<void> {
+    const which = `user_group_id = ANY ($2) AND (user_group_id, token_fingerprint) NOT IN (
+      SELECT t.id, t.token FROM unnest($2::text[], $3::text[]) AS t (id, token) WHERE t.token IS NOT NULL)`;
+    await this.#connection.query(formerTokens(this.#tables, which, "$4"), [
+      this.#scope,
+      tokens.map(({ id }) => id),
+      tokens.map(({ token }) => token),
+      now,
+    ]);
   }
 
   async #closeRows(ids: readonly string[]): Promise<void> {

@@ -15,6 +15,7 @@ export interface LedgerTables {
   readonly runs: string;
   readonly evidence: string;
   readonly removals: string;
+  readonly formerTokens: string;
 }
 
 export function ledgerTables({ schema, tablePrefix }: LedgerLocation): LedgerTables {
@@ -28,5 +29,6 @@ export function ledgerTables({ schema, tablePrefix }: LedgerLocation): LedgerTab
     runs: table("runs"),
     evidence: table("evidence"),
     removals: table("removals"),
+    formerTokens: table("former_tokens"),
   };
 }

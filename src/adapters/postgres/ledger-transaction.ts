@@ -7,13 +7,16 @@ import type {
   Begun,
   KnownGroup,
   KnownService,
+  KnownToken,
   LedgerTransaction,
   RecordedOutcome,
+  RotationResult,
   RunId,
   RunResult,
 } from "../../ports/ledger.ts";
 import type { Database, Queryable } from "./database.ts";
 import { OutcomeWriter } from "./ledger-outcomes.ts";
+import { RotationWriter } from "./ledger-rotations.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
 
@@ -22,6 +25,8 @@ const KEPT_RUNS = 1_500;
 
 /** Removals are kept longer than any limit asks for: they are also the record of what was deleted when. */
 const KEPT_REMOVALS = "90 days";
+/** Which token was live when is asked after an incident, and that may be found late. */
+const KEPT_TOKENS = "1 year";
 
 const NOT_MISSING = "missing_since = NULL, missing_kind = NULL, missing_ms = NULL, missing_reads = NULL";
 
@@ -39,6 +44,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   readonly #tables: LedgerTables;
   readonly #scope: string;
   readonly #outcomes: OutcomeWriter;
+  readonly #rotations: RotationWriter;
 
   constructor(database: Database, connection: Queryable, tables: LedgerTables, scope: string) {
     this.database = database;
@@ -46,6 +52,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     this.#tables = tables;
     this.#scope = scope;
     this.#outcomes = new OutcomeWriter(connection, tables, scope);
+    this.#rotations = new RotationWriter(connection, tables, scope);
   }
 
   async bindService({ baseUrl, teamId, updates }: KnownService): Promise<void> {
@@ -219,6 +226,18 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     );
   }
 
+  beginRotation(id: string, now: Date): Promise<KnownToken | undefined> {
+    return this.#rotations.begin(id, now);
+  }
+
+  withdrawRotation(id: string): Promise<void> {
+    return this.#rotations.withdraw(id);
+  }
+
+  recordRotation(result: RotationResult, now: Date): Promise<void> {
+    return this.#rotations.record(result, now);
+  }
+
   async startRun(command: string, now: Date): Promise<RunId> {
     await this.connection.query(
       `DELETE FROM ${this.#tables.runs} WHERE scope = $1 AND id <=
@@ -228,6 +247,11 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     await this.connection.query(
       `DELETE FROM ${this.#tables.removals}
        WHERE scope = $1 AND removed_at < $2::timestamptz - interval '${KEPT_REMOVALS}'`,
+      [this.#scope, now],
+    );
+    await this.connection.query(
+      `DELETE FROM ${this.#tables.formerTokens}
+       WHERE scope = $1 AND live_until < $2::timestamptz - interval '${KEPT_TOKENS}'`,
       [this.#scope, now],
     );
     const { rows } = await this.connection.query<{ id: string }>(

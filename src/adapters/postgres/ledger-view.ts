@@ -2,12 +2,14 @@ import { SyncError } from "../../core/errors.ts";
 import { type Evidence, NO_EVIDENCE } from "../../core/evidence.ts";
 import type { Group } from "../../core/group.ts";
 import type { HealthyTime, LedgerGroup } from "../../core/ledger-group.ts";
+import { ROTATED, type RotationCandidate } from "../../core/rotation.ts";
 import type {
   BucketOptions,
   KnownService,
   LedgerBucket,
   LedgerStatus,
   LedgerView,
+  RotatableOptions,
 } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
@@ -116,6 +118,26 @@ export class PostgresLedgerView implements LedgerView {
     });
   }
 
+  async rotatable({ until, limit, after }: RotatableOptions): Promise<readonly RotationCandidate[]> {
+    return this.#read([], async () => {
+      const rows = await this.database.query<CandidateColumns>(
+        `SELECT user_group_id, token_since AS "tokenSince",
+           CASE WHEN failure_fingerprint = '${ROTATED}' THEN failure_code END AS code, failure_message AS message,
+           failure_count AS count, retry_at AS "retryAt"
+         FROM ${this.tables.groups}
+         WHERE scope = $1 AND token_since <= $2 AND missing_kind IS NULL AND (intent IS NULL OR intent = 'rotate')
+           AND ($4::timestamptz IS NULL OR (token_since, user_group_id) > ($4, $5))
+         ORDER BY token_since, user_group_id LIMIT $3`,
+        [this.scope, until, limit, after?.tokenSince ?? null, after?.user_group_id ?? ""],
+      );
+      return rows.map(({ user_group_id, tokenSince, code, message, count, retryAt }) => ({
+        user_group_id,
+        tokenSince,
+        failure: code === null ? null : { fingerprint: ROTATED, code, message, count, retryAt },
+      }));
+    });
+  }
+
   async status(): Promise<LedgerStatus> {
     const reader = new StatusReader(this.database, this.tables, this.scope);
     const status = await this.#read(NO_STATUS, () => reader.read());
@@ -140,3 +162,12 @@ const outdated = (version: number): SyncError =>
   new SyncError("LEDGER_OUTDATED", `the ledger has version ${version}, and ${LATEST_VERSION} is needed`, {
     hint: "run `groupsync sync` once: it brings the ledger up to date",
   });
+
+interface CandidateColumns {
+  readonly user_group_id: string;
+  readonly tokenSince: Date;
+  readonly code: string | null;
+  readonly message: string;
+  readonly count: number;
+  readonly retryAt: Date;
+}

@@ -9,6 +9,8 @@ export interface TokenTableOptions {
   readonly rows: "own" | "existing";
   readonly idColumn: string;
   readonly tokenColumn: string;
+  /** A channel that gets the id of each group whose token is new. */
+  readonly notify?: string | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { escapeLiteral } from "pg";
 import type { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
@@ -90,13 +91,14 @@ export class PostgresTokenTable implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
+    { rewrite = false }: { readonly rewrite?: boolean } = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     try {
       const refusals = await this.#within(transaction, (connection) =>
         togetherOrEach<StoredToken, Refusal>(
           connection,
           tokens,
-          (some) => this.#write(some, connection),
+          (some) => this.#write(some, connection, rewrite),
           ({ user_group_id, token }, error) => [user_group_id, this.#refusals.notStored(error, token)],
         ),
       );
@@ -138,13 +140,19 @@ export class PostgresTokenTable implements TokenStore {
   }
 
   /** Resolves to those that did not get into the table; rejects where the data of one is refused. */
-  async #write(tokens: readonly StoredToken[], connection: Queryable): Promise<readonly Refusal[]> {
-    const { rows } = await connection.query<{ id: string }>(this.#upsert, columnsOf(tokens));
+  async #write(
+    tokens: readonly StoredToken[],
+    connection: Queryable,
+    rewrite: boolean,
+  ): Promise<readonly Refusal[]> {
+    const { rows } = await connection.query<{ id: string }>(this.#upsert(rewrite), columnsOf(tokens));
     const written = new Set(rows.map((row) => row.id));
-    return this.#whyNot(
-      tokens.filter((entry) => !written.has(entry.user_group_id)),
-      connection,
-    );
+    const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
+    if (!rewrite) return this.#whyNot(unwritten, connection);
+    return unwritten.map(({ user_group_id: id }) => [
+      id,
+      this.#options.rows === "own" ? this.#refusals.skipped(id) : this.#refusals.noRow(id),
+    ]);
   }
 
   /** A trigger, a policy or a rule can have a write skipped without a word. Nothing to say of tokens that are there. */
@@ -188,18 +196,24 @@ export class PostgresTokenTable implements TokenStore {
     return this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
   }
 
-  /** Returns the ids that were written. Rows that hold the token already are left untouched. */
-  get #upsert(): string {
+  /** Returns the ids that were written, and tells their listeners. */
+  #upsert(rewrite: boolean): string {
     const [table, id, token] = [this.#table, this.#id, this.#token];
-    if (this.#options.rows === "own") {
-      return `INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${TOKENS}
-        ON CONFLICT (${id}) DO UPDATE SET ${token} = excluded.${token}, updated_at = now()
-        WHERE own.${token} IS DISTINCT FROM excluded.${token}
-        RETURNING own.${id}::text AS id`;
-    }
-    return `UPDATE ${table} AS theirs SET ${token} = t.token FROM ${TOKENS}
-      WHERE ${this.#matches} AND theirs.${token} IS DISTINCT FROM t.token
-      RETURNING t.id`;
+    const isOther = (place: string, value: string): string =>
+      rewrite ? "true" : `${place}.${token} IS DISTINCT FROM ${value}`;
+    const written =
+      this.#options.rows === "own"
+        ? `INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${TOKENS}
+           ON CONFLICT (${id}) DO UPDATE SET ${token} = excluded.${token},
+             updated_at = CASE WHEN own.${token} = excluded.${token} THEN own.updated_at ELSE now() END
+           WHERE ${isOther("own", `excluded.${token}`)}
+           RETURNING own.${id}::text AS id`
+        : `UPDATE ${table} AS theirs SET ${token} = t.token FROM ${TOKENS}
+           WHERE ${this.#matches} AND ${isOther("theirs", "t.token")}
+           RETURNING t.id`;
+    const { notify } = this.#options;
+    if (notify === undefined || rewrite) return written;
+    return `WITH written AS (${written}) SELECT id, pg_notify(${escapeLiteral(notify)}, id) FROM written`;
   }
 
   /** Returns the ids whose tokens were removed. */

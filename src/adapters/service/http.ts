@@ -4,12 +4,13 @@ import type { Group } from "../../core/group.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
-import type { GroupService, RemovableGroup } from "../../ports/group-service.ts";
+import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
 import { exchange } from "./exchange.ts";
 import {
   type Operation,
   readDeleteAnswer,
   readGetAnswer,
+  readPostAnswer,
   type WireAnswer,
   type WireRequest,
 } from "./wire.ts";
@@ -50,6 +51,12 @@ export class HttpGroupService implements GroupService {
   async getOrCreate(group: Group, beforeSend?: () => void): ReturnType<GroupService["getOrCreate"]> {
     const { answer, request } = await this.#send("GET", group.user_group_id, { ...group }, { beforeSend });
     return readGetAnswer(answer, request);
+  }
+
+  async rotate(id: string, currentToken: Secret, beforeSend?: () => void): Promise<ServiceGroup> {
+    const fields = { current_token: currentToken.reveal() };
+    const { answer, request } = await this.#send("POST", id, fields, { beforeSend, secrets: [currentToken] });
+    return readPostAnswer(answer, request);
   }
 
   async remove(

@@ -31,24 +31,43 @@ const USER_GROUP = z.object({
   name: z.string(),
   provided_id: z.string(),
 });
-const GET_ANSWER = z.object({ new_user_group: z.boolean(), user_group: USER_GROUP });
+const POST_ANSWER = z.object({ user_group: USER_GROUP });
+const GET_ANSWER = POST_ANSWER.extend({ new_user_group: z.boolean() });
 
 /** Believes an answer to GET only if it is complete and about the group that was asked for. */
 export function readGetAnswer(
   answer: WireAnswer,
   request: WireRequest,
 ): { isNew: boolean; group: ServiceGroup } {
-  const parsed = GET_ANSWER.safeParse(successfulBody(answer, request));
+  const { new_user_group: isNew, user_group } = readAnswer(GET_ANSWER, answer, request);
+  return { isNew, group: serviceGroup(user_group) };
+}
+
+/** POST: likewise, for a token of another group is none. */
+export const readPostAnswer = (answer: WireAnswer, request: WireRequest): ServiceGroup =>
+  serviceGroup(readAnswer(POST_ANSWER, answer, request).user_group);
+
+function readAnswer<T extends z.infer<typeof POST_ANSWER>>(
+  schema: z.ZodType<T>,
+  answer: WireAnswer,
+  request: WireRequest,
+): T {
+  const parsed = schema.safeParse(successfulBody(answer, request));
   if (!parsed.success) {
     const fields = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
     throw new ServiceFailure("BAD_RESPONSE", `${said(answer, request)} without a good ${fields}`);
   }
-  const { new_user_group: isNew, user_group: group } = parsed.data;
-  if (group.provided_id !== request.id) {
+  if (parsed.data.user_group.provided_id !== request.id) {
     throw new ServiceFailure("BAD_RESPONSE", `${said(answer, request)} about another user group`);
   }
-  return { isNew, group: { teamId: group.team_id, token: new Secret(group.token), name: group.name } };
+  return parsed.data;
 }
+
+const serviceGroup = ({ team_id, token, name }: z.infer<typeof USER_GROUP>): ServiceGroup => ({
+  teamId: team_id,
+  token: new Secret(token),
+  name,
+});
 
 export function readDeleteAnswer(answer: WireAnswer, request: WireRequest): void {
   successfulBody(answer, request);

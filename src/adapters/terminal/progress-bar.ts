@@ -95,8 +95,15 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         );
         advance();
         break;
+      case "unstored":
+        say(
+          styleText("red", "!"),
+          `${printableId(event.user_group_id)}: its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}: ${printable(event.message)}`,
+        );
+        break;
       case "recorded":
       case "deleted":
+      case "rotated":
         advance();
         break;
       default:

@@ -1,0 +1,102 @@
+import { waitBeforeAttempt } from "../core/backoff.ts";
+import { SyncError } from "../core/errors.ts";
+import type { Failure } from "../core/outcome.ts";
+import type { LedgerTransaction } from "../ports/ledger.ts";
+import type { StoredToken } from "../ports/token-store.ts";
+import type { Run } from "./run.ts";
+
+type Vault = Pick<Run, "ledger" | "tokens" | "lease" | "clock" | "observe">;
+
+/**
+ * Stores tokens whose predecessors are dead: each is tried again for as long as this process lives, also while it
+ * is being told to stop, and no further one is made meanwhile.
+ */
+export class TokenKeeper {
+  readonly #vault: Vault;
+  readonly #unstored = new Set<Promise<void>>();
+  #isProven = false;
+
+  constructor(vault: Vault) {
+    this.#vault = vault;
+  }
+
+  /** The store has been seen to take and to return a token, and has refused none since. */
+  get isProven(): boolean {
+    return this.#isProven;
+  }
+
+  /**
+   * Writes a token that is live already, and reads it back. Resolves to what speaks against rotating it, where
+   * something does; rejects with TOKEN_STORE_UNAVAILABLE where the store as a whole doesn't work.
+   */
+  async prove(live: StoredToken): Promise<Failure | undefined> {
+    const { ledger, lease, tokens } = this.#vault;
+    const { user_group_id: id, token } = live;
+    const refused = await ledger.write(lease, (transaction) =>
+      tokens.write([live], transaction, { rewrite: true }),
+    );
+    const refusal = refused.get(id);
+    if (refusal) return refusal;
+    if (!(await tokens.read([id])).get(id)?.equals(token)) return NOT_READ_BACK;
+    this.#isProven = true;
+    return undefined;
+  }
+
+  /** Resolves once no token is waiting to be stored. */
+  async allStored(): Promise<void> {
+    while (!this.#isProven && this.#unstored.size > 0) await Promise.allSettled(this.#unstored);
+  }
+
+  /** `record` goes into the ledger in the same transaction. Rejects with LEASE_LOST once another instance has taken over. */
+  store(token: StoredToken, record: (transaction: LedgerTransaction) => Promise<void>): Promise<void> {
+    const stored = this.#vault.lease.awaitAlways(this.#storeAtLast(token, record));
+    this.#unstored.add(stored);
+    const forget = (): boolean => this.#unstored.delete(stored);
+    stored.then(forget, forget);
+    return stored;
+  }
+
+  async #storeAtLast(
+    token: StoredToken,
+    record: (transaction: LedgerTransaction) => Promise<void>,
+  ): Promise<void> {
+    const { clock, observe } = this.#vault;
+    for (let attempt = 2; ; attempt++) {
+      const failure = await this.#tryToStore(token, record);
+      if (failure === undefined) return;
+      this.#isProven = false;
+      const waitMs = waitBeforeAttempt(attempt, () => clock.random());
+      observe({
+        kind: "unstored",
+        user_group_id: token.user_group_id,
+        code: failure.code,
+        message: failure.message,
+        waitMs,
+      });
+      await clock.sleep(waitMs);
+    }
+  }
+
+  async #tryToStore(
+    token: StoredToken,
+    record: (transaction: LedgerTransaction) => Promise<void>,
+  ): Promise<SyncError | undefined> {
+    const { ledger, lease, tokens } = this.#vault;
+    try {
+      return await ledger.write(lease, async (transaction) => {
+        const refusal = (await tokens.write([token], transaction)).get(token.user_group_id);
+        if (refusal === undefined) await record(transaction);
+        return refusal;
+      });
+    } catch (error) {
+      if (!(error instanceof SyncError) || error.code === "LEASE_LOST") throw error;
+      return error;
+    }
+  }
+}
+
+const NOT_READ_BACK: Failure = {
+  code: "TOKEN_NOT_STORED",
+  message:
+    "the token that was written could not be read back as it was: look at the store's triggers and rules",
+};
