@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { LOG_LEVELS, type LogLevel } from "./adapters/log/logger.ts";
 import type { CommandIo } from "./commands/io.ts";
 import { planCommand } from "./commands/plan.ts";
+import { rotateCommand } from "./commands/rotate.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
 import { statusCommand } from "./commands/status.ts";
 import { syncCommand } from "./commands/sync.ts";
@@ -69,6 +70,7 @@ function program(io: CommandIo, host: Host): Command {
   const commands = [
     syncCommand(io, (command) => composeSync(configOf(command), host, flagsOf(command).logLevel)),
     planCommand(io, async (command) => composePlan(configOf(command))),
+    rotateCommand(io, (command) => composeSync(configOf(command), host, flagsOf(command).logLevel)),
     statusCommand(io, async (command) => composeLedgerView(configOf(command))),
     sandboxCommand(io),
   ];

@@ -62,6 +62,7 @@ export async function composeSync(config: Config, host: Host, level: LogLevel): 
       },
       settings: {
         ...planSettings(config),
+        rotation: config.rotation,
         baseUrl: service.baseUrl,
         concurrency: service.concurrency,
         rateLimit: service.rateLimit,
@@ -88,6 +89,7 @@ export function composePlan(config: Config): Opened<PlanSetup> {
     value: {
       ports: { source: tenantSource(config), ledger: ledger.value, openSpool: () => new DiskSpool() },
       settings: planSettings(config),
+      rotation: config.rotation,
       now: () => hostClock.now(),
     },
     close: ledger.close,

@@ -1,6 +1,7 @@
 import { explainHold } from "../core/hold.ts";
 import { heldFrom, isHeld, type Plan, type PlanEntry } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
+import type { DueRotations } from "./due-rotations.ts";
 import { heldJson } from "./held-groups.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
 
@@ -18,6 +19,7 @@ const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"]
 /** Writes the object that `plan --json` promises, piece by piece: a plan may be larger than the memory. */
 export async function writePlanJson(
   plan: Plan,
+  rotations: DueRotations,
   ledger: LedgerView,
   write: (text: string) => void,
 ): Promise<void> {
@@ -54,7 +56,13 @@ export async function writePlanJson(
     );
     write("}");
   }
-  write(`,"unchanged":${plan.unchanged}}\n`);
+  const rotate = rotations.now.map(({ user_group_id, tokenSince }) => ({
+    user_group_id,
+    token_since: tokenSince,
+  }));
+  write(
+    `,"rotate":${JSON.stringify(rotate)},"rotations_due":${rotations.count},"unchanged":${plan.unchanged}}\n`,
+  );
 }
 
 function entryJson({ entry, changes }: PlanLine): object {

@@ -7,15 +7,17 @@ import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import { changeCount, changeCounts, isHeld, missingCount, type Plan } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
+import type { DueRotations } from "./due-rotations.ts";
 import { type Paint, painter } from "./paint.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
 
 /**
  * Writes the plan for people: + for a create, ~ for an update with old → new, ± for a replacement, - for a
- * deletion, = for what is left as it is, ! for what needs attention. What is held says so.
+ * deletion, ↻ for a new token, = for what is left as it is, ! for what needs attention. What is held says so.
  */
 export async function writePlanText(
   plan: Plan,
+  rotations: DueRotations,
   ledger: LedgerView,
   write: (text: string) => void,
   colours: boolean,
@@ -28,7 +30,12 @@ export async function writePlanText(
       any = true;
     }
   }
-  write(`${any ? "\n" : ""}${summary(plan, paint)}\n`);
+  for (const { user_group_id, tokenSince } of rotations.now) {
+    const since = paint("dim", `a new token; the present one is from ${tokenSince.toISOString()}`);
+    write(`${paint("yellow", "↻")} ${printableId(user_group_id)}  ${since}\n`);
+    any = true;
+  }
+  write(`${any ? "\n" : ""}${summary(plan, rotations, paint)}\n`);
 }
 
 function linesOf({ entry, changes }: PlanLine, held: boolean, paint: Paint): string[] {
@@ -83,25 +90,27 @@ function changeText({ field, from, to }: FieldChange, paint: Paint): string {
 
 const quoted = (value: Json): string => printable(JSON.stringify(value), 80);
 
-function summary(plan: Plan, paint: Paint): string {
+function summary(plan: Plan, rotations: DueRotations, paint: Paint): string {
   const { counts, unchanged, clearance } = plan;
   const hold = clearance.kind === "cleared" ? undefined : explainHold(clearance);
   const changes = changeCounts(plan);
   const extras = [
     [hold?.count ?? 0, "held"],
     [missingCount(plan), "missing"],
+    [rotations.count - rotations.now.length, "tokens due, and not rotated now"],
     [counts.outdated, "outdated"],
     [counts.waiting, "waiting for the next try"],
     [counts.rejected, "rejected"],
   ] as const;
   const more = extras.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
-  if (changeCount(plan) + more.length === 0)
+  if (changeCount(plan) + rotations.now.length + more.length === 0)
     return paint("green", `Nothing to do: ${counted(unchanged, "group")} in sync.`);
   const parts = [
     `${changes.create} to create`,
     `${changes.update} to update`,
     ...(changes.replace > 0 ? [`${changes.replace} to replace`] : []),
     `${changes.delete} to delete`,
+    ...(rotations.now.length > 0 ? [`${counted(rotations.now.length, "token")} to rotate`] : []),
     `${unchanged} unchanged`,
   ];
   const lines = [`${paint("bold", "Plan:")} ${[...parts, ...more].join(", ")}.`];

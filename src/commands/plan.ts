@@ -1,7 +1,9 @@
 import { Command } from "commander";
 import { EXIT, type ExitCode } from "../core/exit-code.ts";
+import type { RotationPolicy } from "../core/rotation.ts";
 import { changeCount, type Plan } from "../engine/plan.ts";
 import { type PlanPorts, type PlanSettings, planRun, readLedgerState } from "../engine/plan-run.ts";
+import { type DueRotations, dueRotations } from "./due-rotations.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { writePlanJson } from "./plan-json.ts";
 import { writePlanText } from "./plan-text.ts";
@@ -9,6 +11,7 @@ import { writePlanText } from "./plan-text.ts";
 export interface PlanSetup {
   readonly ports: PlanPorts;
   readonly settings: PlanSettings;
+  readonly rotation: RotationPolicy;
   readonly now: () => Date;
 }
 
@@ -24,22 +27,24 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .option("--json", "print the plan as one JSON object")
     .option("--detailed-exitcode", "exit with 2 when there is something to do")
     .action(async (flags: Flags, command: Command) => {
-      await using(await open(command), async ({ ports, settings, now }) => {
+      await using(await open(command), async ({ ports, settings, rotation, now: clock }) => {
         const { ledger } = ports;
-        const plan = await planRun(ports, settings, await readLedgerState(ledger), now());
+        const now = clock();
+        const plan = await planRun(ports, settings, await readLedgerState(ledger), now);
         try {
-          if (flags.json) await writePlanJson(plan, ledger, io.stdout);
-          else await writePlanText(plan, ledger, io.stdout, io.isTerminal);
+          const rotations = await dueRotations(ledger, rotation, now);
+          if (flags.json) await writePlanJson(plan, rotations, ledger, io.stdout);
+          else await writePlanText(plan, rotations, ledger, io.stdout, io.isTerminal);
+          if (flags.detailedExitcode) io.finish(detailedExitCode(plan, rotations));
         } finally {
           plan.entries.close();
         }
-        if (flags.detailedExitcode) io.finish(detailedExitCode(plan));
       });
     });
 }
 
-function detailedExitCode(plan: Plan): ExitCode {
-  if (changeCount(plan) > 0) return EXIT.changesPending;
+function detailedExitCode(plan: Plan, rotations: DueRotations): ExitCode {
+  if (changeCount(plan) + rotations.now.length > 0) return EXIT.changesPending;
   if (plan.clearance.kind !== "cleared") return EXIT.held;
   return plan.counts.rejected + plan.counts.waiting > 0 ? EXIT.partial : EXIT.done;
 }

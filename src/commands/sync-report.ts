@@ -25,8 +25,8 @@ const SHOWN_ERRORS = 20;
 /** The reason why a run ended is worth more room than that of one group. */
 const LONGEST_REASON = 2_000;
 
-/** The report for people: the outcome in a line, the numbers in a line, then what needs attention. */
-export function syncText(report: RunReport, colours: boolean): string {
+/** The report for people: the outcome in a line (`done` where all is well), the numbers in a line, then what needs attention. */
+export function syncText(report: RunReport, colours: boolean, done = "In sync"): string {
   const paint = painter(colours);
   const { counts, requests, durationMs, error, hold } = report;
   const numbers = Object.entries(counts)
@@ -35,7 +35,7 @@ export function syncText(report: RunReport, colours: boolean): string {
     .join(", ");
   const reason = error ?? hold;
   const lines = [
-    headline(report, reason?.message ?? "unknown", paint),
+    headline(report, reason?.message ?? "unknown", done, paint),
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
     ...(hold ? ["  held:", ...heldLines(hold.groups, hold.count).map((line) => `    ${line}`)] : []),
@@ -51,12 +51,12 @@ export function syncText(report: RunReport, colours: boolean): string {
   return `${lines.join("\n")}\n`;
 }
 
-function headline({ outcome, counts }: RunReport, reason: string, paint: Paint): string {
+function headline({ outcome, counts }: RunReport, reason: string, done: string, paint: Paint): string {
   switch (outcome) {
     case "ok":
     case "partial": {
       const outOfSync = outOfSyncText(counts);
-      return outOfSync === "" ? paint("green", "In sync") : paint("yellow", `Done, with ${outOfSync}`);
+      return outOfSync === "" ? paint("green", done) : paint("yellow", `Done, with ${outOfSync}`);
     }
     case "held":
       return paint("yellow", `Done, but ${printable(reason, LONGEST_REASON)}`);

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { exitCodeOfRun } from "../core/exit-code.ts";
 import type { RunReport } from "../engine/report.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
+import { collect } from "./collect.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { syncJson, syncText } from "./sync-report.ts";
 
@@ -36,5 +37,3 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
       });
     });
 }
-
-const collect = (id: string, ids: readonly string[] = []): readonly string[] => [...ids, id];

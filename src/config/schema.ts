@@ -1,10 +1,10 @@
 import { validateDetailed } from "node-cron";
 import { z } from "zod";
 import { parseDailyWindow } from "../core/daily-window.ts";
+import { parseDuration } from "../core/duration.ts";
 import { parseRateLimit } from "../core/rate-limit.ts";
 import { Secret } from "../core/secret.ts";
 import type { Config, DatabaseUrl, LedgerConfig } from "./config.ts";
-import { parseDuration } from "./duration.ts";
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, number, scalar, wanted } from "./scalars.ts";
 import { isRecord, type KeyRule, section } from "./section.ts";

@@ -1,4 +1,4 @@
-import type { DailyWindow } from "./daily-window.ts";
+import { type DailyWindow, isWithin } from "./daily-window.ts";
 import type { GroupFailure } from "./ledger-group.ts";
 
 /** The `rotation` section of the config: which tokens a sync replaces by new ones, and when. */
@@ -24,6 +24,10 @@ export interface RotationCandidate {
   /** Of the rotation that was tried last. */
   readonly failure: GroupFailure | null;
 }
+
+/** Whether a rotation may start at this time of the day. */
+export const mayStart = ({ window }: RotationPolicy, now: Date): boolean =>
+  window === null || isWithin(window, now);
 
 /** Tokens that are no younger are due; null where none is by itself. */
 export const dueBefore = ({ maxAgeMs }: RotationPolicy, now: Date): Date | null =>

@@ -1,91 +1,54 @@
-import { describe, SyncError } from "../core/errors.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { GroupService } from "../ports/group-service.ts";
-import type { KnownService, Ledger } from "../ports/ledger.ts";
-import type { Observe } from "../ports/observer.ts";
+import type { RotationPolicy } from "../core/rotation.ts";
+import type { KnownService } from "../ports/ledger.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply.ts";
-import { Breaker } from "./breaker.ts";
 import { recordEvidence, suspendClock } from "./evidence.ts";
 import { interrupted } from "./interrupted.ts";
-import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
+import { leasedRun, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { recordNotes } from "./notes.ts";
 import { changesOf } from "./plan.ts";
-import { type PlanOptions, type PlanSettings, planRun, readLedgerState } from "./plan-run.ts";
-import { type RunReport, reportOn } from "./report.ts";
+import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
+import type { RunReport } from "./report.ts";
 import { reportClearance, reportPlan } from "./report-plan.ts";
-import { type Run, Tally } from "./run.ts";
-import { ServiceIdentity } from "./service-identity.ts";
-import { Throttle } from "./throttle.ts";
+import { rotateDueTokens } from "./rotate.ts";
+import type { Run } from "./run.ts";
 
-export interface SyncPorts {
+export interface SyncPorts extends RunPorts {
   readonly source: TenantSource;
-  readonly service: GroupService;
-  readonly tokens: TokenStore;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
   readonly openSpool: OpenSpool;
-  readonly observe: Observe;
 }
 
-export interface SyncSettings extends PlanSettings {
-  readonly baseUrl: string;
-  readonly concurrency: number;
-  readonly rateLimit?: RateLimit | undefined;
-  readonly lease: LeaseSettings;
+export interface SyncSettings extends PlanSettings, RunSettings {
+  readonly rotation: RotationPolicy;
 }
 
-/** One full sync. Whatever goes wrong is in the report; nothing is thrown but mistakes in this program. */
-export async function sync(
+/** One full sync, from the lease to the record of it; see `leasedRun`. */
+export const sync = (
   ports: SyncPorts,
   settings: SyncSettings,
   options: PlanOptions,
   signal: AbortSignal,
-): Promise<RunReport> {
-  const started = ports.clock.monotonic();
-  const tally = new Tally();
-  let error: SyncError | undefined;
-  try {
-    await ports.ledger.prepare();
-    await withLease(ports.ledger, ports.clock, settings.lease, signal, (lease) =>
-      recorded(ports, lease, tally, () => syncUnderLease(ports, settings, options, lease, tally, signal)),
-    );
-  } catch (thrown) {
-    if (!(thrown instanceof SyncError)) throw thrown;
-    error = thrown;
-  }
-  return reportOn(tally, ports.clock.monotonic() - started, error);
-}
+): Promise<RunReport> =>
+  leasedRun("sync", ports, settings, signal, (run, service) =>
+    syncOnce(ports, settings, options, run, service),
+  );
 
-async function syncUnderLease(
+async function syncOnce(
   ports: SyncPorts,
   settings: SyncSettings,
   options: PlanOptions,
-  lease: HeldLease,
-  tally: Tally,
-  signal: AbortSignal,
+  run: Run,
+  service: KnownService,
 ): Promise<void> {
-  const { ledger, clock, observe } = ports;
-  const state = await readLedgerState(ledger);
-  const run: Run = {
-    ...ports,
-    lease,
-    identity: new ServiceIdentity(state.service, settings.baseUrl),
-    throttle: new Throttle(clock, observe, settings.rateLimit),
-    breaker: new Breaker(),
-    tally,
-    concurrency: settings.concurrency,
-    signal,
-  };
-  await ports.tokens.prepare();
-  await warnOfLostLedger(ports, state.service);
+  const { observe, clock } = run;
+  const isWhole = options.only === undefined;
+  const state = { service, evidence: await run.ledger.evidence() };
+  await warnOfLostLedger(ports, service);
 
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();
-  if (options.only === undefined) await suspendClock(state.evidence, run);
+  if (isWhole) await suspendClock(state.evidence, run);
   const plan = await planRun(ports, settings, state, now, options);
   try {
     await reportPlan(plan, run);
@@ -97,34 +60,8 @@ async function syncUnderLease(
   } finally {
     plan.entries.close();
   }
-  if (signal.aborted) throw interrupted();
-}
-
-/** Keeps the run in the ledger's history, also where it fails. */
-async function recorded(
-  { ledger, clock, observe }: SyncPorts,
-  lease: HeldLease,
-  tally: Tally,
-  body: () => Promise<void>,
-): Promise<void> {
-  const run = await ledger.write(lease, (transaction) => transaction.startRun("sync", clock.now()));
-  observe({ kind: "started", run });
-  const finish = async (error: SyncError | undefined): Promise<void> => {
-    const { outcome, counts, requests } = reportOn(tally, 0, error);
-    const reason = error ?? tally.hold;
-    const failure = reason ? { code: reason.code, message: reason.message } : null;
-    const result = { outcome, counts, requests, error: failure };
-    await ledger.write(lease, (transaction) => transaction.finishRun(run, result, clock.now()));
-  };
-  try {
-    await body();
-  } catch (thrown) {
-    const error = thrown instanceof SyncError ? thrown : new SyncError("INTERNAL", describe(thrown));
-    // The first error is the one that matters: a ledger that is gone can't record it either.
-    await finish(error).catch(() => {});
-    throw thrown;
-  }
-  await finish(undefined);
+  if (isWhole) await rotateDueTokens(settings.rotation, run);
+  if (run.signal.aborted) throw interrupted();
 }
 
 /** Tokens without a ledger: it was lost, or points elsewhere. What they belong to is adopted. */

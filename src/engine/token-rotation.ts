@@ -4,7 +4,7 @@ import type { Failure } from "../core/outcome.ts";
 import type { Secret } from "../core/secret.ts";
 import type { KnownToken, LedgerTransaction, RotationResult } from "../ports/ledger.ts";
 import type { CallResult } from "./call.ts";
-import { bareGroup } from "./remove.ts";
+import { bareGroup } from "./delete.ts";
 import type { Run } from "./run.ts";
 import { type Answer, ServiceCalls, type Unanswered } from "./service-calls.ts";
 import type { TokenKeeper } from "./token-keeper.ts";

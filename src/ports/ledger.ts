@@ -45,6 +45,8 @@ export interface LedgerView {
    * tenants that are not gone.
    */
   rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
+  /** How many these are. */
+  rotatableCount(until: Date): Promise<number>;
   status(): Promise<LedgerStatus>;
 }
 

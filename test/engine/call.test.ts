@@ -49,6 +49,7 @@ async function call(
         assertHeld: () => {
           if (lost.signal.aborted) throw new SyncError("LEASE_LOST", "lost");
         },
+        awaitAlways: (task) => task,
       },
       countRequest: () => {
         requests++;

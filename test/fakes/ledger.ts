@@ -143,15 +143,24 @@ export class InMemoryLedger implements Ledger {
 
   async rotatable({ until, limit, after }: RotatableOptions): Promise<readonly RotationCandidate[]> {
     await this.#step({ when: "before", call: "rotatable" });
+    return this.#candidates(until)
+      .filter((candidate) => after === undefined || byAge(candidate, after) > 0)
+      .slice(0, limit);
+  }
+
+  async rotatableCount(until: Date): Promise<number> {
+    await this.#step({ when: "before", call: "rotatableCount" });
+    return this.#candidates(until).length;
+  }
+
+  #candidates(until: Date): RotationCandidate[] {
     return [...this.#state.rows]
       .flatMap(([user_group_id, { tokenSince, absence, intent, failure }]) => {
         const isOpen = intent === null || intent === "rotate";
         if (tokenSince === null || tokenSince > until || absence !== null || !isOpen) return [];
         return [{ user_group_id, tokenSince, failure: failure?.fingerprint === ROTATED ? failure : null }];
       })
-      .sort(byAge)
-      .filter((candidate) => after === undefined || byAge(candidate, after) > 0)
-      .slice(0, limit);
+      .sort(byAge);
   }
 
   async status(): Promise<LedgerStatus> {

@@ -1,5 +1,7 @@
 import type { PlanOptions } from "../../src/engine/plan-run.ts";
 import type { RunReport } from "../../src/engine/report.ts";
+import { rotate } from "../../src/engine/rotate.ts";
+import type { RotationSelection } from "../../src/engine/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { column, someRules } from "../builders/rules.ts";
@@ -67,6 +69,19 @@ export class World {
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
   }
 
+  /** Starts `rotate`. */
+  startRotation(
+    selection: RotationSelection,
+    { settings, signal, seed, ...fate }: StartOptions = {},
+  ): Started {
+    const instance = new Instance(fate);
+    const clock = new VirtualClock(this.time, seed);
+    const events: RunEvent[] = [];
+    const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
+    const ended = rotate(ports, syncSettings(settings), selection, signal ?? new AbortController().signal);
+    return { instance, clock, events, report: Promise.race([ended, instance.died]) };
+  }
+
   /** A sync that is expected to come to its end, well or not. */
   async sync(options: StartOptions = {}): Promise<RunReport> {
     const report = await this.start(options).report;
@@ -81,6 +96,7 @@ const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSettings => ({
   update: "upsert",
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
   source: "customers",
+  rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
   baseUrl: BASE_URL,
   concurrency: 4,
   lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },

@@ -20,6 +20,8 @@ import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-t
 
 const BATCH = 5_000;
 const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const ROTATABLE =
+  "scope = $1 AND token_since <= $2 AND missing_kind IS NULL AND (intent IS NULL OR intent = 'rotate')";
 const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /** Reads the ledger and changes nothing, not even to create it. */
@@ -125,7 +127,7 @@ export class PostgresLedgerView implements LedgerView {
            CASE WHEN failure_fingerprint = '${ROTATED}' THEN failure_code END AS code, failure_message AS message,
            failure_count AS count, retry_at AS "retryAt"
          FROM ${this.tables.groups}
-         WHERE scope = $1 AND token_since <= $2 AND missing_kind IS NULL AND (intent IS NULL OR intent = 'rotate')
+         WHERE ${ROTATABLE}
            AND ($4::timestamptz IS NULL OR (token_since, user_group_id) > ($4, $5))
          ORDER BY token_since, user_group_id LIMIT $3`,
         [this.scope, until, limit, after?.tokenSince ?? null, after?.user_group_id ?? ""],
@@ -135,6 +137,16 @@ export class PostgresLedgerView implements LedgerView {
         tokenSince,
         failure: code === null ? null : { fingerprint: ROTATED, code, message, count, retryAt },
       }));
+    });
+  }
+
+  async rotatableCount(until: Date): Promise<number> {
+    return this.#read(0, async () => {
+      const [row] = await this.database.query<{ count: number }>(
+        `SELECT count(*)::float8 AS count FROM ${this.tables.groups} WHERE ${ROTATABLE}`,
+        [this.scope, until],
+      );
+      return row?.count ?? 0;
     });
   }
 

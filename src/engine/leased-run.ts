@@ -1,0 +1,98 @@
+import { describe, SyncError } from "../core/errors.ts";
+import type { RateLimit } from "../core/rate-limit.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { GroupService } from "../ports/group-service.ts";
+import type { KnownService, Ledger } from "../ports/ledger.ts";
+import type { Observe } from "../ports/observer.ts";
+import type { TokenStore } from "../ports/token-store.ts";
+import { Breaker } from "./breaker.ts";
+import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
+import { type RunReport, reportOn } from "./report.ts";
+import { type Run, Tally } from "./run.ts";
+import { ServiceIdentity } from "./service-identity.ts";
+import { Throttle } from "./throttle.ts";
+
+export interface RunPorts {
+  readonly service: GroupService;
+  readonly tokens: TokenStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly observe: Observe;
+}
+
+export interface RunSettings {
+  readonly baseUrl: string;
+  readonly concurrency: number;
+  readonly rateLimit?: RateLimit | undefined;
+  readonly lease: LeaseSettings;
+}
+
+/**
+ * One run of a command that changes the service: under the lease, and in the ledger's history. Whatever goes
+ * wrong is in the report; nothing is thrown but mistakes in this program.
+ */
+export async function leasedRun(
+  command: string,
+  ports: RunPorts,
+  settings: RunSettings,
+  signal: AbortSignal,
+  body: (run: Run, service: KnownService) => Promise<void>,
+): Promise<RunReport> {
+  const { ledger, tokens, clock, observe } = ports;
+  const started = clock.monotonic();
+  const tally = new Tally();
+  const runUnder = async (lease: HeldLease): Promise<void> => {
+    const service = await ledger.service();
+    const run: Run = {
+      ...ports,
+      lease,
+      identity: new ServiceIdentity(service, settings.baseUrl),
+      throttle: new Throttle(clock, observe, settings.rateLimit),
+      breaker: new Breaker(),
+      tally,
+      concurrency: settings.concurrency,
+      signal,
+    };
+    await tokens.prepare();
+    await body(run, service);
+  };
+  let error: SyncError | undefined;
+  try {
+    await ledger.prepare();
+    await withLease(ledger, clock, settings.lease, signal, (lease) =>
+      recorded(command, ports, lease, tally, () => runUnder(lease)),
+    );
+  } catch (thrown) {
+    if (!(thrown instanceof SyncError)) throw thrown;
+    error = thrown;
+  }
+  return reportOn(tally, clock.monotonic() - started, error);
+}
+
+/** Keeps the run in the ledger's history, also where it fails. */
+async function recorded(
+  command: string,
+  { ledger, clock, observe }: RunPorts,
+  lease: HeldLease,
+  tally: Tally,
+  body: () => Promise<void>,
+): Promise<void> {
+  const run = await ledger.write(lease, (transaction) => transaction.startRun(command, clock.now()));
+  observe({ kind: "started", run });
+  const finish = async (error: SyncError | undefined): Promise<void> => {
+    const { outcome, counts, requests } = reportOn(tally, 0, error);
+    const reason = error ?? tally.hold;
+    const failure = reason ? { code: reason.code, message: reason.message } : null;
+    const result = { outcome, counts, requests, error: failure };
+    await ledger.write(lease, (transaction) => transaction.finishRun(run, result, clock.now()));
+  };
+  try {
+    await body();
+  } catch (thrown) {
+    const error = thrown instanceof SyncError ? thrown : new SyncError("INTERNAL", describe(thrown));
+    // The first error is the one that matters: a ledger that is gone can't record it either.
+    await finish(error).catch(() => {});
+    throw thrown;
+  }
+  await finish(undefined);
+}
