@@ -26,7 +26,7 @@ async function textOf(missing: Omit<Missing, "kind" | "user_group_id">, unchange
     () => new Date(0),
   );
   const parts: string[] = [];
-  await writePlanText(plan, ledger, (part) => parts.push(part), false);
+  await writePlanText(plan, { count: 0, now: [] }, ledger, (part) => parts.push(part), false);
   return parts.join("");
 }
 
