@@ -90,6 +90,12 @@ const tablePrefix = scalar(
   wanted("a prefix for table names", "write letters, digits and _, like groupsync_ or ops.groupsync_"),
 );
 
+/** No capitals: LISTEN folds a name without quotes to small letters, and would hear nothing. */
+const channel = scalar(
+  (name) => (/^[a-z_][a-z0-9_]{0,62}$/.test(name) ? name : undefined),
+  wanted("the name of a channel", "write small letters, digits and _, like groupsync_tokens"),
+);
+
 const cronLine = z
   .string(wanted("a cron line", 'write it like "*/5 * * * *"'))
   .superRefine((line, context) => {
@@ -135,6 +141,14 @@ const existingRowsAreNamed: KeyRule = function* (tokens) {
   }
 };
 
+const windowHasAnAge: KeyRule = function* (rotation) {
+  if (rotation.max_age !== undefined) return;
+  for (const key of ["window", "max_per_run"]) {
+    if (rotation[key] === undefined) continue;
+    yield [key, "goes only with max_age, without which no sync rotates; add max_age, like 90d"];
+  }
+};
+
 const flaggedRowsAreKnown: KeyRule = function* ({ source, deletion }) {
   if (!isRecord(source) || !isRecord(deletion)) return;
   if (deletion.when === "flagged" && source.removed_when === undefined) {
@@ -156,8 +170,13 @@ const databasesFitTogether: KeyRule = function* ({ source, tokens, ledger }) {
       `is the table of the tenants, whose rows would be inserted and deleted; ${remedy}`,
     ];
   }
-  const ledgerUrl = ledger.url ?? source.url;
-  if (isDatabaseUrl(ledgerUrl) && ledgerUrl.dialect === "mysql" && isRecord(ledger.table_prefix)) {
+  if (tokens.notify !== undefined && isMysql(tokens.url ?? source.url)) {
+    yield [
+      "tokens.notify",
+      "is a channel of PostgreSQL, and the tokens go into MySQL, which has none; leave it out",
+    ];
+  }
+  if (isMysql(ledger.url ?? source.url) && isRecord(ledger.table_prefix)) {
     if (ledger.table_prefix.schema !== undefined) {
       yield [
         "ledger.table_prefix",
@@ -174,6 +193,8 @@ const sectionsFitTogether: KeyRule = function* (sections) {
 
 const isDatabaseUrl = (value: unknown): value is DatabaseUrl =>
   isRecord(value) && value.url instanceof Secret;
+
+const isMysql = (url: unknown): boolean => isDatabaseUrl(url) && url.dialect === "mysql";
 
 const isSameUrl = (a: unknown, b: unknown): boolean =>
   isDatabaseUrl(a) && isDatabaseUrl(b) && a.url.equals(b.url);
@@ -224,10 +245,7 @@ const configFile = section(
         rows: choice("own", "existing").prefault("own"),
         id_column: column().optional(),
         token_column: column().optional(),
-        notify: scalar(
-          (channel) => (/^[a-z_]\w{0,62}$/i.test(channel) ? channel : undefined),
-          wanted("the name of a channel", "write letters, digits and _, like groupsync_tokens"),
-        ).optional(),
+        notify: channel.optional(),
       },
       existingRowsAreNamed,
     ),
@@ -237,18 +255,21 @@ const configFile = section(
       grace_period: duration(() => true, "a duration", "write it like 15s, 24h or 90d").prefault("24h"),
       limit: section({ count: wholeNumber(0, 1_000_000, 3), percent: percentage(10) }),
     }),
-    rotation: section({
-      max_age: duration((ms) => ms > 0, "a duration above zero", "write it like 90d").optional(),
-      window: scalar(
-        parseDailyWindow,
-        wanted("a part of the day", 'write it like "02:00-05:00", in the time zone of `timezone`'),
-      ).optional(),
-      max_per_run: number(
-        (want) => z.int(want).min(1, want),
-        wanted("a whole number from 1 on", "leave it out for no limit"),
-      ).optional(),
-      concurrency: wholeNumber(1, 100, 1),
-    }),
+    rotation: section(
+      {
+        max_age: duration((ms) => ms > 0, "a duration above zero", "write it like 90d").optional(),
+        window: scalar(
+          parseDailyWindow,
+          wanted("a part of the day", 'write it like "02:00-05:00", by the clock of timezone'),
+        ).optional(),
+        max_per_run: number(
+          (want) => z.int(want).min(1, want),
+          wanted("a whole number from 1 on", "leave it out for no limit"),
+        ).optional(),
+        concurrency: wholeNumber(1, 100, 1),
+      },
+      windowHasAnAge,
+    ),
     schedule: cronLine.prefault("*/5 * * * *"),
     timezone: timeZone.prefault("UTC"),
   },

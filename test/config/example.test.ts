@@ -47,7 +47,7 @@ group: { id: id, name: company_name }
 
   it("loads with the keys that it shows behind a #", () => {
     const shown = example.replace(
-      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|"\d+"|plan|tier|logo): )/gm,
+      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|"\d+"|plan|tier|logo): )/gm,
       "$1$2",
     );
     const config = load(shown);
@@ -56,8 +56,10 @@ group: { id: id, name: company_name }
       source: { where: "status = 'active'", removedWhen: "deleted_at IS NOT NULL" },
       tokens: { url: { dialect: "mysql" } },
       ledger: { url: { dialect: "mysql" } },
-      rotation: { maxAgeMs: 7_776_000_000 },
+      rotation: { maxAgeMs: 7_776_000_000, window: { from: 120, to: 300 }, maxPerRun: 50 },
     });
+    // A channel is PostgreSQL's, and the url that is shown beside it is MySQL's here.
+    expect(load(example.replace("# notify:", "notify:")).tokens.notify).toBe("groupsync_tokens");
     expect(config.group).toMatchObject({
       dataSourceId: { kind: "column", column: "data_source_id" },
       mapping: { keys: { "40": { kind: "column" }, "134": { kind: "template" } } },

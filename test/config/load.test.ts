@@ -71,7 +71,7 @@ describe("a config that is right", () => {
       },
       ledger: { url: source.url, tablePrefix: "groupsync_" },
       deletion: { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 3, percent: 10 } },
-      rotation: {},
+      rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
       schedule: "*/5 * * * *",
       timezone: "UTC",
     });
@@ -93,7 +93,7 @@ describe("a config that is right", () => {
         },
         ledger: { url: "postgres://l@db/ops", table_prefix: "ops.gs_" },
         deletion: { when: "flagged", grace_period: "90d", limit: { count: 0, percent: 2.5 } },
-        rotation: { max_age: "90d" },
+        rotation: { max_age: "90d", window: "22:30-04:00", max_per_run: 50, concurrency: 4 },
         schedule: "0 3 * * MON",
         timezone: "Europe/Berlin",
       }),
@@ -121,11 +121,20 @@ describe("a config that is right", () => {
       },
       ledger: { url: { dialect: "postgres" }, schema: "ops", tablePrefix: "gs_" },
       deletion: { when: "flagged", gracePeriodMs: 7_776_000_000, limit: { count: 0, percent: 2.5 } },
-      rotation: { maxAgeMs: 7_776_000_000 },
+      rotation: {
+        maxAgeMs: 7_776_000_000,
+        window: { from: 1350, to: 240, timeZone: "Europe/Berlin" },
+        maxPerRun: 50,
+        concurrency: 4,
+      },
       schedule: "0 3 * * MON",
       timezone: "Europe/Berlin",
     });
     expect(config.ledger.url.url.reveal()).toBe("postgres://l@db/ops");
+  });
+
+  it("may name a channel that hears of new tokens", () => {
+    expect(load(withKeys({ tokens: { notify: "groupsync_tokens" } })).tokens.notify).toBe("groupsync_tokens");
   });
 
   it("takes a query without the semicolon that would break it as a subquery", () => {
@@ -298,16 +307,21 @@ tokens:
   rows: existing
   url: mysql://app:hunter2%@db/crm
   api_key:hunter2: x
+  notify: New Tokens
 ledger:
   table_prefix: groupsync-
 deletion:
   grace_period: 1 day
   limit: { count: -1, percent: 101 }
-rotation: 90d
+rotation:
+  max_age: quarterly
+  window: 2-5
+  max_per_run: 0
+  concurrency: 101
 schedule: "61 * * * *"
 timezone: Mars/Base
 `;
-    expect(problemsOf(yaml, { N: "hunter2" })).toBe(`config.yaml has 36 problems:
+    expect(problemsOf(yaml, { N: "hunter2" })).toBe(`config.yaml has 40 problems:
   line 1   name: "our daemon" is not a name; write text of up to 64 letters, digits, dots, dashes and underscores
   line 3   service.base_url: the value is not the address of a service; write it like https://dashboards.example.com, without user, query or /api/user
   line 4   service.api_key: the value is not an API key; write \${GROUPSYNC_API_KEY}, and set it to the bare key, without the word Token
@@ -337,14 +351,19 @@ timezone: Mars/Base
   line 29  tokens.token_column: is missing; with rows: existing, name the token column of the tokens
   line 31  tokens.url: the value is not the url of a database; write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @, %2F for a / in the password
   line 32  tokens."api_key:…": unknown key; is a space missing after the colon?
-  line 34  ledger.table_prefix: "groupsync-" is not a prefix for table names; write letters, digits and _, like groupsync_ or ops.groupsync_
-  line 36  deletion.grace_period: "1 day" is not a duration; write it like 15s, 24h or 90d
-  line 37  deletion.limit.count: -1 is not a whole number from 0 to 1000000; the default is 3
-  line 37  deletion.limit.percent: 101 is not a number from 0 to 100; the default is 10
-  line 38  rotation: the value is not a section; put its keys below it, each with a space after its colon: max_age
-  line 39  schedule: "61 * * * *" is not a cron line (see its minute); write minute, hour, day, month and weekday: "*/5 * * * *"
-  line 40  timezone: "Mars/Base" is not a time zone; write it like UTC or Europe/Berlin`);
+  line 33  tokens.notify: "New Tokens" is not the name of a channel; write small letters, digits and _, like groupsync_tokens
+  line 35  ledger.table_prefix: "groupsync-" is not a prefix for table names; write letters, digits and _, like groupsync_ or ops.groupsync_
+  line 37  deletion.grace_period: "1 day" is not a duration; write it like 15s, 24h or 90d
+  line 38  deletion.limit.count: -1 is not a whole number from 0 to 1000000; the default is 3
+  line 38  deletion.limit.percent: 101 is not a number from 0 to 100; the default is 10
+  line 40  rotation.max_age: "quarterly" is not a duration above zero; write it like 90d
+  line 41  rotation.window: "2-5" is not a part of the day; write it like "02:00-05:00", by the clock of timezone
+  line 42  rotation.max_per_run: 0 is not a whole number from 1 on; leave it out for no limit
+  line 43  rotation.concurrency: 101 is not a whole number from 1 to 100; the default is 1
+  line 44  schedule: "61 * * * *" is not a cron line (see its minute); write minute, hour, day, month and weekday: "*/5 * * * *"
+  line 45  timezone: "Mars/Base" is not a time zone; write it like UTC or Europe/Berlin`);
   });
+
   it("asks for what is required in an empty file", () => {
     const missing = problemsOf("# nothing yet").match(/\S+(?=: is missing)/g);
     expect(missing).toEqual([
@@ -474,6 +493,27 @@ timezone: Mars/Base
       "a rotation all the time",
       { rotation: { max_age: "0s" } },
       'rotation.max_age: "0s" is not a duration above',
+    ],
+    [
+      "a time to rotate without an age",
+      { rotation: { window: "02:00-05:00" } },
+      "rotation.window: goes only with max_age",
+    ],
+    ["a most of nothing", { rotation: { max_per_run: 9 } }, "rotation.max_per_run: goes only with max_age"],
+    [
+      "a section that is none",
+      { rotation: "90d" },
+      "rotation: the value is not a section; put its keys below it, each with a space after its colon: max_age, window,",
+    ],
+    [
+      "a channel on MySQL",
+      { tokens: { url: "mysql://db/tokens", notify: "tokens" } },
+      "tokens.notify: is a channel of PostgreSQL",
+    ],
+    [
+      "a channel that LISTEN would not hear",
+      { tokens: { notify: "Tokens" } },
+      'tokens.notify: "Tokens" is not the name of a channel',
     ],
     ["an empty value", { timezone: null }, "timezone: an empty value is not a time zone"],
     [
