@@ -1,7 +1,8 @@
 import { explainHold } from "../core/hold.ts";
+import type { RotationCandidate } from "../core/rotation.ts";
 import { heldFrom, isHeld, type Plan, type PlanEntry } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
-import type { DueRotations } from "./due-rotations.ts";
+import type { DueRotations, FailedRotation } from "./due-rotations.ts";
 import { heldJson } from "./held-groups.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
 
@@ -26,15 +27,19 @@ export async function writePlanJson(
   const writeList = async (
     kinds: readonly PlanEntry["kind"][],
     jsonOf: (line: PlanLine) => object | undefined,
+    first: readonly object[] = [],
   ): Promise<void> => {
-    write("[");
     let separator = "";
+    const writeItem = (json: object): void => {
+      write(separator + JSON.stringify(json));
+      separator = ",";
+    };
+    write("[");
+    for (const json of first) writeItem(json);
     if (kinds.some((kind) => plan.counts[kind] > 0)) {
       for await (const line of planLines(plan, ledger)) {
         const json = kinds.includes(line.entry.kind) ? jsonOf(line) : undefined;
-        if (json === undefined) continue;
-        write(separator + JSON.stringify(json));
-        separator = ",";
+        if (json !== undefined) writeItem(json);
       }
     }
     write("]");
@@ -43,7 +48,8 @@ export async function writePlanJson(
   write("{");
   for (const [name, kinds] of LISTS) {
     write(`"${name}":`);
-    await writeList(kinds, (line) => (isHeld(line.entry, plan) ? undefined : entryJson(line)));
+    const first = name === "waiting" ? rotations.waiting.map(waitingJson) : [];
+    await writeList(kinds, (line) => (isHeld(line.entry, plan) ? undefined : entryJson(line)), first);
     write(",");
   }
   write('"held":');
@@ -56,14 +62,21 @@ export async function writePlanJson(
     );
     write("}");
   }
-  const rotate = rotations.now.map(({ user_group_id, tokenSince }) => ({
-    user_group_id,
-    token_since: tokenSince,
-  }));
-  write(
-    `,"rotate":${JSON.stringify(rotate)},"rotations_due":${rotations.count},"unchanged":${plan.unchanged}}\n`,
-  );
+  write(`,"rotate":${JSON.stringify(rotations.next.map(rotationJson))}`);
+  write(`,"rotations_due":${rotations.total},"unchanged":${plan.unchanged}}\n`);
 }
+
+const rotationJson = ({ user_group_id, tokenSince }: RotationCandidate): object => ({
+  user_group_id,
+  token_since: tokenSince,
+});
+
+const waitingJson = ({ user_group_id, failure: { code, message, retryAt } }: FailedRotation): object => ({
+  user_group_id,
+  code,
+  message,
+  retry_at: retryAt,
+});
 
 function entryJson({ entry, changes }: PlanLine): object {
   const { user_group_id } = entry;

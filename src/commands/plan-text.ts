@@ -30,9 +30,8 @@ export async function writePlanText(
       any = true;
     }
   }
-  for (const { user_group_id, tokenSince } of rotations.now) {
-    const since = paint("dim", `a new token; the present one is from ${tokenSince.toISOString()}`);
-    write(`${paint("yellow", "↻")} ${printableId(user_group_id)}  ${since}\n`);
+  for (const text of rotationLines(rotations, paint)) {
+    write(`${text}\n`);
     any = true;
   }
   write(`${any ? "\n" : ""}${summary(plan, rotations, paint)}\n`);
@@ -71,15 +70,28 @@ function linesOf({ entry, changes }: PlanLine, held: boolean, paint: Paint): str
     case "rejected":
       return [`${paint("red", "!")} ${id}  rejected: ${printable(entry.message)}`];
     case "waiting":
-      return [
-        `${paint("red", "!")} ${id}  ${entry.code}: ${printable(entry.message)}; next try after ${entry.retryAt}`,
-      ];
+      return [waitingLine(id, entry.code, entry.message, entry.retryAt, paint)];
     case "left":
     case "returned":
     case "forgotten":
     case "settled":
       return [];
   }
+}
+
+const waitingLine = (id: string, code: string, message: string, retryAt: string, paint: Paint): string =>
+  `${paint("red", "!")} ${id}  ${code}: ${printable(message)}; next try after ${retryAt}`;
+
+function rotationLines({ count, next, waiting }: DueRotations, paint: Paint): string[] {
+  const failed = waiting.map(({ user_group_id, failure: { code, message, retryAt } }) =>
+    waitingLine(printableId(user_group_id), code, message, retryAt.toISOString(), paint),
+  );
+  const due = next.map(({ user_group_id, tokenSince }) => {
+    const note = `a new token; the present one is from ${tokenSince.toISOString()}`;
+    return `${paint("yellow", "↻")} ${printableId(user_group_id)}  ${paint("dim", note)}`;
+  });
+  const more = count - next.length;
+  return [...failed, ...due, ...(more > 0 ? [`  … and ${counted(more, "more token")}`] : [])];
 }
 
 function changeText({ field, from, to }: FieldChange, paint: Paint): string {
@@ -97,20 +109,24 @@ function summary(plan: Plan, rotations: DueRotations, paint: Paint): string {
   const extras = [
     [hold?.count ?? 0, "held"],
     [missingCount(plan), "missing"],
-    [rotations.count - rotations.now.length, "tokens due, and not rotated now"],
     [counts.outdated, "outdated"],
-    [counts.waiting, "waiting for the next try"],
+    [counts.waiting + rotations.waiting.length, "waiting for the next try"],
     [counts.rejected, "rejected"],
   ] as const;
-  const more = extras.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
-  if (changeCount(plan) + rotations.now.length + more.length === 0)
+  const later = rotations.total - rotations.count - rotations.waiting.length;
+  const laterIn = rotations.isTime ? "later syncs" : "rotation.window";
+  const more = [
+    ...(later > 0 ? [`${counted(later, "token")} to rotate in ${laterIn}`] : []),
+    ...extras.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : [])),
+  ];
+  if (changeCount(plan) + rotations.count + more.length === 0)
     return paint("green", `Nothing to do: ${counted(unchanged, "group")} in sync.`);
   const parts = [
     `${changes.create} to create`,
     `${changes.update} to update`,
     ...(changes.replace > 0 ? [`${changes.replace} to replace`] : []),
     `${changes.delete} to delete`,
-    ...(rotations.now.length > 0 ? [`${counted(rotations.now.length, "token")} to rotate`] : []),
+    ...(rotations.count > 0 ? [`${counted(rotations.count, "token")} to rotate`] : []),
     `${unchanged} unchanged`,
   ];
   const lines = [`${paint("bold", "Plan:")} ${[...parts, ...more].join(", ")}.`];

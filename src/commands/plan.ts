@@ -44,7 +44,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
 }
 
 function detailedExitCode(plan: Plan, rotations: DueRotations): ExitCode {
-  if (changeCount(plan) + rotations.now.length > 0) return EXIT.changesPending;
+  if (changeCount(plan) + rotations.count > 0) return EXIT.changesPending;
   if (plan.clearance.kind !== "cleared") return EXIT.held;
-  return plan.counts.rejected + plan.counts.waiting > 0 ? EXIT.partial : EXIT.done;
+  return plan.counts.rejected + plan.counts.waiting + rotations.waiting.length > 0 ? EXIT.partial : EXIT.done;
 }

@@ -6,7 +6,7 @@ import { type RotateSettings, rotate } from "../engine/rotate.ts";
 import type { RotationSelection } from "../engine/rotation-selection.ts";
 import { collect } from "./collect.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
-import { syncJson, syncText } from "./sync-report.ts";
+import { reportJson, reportText } from "./run-report.ts";
 
 export interface RotateSetup {
   readonly ports: RunPorts;
@@ -20,21 +20,26 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** `groupsync rotate`: new tokens for the groups that are named, at once and in this process. */
+/** `groupsync rotate`: new tokens for the selected groups, now. `open` reads the config and connects. */
 export function rotateCommand(
   io: CommandIo,
   open: (command: Command) => Promise<Opened<RotateSetup>>,
 ): Command {
   return new Command("rotate")
-    .description("replace tokens by new ones; the old ones are dead at once")
+    .description("give groups new tokens, once; the old ones are dead at once")
     .addOption(
-      new Option("--only <ID>", "of this group alone (repeatable)")
+      new Option("--only <ID>", "this group, even where its tenant is gone (repeatable)")
         .argParser(collect)
         .conflicts(["olderThan", "all"]),
     )
-    .addOption(new Option("--older-than <AGE>", "that are older, like 90d").argParser(age).conflicts("all"))
-    .option("--all", "of every group whose tenant is not gone")
+    .addOption(
+      new Option("--older-than <AGE>", "groups whose tokens are older, such as 90d")
+        .argParser(age)
+        .conflicts("all"),
+    )
+    .option("--all", "all groups but those whose tenants are gone")
     .option("--json", "print the report as one JSON object")
+    .addHelpText("after", "\nOne of --only, --older-than and --all is required.")
     .action(async (flags: Flags, command: Command) => {
       const selection = selectionOf(flags);
       if (selection === undefined) {
@@ -43,7 +48,7 @@ export function rotateCommand(
       }
       await using(await open(command), async ({ ports, settings }) => {
         const report = await rotate(ports, settings, selection, io.signal);
-        io.stdout(flags.json ? syncJson(report) : syncText(report, io.isTerminal, "Rotated"));
+        io.stdout(flags.json ? reportJson(report) : reportText("rotation", report, io.isTerminal));
         io.finish(exitCodeOfRun(report.outcome, report.error));
       });
     });

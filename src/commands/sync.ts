@@ -4,7 +4,7 @@ import type { RunReport } from "../engine/report.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
 import { collect } from "./collect.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
-import { syncJson, syncText } from "./sync-report.ts";
+import { reportJson, reportText } from "./run-report.ts";
 
 export interface SyncSetup {
   readonly ports: SyncPorts;
@@ -32,7 +32,7 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
         const only = flags.only && new Set(flags.only);
         const options = { only, approval: flags.approveDeletions };
         const report: RunReport = await sync(ports, settings, options, io.signal);
-        io.stdout(flags.json ? syncJson(report) : syncText(report, io.isTerminal));
+        io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));
         io.finish(exitCodeOfRun(report.outcome, report.error));
       });
     });

@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
+import type { DueRotations } from "../../src/commands/due-rotations.ts";
+import { writePlanJson } from "../../src/commands/plan-json.ts";
 import { writePlanText } from "../../src/commands/plan-text.ts";
 import { ABSENCE_TEXT } from "../../src/core/absence-text.ts";
 import type { Missing } from "../../src/core/decide.ts";
 import { RemovalTally } from "../../src/core/removal-tally.ts";
+import { ROTATED } from "../../src/core/rotation.ts";
+import type { Plan } from "../../src/engine/plan.ts";
 import { PlanBuilder } from "../../src/engine/plan-builder.ts";
 import { aReading } from "../builders/groups.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
@@ -11,22 +15,30 @@ import { openSpool } from "../fakes/spool.ts";
 
 const HOUR = 3_600_000;
 
+const NO_ROTATIONS: DueRotations = { total: 0, count: 0, next: [], waiting: [], isTime: true };
+
 /** Beside so many tenants that are there. */
-async function textOf(missing: Omit<Missing, "kind" | "user_group_id">, unchanged = 1): Promise<string> {
+function aPlan(unchanged: number, missing?: Omit<Missing, "kind" | "user_group_id">): Plan {
   const builder = new PlanBuilder(openSpool(), new RemovalTally({ baseUrl: null, approvals: 0 }));
   builder.addUnchanged(unchanged);
-  builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
-  const plan = builder.build(
+  if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
+  return builder.build(
     { reading: aReading(), isWhole: true },
     { recent: 0, limit: { count: 3, percent: 10 } },
   );
-  const ledger = new InMemoryLedger(
+}
+
+const emptyLedger = (): InMemoryLedger =>
+  new InMemoryLedger(
     new LedgerState(),
     async () => {},
     () => new Date(0),
   );
+
+async function textOf(plan: Plan, rotations: Partial<DueRotations> = {}): Promise<string> {
   const parts: string[] = [];
-  await writePlanText(plan, { count: 0, now: [] }, ledger, (part) => parts.push(part), false);
+  const due = { ...NO_ROTATIONS, ...rotations };
+  await writePlanText(plan, due, emptyLedger(), (part) => parts.push(part), false);
   return parts.join("");
 }
 
@@ -39,11 +51,70 @@ it.each<[string, Omit<Missing, "kind" | "user_group_id">, string]>([
     "held for approval after 1 h 0 min more of this",
   ],
 ])("a group whose tenant is gone %s", async (_, missing, end) => {
-  const [line] = (await textOf(missing)).split("\n");
+  const [line] = (await textOf(aPlan(1, missing))).split("\n");
   expect(line).toBe(`= acme  ${ABSENCE_TEXT[missing.absence]}; ${end}`);
 });
 
 it("a group that is held by a read without a valid row is not missing too", async () => {
-  const text = await textOf({ absence: "absent", dueInMs: HOUR }, 0);
+  const text = await textOf(aPlan(0, { absence: "absent", dueInMs: HOUR }));
   expect(text).toContain("\nPlan: 0 to create, 0 to update, 0 to delete, 0 unchanged, 1 held.\n");
+});
+
+const tokenSince = new Date("2026-03-01T02:00:00Z");
+const retryAt = new Date("2026-06-01T02:05:00Z");
+const failure = { fingerprint: ROTATED, code: "REFUSED", message: "success is 0", count: 3, retryAt };
+const due = { user_group_id: "acme", tokenSince, failure: null };
+const waiting = { user_group_id: "globex", tokenSince, failure };
+
+it("a token that is due is a change, even where nothing else is", async () => {
+  expect(await textOf(aPlan(9), { total: 1, count: 1, next: [due] })).toBe(
+    "↻ acme  a new token; the present one is from 2026-03-01T02:00:00.000Z\n\n" +
+      "Plan: 0 to create, 0 to update, 0 to delete, 1 token to rotate, 9 unchanged.\n",
+  );
+});
+
+it.each<[string, Partial<DueRotations>, string]>([
+  [
+    "outside of the window",
+    { total: 5, isTime: false },
+    "9 unchanged, 5 tokens to rotate in rotation.window.",
+  ],
+  [
+    "beyond the most of one sync",
+    { total: 5, count: 1, next: [due] },
+    "1 token to rotate, 9 unchanged, 4 tokens to rotate in later syncs.",
+  ],
+])("says when the others are rotated %s", async (_, rotations, summary) => {
+  expect(await textOf(aPlan(9), rotations)).toContain(`, ${summary}\n`);
+});
+
+it("says that there are more tokens than it lists", async () => {
+  const text = await textOf(aPlan(9_000), { total: 3_000, count: 3_000, next: [due] });
+  expect(text).toContain("\n  … and 2999 more tokens\n");
+});
+
+it("a rotation that failed waits for its next try, like a change that did", async () => {
+  expect(await textOf(aPlan(9), { total: 1, waiting: [waiting] })).toBe(
+    "! globex  REFUSED: success is 0; next try after 2026-06-01T02:05:00.000Z\n\n" +
+      "Plan: 0 to create, 0 to update, 0 to delete, 9 unchanged, 1 waiting for the next try.\n",
+  );
+});
+
+it("JSON has what is rotated now, how many are due at all, and which wait", async () => {
+  const parts: string[] = [];
+  const rotations = { total: 3, count: 1, next: [due], waiting: [waiting], isTime: true };
+  await writePlanJson(aPlan(9), rotations, emptyLedger(), (part) => parts.push(part));
+  expect(JSON.parse(parts.join(""))).toMatchObject({
+    waiting: [
+      {
+        user_group_id: "globex",
+        code: "REFUSED",
+        message: "success is 0",
+        retry_at: "2026-06-01T02:05:00.000Z",
+      },
+    ],
+    rotate: [{ user_group_id: "acme", token_since: "2026-03-01T02:00:00.000Z" }],
+    rotations_due: 3,
+    unchanged: 9,
+  });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { syncJson, syncText } from "../../src/commands/sync-report.ts";
+import { reportJson, reportText } from "../../src/commands/run-report.ts";
 import { SyncError } from "../../src/core/errors.ts";
 import { type Counts, noCounts, runOutcome } from "../../src/core/outcome.ts";
 import type { RunReport } from "../../src/engine/report.ts";
@@ -18,8 +18,10 @@ function aReport(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): R
   };
 }
 
-const textOf = (...of: Parameters<typeof aReport>): string => syncText(aReport(...of), false);
-const jsonOf = (...of: Parameters<typeof aReport>): string => syncJson(aReport(...of));
+const textOf = (...of: Parameters<typeof aReport>): string => reportText("sync", aReport(...of), false);
+const rotationOf = (...of: Parameters<typeof aReport>): string =>
+  reportText("rotation", aReport(...of), false);
+const jsonOf = (...of: Parameters<typeof aReport>): string => reportJson(aReport(...of));
 
 test("a first sync tells what it made, and no zeros", () => {
   expect(textOf({ created: 383 }, { requests: 383 })).toBe(
@@ -105,4 +107,17 @@ test("JSON has the code, and which groups it is good for", () => {
     errors: [heldError],
   });
   expect(JSON.parse(jsonOf({}))).toMatchObject({ outcome: "ok", held: 0, held_code: null, held_groups: [] });
+});
+
+test.each<[string, Partial<Counts>, string]>([
+  ["that gave new tokens", { rotated: 3 }, "Rotated"],
+  ["of tokens that are all young enough", {}, "Nothing to rotate"],
+  ["that went wrong for one", { rotated: 2, failed: 1 }, "Done, with 1 failing group"],
+])("a rotation %s says so first", (_, counts, headline) => {
+  expect(rotationOf(counts).split("\n")[0]).toBe(headline);
+});
+
+test("a rotation that failed is no sync", () => {
+  const error = new SyncError("KEY_REFUSED", "the service refuses the key");
+  expect(rotationOf({}, { outcome: "failed", error })).toMatch(/^The rotation failed: the service refuses/);
 });

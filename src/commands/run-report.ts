@@ -7,8 +7,11 @@ import { heldJson, heldLines } from "./held-groups.ts";
 import { outOfSyncText } from "./out-of-sync.ts";
 import { type Paint, painter } from "./paint.ts";
 
-/** The object that `sync --json` promises. */
-export function syncJson({ outcome, counts, requests, durationMs, hold, errors }: RunReport): string {
+/** What the report is of: each has words of its own for how it ended. */
+type Reported = "sync" | "rotation";
+
+/** The object that `sync --json` and `rotate --json` promise. */
+export function reportJson({ outcome, counts, requests, durationMs, hold, errors }: RunReport): string {
   const object = {
     outcome,
     ...counts,
@@ -25,8 +28,8 @@ const SHOWN_ERRORS = 20;
 /** The reason why a run ended is worth more room than that of one group. */
 const LONGEST_REASON = 2_000;
 
-/** The report for people: the outcome in a line (`done` where all is well), the numbers in a line, then what needs attention. */
-export function syncText(report: RunReport, colours: boolean, done = "In sync"): string {
+/** The report for people: the outcome in a line, the numbers in a line, then what needs attention. */
+export function reportText(of: Reported, report: RunReport, colours: boolean): string {
   const paint = painter(colours);
   const { counts, requests, durationMs, error, hold } = report;
   const numbers = Object.entries(counts)
@@ -35,7 +38,7 @@ export function syncText(report: RunReport, colours: boolean, done = "In sync"):
     .join(", ");
   const reason = error ?? hold;
   const lines = [
-    headline(report, reason?.message ?? "unknown", done, paint),
+    headline(of, report, reason?.message ?? "unknown", paint),
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
     ...(hold ? ["  held:", ...heldLines(hold.groups, hold.count).map((line) => `    ${line}`)] : []),
@@ -51,18 +54,25 @@ export function syncText(report: RunReport, colours: boolean, done = "In sync"):
   return `${lines.join("\n")}\n`;
 }
 
-function headline({ outcome, counts }: RunReport, reason: string, done: string, paint: Paint): string {
+function headline(of: Reported, { outcome, counts }: RunReport, reason: string, paint: Paint): string {
   switch (outcome) {
     case "ok":
     case "partial": {
       const outOfSync = outOfSyncText(counts);
-      return outOfSync === "" ? paint("green", done) : paint("yellow", `Done, with ${outOfSync}`);
+      return outOfSync === ""
+        ? paint("green", allWell(of, counts))
+        : paint("yellow", `Done, with ${outOfSync}`);
     }
     case "held":
       return paint("yellow", `Done, but ${printable(reason, LONGEST_REASON)}`);
     case "failed":
-      return paint("red", `The sync failed: ${printable(reason, LONGEST_REASON)}`);
+      return paint("red", `The ${of} failed: ${printable(reason, LONGEST_REASON)}`);
   }
+}
+
+function allWell(of: Reported, { rotated }: RunReport["counts"]): string {
+  if (of === "sync") return "In sync";
+  return rotated > 0 ? "Rotated" : "Nothing to rotate";
 }
 
 function errorLines(errors: readonly ReportedError[]): string[] {

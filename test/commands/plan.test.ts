@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { planCommand } from "../../src/commands/plan.ts";
+import type { RotationPolicy } from "../../src/core/rotation.ts";
+import { ServiceFailure } from "../../src/core/service-failure.ts";
+import { someRules } from "../builders/rules.ts";
+import { Instance } from "../fakes/instance.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { tenants, World } from "../fakes/world.ts";
+import { anIo } from "./an-io.ts";
+
+const HOUR = 3_600_000;
+const rules = someRules();
+const ROTATION: RotationPolicy = { maxAgeMs: HOUR, window: null, maxPerRun: null, concurrency: 1 };
+
+async function detailedExitCode(world: World, rotation: RotationPolicy): Promise<number> {
+  const { io, printed } = anIo();
+  const { source, ledger, openSpool } = world.ports(new Instance(), new VirtualClock(world.time));
+  const settings = {
+    rules,
+    update: "upsert",
+    deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 9, percent: 9 } },
+    source: "customers",
+  } as const;
+  const open = async () => ({
+    value: { ports: { source, ledger, openSpool }, settings, rotation, now: () => world.time.now() },
+    close: async () => {},
+  });
+  await planCommand(io, open).parseAsync(["--detailed-exitcode"], { from: "user" });
+  return printed.code;
+}
+
+test("--detailed-exitcode: a token that is due now is a pending change, and one that waits is none", async () => {
+  const world = new World(tenants("a"));
+  await world.sync({ settings: { rules } });
+  expect(await detailedExitCode(world, ROTATION)).toBe(0);
+  await world.time.sleep(HOUR);
+  expect(await detailedExitCode(world, ROTATION)).toBe(2);
+  const window = { from: 600, to: 660, timeZone: "UTC" };
+  expect(await detailedExitCode(world, { ...ROTATION, window })).toBe(0);
+
+  const refuse = ({ call, when }: { call: string; when: string }): void => {
+    if (call === "rotate" && when === "before") throw new ServiceFailure("REFUSED", "success is 0");
+  };
+  for (let times = 0; times < 3; times++) {
+    await world.sync({ settings: { rules, rotation: ROTATION }, at: refuse });
+  }
+  // As a sync would end: one group is failing.
+  expect(await detailedExitCode(world, ROTATION)).toBe(3);
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { cli } from "../../src/cli.ts";
+import { rotateCommand } from "../../src/commands/rotate.ts";
+import { Instance } from "../fakes/instance.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { BASE_URL, tenants, World } from "../fakes/world.ts";
+import { anIo, type Printed } from "./an-io.ts";
+
+describe("which tokens", () => {
+  /** There is no config: what is wrong with the flags comes before that. */
+  async function usage(...flags: string[]): Promise<Printed> {
+    const { io, printed } = anIo();
+    const host = { env: {}, pid: 1, isRunning: () => false, terminal: undefined };
+    await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io, host);
+    return printed;
+  }
+
+  test.each([
+    ["none is named", [], "say whose tokens: --only <ID>, --older-than <AGE> or --all"],
+    ["some and all are", ["--only", "a", "--all"], "'--only <ID>' cannot be used with option '--all'"],
+    [
+      "some and old ones are",
+      ["--only", "a", "--older-than", "9d"],
+      "cannot be used with option '--older-than",
+    ],
+    ["old ones and all are", ["--all", "--older-than", "9d"], "cannot be used with option '--all'"],
+    ["all three are", ["--all", "--older-than", "9d", "--only", "a"], "cannot be used with option"],
+    [
+      "an age is none",
+      ["--older-than", "3 weeks"],
+      "argument '3 weeks' is invalid. Write it like 12h or 90d.",
+    ],
+    ["an age is missing", ["--older-than"], "argument missing"],
+  ])("is wrong usage where %s, and one message says so", async (_, flags, message) => {
+    const { code, stdout, stderr } = await usage(...flags);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
+    expect(stderr).toContain(message);
+    expect(stderr.match(/error:/g)).toHaveLength(1);
+  });
+
+  test.each([
+    ["--only", ["--only", "a", "--only", "b"]],
+    ["--older-than", ["--older-than", "90d"]],
+    ["--all", ["--all"]],
+  ])("is clear with %s alone", async (_, flags) => {
+    expect(await usage(...flags)).toMatchObject({ code: 78 });
+  });
+
+  test("is what --help explains", async () => {
+    const { code, stdout } = await usage("--help");
+    expect(code).toBe(0);
+    expect(stdout).toContain("One of --only, --older-than and --all is required.");
+  });
+});
+
+describe("a rotation", () => {
+  async function aSyncedWorld(): Promise<World> {
+    const world = new World(tenants("a", "b", "c"));
+    await world.sync();
+    world.service.requests.length = 0;
+    return world;
+  }
+
+  async function rotate(world: World, ...flags: string[]): Promise<Printed> {
+    const { io, printed } = anIo();
+    const ports = { ...world.ports(new Instance(), new VirtualClock(world.time)), observe: () => {} };
+    const settings = {
+      rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
+      baseUrl: BASE_URL,
+      concurrency: 1,
+      lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },
+    };
+    const open = async () => ({ value: { ports, settings }, close: async () => {} });
+    await rotateCommand(io, open).parseAsync(flags, { from: "user" });
+    return printed;
+  }
+
+  const rotated = (world: World): string[] => world.service.requests.map(({ id }) => id);
+
+  test("is of every group that --only names, and of no other", async () => {
+    const world = await aSyncedWorld();
+    const { code, stdout } = await rotate(world, "--only", "c", "--only", "a");
+    expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: ["c", "a"] });
+    expect(stdout).toMatch(/^Rotated\n {2}2 rotated; 2 requests in /);
+  });
+
+  test("is of tokens that are old enough, with --older-than", async () => {
+    const world = await aSyncedWorld();
+    await world.time.sleep(2 * 3_600_000);
+    await rotate(world, "--only", "b");
+    world.service.requests.length = 0;
+    await rotate(world, "--older-than", "1h");
+    expect(rotated(world)).toEqual(["a", "c"]);
+  });
+
+  test("of nothing is no failure", async () => {
+    const world = await aSyncedWorld();
+    const { code, stdout } = await rotate(world, "--older-than", "90d");
+    expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: [] });
+    expect(stdout).toMatch(/^Nothing to rotate\n/);
+  });
+
+  test("is reported with --json as a sync is, and no token is in it", async () => {
+    const world = await aSyncedWorld();
+    world.store.tokens.delete("b");
+    world.store.refused.add("b");
+    const { code, stdout } = await rotate(world, "--all", "--json");
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: "partial",
+      created: 0,
+      rotated: 2,
+      failed: 1,
+      held_code: null,
+      errors: [{ user_group_id: "b", code: "TOKEN_NOT_STORED" }],
+    });
+    for (const token of world.service.tokens.values()) expect(stdout).not.toContain(token);
+  });
+
+  test("of a group that nobody knows is wrong usage", async () => {
+    const { code, stdout } = await rotate(await aSyncedWorld(), "--only", "A");
+    expect(code).toBe(64);
+    expect(stdout).toMatch(/^The rotation failed: the ledger has no group of "A"\n/);
+  });
+});
