@@ -93,7 +93,9 @@ export class TokenRotation {
     const posted = await calls.rotate(id, live);
     if (posted.kind === "answered") return { kind: "done", token: posted.answer.token };
     if (posted.kind === "interrupted") return { kind: "left" };
-    const { failure, mayHaveHappened: isOpen } = posted;
+    const { failure: refusal, mayHaveHappened: isOpen } = posted;
+    // Its message would be lost where an error is spread.
+    const failure: Failure = { code: refusal.code, message: refusal.message };
     const found = await this.#ask(id, calls, { isFollowUp: true });
     if (found.kind !== "answered") return { kind: "failed", failure, isOpen };
     const { isNew, group } = found.answer;

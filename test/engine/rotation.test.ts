@@ -273,7 +273,13 @@ describe("what a sync rotates", () => {
     world.service.requests.length = 0;
     const report = await world.sync({ settings: policy({}), at });
     expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1 }, requests: 0 });
-    expect(report.errors).toMatchObject([{ user_group_id: "a", code: "REFUSED" }]);
+    expect(report.errors).toEqual([
+      {
+        user_group_id: "a",
+        code: "REFUSED",
+        message: expect.stringMatching(/^POST: REFUSED \(next try after 2026-/),
+      },
+    ]);
     await world.time.sleep(DAY);
     expect((await world.sync({ settings: policy({}) })).counts).toMatchObject({ rotated: 1, failed: 0 });
   });
