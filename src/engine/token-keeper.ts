@@ -36,7 +36,7 @@ export class TokenKeeper {
       tokens.write([live], transaction, { rewrite: true }),
     );
     const refusal = refused.get(id);
-    if (refusal) return refusal;
+    if (refusal) return { code: refusal.code, message: refusal.message };
     if (!(await tokens.read([id])).get(id)?.equals(token)) return NOT_READ_BACK;
     this.#isProven = true;
     return undefined;

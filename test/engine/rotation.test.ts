@@ -72,6 +72,10 @@ describe("a rotation", () => {
     for (const id of IDS) world.store.refused.add(id);
     const report = await rotate(world);
     expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 0, failed: 4 } });
+    expect(world.ledger.rows.get("a")?.failure).toMatchObject({
+      code: "TOKEN_NOT_STORED",
+      message: expect.any(String),
+    });
     expect(requests(world)).toEqual([]);
     expect([...world.ledger.rows.values()].map(({ intent }) => intent)).toEqual([null, null, null, null]);
   });
