@@ -21,7 +21,7 @@ export const rotate = (
 ): Promise<RunReport> =>
   leasedRun("rotate", ports, settings, signal, async (run) => {
     const { ids, count } = await selectedForRotation(selection, run);
-    run.observe({ kind: "planned", changes: count, unchanged: 0, missing: 0 });
+    run.observe({ kind: "rotating", tokens: count });
     run.observe({ kind: "phase", phase: "applying" });
     await rotateTokens(ids, run, { concurrency: settings.rotation.concurrency, mayStart: () => true });
     if (run.signal.aborted) throw interrupted();
@@ -29,13 +29,14 @@ export const rotate = (
 
 /** What `rotation` in the config has due by now: the oldest tokens first, as many as one sync may. */
 export async function rotateDueTokens(policy: RotationPolicy, run: Run): Promise<void> {
-  const until = dueBefore(policy, run.clock.now());
-  if (until === null) return;
-  const due = readyOnes(
-    rotationCandidates(run.ledger, until),
-    policy.maxPerRun ?? Number.POSITIVE_INFINITY,
-    run,
-  );
+  const now = run.clock.now();
+  const until = dueBefore(policy, now);
+  if (until === null || !mayStart(policy, now)) return;
+  const count = await run.ledger.rotatableCount(until);
+  if (count === 0) return;
+  const most = Math.min(count, policy.maxPerRun ?? count);
+  run.observe({ kind: "rotating", tokens: most });
+  const due = readyOnes(rotationCandidates(run.ledger, until), most, run);
   await rotateTokens(due, run, {
     concurrency: policy.concurrency,
     mayStart: () => mayStart(policy, run.clock.now()),

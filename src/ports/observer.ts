@@ -12,6 +12,8 @@ export type RunEvent =
       readonly unchanged: number;
       readonly missing: number;
     }
+  /** So many tokens are to be rotated, beside the changes that were planned. */
+  | { readonly kind: "rotating"; readonly tokens: number }
   /** Removals are not done: they wait for approval, or for better evidence. */
   | {
       readonly kind: "held";

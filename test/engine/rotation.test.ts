@@ -246,7 +246,9 @@ describe("what a sync rotates", () => {
     const world = await aSyncedWorld();
     await world.time.sleep(90 * DAY);
     const settings = policy({ maxPerRun: 3 });
-    expect((await world.sync({ settings })).counts.rotated).toBe(3);
+    const { report, events } = world.start({ settings });
+    expect(await report).toMatchObject({ counts: { rotated: 3 } });
+    expect(events).toContainEqual({ kind: "rotating", tokens: 3 });
     expect((await world.sync({ settings })).counts.rotated).toBe(1);
   });
 

@@ -49,6 +49,11 @@ export function runLog(logger: Logger, clock: Clock): Observe {
           `${counted(event.changes, "change")} to make, ${counted(event.unchanged, "group")} unchanged`,
         );
         break;
+      case "rotating":
+        if (total === 0) startedAt = toldAt = clock.monotonic();
+        total += event.tokens;
+        log.info(withoutMessage(fields), `${counted(event.tokens, "token")} to rotate`);
+        break;
       case "warning":
         log.warn(withoutMessage(fields), event.message);
         break;

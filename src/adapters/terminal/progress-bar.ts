@@ -78,6 +78,11 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         startedAt = clock.monotonic();
         draw(true);
         break;
+      case "rotating":
+        if (total === 0) startedAt = clock.monotonic();
+        total += event.tokens;
+        draw(true);
+        break;
       case "waiting":
         waitsUntil = clock.monotonic() + event.ms;
         reason = event.reason;

@@ -46,6 +46,10 @@ describe("a run in the log", () => {
       },
     ],
     [
+      { kind: "rotating", tokens: 2 },
+      { level: "info", tokens: 2, msg: "2 tokens to rotate" },
+    ],
+    [
       { kind: "warning", code: "LEDGER_EMPTY", message: "it is empty", hint: "look" },
       { level: "warn", code: "LEDGER_EMPTY", hint: "look", msg: "it is empty" },
     ],
@@ -136,12 +140,13 @@ describe("a run in the log", () => {
 
   test("tells every ten seconds how far it is", () => {
     const { clock, lines, observe } = aLog("info");
-    observe({ kind: "planned", changes: 100, unchanged: 0, missing: 0 });
+    observe({ kind: "planned", changes: 90, unchanged: 0, missing: 0 });
+    observe({ kind: "rotating", tokens: 10 });
     for (let index = 0; index < 50; index++) {
       clock.elapsed += 500;
       observe(recorded);
     }
-    expect(lines.slice(1)).toEqual([
+    expect(lines.slice(2)).toEqual([
       { level: "info", done: 20, total: 100, per_second: 2, msg: "20 of 100 groups, 120/min, 40 s left" },
       { level: "info", done: 40, total: 100, per_second: 2, msg: "40 of 100 groups, 120/min, 30 s left" },
     ]);

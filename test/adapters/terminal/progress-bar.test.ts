@@ -57,6 +57,7 @@ const recorded = (user_group_id = "acme"): RunEvent => ({
   unverified: false,
   token: "fingerprint",
 });
+const rotated: RunEvent = { kind: "rotated", user_group_id: "acme", token: "new", formerToken: "old" };
 const failed = (user_group_id: string, message = "no answer"): RunEvent => ({
   kind: "failed",
   user_group_id,
@@ -104,6 +105,12 @@ describe("the progress bar", () => {
     const { tell, screen } = aTerminal();
     tell(planned(2), { kind: "waiting", ms: 12_000, reason: "the service asked to slow down" });
     expect(screen()[0]).toMatch(/0\/2 .* waiting 12 s: the servic/);
+  });
+
+  test("counts rotations too, which come after the planned changes", () => {
+    const { tell, screen } = aTerminal();
+    tell(planned(1), recorded(), { kind: "rotating", tokens: 3 }, rotated, rotated, rotated);
+    expect(screen()[0]).toMatch(/^█{28} 4\/4 /);
   });
 
   test("is not there when there is nothing to do", () => {
