@@ -1,7 +1,7 @@
 import { counted } from "../core/counted.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
-import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
+import type { FailingGroup, LedgerStatus, RecordedRun, RunResult } from "../ports/ledger.ts";
 import { heldLines } from "./held-groups.ts";
 import { outOfSyncText } from "./out-of-sync.ts";
 import { type Paint, painter } from "./paint.ts";
@@ -34,7 +34,7 @@ export function statusText(status: LedgerStatus, now: Date, colours: boolean): s
   }
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
-  if (runs.length > 0) lines.push("", "Last runs", ...runs.map((run) => runLine(run, now, lease !== null)));
+  if (runs.length > 0) lines.push("", "Last runs", ...runLines(runs, now, lease !== null));
   return `${lines.join("\n")}\n`;
 }
 
@@ -46,9 +46,9 @@ function verdict({ groups, held, runs, lease }: LedgerStatus, paint: Paint): str
       ? "A run is going on."
       : paint("red", "The last run was killed; the next one settles what it left.");
   }
-  const { outcome, counts, error } = last.result;
+  const [command, { outcome, counts, error }] = telling(last.command, last.result, runs);
   if (outcome === "failed")
-    return paint("red", `The last run failed: ${error ? printable(error.message) : "unknown"}`);
+    return paint("red", `The last ${command} failed: ${error ? printable(error.message) : "unknown"}`);
   if (outcome === "held" && error)
     return paint("yellow", `Needs attention: ${printable(error.message, LONGEST)}.`);
   if (held) return paint("yellow", `Needs attention: ${counted(held.count, "removal")} held.`);
@@ -56,11 +56,27 @@ function verdict({ groups, held, runs, lease }: LedgerStatus, paint: Paint): str
   if (outOfSync !== "") return paint("yellow", `Needs attention: ${outOfSync}.`);
   return outcome === "ok"
     ? paint("green", "All is well.")
-    : paint("yellow", `The last run ended ${outcome}.`);
+    : paint("yellow", `The last ${command} ended ${outcome}.`);
+}
+
+/** The run that tells how things are. A rotation reads no rows: one that went well says nothing of them. */
+function telling(
+  command: string,
+  result: RunResult,
+  runs: readonly RecordedRun[],
+): readonly [command: string, result: RunResult] {
+  if (result.outcome === "failed") return [command, result];
+  const sync = runs.find((run) => run.command === "sync" && run.result !== null);
+  return sync?.result ? [sync.command, sync.result] : [command, result];
 }
 
 const failureLine = ({ user_group_id, code, message, count, retryAt }: FailingGroup): string =>
   `  ${printableId(user_group_id)}  ${code} (${count} in a row, next try after ${retryAt.toISOString()}): ${printable(message)}`;
+
+function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
+  const width = Math.max(...runs.map(({ command }) => command.length));
+  return runs.map((run) => runLine({ ...run, command: run.command.padEnd(width) }, now, leaseHeld));
+}
 
 function runLine(
   { command, startedAt, finishedAt, result }: RecordedRun,

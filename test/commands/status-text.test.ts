@@ -1,26 +1,24 @@
 import { expect, test } from "vitest";
 import { statusText } from "../../src/commands/status-text.ts";
-import { type Counts, noCounts, runOutcome } from "../../src/core/outcome.ts";
-import type { LedgerStatus } from "../../src/ports/ledger.ts";
+import { type Counts, type Failure, noCounts, runOutcome } from "../../src/core/outcome.ts";
+import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 
-/** After one run that counted this. */
-function verdictAfter(counts: Partial<Counts>, failing = 0, held: LedgerStatus["held"] = null): string {
+function aRun(command: string, counts: Partial<Counts>, error: Failure | null = null): RecordedRun {
   const all = { ...noCounts(), ...counts };
+  const outcome = error ? "failed" : runOutcome(all);
+  const result = { outcome, counts: all, requests: 1, error };
+  return { id: "1", command, startedAt: NOW, finishedAt: NOW, result };
+}
+
+/** The newest run first. */
+function textAfter(runs: readonly RecordedRun[], failing = 0, held: LedgerStatus["held"] = null): string {
   const status: LedgerStatus = {
     groups: { total: 9, in_sync: 9, under_way: 0, failing, missing: 0, unverified: 0 },
     held,
     failing: [],
-    runs: [
-      {
-        id: "1",
-        command: "sync",
-        startedAt: NOW,
-        finishedAt: NOW,
-        result: { outcome: runOutcome(all), counts: all, requests: 1, error: null },
-      },
-    ],
+    runs,
     lease: null,
     service: { baseUrl: null, teamId: null, updates: null },
   };
@@ -37,7 +35,7 @@ test.each<[string, string, Partial<Counts>, number]>([
   ],
   ["changed groups are left alone", "Needs attention: 1 outdated group.", { outdated: 1 }, 0],
 ])("where %s, status begins with: %s", (_, text, counts, failing) => {
-  expect(verdictAfter(counts, failing).split("\n")[0]).toBe(text);
+  expect(textAfter([aRun("sync", counts)], failing).split("\n")[0]).toBe(text);
 });
 
 test("what is held is listed with the command that approves it", () => {
@@ -45,7 +43,7 @@ test("what is held is listed with the command that approves it", () => {
     { kind: "delete", user_group_id: "acme" },
     { kind: "replace", user_group_id: "globex" },
   ] as const;
-  const text = verdictAfter({ held: 2 }, 0, { count: 2, code: "0123456789ab", groups });
+  const text = textAfter([aRun("sync", { held: 2 })], 0, { count: 2, code: "0123456789ab", groups });
   expect(text.split("\n")[0]).toBe("Needs attention: 2 removals held.");
   expect(text).toContain(`
 Held
@@ -53,4 +51,23 @@ Held
   replace globex
   if they are meant to go: groupsync sync --approve-deletions 0123456789ab
 `);
+});
+
+const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };
+
+test.each<[string, RecordedRun[], string]>([
+  ["rejected rows", [aRun("sync", { rejected: 2 })], "Needs attention: 2 rejected rows."],
+  ["a sync that failed", [aRun("sync", {}, refused)], "The last sync failed: the service refuses the key"],
+])("a rotation that went well says nothing of %s", (_, earlier, verdict) => {
+  expect(textAfter([aRun("rotate", { rotated: 1 }), ...earlier]).split("\n")[0]).toBe(verdict);
+});
+
+test("a rotation that failed comes before what an earlier sync said", () => {
+  const text = textAfter([aRun("rotate", {}, refused), aRun("sync", { unchanged: 9 })]);
+  expect(text.split("\n")[0]).toBe("The last rotate failed: the service refuses the key");
+});
+
+test("the outcomes of runs stand below each other", () => {
+  const runs = textAfter([aRun("rotate", { rotated: 1 }), aRun("sync", {})]).split("Last runs\n")[1];
+  expect(runs?.split("\n").map((line) => line.indexOf("ok"))).toEqual([36, 36, -1]);
 });
