@@ -97,6 +97,11 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
    FROM customers JOIN groupsync_tokens ON user_group_id = id
    WHERE id > 'cus-1395' ORDER BY id LIMIT 4;`);
 
+  chapter("The token of cus-1397 has leaked: rotate makes a new one, and the old one is dead");
+  await shell("groupsync rotate --only cus-1397");
+  await sql(`SELECT user_group_id, left(token, 4) || '…' AS token, updated_at::time(0) AS since
+   FROM groupsync_tokens WHERE user_group_id = 'cus-1397';`);
+
   chapter("Time passes: a rename, an upgrade, a move, a goodbye, a new customer …");
   await sql("UPDATE customers SET company_name = 'Alderbrook Freight' WHERE id = 'cus-1001';");
   await sql("UPDATE customers SET plan = 'enterprise', seats = 300 WHERE id = 'cus-1042';");
