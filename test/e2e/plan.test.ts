@@ -79,6 +79,8 @@ test("--json is one object, the fields that change included", async () => {
       { user_group_id: "t-00004", code: "VALUE_NULL", message: "mapping.40 (column warehouse) is null" },
     ],
     held: null,
+    rotate: [],
+    rotations_due: 0,
     unchanged: 3,
   });
 });

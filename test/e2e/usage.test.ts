@@ -7,7 +7,7 @@ import { aClient, aGroup } from "../sandbox/client.ts";
 import { runProgram, startProgram } from "./program.ts";
 import { aWorld } from "./world.ts";
 
-const COMMANDS = ["sync", "plan", "status", "sandbox"];
+const COMMANDS = ["sync", "plan", "rotate", "status", "sandbox"];
 
 test("--help and --version answer for the program and for every command", async () => {
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
@@ -30,7 +30,7 @@ test("--help and --version answer for the program and for every command", async 
 test.each([
   ["no command", [], "Usage: groupsync"],
   ["an unknown command", ["snyc"], "unknown command 'snyc'\n(Did you mean sync?)"],
-  ["a command to come", ["rotate", "--all"], "unknown command 'rotate'"],
+  ["a rotation of nothing in particular", ["rotate"], "say whose tokens"],
   ["the daemon to come", ["run"], "unknown command 'run'"],
   ["an unknown option", ["sync", "--josn"], "unknown option '--josn'\n(Did you mean --json?)"],
   ["an option without its value", ["sync", "--only"], "option '--only <ID>' argument missing"],
