@@ -24,7 +24,7 @@ type Rotated =
   | { readonly kind: "left" };
 
 /**
- * Rotates one token at a time: live token → proof that the store takes one → intent → POST → token store and ledger.
+ * Rotates one token at a time: intent → live token → proof that the store takes one → POST → token store and ledger.
  * Whatever becomes of a POST, a GET tells which token is live.
  */
 export class TokenRotation {
