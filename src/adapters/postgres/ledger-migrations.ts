@@ -93,6 +93,9 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     -- Since when its token is the live one, as far as the ledger has seen.
     ALTER TABLE ${groups} ADD COLUMN token_since timestamptz;
     UPDATE ${groups} SET token_since = created_at WHERE token_fingerprint IS NOT NULL;
+    -- Every sync asks for the oldest tokens. No column of an intent may be in this index: to begin a change and
+    -- to end it would then cost an entry each.
+    CREATE INDEX ON ${groups} (scope, token_since, user_group_id) WHERE token_since IS NOT NULL;
     CREATE TABLE ${formerTokens} (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       scope text NOT NULL,

@@ -85,9 +85,8 @@ export class OutcomeWriter {
            confirmed = coalesce(excluded.confirmed, g.confirmed),
            service_name = coalesce(excluded.service_name, g.service_name),
            token_since = CASE
-             WHEN coalesce(excluded.token_fingerprint, g.token_fingerprint) = g.token_fingerprint THEN g.token_since
-             WHEN excluded.token_fingerprint IS NOT NULL THEN excluded.updated_at
-           END,
+             WHEN excluded.token_fingerprint IS NULL OR excluded.token_fingerprint = g.token_fingerprint
+             THEN g.token_since ELSE excluded.updated_at END,
            token_fingerprint = coalesce(excluded.token_fingerprint, g.token_fingerprint),
            data_source_id = CASE WHEN excluded.confirmed IS NULL THEN g.data_source_id ELSE excluded.data_source_id END,
            unverified = CASE WHEN excluded.confirmed IS NULL THEN g.unverified ELSE excluded.unverified END,

@@ -17,14 +17,13 @@ export class RotationWriter {
   }
 
   async begin(id: string, now: Date): Promise<KnownToken | undefined> {
+    // Joined with itself, for it returns the row as it was.
     const { rows } = await this.#connection.query<KnownToken>(
-      `WITH known AS (
-         SELECT user_group_id, token_fingerprint AS "tokenFingerprint", intent, failure_count AS failures
-         FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = $2),
-       begun AS (
-         UPDATE ${this.#tables.groups} SET intent = 'rotate', intent_at = $3
-         WHERE scope = $1 AND user_group_id = $2 AND intent IS NULL)
-       SELECT "tokenFingerprint", intent, failures FROM known`,
+      `UPDATE ${this.#tables.groups} AS g
+       SET intent = coalesce(g.intent, 'rotate'), intent_at = coalesce(g.intent_at, $3)
+       FROM ${this.#tables.groups} AS known
+       WHERE g.scope = $1 AND g.user_group_id = $2 AND known.scope = $1 AND known.user_group_id = $2
+       RETURNING known.token_fingerprint AS "tokenFingerprint", known.intent, known.failure_count AS failures`,
       [this.#scope, id, now],
     );
     return rows[0];
@@ -49,7 +48,7 @@ export class RotationWriter {
     await this.#connection.query(
       `WITH former AS (${formerTokens(this.#tables, "user_group_id = $2 AND token_fingerprint <> $3", "$4")})
        UPDATE ${this.#tables.groups}
-       SET token_since = CASE WHEN token_fingerprint = $3 THEN token_since ELSE coalesce($4, token_since) END,
+       SET token_since = CASE WHEN $3 IS NULL OR token_fingerprint = $3 THEN token_since ELSE $4 END,
            token_fingerprint = coalesce($3, token_fingerprint),
            intent = CASE WHEN $5 THEN intent END,
            intent_at = CASE WHEN $5 THEN intent_at END,
@@ -63,7 +62,7 @@ export class RotationWriter {
         this.#scope,
         user_group_id,
         tokenFingerprint,
-        tokenFingerprint === null ? null : now,
+        now,
         isOpen,
         failure?.code ?? null,
         failure === null ? null : storable(failure.message),

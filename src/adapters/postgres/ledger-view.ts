@@ -127,10 +127,9 @@ export class PostgresLedgerView implements LedgerView {
            CASE WHEN failure_fingerprint = '${ROTATED}' THEN failure_code END AS code, failure_message AS message,
            failure_count AS count, retry_at AS "retryAt"
          FROM ${this.tables.groups}
-         WHERE ${ROTATABLE}
-           AND ($4::timestamptz IS NULL OR (token_since, user_group_id) > ($4, $5))
+         WHERE ${ROTATABLE} AND (token_since, user_group_id) > ($4, $5)
          ORDER BY token_since, user_group_id LIMIT $3`,
-        [this.scope, until, limit, after?.tokenSince ?? null, after?.user_group_id ?? ""],
+        [this.scope, until, limit, after?.tokenSince ?? "-infinity", after?.user_group_id ?? ""],
       );
       return rows.map(({ user_group_id, tokenSince, code, message, count, retryAt }) => ({
         user_group_id,
