@@ -1,0 +1,84 @@
+import { Secret } from "../core/secret.ts";
+import type { DatabaseUrl } from "./config.ts";
+import { isRecord, type KeyRule } from "./section.ts";
+
+export const tableOrQuery: KeyRule = function* ({ table, query, where }) {
+  if (table !== undefined && query !== undefined) {
+    yield ["query", "cannot stand beside table; keep one of the two"];
+  } else if (table === undefined && query === undefined) {
+    yield ["table", "is missing; name the table or view that has one row a tenant, or write a query"];
+  }
+  if (where !== undefined && table === undefined) {
+    yield ["where", "goes only with table; put the condition into the query"];
+  }
+};
+
+export const existingRowsAreNamed: KeyRule = function* (tokens) {
+  if (tokens.rows === "existing") {
+    for (const key of ["table", "id_column", "token_column"]) {
+      if (tokens[key] !== undefined) continue;
+      yield [key, `is missing; with rows: existing, name the ${key.replace("_", " ")} of the tokens`];
+    }
+  }
+  if (tokens.token_column !== undefined && tokens.token_column === tokens.id_column) {
+    yield ["token_column", "is the id_column too; the token needs a column of its own"];
+  }
+};
+
+export const limitsHaveAnAge: KeyRule = function* (rotation) {
+  if (rotation.max_age !== undefined) return;
+  for (const key of ["window", "max_per_run"]) {
+    if (rotation[key] === undefined) continue;
+    yield [key, "goes only with max_age, without which no sync rotates; add max_age, like 90d"];
+  }
+};
+
+const flaggedRowsAreKnown: KeyRule = function* ({ source, deletion }) {
+  if (!isRecord(source) || !isRecord(deletion)) return;
+  if (deletion.when === "flagged" && source.removed_when === undefined) {
+    yield [
+      "source.removed_when",
+      "is missing; with deletion.when: flagged, write the condition that is true of a removed tenant's row, like deleted_at IS NOT NULL",
+    ];
+  }
+};
+
+const databasesFitTogether: KeyRule = function* ({ source, tokens, ledger }) {
+  if (!isRecord(source) || !isRecord(tokens) || !isRecord(ledger)) return;
+  const sameDatabase = tokens.url === undefined || isSameUrl(tokens.url, source.url);
+  const sameTable = tokens.table !== undefined && tokens.table === source.table;
+  if (tokens.rows === "own" && sameTable && sameDatabase) {
+    const remedy = "to write tokens into its rows, add rows: existing; otherwise name another table";
+    yield [
+      "tokens.table",
+      `is the table of the tenants, whose rows would be inserted and deleted; ${remedy}`,
+    ];
+  }
+  if (tokens.notify !== undefined && isMysql(tokens.url ?? source.url)) {
+    yield [
+      "tokens.notify",
+      "is a channel of PostgreSQL, and the tokens go into MySQL, which has none; leave it out",
+    ];
+  }
+  if (isMysql(ledger.url ?? source.url) && isRecord(ledger.table_prefix)) {
+    if (ledger.table_prefix.schema !== undefined) {
+      yield [
+        "ledger.table_prefix",
+        "has a schema, which MySQL has not; name the database in ledger.url instead",
+      ];
+    }
+  }
+};
+
+export const sectionsFitTogether: KeyRule = function* (sections) {
+  yield* flaggedRowsAreKnown(sections);
+  yield* databasesFitTogether(sections);
+};
+
+const isDatabaseUrl = (value: unknown): value is DatabaseUrl =>
+  isRecord(value) && value.url instanceof Secret;
+
+const isMysql = (url: unknown): boolean => isDatabaseUrl(url) && url.dialect === "mysql";
+
+const isSameUrl = (a: unknown, b: unknown): boolean =>
+  isDatabaseUrl(a) && isDatabaseUrl(b) && a.url.equals(b.url);
