@@ -13,6 +13,7 @@ type Vault = Pick<Run, "ledger" | "tokens" | "lease" | "clock" | "observe">;
  */
 export class TokenKeeper {
   readonly #vault: Vault;
+  /** Those that the store has refused. */
   readonly #unstored = new Set<Promise<void>>();
   #isProven = false;
 
@@ -26,12 +27,15 @@ export class TokenKeeper {
   }
 
   /**
-   * Writes a token that is live already, and reads it back. Resolves to what speaks against rotating it, where
-   * something does; rejects with TOKEN_STORE_UNAVAILABLE where the store as a whole doesn't work.
+   * Once no token is waiting to be stored, writes one that is live already, and reads it back. Resolves to what
+   * speaks against rotating it, where something does; rejects with TOKEN_STORE_UNAVAILABLE where the store as a
+   * whole doesn't work.
    */
   async prove(live: StoredToken): Promise<Failure | undefined> {
     const { ledger, lease, tokens } = this.#vault;
     const { user_group_id: id, token } = live;
+    // A store that is known to refuse would have this one reported as failed, or end the run.
+    await this.allStored();
     const refused = await ledger.write(lease, (transaction) =>
       tokens.write([live], transaction, { rewrite: true }),
     );
@@ -44,36 +48,42 @@ export class TokenKeeper {
 
   /** Resolves once no token is waiting to be stored. */
   async allStored(): Promise<void> {
-    while (!this.#isProven && this.#unstored.size > 0) await Promise.allSettled(this.#unstored);
+    while (this.#unstored.size > 0) await Promise.allSettled(this.#unstored);
   }
 
   /** `record` goes into the ledger in the same transaction. Rejects with LEASE_LOST once another instance has taken over. */
   store(token: StoredToken, record: (transaction: LedgerTransaction) => Promise<void>): Promise<void> {
-    const stored = this.#vault.lease.awaitAlways(this.#storeAtLast(token, record));
-    this.#unstored.add(stored);
-    const forget = (): boolean => this.#unstored.delete(stored);
-    stored.then(forget, forget);
-    return stored;
+    return this.#vault.lease.awaitAlways(this.#storeAtLast(token, record));
   }
 
   async #storeAtLast(
     token: StoredToken,
     record: (transaction: LedgerTransaction) => Promise<void>,
   ): Promise<void> {
+    const failure = await this.#tryToStore(token, record);
+    if (failure === undefined) return;
+    this.#isProven = false;
+    const stored = this.#tryAgain(token, record, failure);
+    this.#unstored.add(stored);
+    try {
+      await stored;
+    } finally {
+      this.#unstored.delete(stored);
+    }
+  }
+
+  async #tryAgain(
+    { user_group_id, token }: StoredToken,
+    record: (transaction: LedgerTransaction) => Promise<void>,
+    refusal: SyncError,
+  ): Promise<void> {
     const { clock, observe } = this.#vault;
-    for (let attempt = 2; ; attempt++) {
-      const failure = await this.#tryToStore(token, record);
-      if (failure === undefined) return;
-      this.#isProven = false;
+    let failure: SyncError | undefined = refusal;
+    for (let attempt = 2; failure !== undefined; attempt++) {
       const waitMs = waitBeforeAttempt(attempt, () => clock.random());
-      observe({
-        kind: "unstored",
-        user_group_id: token.user_group_id,
-        code: failure.code,
-        message: failure.message,
-        waitMs,
-      });
+      observe({ kind: "unstored", user_group_id, code: failure.code, message: failure.message, waitMs });
       await clock.sleep(waitMs);
+      failure = await this.#tryToStore({ user_group_id, token }, record);
     }
   }
 

@@ -164,6 +164,38 @@ describe("a rotation", () => {
     },
   );
 
+  /** The store refuses `ids` from the first POST on, and one of two that begin at once is a minute late. */
+  const refusedWhileLate = (world: World, lateCall: string, ids: readonly string[]) => {
+    let [posted, seen] = [0, 0];
+    return async ({ when, call }: Point): Promise<void> => {
+      if (when === "after" && call === "rotate" && ++posted === 1)
+        for (const id of ids) world.store.refused.add(id);
+      if (when === "before" && call === lateCall && ++seen === 2) await world.time.sleep(60_000);
+    };
+  };
+
+  it("has not failed where the store refuses another's token while it is about to begin", async () => {
+    const world = await aSyncedWorld();
+    const at = refusedWhileLate(world, "readTokens", IDS);
+    const { report } = world.startRotation(ALL, { settings: policy({ concurrency: 2 }), at });
+    await world.time.sleep(600_000);
+    expect(requests(world)).toEqual(["POST a"]);
+    world.store.refused.clear();
+    expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("that is waiting to be stored holds all others back, though the store has taken another's since", async () => {
+    const world = await aSyncedWorld();
+    const at = refusedWhileLate(world, "writeTokens", ["a"]);
+    const { report } = world.startRotation(ALL, { settings: policy({ concurrency: 2 }), at });
+    await world.time.sleep(600_000);
+    expect(requests(world)).toEqual(["POST a", "POST b"]);
+    world.store.refused.clear();
+    expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
   it("goes on trying to store a token while it is being told to stop", async () => {
     const world = await aSyncedWorld();
     const stop = new AbortController();
