@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { asRole } from "./role.ts";
 import { aWorld, type ConfigChanges, type SyncEnded, until, type World } from "./world.ts";
 
 /** That nothing was lost: once the cause is gone, one sync makes everything right. */
@@ -9,22 +9,6 @@ async function expectRecovery(world: World): Promise<void> {
 }
 
 const errorOf = ({ report }: SyncEnded) => Array.isArray(report.errors) && report.errors[0];
-
-/** A role that may log in, and nothing else; the program works as it from now on. */
-async function asRole(world: World): Promise<string> {
-  const role = `groupsync_test_${randomBytes(6).toString("hex")}`;
-  const password = randomBytes(12).toString("hex");
-  await world.database.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
-  onTestFinished(async () => {
-    await world.database.query(`DROP OWNED BY ${role}`);
-    await world.database.query(`DROP ROLE ${role}`);
-  });
-  const url = new URL(world.env.DATABASE_URL!);
-  url.username = role;
-  url.password = password;
-  world.env.DATABASE_URL = url.href;
-  return role;
-}
 
 test("a database that can't be reached", async () => {
   const world = await aWorld({ tenants: 1 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
+import { untilQuiet } from "./quiet.ts";
 import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, until, type World } from "./world.ts";
 
@@ -64,16 +65,6 @@ async function aRandomMoment(world: World, before: number, random: () => number)
   const requests = early ? 0 : Math.ceil(random() * 200);
   await until(async () => (await world.requests()).total >= before + requests);
   await sleep(random() * (early ? 400 : 20));
-}
-
-/** Until neither the sandbox nor the database works for the dead process any more. */
-async function untilQuiet(world: World): Promise<void> {
-  await until(async () => {
-    const { total, by_group } = await world.requests();
-    const begun = Object.values(by_group).reduce((sum, { GET }) => sum + GET, 0);
-    return total >= begun;
-  });
-  await until(async () => (await world.sessions()) === 0);
 }
 
 const storedIds = (world: World): Promise<string[]> => idsIn(world, "groupsync_tokens");

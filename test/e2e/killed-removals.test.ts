@@ -4,6 +4,7 @@ import { seededRandom } from "../../src/sandbox/faults.ts";
 import { type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
 import { expectInSync } from "./in-sync.ts";
 import type { Ended, Program } from "./program.ts";
+import { untilQuiet } from "./quiet.ts";
 import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, fromEnvironment, until, type World } from "./world.ts";
 
@@ -120,26 +121,6 @@ async function killSomewhere(
   await until(async () => over || (await world.requests()).total >= before + requests);
   await sleep(random() * (early ? 400 : 10));
   return program.stop("SIGKILL");
-}
-
-/** Until neither the sandbox nor a database works for the dead process any more. */
-async function untilQuiet(world: World, databases: readonly FreshDatabase[]): Promise<void> {
-  await until(async () => {
-    const { total, by_group } = await world.requests();
-    const begun = Object.values(by_group).reduce((sum, { GET, DELETE }) => sum + GET + DELETE, 0);
-    return total >= begun;
-  });
-  for (const { query } of new Set(databases)) {
-    await until(
-      async () =>
-        (
-          await query(
-            `SELECT 1 FROM pg_stat_activity
-             WHERE datname = current_database() AND application_name LIKE 'groupsync:%'`,
-          )
-        ).length === 0,
-    );
-  }
 }
 
 const idsInLedger = async ({ query }: FreshDatabase): Promise<string[]> =>
