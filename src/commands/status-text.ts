@@ -12,7 +12,7 @@ const LONGEST = 500;
 /** The ledger in a minute: is all well, then the numbers, then what needs attention, then the last runs. */
 export function statusText(status: LedgerStatus, now: Date, colours: boolean): string {
   const paint = painter(colours);
-  const { groups, held, failing, runs, lease, service } = status;
+  const { groups, oldestToken, held, failing, runs, lease, service } = status;
   const counts = [
     [groups.in_sync, "in sync"],
     [groups.under_way, "under way"],
@@ -25,6 +25,7 @@ export function statusText(status: LedgerStatus, now: Date, colours: boolean): s
     verdict(status, paint),
     "",
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
+    `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
     `Service  ${service.baseUrl === null ? "not known yet" : `${service.baseUrl}, team ${service.teamId ?? "not known yet"}`}`,
     `Lease    ${lease ? `${lease.holder}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
   ];

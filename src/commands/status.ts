@@ -24,9 +24,10 @@ export function statusCommand(
     });
 }
 
-function statusJson({ groups, held, failing, runs, lease, service }: LedgerStatus): string {
+function statusJson({ groups, oldestToken, held, failing, runs, lease, service }: LedgerStatus): string {
   const object = {
     groups,
+    tokens: { oldest: oldestToken },
     failing: failing.map(({ user_group_id, code, message, count, retryAt }) => ({
       user_group_id,
       code,

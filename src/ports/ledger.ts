@@ -209,6 +209,8 @@ export interface LedgerStatus {
     readonly missing: number;
     readonly unverified: number;
   };
+  /** Since when the token is live that has been so for the longest; null where there is none. */
+  readonly oldestToken: Date | null;
   /** Null where nothing waits for approval. */
   readonly held: HeldGroups | null;
   /** The longest-failing first, a hundred at most. */

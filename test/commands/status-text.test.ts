@@ -16,7 +16,7 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
 function textAfter(runs: readonly RecordedRun[], failing = 0, held: LedgerStatus["held"] = null): string {
   const status: LedgerStatus = {
     groups: { total: 9, in_sync: 9, under_way: 0, failing, missing: 0, unverified: 0 },
-    held,
+    oldestToken: null,
     failing: [],
     runs,
     lease: null,

@@ -176,6 +176,9 @@ export class InMemoryLedger implements Ledger {
         missing: all.filter((row) => row.absence !== null).length,
         unverified: all.filter((row) => row.unverified).length,
       },
+      oldestToken: all
+        .flatMap(({ tokenSince }) => tokenSince ?? [])
+        .reduce<Date | null>((oldest, since) => (oldest && oldest < since ? oldest : since), null),
       held: this.#held(),
       failing: [...rows]
         .flatMap(([user_group_id, { failure }]) => (failure ? [{ user_group_id, ...failure }] : []))

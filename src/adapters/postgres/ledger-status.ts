@@ -13,6 +13,7 @@ const SHOWN_RUNS = 10;
 /** Of an empty ledger. */
 export const NO_STATUS: Omit<LedgerStatus, "service"> = {
   groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
+  oldestToken: null,
   held: null,
   failing: [],
   runs: [],
@@ -34,6 +35,7 @@ export class StatusReader {
   async read(): Promise<Omit<LedgerStatus, "service">> {
     return {
       groups: await this.#groupCounts(),
+      oldestToken: await this.#oldestToken(),
       held: await this.#held(),
       failing: await this.#failing(),
       runs: await this.#runs(),
@@ -54,6 +56,14 @@ export class StatusReader {
       [this.#scope],
     );
     return row ?? NO_STATUS.groups;
+  }
+
+  async #oldestToken(): Promise<Date | null> {
+    const [row] = await this.#database.query<{ since: Date | null }>(
+      `SELECT min(token_since) AS since FROM ${this.#tables.groups} WHERE scope = $1`,
+      [this.#scope],
+    );
+    return row?.since ?? null;
   }
 
   async #held(): Promise<HeldGroups | null> {
