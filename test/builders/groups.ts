@@ -6,7 +6,7 @@ import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-g
 import type { Applied, Deleted, Failed, NotUpdated } from "../../src/core/outcome.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest } from "../../src/core/tenant.ts";
-import type { Begun, KnownGroup } from "../../src/ports/ledger.ts";
+import type { Begun, KnownGroup, RotationResult } from "../../src/ports/ledger.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -181,5 +181,14 @@ export const aFailed = (overrides: Partial<Failed> = {}): Failed => ({
   change: anApply(),
   failure: { code: "REFUSED", message: "GET was answered HTTP 422" },
   mayHaveHappened: false,
+  ...overrides,
+});
+
+/** A rotation that is done. */
+export const aRotation = (overrides: Partial<RotationResult> = {}): RotationResult => ({
+  user_group_id: "acme",
+  tokenFingerprint: tokenFingerprint(new Secret("ugt_acme_2")),
+  failure: null,
+  isOpen: false,
   ...overrides,
 });

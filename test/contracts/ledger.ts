@@ -3,6 +3,7 @@ import { ledgerLeaseContract } from "./ledger/lease.ts";
 import { ledgerMarksContract } from "./ledger/marks.ts";
 import { ledgerRemovalsContract } from "./ledger/removals.ts";
 import type { LedgerDatabase, LedgerPlace } from "./ledger/rig.ts";
+import { ledgerRotationsContract } from "./ledger/rotations.ts";
 import { ledgerStatusContract } from "./ledger/status.ts";
 import { ledgerStorageContract } from "./ledger/storage.ts";
 import { ledgerTablesContract } from "./ledger/tables.ts";
@@ -12,6 +13,7 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerGroupsContract(name, makePlace);
   ledgerRemovalsContract(name, makePlace);
   ledgerMarksContract(name, makePlace);
+  ledgerRotationsContract(name, makePlace);
   ledgerStatusContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
 }

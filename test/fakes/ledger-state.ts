@@ -4,6 +4,7 @@ import type { Group } from "../../src/core/group.ts";
 import type { GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { RowDigest } from "../../src/core/tenant.ts";
 import type { KnownService, RecordedRun } from "../../src/ports/ledger.ts";
+import type { FormerToken } from "../contracts/ledger/rig.ts";
 
 export interface LedgerRow {
   readonly fingerprint: string | null;
@@ -26,14 +27,6 @@ export interface LedgerRow {
 /** A group that was deleted or replaced. */
 export interface Removed extends Held {
   readonly at: Date;
-}
-
-/** A token that was live once. */
-export interface FormerToken {
-  readonly user_group_id: string;
-  readonly fingerprint: string;
-  readonly since: Date | null;
-  readonly until: Date;
 }
 
 export interface LeaseRow {

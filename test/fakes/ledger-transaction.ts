@@ -21,7 +21,9 @@ import type {
 import type { Step } from "./instance.ts";
 import { type LedgerRow, type LedgerState, NEW_ROW } from "./ledger-state.ts";
 
-const KEPT_REMOVALS = 90 * 24 * 3_600_000;
+const DAY = 24 * 3_600_000;
+const KEPT_REMOVALS = 90 * DAY;
+const KEPT_TOKENS = 365 * DAY;
 
 /** The tenant is there: nothing waits to be deleted. */
 const PRESENT = { absence: null, held: null };
@@ -178,8 +180,10 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     const run = { id, command, startedAt: now, finishedAt: null, result: null };
     this.enlist(() => {
       this.#state.runs.unshift(run);
-      const { removals } = this.#state;
-      this.#state.removals = removals.filter(({ at }) => now.getTime() - at.getTime() <= KEPT_REMOVALS);
+      const { removals, formerTokens } = this.#state;
+      const age = (time: Date): number => now.getTime() - time.getTime();
+      this.#state.removals = removals.filter(({ at }) => age(at) <= KEPT_REMOVALS);
+      this.#state.formerTokens = formerTokens.filter(({ until }) => age(until) <= KEPT_TOKENS);
     });
     return id;
   }

@@ -5,16 +5,23 @@ import { LedgerState } from "./ledger-state.ts";
 
 async function inMemory(): Promise<LedgerPlace> {
   const scopes = new Map<string, LedgerState>();
-  const ledger = (scope = "default"): InMemoryLedger => {
+  const stateOf = (scope = "default"): LedgerState => {
     const state = scopes.get(scope) ?? new LedgerState();
     scopes.set(scope, state);
-    return new InMemoryLedger(
-      state,
+    return state;
+  };
+  const ledger = (scope?: string): InMemoryLedger =>
+    new InMemoryLedger(
+      stateOf(scope),
       async () => {},
       () => new Date(),
     );
+  return {
+    ledger,
+    view: ledger,
+    formerTokens: async (scope) => stateOf(scope).formerTokens,
+    analyze: async () => {},
   };
-  return { ledger, view: ledger, analyze: async () => {} };
 }
 
 ledgerContract("in memory", inMemory);

@@ -4,8 +4,8 @@ import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
 import type { LedgerLocation } from "../../../src/adapters/postgres/ledger-tables.ts";
 import { PostgresLedgerView } from "../../../src/adapters/postgres/ledger-view.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
+import type { FormerToken, LedgerDatabase } from "../../contracts/ledger/rig.ts";
+import { type FreshDatabase, freshDatabase, type Row } from "../../support/fresh-database.ts";
 
 export const LOCATION: LedgerLocation = { tablePrefix: "groupsync_" };
 
@@ -35,6 +35,12 @@ export async function postgresLedgerDatabase(): Promise<LedgerDatabase & FreshDa
     ledger: (scope = "default") => new PostgresLedger(aDatabase(url), LOCATION, scope),
     view: (scope = "default") => new PostgresLedgerView(aDatabase(url), LOCATION, scope),
     tables,
+    formerTokens: (scope = "default") =>
+      query<FormerToken & Row>(
+        `SELECT user_group_id, token_fingerprint AS fingerprint, live_since AS since, live_until AS until
+         FROM groupsync_former_tokens WHERE scope = $1 ORDER BY id`,
+        [scope],
+      ),
     dump: async () => {
       const texts: string[] = [];
       for (const table of await tables()) {

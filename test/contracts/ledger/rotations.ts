@@ -1,0 +1,426 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { tokenFingerprint } from "../../../src/core/group.ts";
+import { compareIds } from "../../../src/core/id.ts";
+import type { Outcome } from "../../../src/core/outcome.ts";
+import { ROTATED, type RotationCandidate } from "../../../src/core/rotation.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import type { KnownToken, RotationResult } from "../../../src/ports/ledger.ts";
+import { anyId } from "../../builders/arbitraries.ts";
+import {
+  aDelete,
+  aDeleted,
+  aFailed,
+  aGroupFailure,
+  aKnownGroup,
+  aLedgerGroup,
+  aNotUpdated,
+  anApplied,
+  anApply,
+  aReplace,
+  aRotation,
+} from "../../builders/groups.ts";
+import {
+  begin,
+  carryOut,
+  groupOf,
+  groupsOf,
+  hold,
+  knownOf,
+  LATER,
+  type LedgerPlace,
+  leaseOf,
+  leave,
+  NOW,
+  type Opened,
+  opened,
+  prepared,
+  write,
+} from "./rig.ts";
+
+const DAY = 24 * 3_600_000;
+const inDays = (days: number, ms = 0): Date => new Date(NOW.getTime() + days * DAY + ms);
+const FOREVER = inDays(10_000);
+const FIRST = tokenFingerprint(new Secret("ugt_acme"));
+const SECOND = tokenFingerprint(new Secret("ugt_acme_2"));
+const atRest = aLedgerGroup();
+const refusal = { code: "REFUSED", message: "POST was answered HTTP 422", retryAt: LATER };
+const aFailedRotation = (overrides: Partial<RotationResult> = {}): RotationResult =>
+  aRotation({ tokenFingerprint: null, failure: refusal, ...overrides });
+
+/** Which token is live since when, and what becomes of rotations. */
+export function ledgerRotationsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  /** A ledger in which these groups were created at this time. */
+  const withGroups = async (ids = ["acme"], time = NOW): Promise<Opened> => {
+    const at = await opened(makePlace);
+    await create(at, ids, time);
+    return at;
+  };
+
+  describe(`${name}: a live token`, () => {
+    const update = anApply({ kind: "update" });
+    /** All the ways on which the token of a known group arrives. */
+    const arrivals: [string, (at: Opened, token: Secret) => Promise<void>][] = [
+      ["updated", (at, token) => recordAt(at, anApplied({ kind: "updated", change: update, token }), LATER)],
+      ["not updated", (at, token) => recordAt(at, aNotUpdated({ change: update, token }), LATER)],
+      [
+        "replaced",
+        (at, token) => recordAt(at, anApplied({ kind: "replaced", change: aReplace(), token }), LATER),
+      ],
+      ["rotated", (at, token) => rotate(at, aRotation({ tokenFingerprint: tokenFingerprint(token) }), LATER)],
+      [
+        "not rotated",
+        (at, token) => rotate(at, aFailedRotation({ tokenFingerprint: tokenFingerprint(token) }), LATER),
+      ],
+    ];
+
+    test.each(["created", "adopted"] as const)("is known since the group was %s", async (kind) => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ kind }));
+      expect(await tokensIn(at)).toEqual([["acme", NOW]]);
+      expect(await at.database.formerTokens()).toEqual([]);
+    });
+
+    test("is known since a group was adopted that could not be updated", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, aNotUpdated());
+      expect(await tokensIn(at)).toEqual([["acme", NOW]]);
+    });
+
+    test.each(arrivals)(
+      "that is another counts anew, and the former one is remembered: %s",
+      async (_, arrive) => {
+        const at = await withGroups(["acme", "b"]);
+        await arrive(at, new Secret("ugt_acme_2"));
+        expect(await tokensIn(at)).toEqual([
+          ["b", NOW],
+          ["acme", LATER],
+        ]);
+        expect((await knownOf(at, update))?.tokenFingerprint).toBe(SECOND);
+        expect(await at.database.formerTokens()).toEqual([
+          { user_group_id: "acme", fingerprint: FIRST, since: NOW, until: LATER },
+        ]);
+      },
+    );
+
+    test.each(arrivals)("that is the same as before goes on: %s", async (_, arrive) => {
+      const at = await withGroups();
+      await arrive(at, new Secret("ugt_acme"));
+      expect(await tokensIn(at)).toEqual([["acme", NOW]]);
+      expect(await at.database.formerTokens()).toEqual([]);
+    });
+
+    test.each<[string, (at: Opened) => Promise<void>]>([
+      ["an update", (at) => recordAt(at, aFailed({ change: update }), LATER)],
+      ["a deletion", (at) => recordAt(at, aFailed({ change: aDelete() }), LATER)],
+      ["a rotation", (at) => rotate(at, aFailedRotation(), LATER)],
+    ])("goes on where %s failed and nobody knows of another one", async (_, fail) => {
+      const at = await withGroups();
+      await fail(at);
+      expect(await tokensIn(at)).toEqual([["acme", NOW]]);
+      expect((await knownOf(at, update))?.tokenFingerprint).toBe(FIRST);
+      expect(await at.database.formerTokens()).toEqual([]);
+    });
+
+    test("is none as long as the group was never made", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, aFailed(), LATER);
+      expect(await tokensIn(at)).toEqual([]);
+      await recordAt(at, anApplied(), LATER);
+      expect(await tokensIn(at)).toEqual([["acme", LATER]]);
+    });
+
+    test("has ended with its group, and is remembered", async () => {
+      const at = await withGroups(["acme", "b"]);
+      await recordAt(at, aDeleted(), LATER);
+      expect(await tokensIn(at)).toEqual([["b", NOW]]);
+      expect(await at.database.formerTokens()).toEqual([
+        { user_group_id: "acme", fingerprint: FIRST, since: NOW, until: LATER },
+      ]);
+    });
+
+    test("has a history without a gap, for a group that comes again too", async () => {
+      const at = await withGroups();
+      await rotate(at, aRotation(), inDays(1));
+      await rotate(at, aRotation({ tokenFingerprint: "third" }), inDays(2));
+      await recordAt(at, aDeleted(), inDays(3));
+      await recordAt(at, anApplied(), inDays(4));
+      const former = await at.database.formerTokens();
+      expect(former.map(({ fingerprint, since, until }) => [fingerprint, since, until])).toEqual([
+        [FIRST, NOW, inDays(1)],
+        [SECOND, inDays(1), inDays(2)],
+        ["third", inDays(2), inDays(3)],
+      ]);
+      expect(await tokensIn(at)).toEqual([["acme", inDays(4)]]);
+    });
+
+    test("is told from its former one for each of many outcomes", async () => {
+      const ids = ["deleted", "failed", "new", "replaced", "same"];
+      const at = await withGroups(ids);
+      const token = new Secret("another");
+      const of = (user_group_id: string) => anApply({ kind: "update", user_group_id });
+      const outcomes: Outcome[] = [
+        aDeleted({ change: aDelete({ user_group_id: "deleted" }) }),
+        aFailed({ change: of("failed") }),
+        anApplied({ kind: "updated", change: of("new"), token }),
+        anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced" }), token }),
+        anApplied({ kind: "updated", change: of("same") }),
+      ];
+      await begin(at, ...outcomes.map(({ change }) => change));
+      await write(at, (transaction) =>
+        transaction.record(
+          outcomes.map((outcome) => ({ outcome, retryAt: LATER })),
+          LATER,
+        ),
+      );
+      expect(await tokensIn(at)).toEqual([
+        ["failed", NOW],
+        ["same", NOW],
+        ["new", LATER],
+        ["replaced", LATER],
+      ]);
+      const former = await at.database.formerTokens();
+      expect(former.map(({ user_group_id }) => user_group_id).sort()).toEqual(["deleted", "new", "replaced"]);
+    });
+
+    test("is remembered for a year after its end", async () => {
+      const at = await withGroups();
+      await recordAt(at, aDeleted(), NOW);
+      await write(at, (transaction) => transaction.startRun("sync", inDays(365)));
+      expect(await at.database.formerTokens()).toHaveLength(1);
+      await write(at, (transaction) => transaction.startRun("sync", inDays(365, 1)));
+      expect(await at.database.formerTokens()).toEqual([]);
+    });
+
+    test("that is the oldest is told by the status, whatever is the matter with its group", async () => {
+      const at = await opened(makePlace);
+      expect((await at.ledger.status()).oldestToken).toBeNull();
+      await begin(at, anApply({ user_group_id: "under way" }));
+      expect((await at.ledger.status()).oldestToken).toBeNull();
+      await create(at, ["newest"], inDays(2));
+      await create(at, ["oldest"], NOW);
+      await create(at, ["newer"], inDays(1));
+      await leave(at, "absent", { ms: 0, reads: 1 }, "oldest");
+      expect((await at.ledger.status()).oldestToken).toEqual(NOW);
+    });
+  });
+
+  describe(`${name}: a rotation`, () => {
+    test("is under way from its begin on, with what was known", async () => {
+      const at = await withGroups(["acme", "b"]);
+      expect(await beginRotation(at)).toEqual({ tokenFingerprint: FIRST, intent: null, failures: 0 });
+      expect(await groupsOf(at)).toEqual([
+        { ...atRest, intent: "rotate" },
+        aLedgerGroup({ user_group_id: "b" }),
+      ]);
+      expect(await beginRotation(at)).toMatchObject({ tokenFingerprint: FIRST, intent: "rotate" });
+    });
+
+    test("of a group that nobody knows is none", async () => {
+      const at = await withGroups();
+      expect(await beginRotation(at, "unknown")).toBeUndefined();
+      await write(at, (transaction) => transaction.withdrawRotation("unknown"));
+      await rotate(at, aRotation({ user_group_id: "unknown" }));
+      expect(await groupsOf(at)).toEqual([atRest]);
+      expect(await at.database.formerTokens()).toEqual([]);
+    });
+
+    test("that is withdrawn leaves the group as it was", async () => {
+      const at = await withGroups(["acme", "b"]);
+      await beginRotation(at, "b");
+      const before = await groupsOf(at);
+      await beginRotation(at);
+      await write(at, (transaction) => transaction.withdrawRotation("acme"));
+      expect(await groupsOf(at)).toEqual(before);
+    });
+
+    test.each([
+      ["apply", anApply({ kind: "update" })],
+      ["replace", aReplace()],
+      ["delete", aDelete()],
+    ] as const)("leaves another change that is under way as it is: %s", async (intent, change) => {
+      const at = await withGroups();
+      await begin(at, change);
+      expect(await beginRotation(at)).toMatchObject({ intent });
+      await write(at, (transaction) => transaction.withdrawRotation("acme"));
+      expect(await groupOf(at)).toEqual({ ...atRest, intent });
+    });
+
+    test("that is done leaves the group at rest, with its new token", async () => {
+      const at = await withGroups();
+      await beginRotation(at);
+      await rotate(at, aRotation());
+      expect(await groupOf(at)).toEqual(atRest);
+      expect(await knownOf(at, anApply())).toEqual(aKnownGroup({ tokenFingerprint: SECOND }));
+    });
+
+    test.each([
+      [true, "rotate"],
+      [false, null],
+    ] as const)("that failed is counted until one is done (still open: %s)", async (isOpen, intent) => {
+      const at = await withGroups();
+      const failure = aGroupFailure({ ...refusal, fingerprint: ROTATED });
+      for (const count of [1, 2]) {
+        expect(await beginRotation(at)).toMatchObject({ failures: count - 1 });
+        await rotate(at, aFailedRotation({ isOpen }));
+        expect(await groupOf(at)).toEqual({ ...atRest, intent, failure: { ...failure, count } });
+      }
+      await beginRotation(at);
+      await rotate(at, aRotation());
+      expect(await groupOf(at)).toEqual(atRest);
+    });
+
+    test.each([
+      ["that failed", aFailedRotation({ tokenFingerprint: SECOND })],
+      ["that is done", aRotation()],
+    ])("%s keeps its hands off the failure of another change", async (_, result) => {
+      const at = await withGroups();
+      await carryOut(at, aFailed({ change: anApply({ kind: "update" }) }), LATER);
+      const failing = await groupOf(at);
+      await beginRotation(at);
+      await rotate(at, result);
+      expect(await groupOf(at)).toEqual(failing);
+      expect((await knownOf(at, anApply()))?.tokenFingerprint).toBe(SECOND);
+    });
+
+    test("that failed gives way to the failure of another change", async () => {
+      const at = await withGroups();
+      await rotate(at, aFailedRotation());
+      await carryOut(at, aNotUpdated({ change: anApply({ kind: "update" }) }), LATER);
+      expect(await groupOf(at)).toMatchObject({ failure: { code: "NOT_UPDATED", count: 2 } });
+    });
+
+    test("is refused, at its begin and at its end, to those who have lost the lease", async () => {
+      const at = await withGroups();
+      await at.ledger.releaseLease(at.lease);
+      await leaseOf(at.ledger, "another");
+      for (const body of [beginRotation(at), rotate(at, aRotation())]) {
+        await expect(body).rejects.toMatchObject({ code: "LEASE_LOST" });
+      }
+      expect(await groupsOf(at)).toEqual([atRest]);
+      expect(await at.database.formerTokens()).toEqual([]);
+    });
+
+    test("concerns one scope", async () => {
+      const at = await withGroups();
+      const ledger = await prepared(at.database, "other");
+      const other = { ...at, ledger, lease: await leaseOf(ledger) };
+      expect(await beginRotation(other)).toBeUndefined();
+      await create(other, ["acme"], inDays(1));
+      await beginRotation(other);
+      await rotate(other, aRotation(), inDays(2));
+      expect(await groupOf(at)).toEqual(atRest);
+      expect([await tokensIn(at), await tokensIn(other)]).toEqual([[["acme", NOW]], [["acme", inDays(2)]]]);
+      expect((await at.ledger.status()).oldestToken).toEqual(NOW);
+      expect((await other.ledger.status()).oldestToken).toEqual(inDays(2));
+      expect(await at.database.formerTokens()).toEqual([]);
+
+      await beginRotation(at);
+      await write(other, (transaction) => transaction.withdrawRotation("acme"));
+      expect(await groupOf(at)).toMatchObject({ intent: "rotate" });
+      await write(at, (transaction) => transaction.startRun("sync", FOREVER));
+      expect(await at.database.formerTokens("other")).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: groups that can be rotated`, () => {
+    test("are those whose tokens are live since then or longer", async () => {
+      const at = await withGroups(["old"]);
+      await create(at, ["new"], LATER);
+      const justBefore = (time: Date) => new Date(time.getTime() - 1);
+      expect(await tokensIn(at, justBefore(NOW))).toEqual([]);
+      expect(await tokensIn(at, justBefore(LATER))).toEqual([["old", NOW]]);
+      expect(await tokensIn(at, LATER)).toEqual([
+        ["old", NOW],
+        ["new", LATER],
+      ]);
+    });
+
+    test("are confirmed, with a tenant that is there, and nothing else is under way", async () => {
+      const at = await withGroups(["absent", "at rest", "failing", "held", "open", "rotating", "unsettled"]);
+      await begin(at, anApply({ user_group_id: "unborn" }), aDelete({ user_group_id: "unsettled" }));
+      await leave(at, "absent", { ms: 0, reads: 1 }, "absent");
+      await hold(at, [{ kind: "replace", user_group_id: "held" }]);
+      await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "failing" }) }), LATER);
+      await beginRotation(at, "rotating");
+      await rotate(at, aFailedRotation({ user_group_id: "open", isOpen: true }));
+      const candidates = await at.ledger.rotatable({ until: FOREVER, limit: 10 });
+      expect(candidates.map(({ user_group_id }) => user_group_id)).toEqual([
+        "at rest",
+        "failing",
+        "held",
+        "open",
+        "rotating",
+      ]);
+      expect(await at.ledger.rotatableCount(FOREVER)).toBe(5);
+    });
+
+    test("tell why their last rotation failed, and of no other failure", async () => {
+      const at = await withGroups(["a", "b", "c"]);
+      await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "a" }) }), LATER);
+      await rotate(at, aFailedRotation({ user_group_id: "b" }));
+      const candidates = await at.ledger.rotatable({ until: FOREVER, limit: 10 });
+      expect(candidates.map(({ failure }) => failure)).toEqual([
+        null,
+        { ...refusal, fingerprint: ROTATED, count: 1 },
+        null,
+      ]);
+    });
+
+    test("come the oldest first, on pages of any size, whatever the ids", async () => {
+      const at = await opened(makePlace);
+      const tokens = fc.uniqueArray(fc.record({ id: anyId(), day: fc.integer({ min: 0, max: 2 }) }), {
+        selector: ({ id }) => id,
+        minLength: 1,
+        maxLength: 12,
+      });
+      const all = new Map<string, number>();
+      await fc.assert(
+        fc.asyncProperty(tokens, fc.integer({ min: 1, max: 5 }), async (some, limit) => {
+          for (const { id, day } of some.filter(({ id }) => !all.has(id))) {
+            await create(at, [id], inDays(day));
+            all.set(id, day);
+          }
+          await at.database.analyze();
+          const pages: RotationCandidate[][] = [];
+          do {
+            const after = pages.at(-1)?.at(-1);
+            pages.push([...(await at.ledger.rotatable({ until: FOREVER, limit, after }))]);
+          } while (pages.at(-1)?.length === limit);
+          const sorted = [...all].sort(([a, day], [b, other]) => day - other || compareIds(a, b));
+          expect(pages.flat().map(({ user_group_id }) => user_group_id)).toEqual(sorted.map(([id]) => id));
+        }),
+        { numRuns: 10 },
+      );
+    });
+  });
+}
+
+const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> => {
+  await begin(at, outcome.change);
+  await write(at, (transaction) => transaction.record([{ outcome, retryAt: LATER }], now));
+};
+
+const create = async (at: Opened, ids: readonly string[], now: Date): Promise<void> => {
+  const changes = ids.map((user_group_id) => anApply({ user_group_id }));
+  await begin(at, ...changes);
+  await write(at, (transaction) =>
+    transaction.record(
+      changes.map((change) => ({ outcome: anApplied({ change }) })),
+      now,
+    ),
+  );
+};
+
+const beginRotation = (at: Opened, id = "acme"): Promise<KnownToken | undefined> =>
+  write(at, (transaction) => transaction.beginRotation(id, NOW));
+
+const rotate = (at: Opened, result: RotationResult, now = NOW): Promise<void> =>
+  write(at, (transaction) => transaction.recordRotation(result, now));
+
+/** Since when each token is live, the oldest first. */
+const tokensIn = async ({ ledger }: Opened, until = FOREVER): Promise<[id: string, since: Date][]> =>
+  (await ledger.rotatable({ until, limit: 100 })).map(({ user_group_id, tokenSince }) => [
+    user_group_id,
+    tokenSince,
+  ]);
