@@ -32,7 +32,7 @@ const USER_GROUP = z.object({
   provided_id: z.string(),
 });
 const POST_ANSWER = z.object({ user_group: USER_GROUP });
-const GET_ANSWER = POST_ANSWER.extend({ new_user_group: z.boolean() });
+const GET_ANSWER = z.object({ new_user_group: z.boolean(), user_group: USER_GROUP });
 
 /** Believes an answer to GET only if it is complete and about the group that was asked for. */
 export function readGetAnswer(

@@ -10,8 +10,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { HttpGroupService, type HttpServiceOptions } from "../../../src/adapters/service/http.ts";
 import { SyncError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { ServiceFailure } from "../../../src/core/service-failure.ts";
-import type { RemovableGroup } from "../../../src/ports/group-service.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/service-failure.ts";
+import type { RemovableGroup, ServiceGroup } from "../../../src/ports/group-service.ts";
 import type { RequestReport } from "../../../src/sandbox/tally.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
@@ -51,14 +51,21 @@ async function failureOf(call: Promise<unknown>): Promise<ServiceFailure> {
   return error;
 }
 
-/** The failures of both calls against a server that does this with each connection. */
-async function failuresWith(
+const rotate = (service: HttpGroupService, beforeSend?: () => void): Promise<ServiceGroup> =>
+  service.rotate("acme", new Secret(TOKEN), beforeSend);
+
+/** How every call fails against a server that does this with each connection. */
+async function failureWith(
   handle: (socket: Socket) => void,
   overrides: Partial<HttpServiceOptions> = {},
-): Promise<readonly ServiceFailure[]> {
+): Promise<ServiceFailure> {
   const { port } = await listening(createServer(handle));
   const service = aService({ baseUrl: `http://127.0.0.1:${port}`, ...overrides });
-  return [await failureOf(service.getOrCreate(aGroup())), await failureOf(service.remove(aRemovable()))];
+  const removed = await failureOf(service.remove(aRemovable()));
+  const asked = await failureOf(service.getOrCreate(aGroup()));
+  const rotated = await failureOf(rotate(service));
+  expect([removed.code, asked.code]).toEqual([rotated.code, rotated.code]);
+  return rotated;
 }
 
 describe("against the sandbox", () => {
@@ -85,6 +92,30 @@ describe("against the sandbox", () => {
     expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
   });
 
+  test("a token is exchanged for a new one, which is the live one from then on", async () => {
+    const { service } = await aServiceOf({ teamId: 42 });
+    const { group } = await service.getOrCreate(aGroup());
+    const rotated = await service.rotate("acme", group.token);
+    expect(rotated).toMatchObject({ teamId: 42, name: "Acme" });
+    expect(rotated.token.equals(group.token)).toBe(false);
+    expect((await service.getOrCreate(aGroup())).group.token.equals(rotated.token)).toBe(true);
+
+    const refused = await failureOf(service.rotate("acme", group.token));
+    expect(refused).toMatchObject({ code: "REFUSED", mayHaveHappened: false });
+    expect(refused.message).not.toContain(group.token.reveal());
+  });
+
+  test("a token of another group than was meant is not taken for the new one", async () => {
+    const { service } = await aServiceOf();
+    const { group } = await service.getOrCreate(aGroup({ user_group_id: "globex" }));
+    const failure = await failureOf(service.rotate("acme", group.token));
+    expect(failure).toMatchObject({
+      code: "BAD_RESPONSE",
+      message: "POST was answered HTTP 200 about another user group",
+      mayHaveHappened: true,
+    });
+  });
+
   test("a request that is forbidden at the last moment never leaves, and the next one does", async () => {
     const { service, report } = await aServiceOf();
     const forbidden = new SyncError("LEASE_LOST", "too late");
@@ -92,14 +123,16 @@ describe("against the sandbox", () => {
       throw forbidden;
     };
     await expect(service.getOrCreate(aGroup(), forbid)).rejects.toBe(forbidden);
+    await expect(rotate(service, forbid)).rejects.toBe(forbidden);
     await expect(service.remove(aRemovable(), forbid)).rejects.toBe(forbidden);
     expect((await report()).total).toBe(0);
 
     const asked: string[] = [];
     const { group } = await service.getOrCreate(aGroup(), () => asked.push("before the GET leaves"));
-    await service.remove(aRemovable({ token: group.token }), () => asked.push("before the DELETE leaves"));
-    expect(asked).toEqual(["before the GET leaves", "before the DELETE leaves"]);
-    expect((await report()).total).toBe(2);
+    const { token } = await service.rotate("acme", group.token, () => asked.push("before the POST leaves"));
+    await service.remove(aRemovable({ token }), () => asked.push("before the DELETE leaves"));
+    expect(asked).toEqual(["before the GET leaves", "before the POST leaves", "before the DELETE leaves"]);
+    expect((await report()).total).toBe(3);
   });
 
   test.each(["token", "id", "both"] as const)("a group is removed by %s", async (deleteBy) => {
@@ -241,6 +274,7 @@ describe("a request", () => {
     const service = aService({ baseUrl: `http://127.0.0.1:${port}${path}` });
     const group = aGroup({ name: "Ünï😀" });
     await failureOf(service.getOrCreate(group));
+    await failureOf(rotate(service));
     await failureOf(service.remove(aRemovable()));
     await failureOf(service.remove(aRemovable({ dataSourceId: "warehouse-7" })));
 
@@ -248,11 +282,13 @@ describe("a request", () => {
     const headers = { authorization: `Token ${KEY}`, "content-type": "application/json" };
     expect(seen).toMatchObject([
       { method: "GET", url, headers },
+      { method: "POST", url, headers },
       { method: "DELETE", url, headers },
       { method: "DELETE", url, headers },
     ]);
     expect(seen.map(({ body }) => JSON.parse(body))).toEqual([
       group,
+      { current_token: TOKEN },
       { current_token: TOKEN, user_group_id: "acme" },
       { current_token: TOKEN, user_group_id: "acme", data_source_provided_id: "warehouse-7" },
     ]);
@@ -275,26 +311,45 @@ describe("a request", () => {
 });
 
 describe("against servers that are not well", () => {
-  const codes = (failures: readonly ServiceFailure[]) => failures.map(({ code }) => code);
+  /** The service may have made a new token before it fell ill. */
+  const lost = (code: ServiceFailureCode) => ({ code, mayHaveHappened: true });
   const OK = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
   const onRequest = (answer: (socket: Socket) => void) => (socket: Socket) =>
     void socket.once("data", () => answer(socket));
 
   test("one that closes at once", async () => {
-    const failures = await failuresWith((socket) => socket.destroy());
-    expect(codes(failures)).toEqual(["CONNECTION_LOST", "CONNECTION_LOST"]);
+    const failure = await failureWith((socket) => socket.destroy());
+    expect(failure).toMatchObject(lost("CONNECTION_LOST"));
   });
 
   test("one that resets the connection when it has the request", async () => {
-    const failures = await failuresWith(onRequest((socket) => socket.resetAndDestroy()));
-    expect(codes(failures)).toEqual(["CONNECTION_LOST", "CONNECTION_LOST"]);
+    const failure = await failureWith(onRequest((socket) => socket.resetAndDestroy()));
+    expect(failure).toMatchObject(lost("CONNECTION_LOST"));
+  });
+
+  test("one that drops a kept connection when a POST comes: it is not sent again", async () => {
+    const posts: string[] = [];
+    const server = http.createServer((request, response) => {
+      if (request.method === "GET") {
+        response.end('{"success": 0}');
+        return;
+      }
+      posts.push(request.headers["content-length"] ?? "");
+      request.socket.destroy();
+    });
+    const { port } = await listening(server);
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}`, concurrency: 1 });
+    await failureOf(service.getOrCreate(aGroup()));
+    expect(await failureOf(rotate(service))).toMatchObject(lost("CONNECTION_LOST"));
+    await failureOf(service.getOrCreate(aGroup()));
+    expect(posts).toHaveLength(1);
   });
 
   test("one that stops in the middle of its answer", async () => {
-    const failures = await failuresWith(
+    const failure = await failureWith(
       onRequest((socket) => socket.end(`${OK}Content-Length: 100\r\n\r\n{"success": 1,`)),
     );
-    expect(codes(failures)).toEqual(["CONNECTION_LOST", "CONNECTION_LOST"]);
+    expect(failure).toMatchObject(lost("CONNECTION_LOST"));
   });
 
   test("one whose answer drips without an end", async () => {
@@ -303,12 +358,12 @@ describe("against servers that are not well", () => {
       const timer = setInterval(() => socket.write("1\r\n \r\n"), 20);
       socket.once("close", () => clearInterval(timer));
     };
-    const failures = await failuresWith(onRequest(drip), { timeoutMs: 300 });
-    expect(codes(failures)).toEqual(["TIMEOUT", "TIMEOUT"]);
+    const failure = await failureWith(onRequest(drip), { timeoutMs: 300 });
+    expect(failure).toMatchObject(lost("TIMEOUT"));
   });
 
   test("one that accepts and says nothing", async () => {
-    expect(codes(await failuresWith(() => {}, { timeoutMs: 100 }))).toEqual(["TIMEOUT", "TIMEOUT"]);
+    expect(await failureWith(() => {}, { timeoutMs: 100 })).toMatchObject(lost("TIMEOUT"));
   });
 
   test("one whose answer never ends", async () => {
@@ -321,28 +376,33 @@ describe("against servers that are not well", () => {
       socket.on("drain", pour);
       pour();
     };
-    const failures = await failuresWith(onRequest(flood));
-    expect(codes(failures)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
-    expect(failures[0]?.message).toContain("larger than 1048576 bytes");
+    const failure = await failureWith(onRequest(flood));
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+    expect(failure.message).toContain("larger than 1048576 bytes");
   });
 
   test("one that answers with anything but HTTP, even with secrets in it", async () => {
-    const failures = await failuresWith(onRequest((socket) => socket.end(`220 mail ${KEY} ${TOKEN}\r\n`)));
-    expect(codes(failures)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
+    const failure = await failureWith(onRequest((socket) => socket.end(`220 mail ${KEY} ${TOKEN}\r\n`)));
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
   });
 
   test("one that repeats the secrets when it refuses", async () => {
     const body = JSON.stringify({ success: 0, error: `${TOKEN} is not of ${KEY}` });
     const { port } = await listening(http.createServer((_, response) => response.end(body)));
-    const failure = await failureOf(aService({ baseUrl: `http://127.0.0.1:${port}` }).remove(aRemovable()));
-    expect(failure.message).toBe("DELETE was answered HTTP 200: […] is not of […]");
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}` });
+    for (const [method, call] of [
+      ["POST", rotate(service)],
+      ["DELETE", service.remove(aRemovable())],
+    ] as const) {
+      expect((await failureOf(call)).message).toBe(`${method} was answered HTTP 200: […] is not of […]`);
+    }
   });
 
   test("one whose headers break off into garbage, with secrets in it", async () => {
-    const failures = await failuresWith(
+    const failure = await failureWith(
       onRequest((socket) => socket.end(`${OK}Set-Cookie: ${TOKEN}\u0001\r\nKey ${KEY}\r\n\r\n`)),
     );
-    expect(codes(failures)).toEqual(["BAD_RESPONSE", "BAD_RESPONSE"]);
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
   });
 
   test("one that speaks no TLS", async () => {

@@ -4,6 +4,7 @@ import {
   parseRetryAfter,
   readDeleteAnswer,
   readGetAnswer,
+  readPostAnswer,
   type WireAnswer,
   type WireRequest,
 } from "../../../src/adapters/service/wire.ts";
@@ -40,10 +41,10 @@ const aRequest = (overrides: Partial<WireRequest> = {}): WireRequest => ({
   ...overrides,
 });
 
+const READERS = { GET: readGetAnswer, POST: readPostAnswer, DELETE: readDeleteAnswer };
+
 const read = (answer: Partial<WireAnswer>, request: Partial<WireRequest> = {}): unknown =>
-  request.operation === "DELETE"
-    ? readDeleteAnswer(anAnswer(answer), aRequest(request))
-    : readGetAnswer(anAnswer(answer), aRequest(request));
+  READERS[request.operation ?? "GET"](anAnswer(answer), aRequest(request));
 
 function failureOf(answer: Partial<WireAnswer>, request: Partial<WireRequest> = {}): ServiceFailure {
   try {
@@ -64,6 +65,13 @@ describe("an answer that is believed", () => {
       group: { teamId: 7, token: new Secret(TOKEN), name: "Acme" },
     });
     const { group } = readGetAnswer(anAnswer(), aRequest());
+    expect(group.token.reveal()).toBe(TOKEN);
+  });
+
+  test("to POST: the group and its new token", () => {
+    const body = JSON.stringify({ success: 1, user_group: aUserGroup() });
+    const group = readPostAnswer(anAnswer({ body }), aRequest({ operation: "POST" }));
+    expect(group).toEqual({ teamId: 7, token: new Secret(TOKEN), name: "Acme" });
     expect(group.token.reveal()).toBe(TOKEN);
   });
 
@@ -102,6 +110,13 @@ describe("every other answer is a failure of one kind:", () => {
     ["GET", 503, ["THROTTLED", "THROTTLED", "THROTTLED", "THROTTLED"]],
     ["GET", 200, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["GET", 204, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
+    ["POST", 200, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
+    ["POST", 400, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
+    ["POST", 401, ["KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED"]],
+    ["POST", 403, ["KEY_REFUSED", "BAD_RESPONSE", "KEY_REFUSED", "KEY_REFUSED"]],
+    ["POST", 404, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
+    ["POST", 429, ["THROTTLED", "THROTTLED", "THROTTLED", "THROTTLED"]],
+    ["POST", 500, ["SERVICE_ERROR", "SERVICE_ERROR", "SERVICE_ERROR", "SERVICE_ERROR"]],
     ["DELETE", 200, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["DELETE", 400, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["DELETE", 401, ["KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED"]],
@@ -138,7 +153,7 @@ describe("every other answer is a failure of one kind:", () => {
     ["null", "BAD_RESPONSE", "success is null"],
     ["2", "BAD_RESPONSE", "success is 2"],
   ])("success: %s is not a success", (success, code, message) => {
-    for (const operation of ["GET", "DELETE"] as const) {
+    for (const operation of ["GET", "POST", "DELETE"] as const) {
       const body = `{"success": ${success}, "new_user_group": true, "user_group": ${JSON.stringify(aUserGroup())}}`;
       const failure = failureOf({ body }, { operation });
       expect(failure.code).toBe(code);
@@ -147,8 +162,9 @@ describe("every other answer is a failure of one kind:", () => {
   });
 
   test.each(["[]", '"1"', "1", "null", "{}", '{"new_user_group": true}'])("%s is no answer", (body) => {
-    expect(failureOf({ body }).code).toBe("BAD_RESPONSE");
-    expect(failureOf({ body }, { operation: "DELETE" }).code).toBe("BAD_RESPONSE");
+    for (const operation of ["GET", "POST", "DELETE"] as const) {
+      expect(failureOf({ body }, { operation }).code).toBe("BAD_RESPONSE");
+    }
   });
 
   test("every one has a remedy", () => {
@@ -183,15 +199,32 @@ describe("fields that the interface promises", () => {
     expect(failure.message).toBe(`GET was answered HTTP 200 without a good ${fields}`);
   });
 
+  test.each([
+    "user_group",
+    "user_group.token",
+    "user_group.team_id",
+    "user_group.name",
+    "user_group.provided_id",
+  ])("are insisted on in an answer to POST, and a token may have died: %s", (field) => {
+    const [, member] = field.split(".");
+    const user_group = member === undefined ? undefined : aUserGroup({ [member]: undefined });
+    const body = JSON.stringify({ success: 1, user_group });
+    const failure = failureOf({ body }, { operation: "POST" });
+    expect(failure).toMatchObject({ code: "BAD_RESPONSE", mayHaveHappened: true });
+    expect(failure.message).toBe(`POST was answered HTTP 200 without a good ${field}`);
+  });
+
   test("a group that nobody asked for is not believed", () => {
     const body = JSON.stringify({
       success: 1,
       new_user_group: true,
       user_group: aUserGroup({ provided_id: "globex" }),
     });
-    const failure = failureOf({ body });
-    expect(failure.code).toBe("BAD_RESPONSE");
-    expect(failure.message).toBe("GET was answered HTTP 200 about another user group");
+    for (const operation of ["GET", "POST"] as const) {
+      const failure = failureOf({ body }, { operation });
+      expect(failure.code).toBe("BAD_RESPONSE");
+      expect(failure.message).toBe(`${operation} was answered HTTP 200 about another user group`);
+    }
   });
 });
 
@@ -285,21 +318,25 @@ test("whatever comes: a failure with a code and a remedy, and no secret in it", 
     body,
   });
   fc.assert(
-    fc.property(answer, fc.constantFrom("GET" as const, "DELETE" as const), (wire, operation) => {
-      try {
-        read(wire, { operation, secrets: [new Secret(secret), new Secret(KEY)] });
-      } catch (error) {
-        expect(error).toBeInstanceOf(ServiceFailure);
-        const { message, hint, code, cause } = error as ServiceFailure;
-        expect(Object.keys(SERVICE_FAILURES)).toContain(code);
-        expect(cause).toBeUndefined();
-        const shown = `${message} ${hint} ${JSON.stringify(error)}`;
-        expect(shown).not.toContain(secret);
-        expect(shown).not.toContain(KEY);
-        expect(message).not.toMatch(/\p{Cc}/u);
-        expect(message.length).toBeLessThan(500);
-      }
-    }),
+    fc.property(
+      answer,
+      fc.constantFrom("GET" as const, "POST" as const, "DELETE" as const),
+      (wire, operation) => {
+        try {
+          read(wire, { operation, secrets: [new Secret(secret), new Secret(KEY)] });
+        } catch (error) {
+          expect(error).toBeInstanceOf(ServiceFailure);
+          const { message, hint, code, cause } = error as ServiceFailure;
+          expect(Object.keys(SERVICE_FAILURES)).toContain(code);
+          expect(cause).toBeUndefined();
+          const shown = `${message} ${hint} ${JSON.stringify(error)}`;
+          expect(shown).not.toContain(secret);
+          expect(shown).not.toContain(KEY);
+          expect(message).not.toMatch(/\p{Cc}/u);
+          expect(message.length).toBeLessThan(500);
+        }
+      },
+    ),
     { numRuns: 2000 },
   );
 });
