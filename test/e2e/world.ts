@@ -25,7 +25,7 @@ export interface WorldOptions {
 type Printed = any;
 
 export interface SyncEnded extends Ended {
-  /** What `sync --json` printed. */
+  /** What `sync --json` or `rotate --json` printed. */
   readonly report: Readonly<Record<string, unknown>>;
 }
 
@@ -48,6 +48,8 @@ export interface World {
   run(...args: string[]): Promise<Ended>;
   /** Runs `sync --json`. */
   sync(...args: string[]): Promise<SyncEnded>;
+  /** Runs `rotate --json`. */
+  rotate(...args: string[]): Promise<SyncEnded>;
   /** What `plan --json` prints. */
   plan(): Promise<Printed>;
   /** What `status --json` prints. */
@@ -61,6 +63,8 @@ export interface World {
   /** In the order of their ids. */
   groups(): Promise<GroupsReport["groups"]>;
   requests(): Promise<RequestReport>;
+  /** Every token that there ever was. */
+  tokensEver(): Promise<readonly string[]>;
   /** How many connections the program has to the database. */
   sessions(): Promise<number>;
   /** Counts requests from zero again. */
@@ -94,6 +98,7 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
   };
   const programs: Program[] = [];
   const secrets = new Set([sandbox.apiKey, new URL(database.url).password]);
+  const tokens = new Set<string>();
 
   const world: World = {
     database,
@@ -134,10 +139,8 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       return program;
     },
     run: (...args) => world.start(...args).ended,
-    async sync(...args) {
-      const ended = await world.run("sync", "--json", ...args);
-      return { ...ended, report: ended.stdout === "" ? {} : JSON.parse(ended.stdout) };
-    },
+    sync: (...args) => runWithReport("sync", ...args),
+    rotate: (...args) => runWithReport("rotate", ...args),
     plan: async () => JSON.parse((await world.run("plan", "--json")).stdout),
     status: async () => JSON.parse((await world.run("status", "--json")).stdout),
     call: (...request) => client.call(...request),
@@ -156,6 +159,10 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       return groups.toSorted((a, b) => (a.user_group_id < b.user_group_id ? -1 : 1));
     },
     requests: async () => (await client.page("/sandbox/requests")).json as RequestReport,
+    async tokensEver() {
+      await rememberTokens();
+      return [...tokens];
+    },
     async sessions() {
       const rows = await database.query(
         `SELECT 1 FROM pg_stat_activity
@@ -167,16 +174,21 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       await client.page("/sandbox/requests", "DELETE");
     },
   };
+  const runWithReport = async (command: string, ...args: string[]): Promise<SyncEnded> => {
+    const ended = await world.run(command, "--json", ...args);
+    return { ...ended, report: ended.stdout === "" ? {} : JSON.parse(ended.stdout) };
+  };
   /** From the file, which has them also where no sandbox is running, and those of deleted groups. */
   const rememberTokens = async (): Promise<void> => {
     for (const [, token = ""] of (await readFile(state, "utf8")).matchAll(/"token":"([^"]+)"/g)) {
-      secrets.add(token);
+      tokens.add(token);
     }
   };
   onTestFinished(async () => {
     await rememberTokens();
     const output = programs.map((program) => program.output()).join("\n");
-    expect([...secrets].filter((secret) => secret !== "" && output.includes(secret))).toEqual([]);
+    const forbidden = [...secrets, ...tokens];
+    expect(forbidden.filter((secret) => secret !== "" && output.includes(secret))).toEqual([]);
     expect(output).not.toMatch(/^ {4}at /m);
   });
 

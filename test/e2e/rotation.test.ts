@@ -1,0 +1,193 @@
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { dump } from "./dump.ts";
+import { aWorld, until, type World, type WorldOptions } from "./world.ts";
+
+const ID = "t-00002";
+
+async function aSyncedWorld(options: WorldOptions = {}): Promise<World> {
+  const world = await aWorld(options);
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  return world;
+}
+
+test("rotate gives the named groups, those that are old enough or all a new token", async () => {
+  const world = await aSyncedWorld();
+  const first = await world.live();
+  expect(await world.rotate("--only", ID, "--only", "t-00004")).toMatchObject({
+    code: 0,
+    report: { outcome: "ok", rotated: 2, requests: 2 },
+  });
+  const second = await world.live();
+  expect(Object.keys(first).filter((id) => first[id] !== second[id])).toEqual([ID, "t-00004"]);
+  expect(await world.stored()).toEqual(second);
+
+  await passDays(world, "t-00001", 91);
+  expect(await world.run("rotate", "--older-than", "90d")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Rotated\n {2}1 rotated; 1 request in /),
+  });
+  expect(await world.run("rotate", "--older-than", "90d")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Nothing to rotate\n {2}0 requests in /),
+  });
+
+  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 5, requests: 5 } });
+  const last = await world.live();
+  expect(Object.keys(last).filter((id) => last[id] === second[id])).toEqual([]);
+  expect(await world.stored()).toEqual(last);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
+});
+
+const rotatedElsewhere = async (world: World): Promise<void> => {
+  await world.call("POST", { current_token: (await world.live())[ID] });
+};
+const lostInTheStore = async ({ database }: World): Promise<void> => {
+  await database.query("DELETE FROM groupsync_tokens WHERE user_group_id = $1", [ID]);
+};
+const goneInTheService = async (world: World): Promise<void> => {
+  await world.call("DELETE", { user_group_id: ID, current_token: (await world.live())[ID] });
+};
+
+test.each([
+  { what: "somebody else has rotated", befall: rotatedElsewhere, POST: { 200: 5, 404: 1 } },
+  { what: "the token table has lost", befall: lostInTheStore, POST: { 200: 5 } },
+  { what: "is gone with its group", befall: goneInTheService, POST: { 200: 4, 404: 1 } },
+])("a token that $what gives way to a live one like any other", async ({ befall, POST }) => {
+  const world = await aSyncedWorld();
+  const before = await world.live();
+  await befall(world);
+  const meanwhile = await world.live();
+  await world.forgetRequests();
+
+  expect(await world.rotate("--all")).toMatchObject({
+    code: 0,
+    report: { outcome: "ok", rotated: 5, failed: 0, errors: [] },
+  });
+  const after = await world.live();
+  expect(Object.keys(after)).toHaveLength(5);
+  expect([before[ID], meanwhile[ID]]).not.toContain(after[ID]);
+  expect(await world.stored()).toEqual(after);
+  expect((await world.requests()).by_operation).toMatchObject({ GET: { 200: 1 }, POST });
+});
+
+test("answers that are lost cost no token, and no group a second rotation", async () => {
+  const world = await aSyncedWorld({ tenants: 40 });
+  const before = await world.live();
+  await world.serve({ shares: { "cut-after": 0.3 }, seed: 4 });
+  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 40, failed: 0 } });
+  const { by_operation, by_group } = await world.requests();
+  expect(by_operation.POST.cut).toBeGreaterThan(5);
+  expect(Object.values(by_group).map(({ POST }) => POST)).toEqual(Array(40).fill(1));
+  const after = await world.live();
+  expect(Object.keys(after).filter((id) => after[id] === before[id])).toEqual([]);
+  expect(await world.stored()).toEqual(after);
+});
+
+test("a group whose answers tell no token costs itself alone, and the next sync finds its token", async () => {
+  const world = await aSyncedWorld();
+  await world.serve({ poison: new Map([[ID, "missing-field"]]) });
+  expect(await world.rotate("--all")).toMatchObject({
+    code: 3,
+    report: {
+      outcome: "partial",
+      rotated: 4,
+      failed: 1,
+      errors: [{ user_group_id: ID, code: "BAD_RESPONSE", message: expect.stringContaining("POST") }],
+    },
+  });
+  expect(await world.status()).toMatchObject({ groups: { under_way: 1 } });
+  await world.serve({});
+  expect((await world.sync()).code).toBe(0);
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("rotate leaves the work to the sync that is at it", async () => {
+  const world = await aWorld({
+    tenants: 400,
+    service: { latency: { min: 400, max: 600 } },
+    config: { service: { timeout: "2s" } },
+  });
+  const sync = world.start("sync");
+  await until(async () => (await world.requests()).total > 0);
+  expect(await world.rotate("--all")).toMatchObject({
+    code: 5,
+    report: { outcome: "failed", rotated: 0, errors: [{ code: "LEASE_HELD" }] },
+  });
+  expect((await world.requests()).by_operation.POST).toEqual({});
+  await sync.stop("SIGKILL");
+});
+
+test("an application that listens is told of each new token once it can read it", async () => {
+  const world = await aSyncedWorld({ config: { tokens: { notify: "new_tokens" } } });
+  const before = await world.live();
+  const application = new pg.Client(world.database.url);
+  await application.connect();
+  onTestFinished(() => application.end());
+  const told: string[] = [];
+  const read: Promise<readonly [id: string, token: string]>[] = [];
+  application.on("notification", ({ payload: id = "" }) => {
+    told.push(id);
+    read.push(
+      application
+        .query("SELECT token FROM groupsync_tokens WHERE user_group_id = $1", [id])
+        .then(({ rows }) => [id, rows[0].token] as const),
+    );
+  });
+  await application.query("LISTEN new_tokens");
+
+  expect((await world.rotate("--only", ID, "--only", "t-00005")).code).toBe(0);
+  await until(() => told.length >= 2);
+  const after = await world.live();
+  expect(await Promise.all(read)).toEqual([ID, "t-00005"].map((id) => [id, after[id]]));
+  expect(before[ID]).not.toBe(after[ID]);
+  // Nor is anything told of tokens that stay.
+  expect((await world.sync()).code).toBe(0);
+  await application.query("SELECT 1");
+  expect(told).toEqual([ID, "t-00005"]);
+});
+
+const QUOTING = `
+  CREATE FUNCTION quote() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    RAISE EXCEPTION '% gives way to %', OLD.token, NEW.token; END $$;
+  CREATE TRIGGER quote BEFORE UPDATE ON groupsync_tokens FOR EACH ROW
+    WHEN (NEW.user_group_id = '${ID}' AND OLD.token <> NEW.token) EXECUTE FUNCTION quote()`;
+
+test("no token is to be found in the log at any level, in a report or in the ledger", async () => {
+  const world = await aSyncedWorld({ tenants: 20, config: { tokens: { notify: "tokens" } } });
+  await world.database.query(QUOTING);
+  await world.serve({
+    shares: { "cut-after": 0.1 },
+    seed: 2,
+    poison: new Map([
+      ["t-00003", "missing-field"],
+      ["t-00004", "success0"],
+    ]),
+  });
+  const program = world.start("--log-level", "trace", "rotate", "--all");
+  await until(() => program.output().includes("its new token is not stored"));
+  await world.database.query("DROP TRIGGER quote ON groupsync_tokens");
+  expect((await program.ended).code).toBe(3);
+  await world.serve({});
+  expect((await world.sync("--log-level", "trace")).code).toBe(0);
+
+  // The output of everything that ran in it is searched by the world itself.
+  const tokens = await world.tokensEver();
+  expect(tokens.length).toBeGreaterThanOrEqual(39);
+  const { groupsync_tokens: stored, ...others } = await dump(world.database.query);
+  expect(stored).toHaveLength(20);
+  expect(Object.keys(others)).toEqual(
+    expect.arrayContaining(["groupsync_groups", "groupsync_former_tokens"]),
+  );
+  const kept = JSON.stringify(others);
+  expect(tokens.filter((token) => kept.includes(token))).toEqual([]);
+});
+
+/** As if the token of the group had been live for so many days. */
+async function passDays({ database }: World, id: string, days: number): Promise<void> {
+  await database.query(
+    "UPDATE groupsync_groups SET token_since = now() - make_interval(days => $2) WHERE user_group_id = $1",
+    [id, days],
+  );
+}
