@@ -14,7 +14,7 @@ export interface TokenPlace {
   write<T>(body: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
   /** What is stored, by id. */
   stored(): Promise<Readonly<Record<string, string | null>>>;
-  /** Makes tokens that begin with `refused` impossible to store, with an error that quotes them. */
+  /** Makes tokens that begin with `refused` impossible to write from now on, with an error that quotes them. */
   refuseSome(): Promise<void>;
   /** Makes tokens that begin with `kept` impossible to remove, with an error that quotes them. */
   keepSome(): Promise<void>;
@@ -54,8 +54,11 @@ export function tokenStoreContract(name: string, makePlace: MakeTokenPlace): voi
     await place.store.prepare();
     return place;
   };
-  const write = ({ store, write }: TokenPlace, tokens: Readonly<Record<string, string>>) =>
-    write((transaction) => store.write(someTokens(tokens), transaction));
+  const write = (
+    { store, write }: TokenPlace,
+    tokens: Readonly<Record<string, string>>,
+    options?: { readonly rewrite: boolean },
+  ) => write((transaction) => store.write(someTokens(tokens), transaction, options));
   const remove = ({ store, write }: TokenPlace, ids: readonly string[]) =>
     write((transaction) => store.remove(ids, transaction));
   const read = async ({ store }: TokenPlace, ids: readonly string[]) =>
@@ -167,6 +170,28 @@ export function tokenStoreContract(name: string, makePlace: MakeTokenPlace): voi
         expect(error).toMatchObject({ code: "TOKEN_NOT_STORED", hint: expect.any(String) });
         expect(everythingIn(error)).not.toMatch(/refused-[bd]/);
       }
+    });
+
+    test("a token that is there can be refused where it has to be written again", async () => {
+      const place = await prepared();
+      const tokens = { a: "token-a", b: "refused-b", c: "token-c", d: "refused-d" };
+      await write(place, tokens);
+      await place.refuseSome();
+      const refused = await write(place, tokens, { rewrite: true });
+      expect([...refused.keys()]).toEqual(["b", "d"]);
+      for (const error of refused.values()) {
+        expect(error).toMatchObject({ code: "TOKEN_NOT_STORED", hint: expect.any(String) });
+        expect(everythingIn(error)).not.toMatch(/refused-[bd]/);
+      }
+      expect(await tokensIn(place)).toEqual(tokens);
+    });
+
+    test("what is written again is what is stored, whatever was there before", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a", b: "token-b" });
+      const tokens = { a: "token-a", b: "token-b2", c: "token-c" };
+      expect(await write(place, tokens, { rewrite: true })).toEqual(new Map());
+      expect(await tokensIn(place)).toEqual(tokens);
     });
 
     test("a token that it doesn't let go costs that tenant alone, and is not in the error", async () => {

@@ -37,14 +37,18 @@ export class InMemoryTokenStore implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
+    { rewrite = false }: { readonly rewrite?: boolean } = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const { tokens: stored, refused } = this.#state;
     await this.#step({ when: "before", call: "writeTokens" });
+    const isThere = ({ user_group_id: id, token }: StoredToken): boolean => stored.get(id) === token.reveal();
+    const written = tokens.filter((entry) => rewrite || !isThere(entry));
+    const ids = written.map((entry) => entry.user_group_id).filter((id) => refused.has(id));
     this.#change(transaction, () => {
-      for (const { user_group_id: id, token } of tokens) if (!refused.has(id)) stored.set(id, token.reveal());
+      for (const { user_group_id: id, token } of written)
+        if (!refused.has(id)) stored.set(id, token.reveal());
     });
     await this.#step({ when: "after", call: "writeTokens" });
-    const ids = tokens.map((entry) => entry.user_group_id).filter((id) => refused.has(id));
     return new Map(ids.map((id) => [id, new SyncError("TOKEN_NOT_STORED", "no room for it", HINT)]));
   }
 

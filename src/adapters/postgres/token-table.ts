@@ -145,31 +145,39 @@ export class PostgresTokenTable implements TokenStore {
     connection: Queryable,
     rewrite: boolean,
   ): Promise<readonly Refusal[]> {
-    const { rows } = await connection.query<{ id: string }>(this.#upsert(rewrite), columnsOf(tokens));
-    const written = new Set(rows.map((row) => row.id));
+    const write = async (statement: string): Promise<ReadonlySet<string>> => {
+      const { rows } = await connection.query<{ id: string }>(statement, columnsOf(tokens));
+      return new Set(rows.map((row) => row.id));
+    };
+    const changed = await write(this.#upsert);
+    const written = rewrite ? await write(this.#rewrite) : changed;
     const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
-    if (!rewrite) return this.#whyNot(unwritten, connection);
-    return unwritten.map(({ user_group_id: id }) => [
-      id,
-      this.#options.rows === "own" ? this.#refusals.skipped(id) : this.#refusals.noRow(id),
-    ]);
+    return this.#whyNot(unwritten, connection, rewrite);
   }
 
-  /** A trigger, a policy or a rule can have a write skipped without a word. Nothing to say of tokens that are there. */
-  async #whyNot(unwritten: readonly StoredToken[], connection: Queryable): Promise<readonly Refusal[]> {
+  /**
+   * A trigger, a policy or a rule can have a write skipped without a word. Nothing to say of tokens that are there,
+   * unless they should have been written all the same.
+   */
+  async #whyNot(
+    unwritten: readonly StoredToken[],
+    connection: Queryable,
+    rewrite: boolean,
+  ): Promise<readonly Refusal[]> {
     if (unwritten.length === 0) return [];
-    const { rows } = await connection.query<{ id: string; differs: boolean | null }>(
-      `SELECT t.id, there.differs FROM ${TOKENS} CROSS JOIN LATERAL (
-         SELECT bool_or(theirs.${this.#token} IS DISTINCT FROM t.token) AS differs
-         FROM ${this.#table} AS theirs WHERE ${this.#matches}) AS there
-       WHERE there.differs IS NOT FALSE`,
+    const { rows } = await connection.query<{ id: string; isThere: boolean | null }>(
+      `SELECT t.id, there."isThere" FROM ${TOKENS} CROSS JOIN LATERAL (
+         SELECT bool_and(theirs.${this.#token} IS NOT DISTINCT FROM t.token) AS "isThere"
+         FROM ${this.#table} AS theirs WHERE ${this.#matches}) AS there`,
       columnsOf(unwritten),
     );
-    const isSkipped = (differs: boolean | null): boolean => differs === true || this.#options.rows === "own";
-    return rows.map(({ id, differs }) => [
-      id,
-      isSkipped(differs) ? this.#refusals.skipped(id) : this.#refusals.noRow(id),
-    ]);
+    const hasRow = (isThere: boolean | null): boolean => isThere !== null || this.#options.rows === "own";
+    return rows
+      .filter(({ isThere }) => rewrite || !isThere)
+      .map(({ id, isThere }) => [
+        id,
+        hasRow(isThere) ? this.#refusals.skipped(id) : this.#refusals.noRow(id),
+      ]);
   }
 
   /** The rows that have something to remove. */
@@ -196,24 +204,35 @@ export class PostgresTokenTable implements TokenStore {
     return this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
   }
 
-  /** Returns the ids that were written, and tells their listeners. */
-  #upsert(rewrite: boolean): string {
-    const [table, id, token] = [this.#table, this.#id, this.#token];
-    const isOther = (place: string, value: string): string =>
-      rewrite ? "true" : `${place}.${token} IS DISTINCT FROM ${value}`;
+  /** Writes the tokens that are new, tells those who listen, and returns their ids. */
+  get #upsert(): string {
+    const token = this.#token;
     const written =
       this.#options.rows === "own"
-        ? `INSERT INTO ${table} AS own (${id}, ${token}, updated_at) SELECT t.id, t.token, now() FROM ${TOKENS}
-           ON CONFLICT (${id}) DO UPDATE SET ${token} = excluded.${token},
-             updated_at = CASE WHEN own.${token} = excluded.${token} THEN own.updated_at ELSE now() END
-           WHERE ${isOther("own", `excluded.${token}`)}
-           RETURNING own.${id}::text AS id`
-        : `UPDATE ${table} AS theirs SET ${token} = t.token FROM ${TOKENS}
-           WHERE ${this.#matches} AND ${isOther("theirs", "t.token")}
-           RETURNING t.id`;
+        ? `${this.#insert} DO UPDATE SET ${token} = excluded.${token}, updated_at = excluded.updated_at
+           WHERE own.${token} IS DISTINCT FROM excluded.${token} RETURNING own.${this.#id}::text AS id`
+        : `${this.#update} AND theirs.${token} IS DISTINCT FROM t.token RETURNING t.id`;
     const { notify } = this.#options;
-    if (notify === undefined || rewrite) return written;
-    return `WITH written AS (${written}) SELECT id, pg_notify(${escapeLiteral(notify)}, id) FROM written`;
+    return notify === undefined
+      ? written
+      : `WITH written AS (${written}) SELECT id, pg_notify(${escapeLiteral(notify)}, id) FROM written`;
+  }
+
+  /** Writes tokens that are there already, as `#upsert` writes new ones, and returns their ids. */
+  get #rewrite(): string {
+    return this.#options.rows === "own"
+      ? `${this.#insert} DO UPDATE SET ${this.#token} = excluded.${this.#token} RETURNING own.${this.#id}::text AS id`
+      : `${this.#update} RETURNING t.id`;
+  }
+
+  /** Its conflict is left to the caller. */
+  get #insert(): string {
+    return `INSERT INTO ${this.#table} AS own (${this.#id}, ${this.#token}, updated_at)
+      SELECT t.id, t.token, now() FROM ${TOKENS} ON CONFLICT (${this.#id})`;
+  }
+
+  get #update(): string {
+    return `UPDATE ${this.#table} AS theirs SET ${this.#token} = t.token FROM ${TOKENS} WHERE ${this.#matches}`;
   }
 
   /** Returns the ids whose tokens were removed. */

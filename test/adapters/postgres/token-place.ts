@@ -63,7 +63,7 @@ export async function aTokenPlace(
     refuseSome: async () => {
       // The cast fails with the value in the error's message; the row is in its detail.
       await tokens.query(
-        `ALTER TABLE ${table} ADD CHECK (${tokenColumn} NOT LIKE 'refused%' OR ${tokenColumn}::int > 0)`,
+        `ALTER TABLE ${table} ADD CHECK (${tokenColumn} NOT LIKE 'refused%' OR ${tokenColumn}::int > 0) NOT VALID`,
       );
     },
     keepSome: async () => {

@@ -32,6 +32,26 @@ test.each([OWN, EXISTING])(
 );
 
 test.each([OWN, EXISTING])(
+  "a token that is there and has to be written again is not taken for written, where a trigger drops it: $rows rows",
+  async (options) => {
+    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
+    await store.prepare();
+    const all = { a: "token-a", b: "token-b" };
+    await write((transaction) => store.write(someTokens(all), transaction));
+    await tokens.query(SKIP);
+    await tokens.query(
+      `CREATE TRIGGER skip_b BEFORE UPDATE ON ${options.table} FOR EACH ROW EXECUTE FUNCTION skip_b()`,
+    );
+    expect(await write((transaction) => store.write(someTokens(all), transaction))).toEqual(new Map());
+    const refused = await write((transaction) =>
+      store.write(someTokens(all), transaction, { rewrite: true }),
+    );
+    expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+    expect(await stored()).toMatchObject(all);
+  },
+);
+
+test.each([OWN, EXISTING])(
   "a token that a trigger keeps without a word is not taken for removed: $rows rows",
   async (options) => {
     const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");

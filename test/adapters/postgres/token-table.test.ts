@@ -38,6 +38,20 @@ describe("own rows", () => {
     expect(touched).toEqual([{ user_group_id: "b" }]);
   });
 
+  test("a token that is written again doesn't count as updated", async () => {
+    const place = await aTokenPlace(OWN, "with the ledger");
+    await place.store.prepare();
+    await write(place, { a: "token-a", b: "token-b" });
+    await place.tokens.query("UPDATE groupsync_tokens SET updated_at = '2001-01-01'");
+    await place.write((transaction) =>
+      place.store.write(someTokens({ a: "token-a", b: "token-b2" }), transaction, { rewrite: true }),
+    );
+    const updated = await place.tokens.query(
+      "SELECT user_group_id FROM groupsync_tokens WHERE updated_at > '2001-01-02'",
+    );
+    expect(updated).toEqual([{ user_group_id: "b" }]);
+  });
+
   test("odd names are quoted", async () => {
     const { url, query } = await freshDatabase();
     await query('CREATE SCHEMA "Ops Team"');
