@@ -2,19 +2,29 @@ import { expect, test } from "vitest";
 import { MIGRATIONS } from "../../../src/adapters/postgres/ledger-migrations.ts";
 import { ledgerTables } from "../../../src/adapters/postgres/ledger-tables.ts";
 import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
-import { aRow } from "../../builders/groups.ts";
+import { aRotation, aRow } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";
-import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";
+import { groupOf, type LedgerDatabase, NOW, opened, write } from "../../contracts/ledger/rig.ts";
 import { LOCATION, postgresLedgerDatabase } from "./ledger-database.ts";
 
-/** A ledger as version 1 left it behind: groups at rest, under way, failing and missing; a run and a service. */
-async function aVersion1Ledger(): Promise<LedgerDatabase> {
+/** A ledger's tables as this version made them, with what these statements put into them. */
+async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase> {
   const database = await postgresLedgerDatabase();
-  await database.query(`
-    CREATE TABLE groupsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
-    INSERT INTO groupsync_migrations (version) VALUES (1);
-    ${MIGRATIONS[0]?.(ledgerTables(LOCATION))}
-    INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
+  await database.query(
+    "CREATE TABLE groupsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
+  );
+  for (const migration of MIGRATIONS.slice(0, version))
+    await database.query(migration(ledgerTables(LOCATION)));
+  await database.setVersion(version);
+  await database.query(sql);
+  return database;
+}
+
+/** Groups at rest, under way, failing and missing; a run and a service. */
+const aVersion1Ledger = (): Promise<LedgerDatabase> =>
+  aLedgerOfVersion(
+    1,
+    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
       token_fingerprint, unverified, intent, intent_at, missing_since, failure_fingerprint, failure_code,
       failure_message, failure_count, retry_at, created_at, updated_at) VALUES
     ('default', 'at rest', 7, 4711, 'f', '{"user_group_id": "at rest"}', 'At rest',
@@ -26,9 +36,8 @@ async function aVersion1Ledger(): Promise<LedgerDatabase> {
     ('default', 'under way', 7, NULL, NULL, NULL, NULL,
       NULL, NULL, 'apply', now(), NULL, NULL, NULL, NULL, 0, NULL, now(), now());
     INSERT INTO groupsync_services (scope, base_url, team_id) VALUES ('default', 'https://service.test', 7);
-    INSERT INTO groupsync_runs (scope, command, started_at) VALUES ('default', 'sync', now());`);
-  return database;
-}
+    INSERT INTO groupsync_runs (scope, command, started_at) VALUES ('default', 'sync', now());`,
+  );
 
 test("a ledger of version 1 is brought up to date with what it holds; who is missing counts anew", async () => {
   const database = await aVersion1Ledger();
@@ -59,4 +68,34 @@ test("a ledger of version 1 is brought up to date with what it holds; who is mis
     service: { baseUrl: "https://service.test", teamId: 7 },
   });
   expect(await database.dump()).not.toContain("2026-02-01");
+});
+
+test("in a ledger of version 2, a token is taken for as old as its group", async () => {
+  const database = await aLedgerOfVersion(
+    2,
+    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, token_fingerprint, intent,
+      missing_since, missing_kind, missing_ms, missing_reads, held, failure_fingerprint, failure_code, failure_message,
+      failure_count, retry_at, created_at, updated_at) VALUES
+    ('default', 'acme', 7, 4711, 'f', 'the first', NULL,
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z'),
+    ('default', 'failing', 7, 4711, 'f', 't', NULL,
+      NULL, NULL, NULL, NULL, 'replace', 'g', 'NOT_UPDATED', 'no', 2, '2026-03-01T00:00:00Z', '2026-01-01T00:00:00Z', now()),
+    ('default', 'gone', 7, 4711, 'f', 't', NULL,
+      now(), 'absent', 1, 1, 'delete', NULL, NULL, NULL, 0, NULL, '2026-01-02T00:00:00Z', now()),
+    ('default', 'never made', 7, NULL, NULL, NULL, 'apply',
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, '2026-01-01T00:00:00Z', now())`,
+  );
+  await expect(database.view().rotatableCount(NOW)).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
+  const at = await opened(async () => database);
+  expect(await at.ledger.rotatable({ until: NOW, limit: 10 })).toEqual([
+    { user_group_id: "failing", tokenSince: new Date("2026-01-01T00:00:00Z"), failure: null },
+    { user_group_id: "acme", tokenSince: new Date("2026-02-01T00:00:00Z"), failure: null },
+  ]);
+  expect(await groupOf(at, "gone")).toMatchObject({ absence: { kind: "absent" }, held: "delete" });
+  expect(await groupOf(at, "failing")).toMatchObject({ failure: { code: "NOT_UPDATED" }, held: "replace" });
+
+  await write(at, (transaction) => transaction.recordRotation(aRotation(), NOW));
+  expect(await database.formerTokens()).toEqual([
+    { user_group_id: "acme", fingerprint: "the first", since: new Date("2026-02-01T00:00:00Z"), until: NOW },
+  ]);
 });

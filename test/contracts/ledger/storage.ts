@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group.ts";
 import { noCounts } from "../../../src/core/outcome.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { aFailed, aGroup, aNotUpdated, anApplied, anApply } from "../../builders/groups.ts";
+import { aFailed, aGroup, aNotUpdated, anApplied, anApply, aRotation } from "../../builders/groups.ts";
 import { collect, rejection } from "../collect.ts";
 import {
   begin,
@@ -61,6 +61,16 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
       });
       const [run] = (await at.ledger.status()).runs;
       expect(run?.result?.error).toEqual({ code: error.code, message: "NUL \ufffd and half \ufffd" });
+    });
+
+    test("holds why a rotation failed, whatever the words", async () => {
+      const at = await opened(makeDatabase);
+      await carryOut(at, anApplied());
+      const failure = { code: "REFUSED", message: "NUL \0 and half \ud800", retryAt: LATER };
+      await write(at, (transaction) =>
+        transaction.recordRotation(aRotation({ tokenFingerprint: null, failure }), NOW),
+      );
+      expect(await groupOf(at)).toMatchObject({ failure: { message: "NUL \ufffd and half \ufffd" } });
     });
 
     test("never holds a token, but its fingerprint", async () => {

@@ -42,6 +42,8 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       await expect(view.removalsSince(NOW)).rejects.toMatchObject(refusal);
       await expect(collect(view.groups())).rejects.toMatchObject(refusal);
       await expect(view.confirmed(["acme"])).rejects.toMatchObject(refusal);
+      await expect(view.rotatable({ until: NOW, limit: 1 })).rejects.toMatchObject(refusal);
+      await expect(view.rotatableCount(NOW)).rejects.toMatchObject(refusal);
     });
 
     test("read as empty where there are none, and reading makes none", async () => {
@@ -52,8 +54,11 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       expect(await view.removalsSince(new Date(0))).toBe(0);
       expect(await collect(view.groups())).toEqual([]);
       expect(await view.confirmed(["acme"])).toEqual(new Map());
+      expect(await view.rotatable({ until: NOW, limit: 1 })).toEqual([]);
+      expect(await view.rotatableCount(NOW)).toBe(0);
       expect(await view.status()).toMatchObject({
         groups: { total: 0 },
+        oldestToken: null,
         held: null,
         runs: [],
         lease: null,
