@@ -1,8 +1,13 @@
 import { benchBackfill } from "./backfill.ts";
+import { benchExposure } from "./exposure.ts";
 import { benchUnchanged } from "./unchanged.ts";
 
 /** `npm run bench`, or with the name of one: `npm run bench -- backfill`. */
-const benches: Record<string, () => Promise<void>> = { backfill: benchBackfill, unchanged: benchUnchanged };
+const benches: Record<string, () => Promise<void>> = {
+  backfill: benchBackfill,
+  unchanged: benchUnchanged,
+  exposure: benchExposure,
+};
 
 const wanted = process.argv.slice(2);
 for (const name of wanted.length > 0 ? wanted : Object.keys(benches)) {

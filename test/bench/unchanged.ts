@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import pg from "pg";
 import { startPostgres } from "../support/embedded-postgres.ts";
 import { createCustomers } from "./customers.ts";
-import { median, runSync, type SyncRun, startService, withFolder, writeConfig } from "./world.ts";
+import { median, type ProgramRun, runSync, startService, withFolder, writeConfig } from "./world.ts";
 
 const SMALL = 100_000;
 const LARGE = 1_000_000;
@@ -49,8 +49,8 @@ export async function benchUnchanged(): Promise<void> {
   });
 }
 
-async function rounds(run: () => Promise<SyncRun>): Promise<SyncRun[]> {
-  const runs: SyncRun[] = [];
+async function rounds(run: () => Promise<ProgramRun>): Promise<ProgramRun[]> {
+  const runs: ProgramRun[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     const result = await run();
     if (result.outcome !== "ok") throw new Error(`the sync ended ${result.outcome}`);

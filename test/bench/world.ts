@@ -45,7 +45,8 @@ export async function startService(folder: string, ...flags: string[]): Promise<
   };
 }
 
-export interface SyncRun {
+/** What `sync --json` or `rotate --json` reports, and what the process cost. */
+export interface ProgramRun {
   readonly durationMs: number;
   readonly requests: number;
   readonly outcome: string;
@@ -55,11 +56,19 @@ export interface SyncRun {
 }
 
 /** One `groupsync sync` of the built program. */
-export async function runSync(configFile: string, env: Record<string, string> = {}): Promise<SyncRun> {
+export const runSync = (configFile: string, env: Record<string, string> = {}): Promise<ProgramRun> =>
+  runProgram(configFile, ["sync"], env);
+
+/** One command of the built program that reports with `--json`. */
+export async function runProgram(
+  configFile: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<ProgramRun> {
   const startedAt = performance.now();
   const child = spawn(
     process.execPath,
-    [PROGRAM, "--config", configFile, "--log-level", "error", "sync", "--json"],
+    [PROGRAM, "--config", configFile, "--log-level", "error", ...args, "--json"],
     { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...env } },
   );
   let peakRssMb = 0;
@@ -104,8 +113,9 @@ export async function withFolder<T>(body: (folder: string) => Promise<T>): Promi
 export function writeConfig(
   folder: string,
   databaseUrl: string,
-  service: Service,
+  service: Pick<Service, "baseUrl" | "apiKey">,
   concurrency: number,
+  more: Readonly<Record<string, unknown>> = {},
 ): string {
   const path = join(folder, "config.yaml");
   writeFileSync(
@@ -119,10 +129,14 @@ export function writeConfig(
         mapping: { 40: "data_source_id" },
         properties: { plan: "plan", seats: "seats" },
       },
+      ...more,
     }),
   );
   return path;
 }
 
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+/** The value that a share of `share`, 0 to 1, of the values is below. */
+export const quantile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
