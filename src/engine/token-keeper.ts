@@ -81,7 +81,8 @@ export class TokenKeeper {
     let failure: SyncError | undefined = refusal;
     for (let attempt = 2; failure !== undefined; attempt++) {
       const waitMs = waitBeforeAttempt(attempt, () => clock.random());
-      observe({ kind: "unstored", user_group_id, code: failure.code, message: failure.message, waitMs });
+      const { code, message, hint } = failure;
+      observe({ kind: "unstored", user_group_id, code, message, hint, waitMs });
       await clock.sleep(waitMs);
       failure = await this.#tryToStore({ user_group_id, token }, record);
     }

@@ -51,6 +51,7 @@ export type RunEvent =
       readonly user_group_id: string;
       readonly code: string;
       readonly message: string;
+      readonly hint: string | undefined;
       readonly waitMs: number;
     }
   | {

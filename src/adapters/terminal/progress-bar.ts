@@ -89,8 +89,8 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         draw(true);
         break;
       case "warning": {
-        const hint = event.hint === undefined ? "" : `\n  ${styleText("dim", event.hint)}`;
-        say(styleText("yellow", "!"), `${printable(event.message, LONGEST_WARNING)}${hint}`);
+        const message = printable(event.message, LONGEST_WARNING);
+        say(styleText("yellow", "!"), `${message}${hintLine(event.hint)}`);
         break;
       }
       case "failed":
@@ -100,12 +100,14 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         );
         advance();
         break;
-      case "unstored":
+      case "unstored": {
+        const what = `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}`;
         say(
           styleText("red", "!"),
-          `${printableId(event.user_group_id)}: its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}: ${printable(event.message)}`,
+          `${printableId(event.user_group_id)}: ${what}: ${printable(event.message)}${hintLine(event.hint)}`,
         );
         break;
+      }
       case "recorded":
       case "deleted":
       case "rotated":
@@ -116,3 +118,6 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     }
   };
 }
+
+const hintLine = (hint: string | undefined): string =>
+  hint === undefined ? "" : `\n  ${styleText("dim", hint)}`;

@@ -25,6 +25,15 @@ const recorded: RunEvent = {
   token: "the-fingerprint",
 };
 
+const unstored: RunEvent = {
+  kind: "unstored",
+  user_group_id: "acme",
+  code: "TOKEN_NOT_STORED",
+  message: "customers refused the token",
+  hint: "look at the constraints",
+  waitMs: 4_000,
+};
+
 describe("a run in the log", () => {
   test.each<[RunEvent, object]>([
     [
@@ -114,6 +123,27 @@ describe("a run in the log", () => {
       { level: "info", user_group_id: "acme", absence: "absent", msg: "deleted" },
     ],
     [
+      { kind: "rotated", user_group_id: "acme", token: "the-fingerprint", formerToken: "the-former" },
+      {
+        level: "info",
+        user_group_id: "acme",
+        token: "the-fingerprint",
+        formerToken: "the-former",
+        msg: "rotated",
+      },
+    ],
+    [
+      unstored,
+      {
+        level: "error",
+        user_group_id: "acme",
+        code: "TOKEN_NOT_STORED",
+        hint: "look at the constraints",
+        waitMs: 4_000,
+        msg: "its new token is not stored, and the old one is dead; tries again in 4.0 s: customers refused the token",
+      },
+    ],
+    [
       { ...recorded, result: "replaced" },
       { level: "info", user_group_id: "acme", token: "the-fingerprint", msg: "replaced" },
     ],
@@ -136,6 +166,27 @@ describe("a run in the log", () => {
     observe({ kind: "started", run: "18" });
     observe({ kind: "waiting", ms: 1, reason: "x" });
     expect(lines.map(({ run }) => run)).toEqual(["17", "18"]);
+  });
+
+  test.each<[string, RunEvent]>([
+    ["recorded", recorded],
+    ["deleted", { kind: "deleted", user_group_id: "acme", absence: "absent" }],
+    ["rotated", { kind: "rotated", user_group_id: "acme", token: "the-fingerprint", formerToken: null }],
+    ["failed", { kind: "failed", user_group_id: "acme", code: "REFUSED", message: "no" }],
+  ])("counts a group that is %s", (_, event) => {
+    const { clock, lines, observe } = aLog("info");
+    observe({ kind: "planned", changes: 4, unchanged: 0, missing: 0 });
+    clock.elapsed = 10_000;
+    observe(event);
+    expect(lines.at(-1)).toMatchObject({ done: 1, total: 4 });
+  });
+
+  test("doesn't count a group whose new token still waits to be stored", () => {
+    const { clock, lines, observe } = aLog("info");
+    observe({ kind: "planned", changes: 4, unchanged: 0, missing: 0 });
+    clock.elapsed = 10_000;
+    observe(unstored);
+    expect(lines.map((line) => line.done)).toEqual([undefined, undefined]);
   });
 
   test("tells every ten seconds how far it is", () => {

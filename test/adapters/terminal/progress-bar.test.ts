@@ -65,6 +65,15 @@ const failed = (user_group_id: string, message = "no answer"): RunEvent => ({
   message,
 });
 
+const unstored = (user_group_id: string, message = "customers refused the token"): RunEvent => ({
+  kind: "unstored",
+  user_group_id,
+  code: "TOKEN_NOT_STORED",
+  message,
+  hint: "look at the constraints",
+  waitMs: 4_000,
+});
+
 describe("the progress bar", () => {
   test("shows how far the run is, how fast, and how long it will take", () => {
     const { clock, tell, screen } = aTerminal();
@@ -97,6 +106,20 @@ describe("the progress bar", () => {
       "  check ledger.url",
       "✗ acme: TIMEOUT: no answer",
       "████████████████████████████ 2/2 · 120/min",
+      "",
+    ]);
+  });
+
+  test("goes on with each token that is rotated, and says of one that can't be stored what to do", () => {
+    const { clock, tell, screen } = aTerminal();
+    tell(planned(2));
+    tell(unstored("acme"));
+    clock.elapsed = 1_000;
+    tell(rotated);
+    expect(screen()).toEqual([
+      "! acme: its new token is not stored, and the old one is dead; tries again in 4.0 s: customers refused the token",
+      "  look at the constraints",
+      "██████████████░░░░░░░░░░░░░░ 1/2 · 60/min · 1.0 s left",
       "",
     ]);
   });
@@ -140,8 +163,12 @@ describe("the progress bar", () => {
   test("lets no id and no message take over the terminal", () => {
     const { tell, written, screen } = aTerminal();
     const evil = `a${ESC}[2J${ESC}]0;title\u0007\r\n\u009b31m\u202eb`;
-    tell(planned(3), failed(evil, evil), { kind: "warning", code: "GROUP_LEFT_BEHIND", message: evil });
-    expect(screen()).toHaveLength(4);
+    tell(planned(3), failed(evil, evil), unstored(evil, evil), {
+      kind: "warning",
+      code: "GROUP_LEFT_BEHIND",
+      message: evil,
+    });
+    expect(screen()).toHaveLength(6);
     const shown = written().replace(COLOUR, "").replaceAll(`${ESC}[A\r${ESC}[K`, "").replaceAll("\n", "");
     expect(shown).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(screen()[0]).toContain("a\\u001b[2J");
