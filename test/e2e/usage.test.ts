@@ -31,6 +31,12 @@ test.each([
   ["no command", [], "Usage: groupsync"],
   ["an unknown command", ["snyc"], "unknown command 'snyc'\n(Did you mean sync?)"],
   ["a rotation of nothing in particular", ["rotate"], "say whose tokens"],
+  ["a rotation of some and of all tokens", ["rotate", "--only", "a", "--all"], "cannot be used with option"],
+  [
+    "an age that is none",
+    ["rotate", "--older-than", "x"],
+    "argument 'x' is invalid. Write it like 12h or 90d.",
+  ],
   ["the daemon to come", ["run"], "unknown command 'run'"],
   ["an unknown option", ["sync", "--josn"], "unknown option '--josn'\n(Did you mean --json?)"],
   ["an option without its value", ["sync", "--only"], "option '--only <ID>' argument missing"],
@@ -52,6 +58,17 @@ test("GROUPSYNC_LOG_LEVEL takes the same levels as --log-level, which goes befor
     );
   }
   expect(await runProgram(["--log-level", "info", "plan"], env)).toMatchObject({ code: 78 });
+});
+
+test("an id that the ledger doesn't know is wrong usage, and nobody's token is touched", async () => {
+  const world = await aWorld({ tenants: 2 });
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  for (const command of ["sync", "rotate"]) {
+    const { code, stdout } = await world.run(command, "--only", "t-00001", "--only", "T-00002");
+    expect({ code, stdout }).toEqual({ code: 64, stdout: expect.stringContaining('"T-00002"') });
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
 });
 
 describe("a wrong config", () => {
