@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SyncError } from "../../src/core/errors.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
-import { type CallResult, callRepeatedly } from "../../src/engine/call.ts";
+import { type CallContext, type CallResult, callRepeatedly } from "../../src/engine/call.ts";
 import { Throttle } from "../../src/engine/throttle.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
@@ -15,10 +15,16 @@ interface Called {
   readonly events: readonly RunEvent[];
 }
 
+interface CallOptions extends Pick<CallContext, "isFollowUp" | "isUnrepeatable"> {
+  /** The request in which the run is told to stop; 0: before the first. */
+  readonly stopAt?: number;
+  readonly loseLeaseAt?: number;
+}
+
 /** Calls a service that gives these replies in order, the last of them again and again. */
 async function call(
   replies: readonly Reply[],
-  options: { stopAt?: number; loseLeaseAt?: number; isFollowUp?: boolean } = {},
+  { stopAt, loseLeaseAt, ...context }: CallOptions = {},
 ): Promise<Called> {
   const time = new VirtualTime();
   const clock = new VirtualClock(time);
@@ -28,21 +34,22 @@ async function call(
   const lost = new AbortController();
   let requests = 0;
   let received = 0;
+  if (stopAt === 0) stopping.abort();
   const result = await callRepeatedly(
     "acme",
     async () => {
       const reply = replies[Math.min(received++, replies.length - 1)];
-      if (received === options.stopAt) stopping.abort();
-      if (received === options.loseLeaseAt) lost.abort();
+      if (received === stopAt) stopping.abort();
+      if (received === loseLeaseAt) lost.abort();
       await time.sleep(10);
       if (reply === "answer" || reply === undefined) return "answer";
       throw reply instanceof ServiceFailure ? reply : new ServiceFailure(reply, reply);
     },
     {
+      ...context,
       clock,
       observe,
       signal: stopping.signal,
-      isFollowUp: options.isFollowUp ?? false,
       throttle: new Throttle(clock, observe, undefined),
       lease: {
         epoch: "1",
@@ -165,5 +172,52 @@ describe("no further attempt starts", () => {
 
   it("once the lease is lost", async () => {
     await expect(call(["TIMEOUT"], { loseLeaseAt: 2 })).rejects.toMatchObject({ code: "LEASE_LOST" });
+  });
+});
+
+describe("a call that must not be repeated", () => {
+  const isUnrepeatable = true;
+
+  it.each<ServiceFailureCode>(["TIMEOUT", "CONNECTION_LOST", "SERVICE_ERROR"])(
+    "is made once where it may have had its effect: %s",
+    async (code) => {
+      const { result, requests } = await call([code, "answer"], { isUnrepeatable });
+      expect(result).toMatchObject({ kind: "failed", failure: { code }, mayHaveHappened: true });
+      expect(requests).toBe(1);
+    },
+  );
+
+  it("is made again where it never reached the service, or was refused for now", async () => {
+    const { result, requests } = await call(["UNREACHABLE", "THROTTLED", "answer"], { isUnrepeatable });
+    expect(result).toEqual({ kind: "answered", answer: "answer", mayHaveBeenSent: false });
+    expect(requests).toBe(3);
+  });
+
+  it("ends with the first attempt that may have had its effect", async () => {
+    const { result, requests } = await call(["UNREACHABLE", "THROTTLED", "TIMEOUT", "answer"], {
+      isUnrepeatable,
+    });
+    expect(result).toMatchObject({ kind: "failed", failure: { code: "TIMEOUT" }, mayHaveHappened: true });
+    expect(requests).toBe(3);
+  });
+
+  it("is tried five times at most where it never reaches the service", async () => {
+    const { result, requests } = await call(["UNREACHABLE"], { isUnrepeatable });
+    expect(result).toMatchObject({ kind: "failed", mayHaveHappened: false });
+    expect(requests).toBe(5);
+  });
+});
+
+describe("once the run is told to stop", () => {
+  it("a call is not made", async () => {
+    const { result, requests } = await call(["answer"], { stopAt: 0 });
+    expect(result).toEqual({ kind: "interrupted", mayHaveHappened: false });
+    expect(requests).toBe(0);
+  });
+
+  it("one that follows up on another is made all the same", async () => {
+    const { result, requests } = await call(["answer"], { stopAt: 0, isFollowUp: true });
+    expect(result).toMatchObject({ kind: "answered" });
+    expect(requests).toBe(1);
   });
 });
