@@ -42,8 +42,8 @@ export async function withLease<T>(
   try {
     return await Promise.race([body(heartbeat), rejectionOf(heartbeat.lost)]);
   } finally {
-    await heartbeat.stop();
     await heartbeat.allTasks();
+    await heartbeat.stop();
     // Where this fails the lease expires by itself.
     if (!heartbeat.lost.aborted) await ledger.releaseLease(lease).catch(() => {});
   }

@@ -205,6 +205,68 @@ describe("a held lease is lost", () => {
   });
 });
 
+describe("a task that is awaited always", () => {
+  const LONG = 10 * TTL;
+
+  it("has its holder wait for it where the lease is lost", async () => {
+    const room = new Room();
+    let isDone = false;
+    const ended = code(
+      room.enter("first").hold(async (lease) => {
+        const task = lease.awaitAlways(
+          room.time.sleep(LONG).then(() => {
+            isDone = true;
+          }),
+        );
+        if (room.state.lease) room.state.lease = { ...room.state.lease, epoch: 9 };
+        await task;
+      }),
+    );
+    await room.time.sleep(LONG - 1);
+    expect(isDone).toBe(false);
+    expect(await ended).toBe("LEASE_LOST");
+    expect(isDone).toBe(true);
+    expect(room.time.elapsed).toBe(LONG);
+  });
+
+  it.each<[string, () => Promise<string>]>([
+    ["is over", async () => "over"],
+    ["fails", () => Promise.reject(new SyncError("INTERRUPTED", "told to stop"))],
+  ])("keeps the lease held until it is done, where all else %s", async (_, end) => {
+    const { time, enter, state } = roomOf();
+    const ended = code(
+      enter("first").hold((lease) => {
+        void lease.awaitAlways(time.sleep(LONG));
+        return end();
+      }),
+    );
+    await time.sleep(LONG / 2);
+    expect(await code(enter("second").hold(async () => "in"))).toBe("LEASE_HELD");
+    expect(await ended).toBe(await code(end()));
+    expect(state.lease).toMatchObject({ epoch: 1 });
+    expect(await enter("third").hold(async ({ epoch }) => epoch)).toBe("2");
+  });
+
+  it("is awaited together with those that come of it", async () => {
+    const { time, enter } = roomOf();
+    await enter("first").hold(async (lease) => {
+      void lease.awaitAlways(time.sleep(TTL).then(() => void lease.awaitAlways(time.sleep(TTL))));
+    });
+    expect(time.elapsed).toBe(2 * TTL);
+  });
+
+  it("gives its result or its error to the one who asked, and to nobody else", async () => {
+    const { enter } = roomOf();
+    const held = enter("first").hold(async (lease) => {
+      expect(await lease.awaitAlways(Promise.resolve("stored"))).toBe("stored");
+      const failing = lease.awaitAlways(Promise.reject(new SyncError("LEASE_LOST", "refused")));
+      expect(await code(failing)).toBe("LEASE_LOST");
+      return "in";
+    });
+    expect(await held).toBe("in");
+  });
+});
+
 describe("a sync whose lease is lost", () => {
   it("starts no call afterwards, and writes nothing", async () => {
     const world = new World(tenants("a", "b", "c", "d", "e", "f"));
