@@ -21,12 +21,21 @@ export async function deleteGroup(
   if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
 
   const confirmed = await run.ledger.confirmed([user_group_id]);
-  const found = await calls.getOrCreate(confirmed.get(user_group_id) ?? bareGroup(user_group_id));
-  if (found.kind !== "answered") return calls.failed(change, found);
-  const { token } = found.answer.group;
-  const removed = await calls.remove({ user_group_id, token, dataSourceId: before?.dataSourceId ?? null });
-  return removed.kind === "answered" ? { kind: "deleted", change } : calls.failed(change, removed);
+  const group = confirmed.get(user_group_id) ?? bareGroup(user_group_id);
+  const dataSourceId = before?.dataSourceId ?? null;
+  for (let isLast = false; ; isLast = true) {
+    const found = await calls.getOrCreate(group);
+    if (found.kind !== "answered") return calls.failed(change, found);
+    const { token } = found.answer.group;
+    const removed = await calls.remove({ user_group_id, token, dataSourceId });
+    if (removed.kind === "answered") return { kind: "deleted", change };
+    // Refused after an answer was lost: it is gone, or its token is another one. A GET tells which.
+    if (isLast || !isRefusedRepetition(removed)) return calls.failed(change, removed);
+  }
 }
+
+const isRefusedRepetition = (called: Unanswered): boolean =>
+  called.kind === "failed" && called.mayHaveHappened && isTokenRefused(called.failure);
 
 /** What came of a DELETE with the stored token; `token unknown` where there is none to use, or it was refused. */
 export type StoredTokenAttempt =

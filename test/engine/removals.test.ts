@@ -90,6 +90,18 @@ describe("a deletion", () => {
     expectGone(world, "d");
   });
 
+  it("whose answer is lost is done, though its repetition is refused", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b", "c");
+    let lost = 0;
+    const at = ({ when, call }: { when: string; call: string }): void => {
+      if (when === "after" && call === "remove" && lost++ === 0)
+        throw new ServiceFailure("CONNECTION_LOST", "cut");
+    };
+    expect(await world.sync({ at })).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expectGone(world, "d");
+  });
+
   it("goes on where a service says of a stale token that it is not allowed", async () => {
     const world = await aSyncedWorld();
     keep(world, "a");
