@@ -16,7 +16,7 @@ export interface CallContext {
   readonly observe: Observe;
   /** No further attempt starts once it aborts. */
   readonly signal: AbortSignal;
-  /** The first attempt is made all the same: what came before it must not be left half done. */
+  /** It is made once all the same: what came before it must not be left half done. */
   readonly isFollowUp?: boolean;
   countRequest(): void;
 }
@@ -48,12 +48,15 @@ export async function callRepeatedly<T>(
   let mayHaveHappened = false;
   let refusedSince: number | undefined;
   let attempt = 1;
+  let isMade = false;
   for (;;) {
     await throttle.ready(signal);
-    const mustBeMade = context.isFollowUp === true && attempt === 1;
+    // Once only: a service that asks for patience would be asked without end, for nothing waits when a run is ending.
+    const mustBeMade = context.isFollowUp === true && !isMade;
     if (signal.aborted && !mustBeMade) return { kind: "interrupted", mayHaveHappened };
     context.lease.assertHeld();
     context.countRequest();
+    isMade = true;
     try {
       // Asked again when it leaves: a process may be stopped for long between here and there.
       const answer = await request(() => context.lease.assertHeld());

@@ -18,7 +18,7 @@ interface Called {
 /** Calls a service that gives these replies in order, the last of them again and again. */
 async function call(
   replies: readonly Reply[],
-  options: { stopAt?: number; loseLeaseAt?: number } = {},
+  options: { stopAt?: number; loseLeaseAt?: number; isFollowUp?: boolean } = {},
 ): Promise<Called> {
   const time = new VirtualTime();
   const clock = new VirtualClock(time);
@@ -42,6 +42,7 @@ async function call(
       clock,
       observe,
       signal: stopping.signal,
+      isFollowUp: options.isFollowUp ?? false,
       throttle: new Throttle(clock, observe, undefined),
       lease: {
         epoch: "1",
@@ -145,15 +146,21 @@ describe("a refusal for now", () => {
 });
 
 describe("no further attempt starts", () => {
-  it.each<[Reply, boolean]>([
-    ["TIMEOUT", true],
-    ["UNREACHABLE", false],
-    ["THROTTLED", false],
-  ])("after %s once the run is told to stop", async (reply, mayHaveHappened) => {
-    const { result, requests, elapsed } = await call([reply], { stopAt: 1 });
-    expect(result).toEqual({ kind: "interrupted", mayHaveHappened });
-    expect([requests, elapsed]).toEqual([1, 10]);
-  });
+  it.each<[Reply, boolean, boolean]>([
+    ["TIMEOUT", false, true],
+    ["UNREACHABLE", false, false],
+    ["THROTTLED", false, false],
+    ["TIMEOUT", true, true],
+    ["UNREACHABLE", true, false],
+    ["THROTTLED", true, false],
+  ])(
+    "after %s once the run is told to stop, be it of a follow-up: %s",
+    async (reply, isFollowUp, mayHaveHappened) => {
+      const { result, requests, elapsed } = await call([reply], { stopAt: 1, isFollowUp });
+      expect(result).toEqual({ kind: "interrupted", mayHaveHappened });
+      expect([requests, elapsed]).toEqual([1, 10]);
+    },
+  );
 
   it("once the lease is lost", async () => {
     await expect(call(["TIMEOUT"], { loseLeaseAt: 2 })).rejects.toMatchObject({ code: "LEASE_LOST" });
