@@ -338,6 +338,17 @@ describe("what exceeds the limit", () => {
     await world.time.sleep(25 * HOUR);
     expect((await world.sync({ settings })).counts.deleted).toBe(1);
   });
+
+  it("counts what was begun and waits for its next try", async () => {
+    const world = await aSyncedWorld(settings);
+    keep(world, "a", "b", "c");
+    // The service has deleted the group, and what is left of it stays under way.
+    world.store.notRemovable.add("d");
+    for (let times = 0; times < 3; times++) await world.sync({ settings });
+    world.service.requests.length = 0;
+    keep(world, "a", "b");
+    expect(await world.sync({ settings })).toMatchObject({ counts: { failed: 1, held: 1 }, requests: 0 });
+  });
 });
 
 describe("bad evidence:", () => {
