@@ -504,6 +504,57 @@ describe("a replacement", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
+  it.each(["TIMEOUT", "BAD_RESPONSE"] as const)(
+    "whose DELETE was answered with %s is finished, for there may be no group any more",
+    async (code) => {
+      for (const [ids, removals] of [
+        [["a"], { replaced: 1 }],
+        [["a", "b"], { replaced: 2 }],
+      ] as const) {
+        const world = await aSyncedWorld(settings);
+        rename(world, ...ids);
+        const last = ids.at(-1);
+        const at = ({ when, call, id }: Point): void => {
+          if (when === "after" && call === "remove" && id === last)
+            throw new ServiceFailure(code, "no answer");
+        };
+        const report = await world.sync({ settings: { ...settings, concurrency: 1 }, at });
+        expect(report).toMatchObject({ outcome: "ok", counts: removals });
+        expect(groups(world)).toEqual(IDS);
+        expect(world.store.tokens).toEqual(world.service.tokens);
+      }
+    },
+  );
+
+  it("is finished also where the run is told to stop while its DELETE may have been carried out", async () => {
+    for (const ids of [["a"], ["a", "b"]]) {
+      const world = await aSyncedWorld(settings);
+      rename(world, ...ids);
+      const last = ids.at(-1);
+      const stop = new AbortController();
+      const at = ({ when, call, id }: Point): void => {
+        if (when !== "after" || call !== "remove" || id !== last) return;
+        stop.abort();
+        throw new ServiceFailure("TIMEOUT", "no answer");
+      };
+      await world.sync({ settings: { ...settings, concurrency: 1 }, at, signal: stop.signal });
+      expect(groups(world)).toEqual(IDS);
+      expect(world.store.tokens).toEqual(world.service.tokens);
+    }
+  });
+
+  it("whose DELETE was not carried out has failed, and is tried again", async () => {
+    const world = await aSyncedWorld(settings);
+    rename(world, "a");
+    const report = await world.sync({
+      settings,
+      at: failing("before remove a", new ServiceFailure("BAD_RESPONSE", "HTML")),
+    });
+    expect(report).toMatchObject({ outcome: "partial", counts: { replaced: 0, failed: 1 } });
+    expect(report.errors).toMatchObject([{ user_group_id: "a", code: "BAD_RESPONSE" }]);
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
+  });
+
   it("that the service only claims to have done has failed, with the live token stored", async () => {
     const world = await aSyncedWorld(settings);
     rename(world, "a");
