@@ -1,5 +1,5 @@
 import type { Change } from "../core/change.ts";
-import type { Group } from "../core/group.ts";
+import { type Group, tokenFingerprint } from "../core/group.ts";
 import type { Failed } from "../core/outcome.ts";
 import type { ServiceFailure } from "../core/service-failure.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../ports/group-service.ts";
@@ -20,6 +20,7 @@ export class ServiceCalls {
   readonly #run: Run;
   readonly #context: CallContext;
   readonly #onEffect: () => void;
+  readonly #knownToken: string | null;
   #mayHaveHappened: boolean;
 
   /** `onEffect` is told as soon as a call may have changed the service. */
@@ -31,6 +32,7 @@ export class ServiceCalls {
     this.#run = run;
     this.#context = { clock, throttle, lease, observe, signal, countRequest };
     this.#onEffect = onEffect;
+    this.#knownToken = before?.tokenFingerprint ?? null;
     // That a call is refused says nothing of the one that an earlier run may have made.
     this.#mayHaveHappened = before !== null && before.intent !== null;
   }
@@ -43,12 +45,13 @@ export class ServiceCalls {
       { ...this.#context, isFollowUp },
     );
     if (called.kind === "failed") this.#insistOnService(called.failure);
-    if (called.kind === "answered") {
-      const { isNew, group: found } = called.answer;
-      await confirmTeam(isNew, found, group.user_group_id, this.#run);
-      this.#haveEffect();
-    }
-    return called;
+    if (called.kind !== "answered") return called;
+    const { isNew, group: found } = called.answer;
+    await confirmTeam(isNew, found, group.user_group_id, this.#run);
+    this.#haveEffect();
+    // That a group is new is promised to be said of new ones, and not to be left unsaid of others.
+    const isKnown = tokenFingerprint(found.token) === this.#knownToken;
+    return { ...called, answer: { isNew: isNew && !isKnown, group: found } };
   }
 
   /** DELETE. That the token is refused is for the caller to make good. */

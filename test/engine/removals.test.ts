@@ -555,6 +555,18 @@ describe("a replacement", () => {
     expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
   });
 
+  it("is not taken for done where the service calls a group new that has the old token", async () => {
+    const world = await aSyncedWorld(settings);
+    world.service.saysNew = true;
+    rename(world, "a", "b");
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 2 } });
+    expect(world.service.groups.get("a")?.group.name).toBe("New name of a");
+    expect(world.service.groups.get("b")?.group.name).toBe("New name of b");
+    // Nor is an update.
+    rename(world, "c");
+    expect((await world.sync()).errors).toMatchObject([{ user_group_id: "c", code: "NOT_UPDATED" }]);
+  });
+
   it("that the service only claims to have done has failed, with the live token stored", async () => {
     const world = await aSyncedWorld(settings);
     rename(world, "a");
