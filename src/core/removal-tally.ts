@@ -16,6 +16,7 @@ export class RemovalTally {
     const counts = this.#counts;
     if (decision.kind === "delete" || (decision.kind === "missing" && decision.dueInMs !== null))
       counts.gone++;
+    if (decision.kind === "waiting" && decision.isBegunRemoval) counts.underWay++;
     if (!isRemoval(decision)) return;
     if (decision.underWay) {
       counts.underWay++;

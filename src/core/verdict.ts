@@ -9,6 +9,8 @@ export interface Expectation {
   readonly confirmedName: string | null;
   /** How well the service confirmed just this group before; null where it confirmed another one, or none. */
   readonly confirmedAs: "verified" | "adopted" | "updated" | null;
+  /** A call whose outcome isn't known may have made it, as another group than this one. */
+  readonly mayBeAnother: boolean;
   /** A call of this run with this group may have reached the service, its answer lost. */
   readonly mayHaveBeenSent: boolean;
   /** Whether GET is known to change an existing group; null until it has been seen. */
@@ -40,6 +42,7 @@ export type Verdict =
  * | existing, new name after a rename | updated: the service updates existing groups         |
  * | existing, confirmed as it is sent | what it was: GET either keeps it or sends the same   |
  * | existing, same name as before     | as far as is known of the service; unverified if not |
+ * | existing, perhaps made otherwise  | the same: an earlier run may have made it like that  |
  * | existing, never confirmed         | created or adopted; unverified unless it updates     |
  */
 export function judge(expected: Expectation, answer: Answer): Verdict {
@@ -55,10 +58,10 @@ export function judge(expected: Expectation, answer: Answer): Verdict {
   }
   if (confirmedAs === "verified") return { kind: "updated", unverified: false };
   if (confirmedAs === "adopted") return { kind: "adopted", unverified: serviceUpdates !== true };
-  if (confirmedName !== null) {
-    if (!sameName(confirmedName, sent.name)) {
-      return { kind: "updated", unverified: false, serviceUpdates: true };
-    }
+  if (confirmedName !== null && !sameName(confirmedName, sent.name)) {
+    return { kind: "updated", unverified: false, serviceUpdates: true };
+  }
+  if (confirmedName !== null || expected.mayBeAnother) {
     if (serviceUpdates === false) {
       return {
         kind: "not_updated",

@@ -22,7 +22,7 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Run): Pr
   const applyNext = async (): Promise<boolean> => {
     const begun = signal.aborted ? undefined : await intents.next();
     if (begun === undefined) return false;
-    const calls = new ServiceCalls(run, signal, begun.before?.intent ?? null, () => intents.keep(begun));
+    const calls = new ServiceCalls(run, signal, begun.before, () => intents.keep(begun));
     try {
       const outcome = await outcomeOf(begun, calls, run);
       if (outcome === undefined) return false;

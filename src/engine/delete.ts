@@ -21,18 +21,29 @@ export async function deleteGroup(
   if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
 
   const confirmed = await run.ledger.confirmed([user_group_id]);
-  const found = await calls.getOrCreate(confirmed.get(user_group_id) ?? bareGroup(user_group_id));
-  if (found.kind !== "answered") return calls.failed(change, found);
-  const { token } = found.answer.group;
-  const removed = await calls.remove({ user_group_id, token, dataSourceId: before?.dataSourceId ?? null });
-  return removed.kind === "answered" ? { kind: "deleted", change } : calls.failed(change, removed);
+  const group = confirmed.get(user_group_id) ?? bareGroup(user_group_id);
+  const dataSourceId = before?.dataSourceId ?? null;
+  for (let isLast = false; ; isLast = true) {
+    const found = await calls.getOrCreate(group);
+    if (found.kind !== "answered") return calls.failed(change, found);
+    const { token } = found.answer.group;
+    const removed = await calls.remove({ user_group_id, token, dataSourceId });
+    if (removed.kind === "answered") return { kind: "deleted", change };
+    // Refused after an answer was lost: it is gone, or its token is another one. A GET tells which.
+    if (isLast || !isRefusedRepetition(removed)) return calls.failed(change, removed);
+  }
 }
+
+const isRefusedRepetition = (called: Unanswered): boolean =>
+  called.kind === "failed" && called.mayHaveHappened && isTokenRefused(called.failure);
 
 /** What came of a DELETE with the stored token; `token unknown` where there is none to use, or it was refused. */
 export type StoredTokenAttempt =
   | { readonly kind: "deleted" }
-  | { readonly kind: "token unknown" }
+  | { readonly kind: "token unknown"; readonly mayHaveHappened: boolean }
   | Unanswered;
+
+const UNKNOWN_TOKEN = { kind: "token unknown", mayHaveHappened: false } as const;
 
 /** Deletes a group with the stored token, unless that may be another group's, or this another team. */
 export async function deleteByStoredToken(
@@ -42,15 +53,15 @@ export async function deleteByStoredToken(
   { identity, tokens }: Pick<Run, "identity" | "tokens">,
 ): Promise<StoredTokenAttempt> {
   // In another team there may be a group of the same id: a GET has to show first which team this is.
-  if (!identity.confirmed) return { kind: "token unknown" };
+  if (!identity.confirmed) return UNKNOWN_TOKEN;
   const token = (await tokens.read([user_group_id])).get(user_group_id);
   // Where the service goes by the token alone, one that was copied from another row deletes another group.
-  if (token === undefined || before?.tokenFingerprint !== tokenFingerprint(token)) {
-    return { kind: "token unknown" };
-  }
+  if (token === undefined || before?.tokenFingerprint !== tokenFingerprint(token)) return UNKNOWN_TOKEN;
   const called = await calls.remove({ user_group_id, token, dataSourceId: before.dataSourceId });
   if (called.kind === "answered") return { kind: "deleted" };
-  return called.kind === "failed" && isTokenRefused(called.failure) ? { kind: "token unknown" } : called;
+  return called.kind === "failed" && isTokenRefused(called.failure)
+    ? { kind: "token unknown", mayHaveHappened: called.mayHaveHappened }
+    : called;
 }
 
 /** Its creation was never confirmed, so nobody has its token: what it is called and shows doesn't matter. */

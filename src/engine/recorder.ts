@@ -76,6 +76,8 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   const service = run.identity.takeChange();
   const recorded = await run.ledger.write(run.lease, async (transaction) => {
     if (service) await transaction.bindService(service);
+    // The ledger refuses what comes too late; a token store elsewhere can't.
+    run.lease.assertHeld();
     const refused = new Map([
       ...(live.length > 0 ? await run.tokens.write(live, transaction) : []),
       ...(dead.length > 0 ? await run.tokens.remove(dead, transaction) : []),

@@ -1,10 +1,10 @@
 import type { Change } from "../core/change.ts";
-import type { Group } from "../core/group.ts";
-import type { Intent } from "../core/ledger-group.ts";
+import { type Group, tokenFingerprint } from "../core/group.ts";
 import type { Failed } from "../core/outcome.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ServiceFailure } from "../core/service-failure.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../ports/group-service.ts";
+import type { KnownGroup } from "../ports/ledger.ts";
 import { type CallContext, type CallResult, callRepeatedly } from "./call.ts";
 import type { Run } from "./run.ts";
 
@@ -21,10 +21,16 @@ export class ServiceCalls {
   readonly #run: Run;
   readonly #context: CallContext;
   readonly #onEffect: () => void;
+  readonly #knownToken: string | null;
   #mayHaveHappened: boolean;
 
-  /** `standing` is the intent of an earlier run; `onEffect` is told as soon as a call may have changed the service. */
-  constructor(run: Run, signal: AbortSignal, standing: Intent | null, onEffect: () => void = () => {}) {
+  /** `before` is what the ledger knew; `onEffect` is told as soon as a call may have changed the service. */
+  constructor(
+    run: Run,
+    signal: AbortSignal,
+    before: Pick<KnownGroup, "intent" | "tokenFingerprint"> | null,
+    onEffect: () => void = () => {},
+  ) {
     const { clock, throttle, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
@@ -32,8 +38,9 @@ export class ServiceCalls {
     this.#run = run;
     this.#context = { clock, throttle, lease, observe, signal, countRequest };
     this.#onEffect = onEffect;
+    this.#knownToken = before?.tokenFingerprint ?? null;
     // That a call is refused says nothing of the one that an earlier run may have made.
-    this.#mayHaveHappened = standing !== null;
+    this.#mayHaveHappened = before !== null && before.intent !== null;
   }
 
   /** Any of the calls, or one of an earlier run, may have had its effect. */
@@ -49,12 +56,13 @@ export class ServiceCalls {
       { ...this.#context, isFollowUp },
     );
     if (called.kind === "failed") this.#insistOnService(called.failure);
-    if (called.kind === "answered") {
-      const { isNew, group: found } = called.answer;
-      await confirmTeam(isNew, found, group.user_group_id, this.#run);
-      this.#haveEffect();
-    }
-    return called;
+    if (called.kind !== "answered") return called;
+    const { isNew, group: found } = called.answer;
+    await confirmTeam(isNew, found, group.user_group_id, this.#run);
+    this.#haveEffect();
+    // That a group is new is promised to be said of new ones, and not to be left unsaid of others.
+    const isKnown = tokenFingerprint(found.token) === this.#knownToken;
+    return { ...called, answer: { isNew: isNew && !isKnown, group: found } };
   }
 
   /** POST, never repeated once it may have had its effect. That the token is refused is for the caller to make good. */

@@ -44,7 +44,7 @@ export class TokenRotation {
     const known = await this.#write((transaction) => transaction.beginRotation(id, this.#run.clock.now()));
     if (known === undefined) return;
     if (known.intent !== null && known.intent !== "rotate") return this.#tellFailure(id, UNSETTLED);
-    const calls = new ServiceCalls(this.#run, this.#signal, known.intent);
+    const calls = new ServiceCalls(this.#run, this.#signal, known);
     try {
       const rotated = await this.#obtain(id, known, calls);
       switch (rotated.kind) {

@@ -22,6 +22,7 @@ export async function upsertGroup(
       known: before !== null,
       confirmedName: before?.name ?? null,
       confirmedAs: confirmedAs(change, before),
+      mayBeAnother: mayBeAnother(change, before),
       mayHaveBeenSent: called.mayHaveBeenSent,
       serviceUpdates: identity.updates,
     },
@@ -34,6 +35,10 @@ export async function upsertGroup(
   }
   return { kind: verdict.kind, change, token, serviceName, unverified: verdict.unverified };
 }
+
+/** Of a group that was never confirmed, only the intents tell what it may have been made as. */
+const mayBeAnother = ({ fingerprint }: Upsert, before: KnownGroup | null): boolean =>
+  before !== null && before.fingerprint === null && before.intent !== null && before.intended !== fingerprint;
 
 function confirmedAs({ fingerprint }: Upsert, before: KnownGroup | null): Expectation["confirmedAs"] {
   return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;

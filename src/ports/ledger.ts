@@ -126,6 +126,8 @@ export interface KnownGroup {
   readonly dataSourceId: string | null;
   /** The intent that stood already. */
   readonly intent: Intent | null;
+  /** Fingerprint of the group that it meant to make; null where none did, or several that differ. */
+  readonly intended: string | null;
   /** In a row, so far. */
   readonly failures: number;
 }

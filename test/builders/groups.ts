@@ -142,6 +142,7 @@ export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => 
   tokenFingerprint: tokenFingerprint(new Secret("ugt_acme")),
   dataSourceId: null,
   intent: null,
+  intended: null,
   failures: 0,
   ...overrides,
 });

@@ -7,6 +7,7 @@ type Answered = "made" | "there, the old name" | "there, the new name";
 type Before =
   | "not in the ledger"
   | "in the ledger, never confirmed"
+  | "never confirmed, perhaps made otherwise"
   | "confirmed as Old"
   | "confirmed as New, otherwise different"
   | "confirmed like this"
@@ -23,6 +24,7 @@ const answers: Record<Answered, { isNew: boolean; name: string }> = {
 const befores: Record<Before, Pick<Expectation, "known" | "confirmedName" | "confirmedAs">> = {
   "not in the ledger": { known: false, confirmedName: null, confirmedAs: null },
   "in the ledger, never confirmed": { known: true, confirmedName: null, confirmedAs: null },
+  "never confirmed, perhaps made otherwise": { known: true, confirmedName: null, confirmedAs: null },
   "confirmed as Old": { known: true, confirmedName: "Old", confirmedAs: null },
   "confirmed as New, otherwise different": { known: true, confirmedName: "New", confirmedAs: null },
   "confirmed like this": { known: true, confirmedName: "New", confirmedAs: "verified" },
@@ -63,6 +65,7 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
   made: {
     "not in the ledger": either(always(created)),
     "in the ledger, never confirmed": either(always(created)),
+    "never confirmed, perhaps made otherwise": either(always(created)),
     "confirmed as Old": either(always(created)),
     "confirmed as New, otherwise different": either(always(created)),
     "confirmed like this": either(always(created)),
@@ -72,6 +75,7 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
   "there, the old name": {
     "not in the ledger": either(always(notUpdated)),
     "in the ledger, never confirmed": either(always(notUpdated)),
+    "never confirmed, perhaps made otherwise": either(always(notUpdated)),
     "confirmed as Old": either(always(notUpdated)),
     "confirmed as New, otherwise different": either(always(notUpdated)),
     "confirmed like this": either(always(notUpdated)),
@@ -84,6 +88,7 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
       "not sent before": asFarAsKnown("created"),
       "maybe sent before": always(created),
     },
+    "never confirmed, perhaps made otherwise": either(unseen),
     "confirmed as Old": either(always(renamed)),
     "confirmed as New, otherwise different": either(unseen),
     "confirmed like this": either(always({ kind: "updated", unverified: false })),
@@ -103,6 +108,7 @@ describe("the group is", () => {
       const expectation: Expectation = {
         sent: aGroup({ name: "New" }),
         ...befores[before],
+        mayBeAnother: before === "never confirmed, perhaps made otherwise",
         mayHaveBeenSent: sents[sent],
         serviceUpdates: updates[known],
       };
@@ -123,6 +129,7 @@ it.each([
       known: true,
       confirmedName: "Old",
       confirmedAs: null,
+      mayBeAnother: false,
       mayHaveBeenSent: false,
       serviceUpdates: null,
     },
@@ -137,6 +144,7 @@ it("a group that was not updated says both names", () => {
     known: true,
     confirmedName: "Old",
     confirmedAs: null,
+    mayBeAnother: false,
     mayHaveBeenSent: false,
     serviceUpdates: null,
   };

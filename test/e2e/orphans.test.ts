@@ -150,3 +150,23 @@ test("told to stop in the middle of replacements, it leaves no tenant without a 
   expect(await world.sync()).toMatchObject({ code: 0, report: { replaced: 200 - replaced } });
   await expectInSync(world);
 });
+
+test.each([
+  ["name", "company_name"],
+  ["mapping", "warehouse"],
+])(
+  "a group whose creator died, and whose %s is another by now, ends as what it should be",
+  async (_, column) => {
+    const world = await aWorld({ tenants: 3, config: { ...AT_ONCE, service: { update: "replace" } } });
+    await killUnanswered(world);
+    await world.database.query(`UPDATE customers SET ${column} = ${column} || ', changed'`);
+    // Shows that this service keeps what exists.
+    await world.serve({});
+    await world.addTenants(4, 4);
+    await world.call("GET", { user_group_id: "t-00004", name: "Another", mapping: {}, properties: {} });
+    await world.sync();
+    await world.sync();
+    expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", errors: [] } });
+    await expectInSync(world);
+  },
+);

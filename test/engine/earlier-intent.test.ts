@@ -64,3 +64,26 @@ it.each(CASES)("a refusal says nothing of what was sent before it: $began", asyn
     expect(world.store.tokens).toEqual(world.service.tokens);
   }
 });
+
+it.each(["name", "plan"])(
+  "a creation of which nobody knows what became is not taken for one with another %s",
+  async (field) => {
+    const another = { ...tenants("a")[0], [field]: "another" };
+    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+      const world = new World(tenants("z"));
+      await world.sync();
+      // Shows that this service keeps what exists.
+      world.tenants = [{ ...tenants("z")[0], name: "another" }];
+      await world.sync();
+      world.tenants = [...tenants("a"), ...world.tenants];
+      end = await world.start({ diesAt }).report;
+
+      world.tenants = world.tenants.map((tenant) => (tenant.id === "a" ? another : tenant));
+      for (let times = 0; times < 2; times++) await world.sync({ settings: { update: "replace" } });
+      const { name, properties } = world.service.groups.get("a")?.group ?? {};
+      const wanted = { name: another.name, properties: { plan: another.plan } };
+      expect({ diesAt, name, properties }).toEqual({ diesAt, ...wanted });
+      expect(world.store.tokens).toEqual(world.service.tokens);
+    }
+  },
+);

@@ -301,6 +301,19 @@ describe("a sync whose lease is lost", () => {
     expect(world.service.requests.map(({ id }) => id)).toEqual(["a"]);
   });
 
+  it("writes no token elsewhere that another instance may have replaced by now", async () => {
+    const world = new World(tenants("a"));
+    const { clock, report } = world.start({
+      at: ({ when, call }) => {
+        if (when === "before" && call === "bindService") clock.jump(60_000);
+      },
+    });
+    expect(await report).toMatchObject({ error: { code: "LEASE_LOST" } });
+    await world.time.sleep(60_000);
+    expect(world.store.tokens.size).toBe(0);
+    expect(world.ledger.rows.get("a")?.intent).toBe("apply");
+  });
+
   it("keeps the intent of a call that may have happened", async () => {
     const world = new World(tenants("a"));
     const { clock, report } = world.start({

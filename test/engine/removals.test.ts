@@ -90,6 +90,18 @@ describe("a deletion", () => {
     expectGone(world, "d");
   });
 
+  it("whose answer is lost is done, though its repetition is refused", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b", "c");
+    let lost = 0;
+    const at = ({ when, call }: { when: string; call: string }): void => {
+      if (when === "after" && call === "remove" && lost++ === 0)
+        throw new ServiceFailure("CONNECTION_LOST", "cut");
+    };
+    expect(await world.sync({ at })).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expectGone(world, "d");
+  });
+
   it("goes on where a service says of a stale token that it is not allowed", async () => {
     const world = await aSyncedWorld();
     keep(world, "a");
@@ -326,6 +338,17 @@ describe("what exceeds the limit", () => {
     await world.time.sleep(25 * HOUR);
     expect((await world.sync({ settings })).counts.deleted).toBe(1);
   });
+
+  it("counts what was begun and waits for its next try", async () => {
+    const world = await aSyncedWorld(settings);
+    keep(world, "a", "b", "c");
+    // The service has deleted the group, and what is left of it stays under way.
+    world.store.notRemovable.add("d");
+    for (let times = 0; times < 3; times++) await world.sync({ settings });
+    world.service.requests.length = 0;
+    keep(world, "a", "b");
+    expect(await world.sync({ settings })).toMatchObject({ counts: { failed: 1, held: 1 }, requests: 0 });
+  });
 });
 
 describe("bad evidence:", () => {
@@ -479,6 +502,69 @@ describe("a replacement", () => {
     });
     expect(groups(world)).toEqual(IDS);
     expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it.each(["TIMEOUT", "BAD_RESPONSE"] as const)(
+    "whose DELETE was answered with %s is finished, for there may be no group any more",
+    async (code) => {
+      for (const [ids, removals] of [
+        [["a"], { replaced: 1 }],
+        [["a", "b"], { replaced: 2 }],
+      ] as const) {
+        const world = await aSyncedWorld(settings);
+        rename(world, ...ids);
+        const last = ids.at(-1);
+        const at = ({ when, call, id }: Point): void => {
+          if (when === "after" && call === "remove" && id === last)
+            throw new ServiceFailure(code, "no answer");
+        };
+        const report = await world.sync({ settings: { ...settings, concurrency: 1 }, at });
+        expect(report).toMatchObject({ outcome: "ok", counts: removals });
+        expect(groups(world)).toEqual(IDS);
+        expect(world.store.tokens).toEqual(world.service.tokens);
+      }
+    },
+  );
+
+  it("is finished also where the run is told to stop while its DELETE may have been carried out", async () => {
+    for (const ids of [["a"], ["a", "b"]]) {
+      const world = await aSyncedWorld(settings);
+      rename(world, ...ids);
+      const last = ids.at(-1);
+      const stop = new AbortController();
+      const at = ({ when, call, id }: Point): void => {
+        if (when !== "after" || call !== "remove" || id !== last) return;
+        stop.abort();
+        throw new ServiceFailure("TIMEOUT", "no answer");
+      };
+      await world.sync({ settings: { ...settings, concurrency: 1 }, at, signal: stop.signal });
+      expect(groups(world)).toEqual(IDS);
+      expect(world.store.tokens).toEqual(world.service.tokens);
+    }
+  });
+
+  it("whose DELETE was not carried out has failed, and is tried again", async () => {
+    const world = await aSyncedWorld(settings);
+    rename(world, "a");
+    const report = await world.sync({
+      settings,
+      at: failing("before remove a", new ServiceFailure("BAD_RESPONSE", "HTML")),
+    });
+    expect(report).toMatchObject({ outcome: "partial", counts: { replaced: 0, failed: 1 } });
+    expect(report.errors).toMatchObject([{ user_group_id: "a", code: "BAD_RESPONSE" }]);
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
+  });
+
+  it("is not taken for done where the service calls a group new that has the old token", async () => {
+    const world = await aSyncedWorld(settings);
+    world.service.saysNew = true;
+    rename(world, "a", "b");
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 2 } });
+    expect(world.service.groups.get("a")?.group.name).toBe("New name of a");
+    expect(world.service.groups.get("b")?.group.name).toBe("New name of b");
+    // Nor is an update.
+    rename(world, "c");
+    expect((await world.sync()).errors).toMatchObject([{ user_group_id: "c", code: "NOT_UPDATED" }]);
   });
 
   it("that the service only claims to have done has failed, with the live token stored", async () => {

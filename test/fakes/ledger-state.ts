@@ -18,6 +18,8 @@ export interface LedgerRow {
   readonly bucket: number;
   readonly dataSourceId: string | null;
   readonly unverified: LedgerGroup["unverified"];
+  /** Fingerprint of the group that the intent means to make. */
+  readonly intended: string | null;
   readonly intent: LedgerGroup["intent"];
   readonly absence: LedgerGroup["absence"];
   readonly held: LedgerGroup["held"];
@@ -72,6 +74,7 @@ export const NEW_ROW: LedgerRow = {
   dataSourceId: null,
   unverified: null,
   intent: null,
+  intended: null,
   absence: null,
   held: null,
   failure: null,

@@ -70,7 +70,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     await this.#step({ when: "before", call: "withdraw" });
     for (const { change, before } of begun) {
       this.enlist(() => {
-        if (before) this.#change(change.user_group_id, { intent: before.intent });
+        if (before) this.#change(change.user_group_id, { intent: before.intent, intended: before.intended });
         else this.#state.rows.delete(change.user_group_id);
       });
     }
@@ -208,7 +208,13 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     }
     const row = rows.get(id) ?? { ...NEW_ROW, bucket: change.row.bucket };
     const wasNeverMade = row.fingerprint === null && row.intent === null;
-    rows.set(id, { ...row, intent, ...(wasNeverMade ? { dataSourceId: change.dataSourceId } : {}) });
+    const meansTheSame = row.intent === null || row.intended === change.fingerprint;
+    rows.set(id, {
+      ...row,
+      intent,
+      intended: meansTheSame ? change.fingerprint : null,
+      ...(wasNeverMade ? { dataSourceId: change.dataSourceId } : {}),
+    });
   }
 
   #record(recorded: RecordedOutcome, at: Date): void {
@@ -251,6 +257,7 @@ const knownGroup = ({
   tokenFingerprint,
   dataSourceId,
   intent,
+  intended,
   failure,
 }: LedgerRow): KnownGroup => ({
   name,
@@ -259,6 +266,7 @@ const knownGroup = ({
   tokenFingerprint,
   dataSourceId,
   intent,
+  intended: intent === null ? null : intended,
   failures: failure?.count ?? 0,
 });
 

@@ -22,6 +22,8 @@ export class ServiceState {
   existing: "keep" | "update" = "keep";
   /** Whether a DELETE that is answered well deletes the group. */
   deletes = true;
+  /** Whether a GET says of every group that it is new. */
+  saysNew = false;
   /** What a DELETE goes by; the field that isn't gone by is ignored. */
   deleteBy: "token" | "id" | "both" = "both";
   /** The team of the caller's key, which sees no other team's groups. */
@@ -84,7 +86,7 @@ export class InMemoryGroupService implements GroupService {
     if (state.existing === "update") held.group = group;
     const answer = { teamId: state.teamId, token: new Secret(held.token), name: held.group.name };
     await this.#step({ when: "after", call: "getOrCreate", id });
-    return { isNew: existing === undefined, group: answer };
+    return { isNew: state.saysNew || existing === undefined, group: answer };
   }
 
   async rotate(id: string, currentToken: Secret, beforeSend?: () => void): Promise<ServiceGroup> {

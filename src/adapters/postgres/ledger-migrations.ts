@@ -67,7 +67,9 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       ADD COLUMN missing_ms bigint,
       ADD COLUMN missing_reads bigint,
       -- 'delete' or 'replace': due, and waiting for approval.
-      ADD COLUMN held text;
+      ADD COLUMN held text,
+      -- Fingerprint of the group that the intent means to make; null where it follows one that meant another.
+      ADD COLUMN intent_fingerprint text;
     -- Until now nothing told whether the time since then was healthy: it counts anew.
     UPDATE ${groups} SET missing_since = NULL WHERE missing_since IS NOT NULL;
     CREATE INDEX ON ${groups} (scope, user_group_id) WHERE held IS NOT NULL;

@@ -74,7 +74,8 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   async begin(changes: readonly Change[], now: Date): Promise<readonly Begun[]> {
     const { rows } = await this.connection.query<KnownRow>(
       `SELECT user_group_id, service_name AS name, fingerprint, unverified, token_fingerprint AS "tokenFingerprint",
-         data_source_id AS "dataSourceId", intent, failure_count AS failures
+         data_source_id AS "dataSourceId", intent, CASE WHEN intent IS NOT NULL THEN intent_fingerprint END AS intended,
+         failure_count AS failures
        FROM ${this.#tables.groups} WHERE scope = $1 AND user_group_id = ANY ($2)`,
       [this.#scope, idsOf(changes)],
     );
@@ -93,10 +94,12 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
   ): Promise<void> {
     await this.connection.query(
       `INSERT INTO ${this.#tables.groups} AS g
-         (scope, user_group_id, bucket, data_source_id, intent, intent_at, created_at, updated_at)
-       SELECT $1, t.*, $6, $6, $6 FROM unnest($2::text[], $3::smallint[], $4::text[], $5::text[]) AS t
+         (scope, user_group_id, bucket, data_source_id, intent, intent_fingerprint, intent_at, created_at, updated_at)
+       SELECT $1, t.*, $7, $7, $7 FROM unnest($2::text[], $3::smallint[], $4::text[], $5::text[], $6::text[]) AS t
        ON CONFLICT (scope, user_group_id) DO UPDATE
        SET intent = excluded.intent, intent_at = coalesce(g.intent_at, excluded.intent_at),
+         intent_fingerprint = CASE WHEN g.intent IS NULL OR g.intent_fingerprint = excluded.intent_fingerprint
+           THEN excluded.intent_fingerprint END,
          -- Of a group that was never made, only the newest counts.
          data_source_id = CASE WHEN g.fingerprint IS NULL AND g.intent IS NULL
            THEN excluded.data_source_id ELSE g.data_source_id END`,
@@ -106,6 +109,7 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
         applies.map((apply) => apply.row.bucket),
         applies.map((apply) => storable(apply.dataSourceId)),
         applies.map((apply) => intentOf(apply, known.get(apply.user_group_id)?.intent)),
+        applies.map((apply) => apply.fingerprint),
         now,
       ],
     );
@@ -128,13 +132,15 @@ export class PostgresLedgerTransaction implements LedgerTransaction {
     );
     await this.connection.query(
       `UPDATE ${this.#tables.groups} AS g
-       SET intent = t.intent, intent_at = CASE WHEN t.intent IS NOT NULL THEN g.intent_at END
-       FROM unnest($2::text[], $3::text[]) AS t (id, intent)
+       SET intent = t.intent, intent_at = CASE WHEN t.intent IS NOT NULL THEN g.intent_at END,
+         intent_fingerprint = t.intended
+       FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, intent, intended)
        WHERE ${SAME_ID}`,
       [
         this.#scope,
         idsOf(known.map(({ change }) => change)),
         known.map(({ before }) => before?.intent ?? null),
+        known.map(({ before }) => before?.intended ?? null),
       ],
     );
   }

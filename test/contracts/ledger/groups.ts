@@ -68,6 +68,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
             unverified: "updated",
             dataSourceId: "ds",
             intent: "apply",
+            intended: b.fingerprint,
             failures: 1,
           }),
         },
@@ -222,6 +223,20 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const begun = await begin(at, fresh, known, { ...earlier, fingerprint: "another", underWay: true });
       await write(at, (transaction) => transaction.withdraw(begun));
       expect(await groupsOf(at)).toEqual(before);
+    });
+
+    test("remember what they were meant to be, until an intent for something else follows", async () => {
+      const at = await opened(makePlace);
+      await begin(at, change);
+      const same = await begin(at, change);
+      expect(same).toMatchObject([{ before: { intent: "apply", intended: change.fingerprint } }]);
+      const another = { ...change, fingerprint: "another" };
+      const differs = await begin(at, another);
+      expect(differs).toMatchObject([{ before: { intended: change.fingerprint } }]);
+      await write(at, (transaction) => transaction.withdraw(differs));
+      expect(await begin(at, another)).toMatchObject([{ before: { intended: change.fingerprint } }]);
+      // By now it may be either.
+      expect(await begin(at, another)).toMatchObject([{ before: { intended: null } }]);
     });
 
     test("stay marked as removed until an outcome tells, whatever is begun after the removal", async () => {
