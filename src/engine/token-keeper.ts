@@ -92,9 +92,12 @@ export class TokenKeeper {
     token: StoredToken,
     record: (transaction: LedgerTransaction) => Promise<void>,
   ): Promise<SyncError | undefined> {
-    const { ledger, lease, tokens } = this.#vault;
+    const { ledger, lease, tokens, clock } = this.#vault;
+    const asked = clock.monotonic();
     try {
       return await ledger.write(lease, async (transaction) => {
+        // The ledger refuses what comes too late; a token store elsewhere can't.
+        if (clock.monotonic() - asked > LONGEST_PAUSE) throw paused();
         const refusal = (await tokens.write([token], transaction)).get(token.user_group_id);
         if (refusal === undefined) await record(transaction);
         return refusal;
@@ -105,6 +108,15 @@ export class TokenKeeper {
     }
   }
 }
+
+/** For so long at least, an open transaction of the ledger keeps everybody else from taking the lease. */
+const LONGEST_PAUSE = 30_000;
+
+const paused = (): SyncError =>
+  new SyncError(
+    "PAUSED",
+    "this process stood still before the token was written; it asks for its lease again",
+  );
 
 const NOT_READ_BACK: Failure = {
   code: "TOKEN_NOT_STORED",
