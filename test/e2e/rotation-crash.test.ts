@@ -97,7 +97,8 @@ async function expectSettled(
   await disaster();
   await untilQuiet(world);
   const after = await world.live();
-  const { by_group } = await world.requests();
+  const { by_group, by_operation } = await world.requests();
+  expect(by_operation.POST).not.toHaveProperty("404");
   expect(Object.entries(by_group).filter(([, { POST }]) => POST > 1)).toEqual([]);
 
   const { code, report } = await world.sync();
