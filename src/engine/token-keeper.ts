@@ -51,19 +51,25 @@ export class TokenKeeper {
     while (this.#unstored.size > 0) await Promise.allSettled(this.#unstored);
   }
 
-  /** `record` goes into the ledger in the same transaction. Rejects with LEASE_LOST once another instance has taken over. */
+  /**
+   * Stores the token, and only then has `record` written to the ledger: until the token is there its tenant is locked
+   * out, and what is not recorded the next run finds out. Rejects with LEASE_LOST once another instance has taken
+   * over, and with LEDGER_UNAVAILABLE where the token is stored and can't be recorded.
+   */
   store(token: StoredToken, record: (transaction: LedgerTransaction) => Promise<void>): Promise<void> {
-    return this.#vault.lease.awaitAlways(this.#storeAtLast(token, record));
+    const { ledger, lease } = this.#vault;
+    const storeAndRecord = async (): Promise<void> => {
+      await this.#storeAtLast(token);
+      await ledger.write(lease, record);
+    };
+    return lease.awaitAlways(storeAndRecord());
   }
 
-  async #storeAtLast(
-    token: StoredToken,
-    record: (transaction: LedgerTransaction) => Promise<void>,
-  ): Promise<void> {
-    const failure = await this.#tryToStore(token, record);
+  async #storeAtLast(token: StoredToken): Promise<void> {
+    const failure = await this.#tryToStore(token);
     if (failure === undefined) return;
     this.#isProven = false;
-    const stored = this.#tryAgain(token, record, failure);
+    const stored = this.#tryAgain(token, failure);
     this.#unstored.add(stored);
     try {
       await stored;
@@ -72,36 +78,30 @@ export class TokenKeeper {
     }
   }
 
-  async #tryAgain(
-    { user_group_id, token }: StoredToken,
-    record: (transaction: LedgerTransaction) => Promise<void>,
-    refusal: SyncError,
-  ): Promise<void> {
+  async #tryAgain(token: StoredToken, refusal: SyncError): Promise<void> {
     const { clock, observe } = this.#vault;
+    const { user_group_id } = token;
     let failure: SyncError | undefined = refusal;
     for (let attempt = 2; failure !== undefined; attempt++) {
       const waitMs = waitBeforeAttempt(attempt, () => clock.random());
       const { code, message, hint } = failure;
       observe({ kind: "unstored", user_group_id, code, message, hint, waitMs });
       await clock.sleep(waitMs);
-      failure = await this.#tryToStore({ user_group_id, token }, record);
+      failure = await this.#tryToStore(token);
     }
   }
 
-  async #tryToStore(
-    token: StoredToken,
-    record: (transaction: LedgerTransaction) => Promise<void>,
-  ): Promise<SyncError | undefined> {
+  /** In a transaction of the ledger, which is refused where the lease is another's. */
+  async #tryToStore(token: StoredToken): Promise<SyncError | undefined> {
     const { ledger, lease, tokens, clock } = this.#vault;
     const asked = clock.monotonic();
     try {
-      return await ledger.write(lease, async (transaction) => {
+      const refused = await ledger.write(lease, (transaction) => {
         // The ledger refuses what comes too late; a token store elsewhere can't.
         if (clock.monotonic() - asked > LONGEST_PAUSE) throw paused();
-        const refusal = (await tokens.write([token], transaction)).get(token.user_group_id);
-        if (refusal === undefined) await record(transaction);
-        return refusal;
+        return tokens.write([token], transaction);
       });
+      return refused.get(token.user_group_id);
     } catch (error) {
       if (!(error instanceof SyncError) || error.code === "LEASE_LOST") throw error;
       return error;

@@ -1,8 +1,21 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { startPostgres } from "../support/embedded-postgres.ts";
 import { answerTimes } from "./answer-times.ts";
 import { createCustomers } from "./customers.ts";
-import { median, quantile, runProgram, runSync, startService, withFolder, writeConfig } from "./world.ts";
+import {
+  median,
+  quantile,
+  runProgram,
+  runSync,
+  type Service,
+  startService,
+  withFolder,
+  writeConfig,
+} from "./world.ts";
+
+const BARE_ROTATION = fileURLToPath(new URL("bare-rotation.ts", import.meta.url));
 
 const TENANTS = 300;
 const ROUNDS = 5;
@@ -12,7 +25,7 @@ const CHANNEL = "groupsync_tokens";
  * (c) How long a rotated tenant is locked out: from the moment when the service's answer to POST has gone out until
  * another connection, which listens to `tokens.notify`, is told by the server that the new token is there to be read.
  * It holds the way of the answer to the program, all that the program does, the commit, and the notification's way.
- * Beside it, from another client's call to its answer, the commit of one token in a table like it.
+ * Beside it, from call to answer, the commit of one row by a program that rotates as bluntly as can be.
  */
 export async function benchExposure(): Promise<void> {
   await withFolder(async (folder) => {
@@ -27,16 +40,13 @@ export async function benchExposure(): Promise<void> {
       });
       await runSync(config);
       await observer.connect();
-      await observer.query("CREATE TABLE plain_tokens AS SELECT * FROM groupsync_tokens");
-      await observer.query("ALTER TABLE plain_tokens ADD PRIMARY KEY (user_group_id)");
-
       const visible = new Map<string, number>();
       observer.on("notification", ({ payload = "" }) => visible.set(payload, performance.now()));
       await observer.query(`LISTEN ${CHANNEL}`);
       const exposures: number[] = [];
       const commits: number[] = [];
       for (let round = 1; round <= ROUNDS; round++) {
-        commits.push(...(await plainCommits(observer)));
+        commits.push(...bareCommits(service, database.url));
         visible.clear();
         const { outcome } = await runProgram(config, ["rotate", "--all"]);
         if (outcome !== "ok" || visible.size !== TENANTS)
@@ -61,17 +71,10 @@ export async function benchExposure(): Promise<void> {
   });
 }
 
-/** One after the other, each committed by itself, in milliseconds. */
-async function plainCommits(client: pg.Client): Promise<number[]> {
-  const { rows } = await client.query<{ id: string }>("SELECT user_group_id AS id FROM plain_tokens");
-  const times: number[] = [];
-  for (const { id } of rows) {
-    const startedAt = performance.now();
-    await client.query(
-      "UPDATE plain_tokens SET token = md5(token), updated_at = now() WHERE user_group_id = $1",
-      [id],
-    );
-    times.push(performance.now() - startedAt);
-  }
-  return times;
+/** In milliseconds. */
+function bareCommits(service: Service, databaseUrl: string): number[] {
+  const args = [service.baseUrl, service.apiKey, databaseUrl, String(TENANTS)];
+  return JSON.parse(
+    execFileSync(process.execPath, ["--import", "tsx", BARE_ROTATION, ...args], { encoding: "utf8" }),
+  );
 }

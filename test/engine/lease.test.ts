@@ -256,14 +256,19 @@ describe("a task that is awaited always", () => {
   });
 
   it("gives its result or its error to the one who asked, and to nobody else", async () => {
-    const { enter } = roomOf();
+    const { time, enter } = roomOf();
+    const refused = async () => {
+      await time.sleep(TTL);
+      throw new SyncError("LEASE_LOST", "refused");
+    };
+    let failing: Promise<unknown> | undefined;
     const held = enter("first").hold(async (lease) => {
       expect(await lease.awaitAlways(Promise.resolve("stored"))).toBe("stored");
-      const failing = lease.awaitAlways(Promise.reject(new SyncError("LEASE_LOST", "refused")));
-      expect(await code(failing)).toBe("LEASE_LOST");
+      failing = code(lease.awaitAlways(refused()));
       return "in";
     });
     expect(await held).toBe("in");
+    expect(await failing).toBe("LEASE_LOST");
   });
 });
 

@@ -4,7 +4,7 @@ import type { Queryable } from "./database.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
 
-/** The ledger's statements about one token: few, for a tenant may be locked out while they run. */
+/** The ledger's statements about the rotation of one token. */
 export class RotationWriter {
   readonly #connection: Queryable;
   readonly #tables: LedgerTables;

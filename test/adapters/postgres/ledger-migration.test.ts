@@ -82,7 +82,7 @@ test("in a ledger of version 2, a token is taken for as old as its group", async
       NULL, NULL, NULL, NULL, 'replace', 'g', 'NOT_UPDATED', 'no', 2, '2026-03-01T00:00:00Z', '2026-01-01T00:00:00Z', now()),
     ('default', 'gone', 7, 4711, 'f', 't', NULL,
       now(), 'absent', 1, 1, 'delete', NULL, NULL, NULL, 0, NULL, '2026-01-02T00:00:00Z', now()),
-    ('default', 'never made', 7, NULL, NULL, NULL, 'apply',
+    ('default', 'never made', 7, NULL, NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, '2026-01-01T00:00:00Z', now())`,
   );
   await expect(database.view().rotatableCount(NOW)).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
