@@ -19,7 +19,7 @@ test("a lost ledger is said, and the groups that exist are adopted with their to
   const before = await world.stored();
   await world.database.query(
     `DROP TABLE groupsync_migrations, groupsync_groups, groupsync_services, groupsync_leases, groupsync_runs,
-       groupsync_evidence, groupsync_removals`,
+       groupsync_evidence, groupsync_former_tokens, groupsync_removals`,
   );
   const { code, report, stderr } = await world.sync();
   expect(code).toBe(0);

@@ -72,7 +72,7 @@ test("tokens and ledger may live in databases of their own, the ledger in a sche
   expect(await tablesOf(world.database)).toEqual(["customers"]);
   expect(await tablesOf(tokens)).toEqual(["groupsync_tokens"]);
   expect(await tablesOf(ledger)).toEqual(
-    ["evidence", "groups", "leases", "migrations", "removals", "runs", "services"].map(
+    ["evidence", "former_tokens", "groups", "leases", "migrations", "removals", "runs", "services"].map(
       (name) => `ops.groupsync_${name}`,
     ),
   );
