@@ -66,6 +66,11 @@ const REFUSALS: readonly Refusal[] = [
     accept: () => "DROP TRIGGER refuse ON groupsync_tokens",
   },
   {
+    how: "a trigger that puts the old token back",
+    refuse: () => refusing("groupsync_tokens", "NEW.token := OLD.token; RETURN NEW;"),
+    accept: () => "DROP TRIGGER refuse ON groupsync_tokens",
+  },
+  {
     how: "a right that is revoked",
     refuse: (role) => `REVOKE UPDATE ON groupsync_tokens FROM ${role}`,
     accept: (role) => `GRANT UPDATE ON groupsync_tokens TO ${role}`,

@@ -145,9 +145,11 @@ export class PostgresTokenTable implements TokenStore {
     connection: Queryable,
     rewrite: boolean,
   ): Promise<readonly Refusal[]> {
+    const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
     const write = async (statement: string): Promise<ReadonlySet<string>> => {
-      const { rows } = await connection.query<{ id: string }>(statement, columnsOf(tokens));
-      return new Set(rows.map((row) => row.id));
+      const { rows } = await connection.query<TokenRow>(statement, columnsOf(tokens));
+      // A trigger can put another token in its place, and the old one at that.
+      return new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
     };
     const changed = await write(this.#upsert);
     const written = rewrite ? await write(this.#rewrite) : changed;
@@ -204,25 +206,31 @@ export class PostgresTokenTable implements TokenStore {
     return this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
   }
 
-  /** Writes the tokens that are new, tells those who listen, and returns their ids. */
+  /** Writes the tokens that are new, tells those who listen, and returns the rows as they are then. */
   get #upsert(): string {
     const token = this.#token;
     const written =
       this.#options.rows === "own"
         ? `${this.#insert} DO UPDATE SET ${token} = excluded.${token}, updated_at = excluded.updated_at
-           WHERE own.${token} IS DISTINCT FROM excluded.${token} RETURNING own.${this.#id}::text AS id`
-        : `${this.#update} AND theirs.${token} IS DISTINCT FROM t.token RETURNING t.id`;
+           WHERE own.${token} IS DISTINCT FROM excluded.${token} ${this.#returning}`
+        : `${this.#update} AND theirs.${token} IS DISTINCT FROM t.token ${this.#returning}`;
     const { notify } = this.#options;
     return notify === undefined
       ? written
-      : `WITH written AS (${written}) SELECT id, pg_notify(${escapeLiteral(notify)}, id) FROM written`;
+      : `WITH written AS (${written}) SELECT id, token, pg_notify(${escapeLiteral(notify)}, id) FROM written`;
   }
 
-  /** Writes tokens that are there already, as `#upsert` writes new ones, and returns their ids. */
+  /** Writes tokens that are there already, as `#upsert` writes new ones, and returns their rows. */
   get #rewrite(): string {
     return this.#options.rows === "own"
-      ? `${this.#insert} DO UPDATE SET ${this.#token} = excluded.${this.#token} RETURNING own.${this.#id}::text AS id`
-      : `${this.#update} RETURNING t.id`;
+      ? `${this.#insert} DO UPDATE SET ${this.#token} = excluded.${this.#token} ${this.#returning}`
+      : `${this.#update} ${this.#returning}`;
+  }
+
+  get #returning(): string {
+    return this.#options.rows === "own"
+      ? `RETURNING own.${this.#id}::text AS id, own.${this.#token}::text AS token`
+      : `RETURNING t.id, theirs.${this.#token}::text AS token`;
   }
 
   /** Its conflict is left to the caller. */
