@@ -1,7 +1,13 @@
 import { type Apply, type Change, type Delete, fingerprintOf, isRemoval } from "./change.ts";
 import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
-import { type AbsenceKind, type GroupFailure, intendsRemoval, type LedgerGroup } from "./ledger-group.ts";
+import {
+  type AbsenceKind,
+  type GroupFailure,
+  intendsRemoval,
+  type LedgerGroup,
+  UNKNOWN_STATE,
+} from "./ledger-group.ts";
 import type { DesiredTenant, FlaggedTenant, RejectedTenant, Tenant } from "./tenant.ts";
 
 /** How a changed group is brought up to date (`service.update`). */
@@ -90,10 +96,10 @@ function decidePresent(
   context: DecisionContext,
 ): Decision | null {
   if (known === undefined) return apply("create", tenant, known, context);
-  if (known.fingerprint === null) {
-    // To delete it, a group may have been made that is like no tenant's row.
-    return apply(intendsRemoval(known.intent) ? "replace" : "create", tenant, known, context);
-  }
+  const wasConfirmed = known.fingerprint !== null && known.fingerprint !== UNKNOWN_STATE;
+  // To delete it, a group may have been made that is like no tenant's row.
+  if (!wasConfirmed && intendsRemoval(known.intent)) return apply("replace", tenant, known, context);
+  if (known.fingerprint === null) return apply("create", tenant, known, context);
   const differs = known.fingerprint !== tenant.fingerprint;
   const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
   const isOutdated = differs || wasNotTaken;

@@ -6,10 +6,13 @@ export type Intent = "apply" | "replace" | "delete" | "rotate";
 /** A removal was begun: until its outcome is recorded, nobody knows whether there still is a group. */
 export const intendsRemoval = (intent: Intent | null): boolean => intent === "replace" || intent === "delete";
 
+/** In place of a fingerprint: the service has the group in a state that nobody asked for. */
+export const UNKNOWN_STATE = "unknown";
+
 /** What the ledger remembers of a user group, as far as a plan needs it. */
 export interface LedgerGroup {
   readonly user_group_id: string;
-  /** Of the group that the service last confirmed; null while its creation is under way. */
+  /** Of the group that the service last confirmed, or `UNKNOWN_STATE`; null while its creation is under way. */
   readonly fingerprint: string | null;
   /** Of the row that the confirmed group was computed from; null where none was recorded. */
   readonly row: RowDigest | null;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SyncSettings } from "../../src/engine/sync.ts";
+import { aGroup } from "../builders/groups.ts";
 import { tenants, World } from "../fakes/world.ts";
 
 interface Circumstances {
@@ -106,4 +107,30 @@ describe("a sync that deletes and replaces and dies at any moment is made good b
       }
     },
   );
+});
+
+it("a group that was made for its deletion alone is never a tenant's that is back", async () => {
+  const back = [...tenants("a"), { id: "b", name: "b", plan: "gold" }];
+  for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+    const world = new World(tenants("a"));
+    await world.sync();
+    // Somebody else's until now, and never confirmed; then gone, so that a GET makes it again.
+    world.service.put(aGroup({ user_group_id: "b", name: "Another" }));
+    world.tenants = back;
+    await world.sync();
+    world.service.groups.delete("b");
+    world.tenants = tenants("a");
+    end = await world.start({ diesAt }).report;
+
+    world.tenants = back;
+    const report = await world.sync();
+    const { properties } = world.service.groups.get("b")?.group ?? {};
+    expect({ diesAt, outcome: report.outcome, properties }).toEqual({
+      diesAt,
+      outcome: "ok",
+      properties: { plan: "gold" },
+    });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.service.updates).toBe(false);
+  }
 });

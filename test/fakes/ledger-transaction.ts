@@ -3,7 +3,7 @@ import type { Held } from "../../src/core/clearance.ts";
 import type { Evidence } from "../../src/core/evidence.ts";
 import { tokenFingerprint } from "../../src/core/group.ts";
 import { compareIds } from "../../src/core/id.ts";
-import type { HealthyTime } from "../../src/core/ledger-group.ts";
+import { type HealthyTime, UNKNOWN_STATE } from "../../src/core/ledger-group.ts";
 import type { LeftNote, SettledNote } from "../../src/core/note.ts";
 import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
 import { ROTATED } from "../../src/core/rotation.ts";
@@ -288,7 +288,7 @@ function changesBy(
   const answered = { serviceName, intent: null, ...PRESENT };
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.
-    return { ...answered, ...failed(outcome.failure), fingerprint: row.fingerprint ?? "unknown" };
+    return { ...answered, ...failed(outcome.failure), fingerprint: row.fingerprint ?? UNKNOWN_STATE };
   }
   return {
     ...answered,

@@ -1,14 +1,12 @@
 import { type Apply, fingerprintOf, intentOf } from "../../core/change.ts";
 import { tokenFingerprint } from "../../core/group.ts";
+import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
 import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";
 import type { Queryable } from "./database.ts";
 import { formerTokens } from "./ledger-rotations.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
-
-/** What was taken of a group whose state in the service is not what was asked for. */
-const UNKNOWN_STATE = "unknown";
 
 /** Records what became of the calls: one statement for all of a kind, and none where there is none of it. */
 export class OutcomeWriter {
