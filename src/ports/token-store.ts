@@ -1,6 +1,6 @@
 import type { SyncError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import type { LedgerTransaction } from "./ledger.ts";
+import type { Lease, Ledger, LedgerTransaction } from "./ledger.ts";
 
 export interface StoredToken {
   readonly user_group_id: string;
@@ -25,6 +25,11 @@ export interface TokenStore {
     transaction: LedgerTransaction,
     options?: { readonly rewrite?: boolean },
   ): Promise<ReadonlyMap<string, SyncError>>;
+  /**
+   * Stores one new token in a single step, if the lease is still held then, and resolves to whether it did. False
+   * says nothing of why: `write` does, and is the only way into a store that isn't in the ledger's own database.
+   */
+  writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean>;
   /** The stored tokens of these groups; those that have none are left out. Rejects with TOKEN_STORE_UNAVAILABLE. */
   read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>>;
   /**

@@ -12,6 +12,10 @@ export interface TokenPlace {
   readonly sharesLedger: boolean;
   /** Runs `body` in a write of the ledger. */
   write<T>(body: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+  /** Stores one token under the ledger's lease. */
+  writeAtOnce(token: StoredToken): Promise<boolean>;
+  /** Another instance takes the lease. */
+  loseLease(): Promise<void>;
   /** What is stored, by id. */
   stored(): Promise<Readonly<Record<string, string | null>>>;
   /** Makes tokens that begin with `refused` impossible to write from now on, with an error that quotes them. */
@@ -194,6 +198,27 @@ export function tokenStoreContract(name: string, makePlace: MakeTokenPlace): voi
       expect(await tokensIn(place)).toEqual(tokens);
     });
 
+    test("stores a token at once where it is in the ledger's database, and leaves it to a write elsewhere", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-1", b: "token-b" });
+      const [token] = someTokens({ a: "token-2" }) as [StoredToken];
+      expect(await place.writeAtOnce(token)).toBe(place.sharesLedger);
+      expect(await tokensIn(place)).toEqual({ a: place.sharesLedger ? "token-2" : "token-1", b: "token-b" });
+    });
+
+    test("stores no token at once that it refuses, or whose writer has lost the lease", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a" });
+      await place.refuseSome();
+      const [refused, taken] = someTokens({ b: "refused-b", a: "token-2" }) as [StoredToken, StoredToken];
+      expect(await place.writeAtOnce(refused)).toBe(false);
+      await place.loseLease();
+      expect(await place.writeAtOnce(taken).catch(({ code }) => code)).toSatisfy(
+        (result) => result === false || result === "LEASE_LOST",
+      );
+      expect(await tokensIn(place)).toEqual({ a: "token-a" });
+    });
+
     test("a token that it doesn't let go costs that tenant alone, and is not in the error", async () => {
       const place = await prepared();
       await write(place, { a: "token-a", b: "kept-b", c: "token-c", d: "kept-d" });
@@ -214,6 +239,9 @@ export function tokenStoreContract(name: string, makePlace: MakeTokenPlace): voi
       const calls = [
         () => write(place, { a: "token-a" }),
         () => remove(place, ["a"]),
+        ...(place.sharesLedger
+          ? [() => place.writeAtOnce(someTokens({ a: "token-a" })[0] as StoredToken)]
+          : []),
         () => place.store.read(["a"]),
       ];
       for (const call of calls) {

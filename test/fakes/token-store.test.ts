@@ -1,7 +1,7 @@
 import { SyncError } from "../../src/core/errors.ts";
 import { type TokenPlace, tokenStoreContract } from "../contracts/token-store.ts";
+import { InMemoryLedger } from "./ledger.ts";
 import { LedgerState } from "./ledger-state.ts";
-import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
 import { InMemoryTokenStore, TokenState } from "./token-store.ts";
 
 /** It looks at ids where a real store looks at tokens: those of b and d are the ones to be refused. */
@@ -12,15 +12,24 @@ async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
   const step = async (): Promise<void> => {
     if (isDown) throw new SyncError("TOKEN_STORE_UNAVAILABLE", "no answer", { hint: "is it running?" });
   };
+  const ledger = new InMemoryLedger(
+    new LedgerState(),
+    async () => {},
+    () => new Date(),
+  );
+  const attempt = await ledger.acquireLease("me", 60_000);
+  if (attempt.kind === "held") throw new Error("the lease should be free");
+  const { lease } = attempt;
+  const store = new InMemoryTokenStore(state, step);
   return {
-    store: new InMemoryTokenStore(state, step),
+    store,
     sharesLedger,
-    write: async (body) => {
-      const transaction = new InMemoryLedgerTransaction(new LedgerState(), async () => {});
-      const result = await body(transaction);
-      transaction.commit();
-      return result;
+    writeAtOnce: (token) => store.writeAtOnce(token, ledger, lease),
+    loseLease: async () => {
+      await ledger.releaseLease(lease);
+      await ledger.acquireLease("another", 60_000);
     },
+    write: (body) => ledger.write(lease, body),
     stored: async () => Object.fromEntries(state.tokens),
     refuseSome: async () => {
       state.refused.add("b").add("d");

@@ -1,6 +1,6 @@
 import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { LedgerTransaction } from "../../src/ports/ledger.ts";
+import type { Lease, Ledger, LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
@@ -50,6 +50,12 @@ export class InMemoryTokenStore implements TokenStore {
     });
     await this.#step({ when: "after", call: "writeTokens" });
     return new Map(ids.map((id) => [id, new SyncError("TOKEN_NOT_STORED", "no room for it", HINT)]));
+  }
+
+  async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
+    if (!this.#state.sharesLedger || this.#state.refused.has(token.user_group_id)) return false;
+    await ledger.write(lease, (transaction) => this.write([token], transaction));
+    return true;
   }
 
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {

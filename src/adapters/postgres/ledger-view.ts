@@ -26,7 +26,7 @@ const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /** Reads the ledger and changes nothing, not even to create it. */
 export class PostgresLedgerView implements LedgerView {
-  protected readonly database: Database;
+  readonly database: Database;
   protected readonly tables: LedgerTables;
   protected readonly scope: string;
 

@@ -69,16 +69,22 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
 
   async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     try {
-      // A new holder locks the row for itself, so it waits until this is committed. Heartbeats don't.
-      const begin = `${BEGIN}; SELECT 1 FROM ${this.tables.leases}
-        WHERE scope = ${escapeLiteral(this.scope)} AND epoch = ${escapeLiteral(lease.epoch)} FOR KEY SHARE`;
-      return await this.database.transaction(begin, async (connection, held) => {
+      return await this.database.transaction(`${BEGIN}; ${this.ifHeld(lease)}`, async (connection, held) => {
         if (held.length === 0) throw leaseLost();
         return body(new PostgresLedgerTransaction(this.database, connection, this.tables, this.scope));
       });
     } catch (error) {
       throw databaseError("LEDGER_UNAVAILABLE", "cannot write the ledger", error);
     }
+  }
+
+  /**
+   * A query that finds a row where the lease is held, and keeps that so until its transaction ends: a new holder locks
+   * the row for itself, and waits. Heartbeats don't.
+   */
+  ifHeld({ epoch }: Lease): string {
+    return `SELECT 1 FROM ${this.tables.leases}
+      WHERE scope = ${escapeLiteral(this.scope)} AND epoch = ${escapeLiteral(epoch)} FOR KEY SHARE`;
   }
 
   /**

@@ -1,11 +1,12 @@
 import { escapeLiteral } from "pg";
 import type { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
-import type { LedgerTransaction } from "../../ports/ledger.ts";
+import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../ports/token-store.ts";
 import type { Database, Queryable } from "./database.ts";
 import { databaseError, isDataError } from "./failures.ts";
 import { quoteName, quoteTable } from "./identifiers.ts";
+import { PostgresLedger } from "./ledger.ts";
 import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
 import { orElse, togetherOrEach } from "./savepoint.ts";
 import { withoutTokens } from "./token-error.ts";
@@ -109,6 +110,19 @@ export class PostgresTokenTable implements TokenStore {
     }
   }
 
+  async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
+    if (!(ledger instanceof PostgresLedger && ledger.database === this.#database)) return false;
+    const statement = `WITH lease AS (${ledger.ifHeld(lease)}),
+      ${this.#written(`${TOKENS} CROSS JOIN lease`)}`;
+    try {
+      const rows = await this.#database.query<TokenRow>(statement, columnsOf([token]));
+      return rows.some((row) => row.token === token.token.reveal());
+    } catch (error) {
+      if (isDataError(error)) return false;
+      throw this.#unavailable("write tokens to", withoutTokens(error, [token.token]));
+    }
+  }
+
   async remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
@@ -151,7 +165,7 @@ export class PostgresTokenTable implements TokenStore {
       // A trigger can put another token in its place, and the old one at that.
       return new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
     };
-    const changed = await write(this.#upsert);
+    const changed = await write(`WITH ${this.#written()}`);
     const written = rewrite ? await write(this.#rewrite) : changed;
     const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
     return this.#whyNot(unwritten, connection, rewrite);
@@ -206,25 +220,24 @@ export class PostgresTokenTable implements TokenStore {
     return this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
   }
 
-  /** Writes the tokens that are new, tells those who listen, and returns the rows as they are then. */
-  get #upsert(): string {
+  /** Writes the tokens that are new, tells those who listen, and selects the rows as they are then. */
+  #written(tokens = TOKENS): string {
     const token = this.#token;
-    const written =
-      this.#options.rows === "own"
-        ? `${this.#insert} DO UPDATE SET ${token} = excluded.${token}, updated_at = excluded.updated_at
+    const { rows, notify } = this.#options;
+    const changed =
+      rows === "own"
+        ? `${this.#insert(tokens)} DO UPDATE SET ${token} = excluded.${token}, updated_at = excluded.updated_at
            WHERE own.${token} IS DISTINCT FROM excluded.${token} ${this.#returning}`
-        : `${this.#update} AND theirs.${token} IS DISTINCT FROM t.token ${this.#returning}`;
-    const { notify } = this.#options;
-    return notify === undefined
-      ? written
-      : `WITH written AS (${written}) SELECT id, token, pg_notify(${escapeLiteral(notify)}, id) FROM written`;
+        : `${this.#update(tokens)} AND theirs.${token} IS DISTINCT FROM t.token ${this.#returning}`;
+    const told = notify === undefined ? "" : `, pg_notify(${escapeLiteral(notify)}, id)`;
+    return `written AS (${changed}) SELECT id, token${told} FROM written`;
   }
 
-  /** Writes tokens that are there already, as `#upsert` writes new ones, and returns their rows. */
+  /** Writes tokens that are there already, as `#written` writes new ones, and returns their rows. */
   get #rewrite(): string {
     return this.#options.rows === "own"
-      ? `${this.#insert} DO UPDATE SET ${this.#token} = excluded.${this.#token} ${this.#returning}`
-      : `${this.#update} ${this.#returning}`;
+      ? `${this.#insert()} DO UPDATE SET ${this.#token} = excluded.${this.#token} ${this.#returning}`
+      : `${this.#update()} ${this.#returning}`;
   }
 
   get #returning(): string {
@@ -234,13 +247,13 @@ export class PostgresTokenTable implements TokenStore {
   }
 
   /** Its conflict is left to the caller. */
-  get #insert(): string {
+  #insert(tokens = TOKENS): string {
     return `INSERT INTO ${this.#table} AS own (${this.#id}, ${this.#token}, updated_at)
-      SELECT t.id, t.token, now() FROM ${TOKENS} ON CONFLICT (${this.#id})`;
+      SELECT t.id, t.token, now() FROM ${tokens} ON CONFLICT (${this.#id})`;
   }
 
-  get #update(): string {
-    return `UPDATE ${this.#table} AS theirs SET ${this.#token} = t.token FROM ${TOKENS} WHERE ${this.#matches}`;
+  #update(tokens = TOKENS): string {
+    return `UPDATE ${this.#table} AS theirs SET ${this.#token} = t.token FROM ${tokens} WHERE ${this.#matches}`;
   }
 
   /** Returns the ids whose tokens were removed. */

@@ -2,7 +2,7 @@ import type { Database } from "../../../src/adapters/postgres/database.ts";
 import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
 import { PostgresTokenTable } from "../../../src/adapters/postgres/token-table.ts";
 import type { TokenTableOptions } from "../../../src/adapters/postgres/token-table-preparation.ts";
-import type { LedgerTransaction } from "../../../src/ports/ledger.ts";
+import type { Lease } from "../../../src/ports/ledger.ts";
 import type { TokenPlace } from "../../contracts/token-store.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
 import { aDatabase, LOCATION } from "./ledger-database.ts";
@@ -21,13 +21,19 @@ export const EXISTING: TokenTableOptions = {
   tokenColumn: "dashboard_token",
 };
 
-/** A ledger's `write`, in a database that is prepared for it. */
-export async function ledgerWrite(database: Database): Promise<TokenPlace["write"]> {
+/** A ledger and its lease, in a database that is prepared for it. */
+async function aHeldLedger(database: Database): Promise<{ ledger: PostgresLedger; lease: Lease }> {
   const ledger = new PostgresLedger(database, LOCATION, "default");
   await ledger.prepare();
   const attempt = await ledger.acquireLease("me", 60_000);
   if (attempt.kind === "held") throw new Error("the lease should be free");
-  return <T>(body: (transaction: LedgerTransaction) => Promise<T>) => ledger.write(attempt.lease, body);
+  return { ledger, lease: attempt.lease };
+}
+
+/** A ledger's `write`, in a database that is prepared for it. */
+export async function ledgerWrite(database: Database): Promise<TokenPlace["write"]> {
+  const { ledger, lease } = await aHeldLedger(database);
+  return (body) => ledger.write(lease, body);
 }
 
 export interface PostgresTokenPlace extends TokenPlace {
@@ -43,7 +49,10 @@ export async function aTokenPlace(
 ): Promise<PostgresTokenPlace> {
   const tokens = await freshDatabase();
   const database = aDatabase(tokens.url);
-  const ledger = where === "elsewhere" ? aDatabase((await freshDatabase()).url) : database;
+  const { ledger, lease } = await aHeldLedger(
+    where === "elsewhere" ? aDatabase((await freshDatabase()).url) : database,
+  );
+  const store = new PostgresTokenTable(database, options);
   const { table, rows, idColumn, tokenColumn } = options;
   if (rows === "existing") {
     await tokens.query(`CREATE TABLE ${table} (${idColumn} text PRIMARY KEY, ${tokenColumn} text)`);
@@ -52,8 +61,13 @@ export async function aTokenPlace(
   return {
     tokens,
     sharesLedger: where === "with the ledger",
-    store: new PostgresTokenTable(database, options),
-    write: await ledgerWrite(ledger),
+    store,
+    write: (body) => ledger.write(lease, body),
+    writeAtOnce: (token) => store.writeAtOnce(token, ledger, lease),
+    loseLease: async () => {
+      await ledger.releaseLease(lease);
+      await ledger.acquireLease("another", 60_000);
+    },
     stored: async () => {
       const found = await tokens.query<{ id: string; token: string | null }>(
         `SELECT ${idColumn} AS id, ${tokenColumn} AS token FROM ${table}`,

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { StoredToken } from "../../../src/ports/token-store.ts";
 import { someTokens } from "../../contracts/token-store.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
 import { aTokenPlace, EXISTING, OWN, type PostgresTokenPlace } from "./token-place.ts";
@@ -43,6 +44,15 @@ describe.each([OWN, EXISTING])("who listens to new tokens, $rows rows,", (option
     expect((await heard()).sort()).toEqual(["a", "b"]);
     await write(place, { a: "token-a", b: "token-b2", c: "token-c" });
     expect((await heard()).sort()).toEqual(["b", "c"]);
+  });
+
+  test("hears once of a token that is stored at once", async () => {
+    const { place, heard } = await aPlace();
+    const [token] = someTokens({ a: "token-a" }) as [StoredToken];
+    await place.writeAtOnce(token);
+    expect(await heard()).toEqual(["a"]);
+    await place.writeAtOnce(token);
+    expect(await heard()).toEqual([]);
   });
 
   test("hears nothing of a token that is as it was, also where it is written again", async () => {
