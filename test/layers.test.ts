@@ -13,11 +13,13 @@ const RULES: Rules = {
     "adapters/disk": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/host": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/log": { layers: ["core", "ports"], packages: ["pino", "pino-pretty"], node: "all" },
+    "adapters/mysql": { layers: ["core", "ports", "adapters/sql"], packages: ["mysql2"], node: "all" },
     "adapters/postgres": {
-      layers: ["core", "ports"],
+      layers: ["core", "ports", "adapters/sql"],
       packages: ["pg", "pg-cursor", "postgres-array"],
       node: "all",
     },
+    "adapters/sql": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/service": { layers: ["core", "ports"], packages: ["undici", "zod"], node: "all" },
     "adapters/terminal": { layers: ["core", "ports"], packages: [], node: "all" },
 
@@ -84,7 +86,7 @@ describe("a breach is found and named:", () => {
     [
       "adapters/postgres/pool.ts",
       "../../config/load.ts",
-      "adapters/postgres may import adapters/postgres, core, ports, not config",
+      "adapters/postgres may import adapters/postgres, core, ports, adapters/sql, not config",
     ],
     ["config/schema.ts", "../engine/sync.ts", "config may import config, core, not engine"],
     ["sandbox/faults.ts", "../engine/sync.ts", "sandbox may import sandbox, core, ports, not engine"],
@@ -124,8 +126,8 @@ describe("a breach is found and named:", () => {
   });
 
   test("a new adapter is not in the table yet", () => {
-    expect(planted(file("adapters/mysql/source.ts"))).toEqual([
-      "adapters/mysql/source.ts belongs to no layer: add it to the table",
+    expect(planted(file("adapters/oracle/source.ts"))).toEqual([
+      "adapters/oracle/source.ts belongs to no layer: add it to the table",
     ]);
   });
 
