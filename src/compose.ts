@@ -4,12 +4,13 @@ import { hostClock } from "./adapters/host/clock.ts";
 import { isDead, thisInstance } from "./adapters/host/instance.ts";
 import { createLogger, type LogLevel } from "./adapters/log/logger.ts";
 import { runLog } from "./adapters/log/run-log.ts";
-import { Database } from "./adapters/postgres/database.ts";
-import { PostgresLedger } from "./adapters/postgres/ledger.ts";
-import { PostgresLedgerView } from "./adapters/postgres/ledger-view.ts";
+import { PostgresDatabase } from "./adapters/postgres/database.ts";
 import { PostgresTenantSource } from "./adapters/postgres/tenant-source.ts";
-import { PostgresTokenTable } from "./adapters/postgres/token-table.ts";
 import { HttpGroupService } from "./adapters/service/http.ts";
+import type { Database } from "./adapters/sql/database.ts";
+import { SqlLedger } from "./adapters/sql/ledger.ts";
+import { SqlLedgerView } from "./adapters/sql/ledger-view.ts";
+import { SqlTokenTable } from "./adapters/sql/token-table.ts";
 import { progressBar, type Terminal } from "./adapters/terminal/progress-bar.ts";
 import type { Opened } from "./commands/io.ts";
 import type { PlanSetup } from "./commands/plan.ts";
@@ -54,8 +55,8 @@ export async function composeSync(config: Config, host: Host, level: LogLevel): 
       ports: {
         source: tenantSource(config),
         service: groups,
-        tokens: new PostgresTokenTable(tokenDatabase, config.tokens),
-        ledger: new PostgresLedger(ledgerDatabase, config.ledger, config.name),
+        tokens: new SqlTokenTable(tokenDatabase, config.tokens),
+        ledger: new SqlLedger(ledgerDatabase, config.ledger, config.name),
         clock: hostClock,
         openSpool: () => new DiskSpool(),
         observe: observer(host, level),
@@ -101,7 +102,7 @@ export function composeLedgerView(config: Config): Opened<LedgerView> {
   const databases = new Databases(config.name);
   const database = databases.open(config.ledger.url, VIEW_CONNECTIONS);
   return {
-    value: new PostgresLedgerView(database, config.ledger, config.name),
+    value: new SqlLedgerView(database, config.ledger, config.name),
     close: () => databases.close(),
   };
 }
@@ -142,7 +143,7 @@ class Databases {
     const url = postgresUrl(of);
     const known = this.#open.get(url.reveal());
     if (known) return known;
-    const database = new Database({ url, applicationName: this.#applicationName, maxConnections });
+    const database = new PostgresDatabase({ url, applicationName: this.#applicationName, maxConnections });
     this.#open.set(url.reveal(), database);
     return database;
   }

@@ -1,14 +1,9 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
 import type { Secret } from "../../core/secret.ts";
-
-/** What is used of a connection; values go as text. */
-export interface Queryable {
-  query<Row extends object>(
-    text: string,
-    values?: unknown[],
-  ): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }>;
-}
+import type { Queryable } from "../sql/connections.ts";
+import type { Database } from "../sql/database.ts";
+import { postgres } from "./dialect.ts";
 
 export interface DatabaseOptions {
   readonly url: Secret;
@@ -21,8 +16,8 @@ const CONNECT_TIMEOUT = 10_000;
 /** A statement that takes longer is taken for lost. Reading the source is not bound by it. */
 const STATEMENT_TIMEOUT = 60_000;
 
-/** One PostgreSQL database and a few connections to it. */
-export class Database {
+export class PostgresDatabase implements Database {
+  readonly dialect = postgres;
   readonly #pool: pg.Pool;
 
   constructor({ url, applicationName, maxConnections }: DatabaseOptions) {
@@ -39,23 +34,27 @@ export class Database {
     this.#pool.on("connect", (client) => client.on("error", ignore));
   }
 
-  async query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await this.#pool.query<Row>(limited(text, values))).rows;
   }
 
-  /**
-   * Runs `body` in one transaction. `begin` may carry more statements, after semicolons and without values:
-   * they go in the same round trip, and `body` gets the rows of the last one.
-   */
+  async change(text: string, values: readonly unknown[] = []): Promise<number> {
+    return (await this.#pool.query(limited(text, values))).rowCount ?? 0;
+  }
+
+  /** The statements that open it go in one round trip. */
   async transaction<T>(
-    begin: string,
+    begin: readonly string[],
     body: (connection: Queryable, begun: readonly object[]) => Promise<T>,
   ): Promise<T> {
     const client = await this.#pool.connect();
     let broken = true;
     try {
-      const connection: Queryable = { query: (text, values) => client.query(limited(text, values)) };
-      const begun: pg.QueryResult | pg.QueryResult[] = await client.query(limited(begin));
+      const connection: Queryable = {
+        query: async <Row extends object>(text: string, values?: readonly unknown[]) =>
+          (await client.query<Row>(limited(text, values))).rows,
+      };
+      const begun: pg.QueryResult | pg.QueryResult[] = await client.query(limited(begin.join("; ")));
       const result = await body(connection, [begun].flat().at(-1)?.rows ?? []);
       await connection.query("COMMIT");
       broken = false;
@@ -66,17 +65,16 @@ export class Database {
     }
   }
 
-  /** Streams a query's rows, as arrays, in batches of at most `size`. */
-  async *stream<Row extends unknown[]>(
-    begin: string,
+  async *stream<Row extends readonly unknown[]>(
+    begin: readonly string[],
     text: string,
-    values: unknown[],
+    values: readonly unknown[],
     size: number,
   ): AsyncGenerator<Row[]> {
     const client = await this.#pool.connect();
     let broken = true;
     try {
-      await client.query(begin);
+      await client.query(begin.join("; "));
       yield* readCursor<Row>(client, text, values, { rowMode: "array" }, size);
       await client.query("COMMIT");
       broken = false;
@@ -86,21 +84,20 @@ export class Database {
     }
   }
 
-  /** Ends all connections. Idempotent. */
   async close(): Promise<void> {
     if (!this.#pool.ended && !this.#pool.ending) await this.#pool.end();
   }
 }
 
 /** Reads a query to its end, a batch at a time, on a connection that is in a transaction. */
-export async function* readCursor<Row extends unknown[]>(
+export async function* readCursor<Row extends readonly unknown[]>(
   client: pg.ClientBase,
   text: string,
-  values: unknown[],
+  values: readonly unknown[],
   config: ConstructorParameters<typeof Cursor>[2],
   size: number,
 ): AsyncGenerator<Row[]> {
-  const cursor = client.query(new Cursor<Row>(text, values, config));
+  const cursor = client.query(new Cursor<Row>(text, [...values], config));
   for (;;) {
     const rows = await cursor.read(size);
     if (rows.length === 0) return;
@@ -109,9 +106,12 @@ export async function* readCursor<Row extends unknown[]>(
 }
 
 /** Not for cursors: the driver's timer would go on when their statement is long answered. */
-const limited = (text: string, values: unknown[] = []): pg.QueryConfig & { query_timeout: number } => ({
+const limited = (
+  text: string,
+  values: readonly unknown[] = [],
+): pg.QueryConfig & { query_timeout: number } => ({
   text,
-  values,
+  values: [...values],
   query_timeout: STATEMENT_TIMEOUT,
 });
 

@@ -1,4 +1,5 @@
-import { describe, SyncError } from "../../core/errors.ts";
+import type { SyncError } from "../../core/errors.ts";
+import { databaseError as explained, type Failures } from "../sql/failures.ts";
 
 /** What PostgreSQL says of an error beside its message. */
 const sqlState = (error: unknown): string =>
@@ -19,29 +20,21 @@ const HINTS: Readonly<Record<string, string>> = {
   "57014": "the server cancelled it: is statement_timeout too short for this user?",
 };
 
-/** Wraps whatever a driver threw, with a hint where the error is a familiar one. Keeps a SyncError as it is. */
-export function databaseError(code: string, doing: string, error: unknown): SyncError {
-  if (error instanceof SyncError) return error;
-  const cause = error instanceof AggregateError ? error.errors[0] : error;
-  const hint = HINTS[sqlState(cause)];
-  return new SyncError(code, `${doing}: ${describe(cause)}`, hint ? { hint, cause } : { cause });
-}
+export const failures: Failures = {
+  hintFor: (error) => HINTS[sqlState(error)],
+  // Class 22 are the values, 23 the constraints, 44 the views, and P0001 comes from a trigger.
+  isDataError: (error) => /^(22|23|44|P0001)/.test(sqlState(error)),
+  refusesNull: (error, column) =>
+    error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
+  isLockTimeout: (error) => sqlState(error) === "55P03",
+};
 
-/**
- * The values are at fault (class 22), or a constraint (23), a view (44) or a trigger (P0001) refuses them:
- * another row may well work.
- */
-export const isDataError = (error: unknown): boolean => /^(22|23|44|P0001)/.test(sqlState(error));
-
-/** A column by this name takes no NULL. */
-export const refusesNull = (error: unknown, column: string): boolean =>
-  error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column;
+/** Wraps whatever the driver threw, with a hint where the error is a familiar one. */
+export const databaseError = (code: string, doing: string, error: unknown): SyncError =>
+  explained(failures, code, doing, error);
 
 /**
  * The SQL itself is wrong: all of class 42 but a missing right and a missing table. Or it does what a
  * read can't: it writes (25006), or stands where PostgreSQL doesn't take it (0A000).
  */
 export const isSqlMistake = (error: unknown): boolean => /^(42(?!501|P01)|25006|0A000)/.test(sqlState(error));
-
-/** Somebody else kept a lock for longer than this transaction was willing to wait. */
-export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "55P03";

@@ -1,4 +1,4 @@
-import type { LedgerTables } from "./ledger-tables.ts";
+import type { LedgerTables } from "../sql/ledger-tables.ts";
 
 /**
  * What brings the ledger from version N to N + 1, at index N. A migration that has been released is never

@@ -1,23 +1,13 @@
 import { SyncError } from "../../core/errors.ts";
-import type { Database } from "./database.ts";
+import type { Connections } from "../sql/connections.ts";
+import type { TokenTableOptions } from "../sql/token-statements.ts";
 import { quoteName, quoteTable } from "./identifiers.ts";
-
-export interface TokenTableOptions {
-  /** As the config writes it: `table` or `schema.table`. */
-  readonly table: string;
-  /** `own`: groupsync inserts and deletes the rows. `existing`: it fills a column of the customer's rows. */
-  readonly rows: "own" | "existing";
-  readonly idColumn: string;
-  readonly tokenColumn: string;
-  /** A channel that gets the id of each group whose token is new. */
-  readonly notify?: string | undefined;
-}
 
 /**
  * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
  * a token that can't be stored is better not fetched. Resolves to the type of the id column.
  */
-export async function prepareTokenTable(database: Database, options: TokenTableOptions): Promise<string> {
+export async function prepareTokenTable(database: Connections, options: TokenTableOptions): Promise<string> {
   if (options.rows === "own" && !(await tableExists(database, options))) await create(database, options);
   const idType = await checkColumns(database, options);
   if (options.rows === "own") await checkUniqueness(database, options);
@@ -26,7 +16,7 @@ export async function prepareTokenTable(database: Database, options: TokenTableO
 }
 
 /** Whether there is a table by this name, at least one that this user finds. */
-export async function tableExists(database: Database, { table }: TokenTableOptions): Promise<boolean> {
+export async function tableExists(database: Connections, { table }: TokenTableOptions): Promise<boolean> {
   const [row] = await database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
     quoteTable(table),
   ]);
@@ -34,10 +24,10 @@ export async function tableExists(database: Database, { table }: TokenTableOptio
 }
 
 async function create(
-  database: Database,
+  database: Connections,
   { table, idColumn, tokenColumn }: TokenTableOptions,
 ): Promise<void> {
-  await database.transaction("BEGIN", async (connection) => {
+  await database.transaction(["BEGIN"], async (connection) => {
     // Of two programs at once, IF NOT EXISTS alone lets both try, and one fail.
     await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${quoteTable(table)}`]);
     await connection.query(
@@ -51,7 +41,7 @@ async function create(
 
 /** Insists on the columns that are written, and returns the type of the id column. */
 async function checkColumns(
-  database: Database,
+  database: Connections,
   { table, rows, idColumn, tokenColumn }: TokenTableOptions,
 ): Promise<string> {
   const columns = await database.query<{ name: string; type: string; takesText: boolean }>(
@@ -79,7 +69,7 @@ async function checkColumns(
 }
 
 /** An insert has to find the row that is there already. */
-async function checkUniqueness(database: Database, { table, idColumn }: TokenTableOptions): Promise<void> {
+async function checkUniqueness(database: Connections, { table, idColumn }: TokenTableOptions): Promise<void> {
   const indexes = await database.query(
     `SELECT 1 FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
      WHERE indrelid = $1::regclass AND attname = $2
@@ -93,7 +83,7 @@ async function checkUniqueness(database: Database, { table, idColumn }: TokenTab
 }
 
 async function checkRights(
-  database: Database,
+  database: Connections,
   { table, rows, idColumn, tokenColumn }: TokenTableOptions,
 ): Promise<void> {
   const quoted = quoteTable(table);

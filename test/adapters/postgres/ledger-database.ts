@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
-import { Database } from "../../../src/adapters/postgres/database.ts";
-import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
-import type { LedgerLocation } from "../../../src/adapters/postgres/ledger-tables.ts";
-import { PostgresLedgerView } from "../../../src/adapters/postgres/ledger-view.ts";
+import { PostgresDatabase } from "../../../src/adapters/postgres/database.ts";
+import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
+import type { LedgerLocation } from "../../../src/adapters/sql/ledger-tables.ts";
+import { SqlLedgerView } from "../../../src/adapters/sql/ledger-view.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { FormerToken, LedgerDatabase } from "../../contracts/ledger/rig.ts";
 import { type FreshDatabase, freshDatabase, type Row } from "../../support/fresh-database.ts";
@@ -10,8 +10,8 @@ import { type FreshDatabase, freshDatabase, type Row } from "../../support/fresh
 export const LOCATION: LedgerLocation = { tablePrefix: "groupsync_" };
 
 /** A pool that is closed when the test is over. */
-export function aDatabase(url: string): Database {
-  const database = new Database({
+export function aDatabase(url: string): PostgresDatabase {
+  const database = new PostgresDatabase({
     url: new Secret(url),
     applicationName: "groupsync:under-test",
     maxConnections: 3,
@@ -32,8 +32,8 @@ export async function postgresLedgerDatabase(): Promise<LedgerDatabase & FreshDa
   };
   return {
     ...fresh,
-    ledger: (scope = "default") => new PostgresLedger(aDatabase(url), LOCATION, scope),
-    view: (scope = "default") => new PostgresLedgerView(aDatabase(url), LOCATION, scope),
+    ledger: (scope = "default") => new SqlLedger(aDatabase(url), LOCATION, scope),
+    view: (scope = "default") => new SqlLedgerView(aDatabase(url), LOCATION, scope),
     tables,
     formerTokens: (scope = "default") =>
       query<FormerToken & Row>(

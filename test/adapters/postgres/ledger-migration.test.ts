@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { postgres } from "../../../src/adapters/postgres/dialect.ts";
 import { MIGRATIONS } from "../../../src/adapters/postgres/ledger-migrations.ts";
-import { ledgerTables } from "../../../src/adapters/postgres/ledger-tables.ts";
+import { ledgerTables } from "../../../src/adapters/sql/ledger-tables.ts";
 import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
 import { aRotation, aRow } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";
@@ -14,7 +15,7 @@ async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDat
     "CREATE TABLE groupsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
   );
   for (const migration of MIGRATIONS.slice(0, version))
-    await database.query(migration(ledgerTables(LOCATION)));
+    await database.query(migration(ledgerTables(postgres, LOCATION)));
   await database.setVersion(version);
   await database.query(sql);
   return database;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
-import { PostgresLedgerView } from "../../../src/adapters/postgres/ledger-view.ts";
+import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
+import { SqlLedgerView } from "../../../src/adapters/sql/ledger-view.ts";
 import { collect } from "../../contracts/collect.ts";
 import { latin1Database } from "./latin1-database.ts";
 import { aDatabase, LOCATION, postgresLedgerDatabase } from "./ledger-database.ts";
@@ -10,10 +10,10 @@ const OPS = { schema: "Ops Team", tablePrefix: "Sync_" };
 
 test("the ledger makes its schema where there is none", async () => {
   const { url, tables } = await postgresLedgerDatabase();
-  const ledgers = ["a", "b", "c"].map((scope) => new PostgresLedger(aDatabase(url), OPS, scope));
+  const ledgers = ["a", "b", "c"].map((scope) => new SqlLedger(aDatabase(url), OPS, scope));
   await Promise.all(ledgers.map((ledger) => ledger.prepare()));
   expect(await tables()).toContain('"Ops Team"."Sync_groups"');
-  expect(await collect(new PostgresLedgerView(aDatabase(url), OPS, "a").groups())).toEqual([]);
+  expect(await collect(new SqlLedgerView(aDatabase(url), OPS, "a").groups())).toEqual([]);
 });
 
 test("a schema that exists is enough: no right to create another one is needed", async () => {
@@ -21,16 +21,16 @@ test("a schema that exists is enough: no right to create another one is needed",
   await database.query('CREATE SCHEMA "Ops Team"');
   const { name, url } = await aRole(database);
   await database.query(`GRANT USAGE, CREATE ON SCHEMA "Ops Team" TO ${name}`);
-  await new PostgresLedger(aDatabase(url), OPS, "a").prepare();
+  await new SqlLedger(aDatabase(url), OPS, "a").prepare();
   expect(await database.tables()).toContain('"Ops Team"."Sync_groups"');
 });
 
 test("a ledger that is there needs no right to create anything", async () => {
   const database = await postgresLedgerDatabase();
-  await new PostgresLedger(aDatabase(database.url), LOCATION, "a").prepare();
+  await new SqlLedger(aDatabase(database.url), LOCATION, "a").prepare();
   const { name, url } = await aRole(database);
   await database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
-  const ledger = new PostgresLedger(aDatabase(url), LOCATION, "a");
+  const ledger = new SqlLedger(aDatabase(url), LOCATION, "a");
   await ledger.prepare();
   const attempt = await ledger.acquireLease("me", 60_000);
   if (attempt.kind === "held") throw new Error("the lease should be free");
@@ -41,7 +41,7 @@ test("a ledger that is there needs no right to create anything", async () => {
 test("without the right to create tables it says so", async () => {
   const database = await postgresLedgerDatabase();
   const { url } = await aRole(database);
-  await expect(new PostgresLedger(aDatabase(url), LOCATION, "a").prepare()).rejects.toMatchObject({
+  await expect(new SqlLedger(aDatabase(url), LOCATION, "a").prepare()).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
     message: expect.stringContaining("permission denied for schema public"),
     hint: expect.stringContaining("grant"),
@@ -62,14 +62,14 @@ test("a migration that fails leaves nothing behind", async () => {
 test("two ledgers with prefixes of their own live side by side", async () => {
   const { url, tables } = await postgresLedgerDatabase();
   for (const tablePrefix of ["one_", "two_"]) {
-    await new PostgresLedger(aDatabase(url), { tablePrefix }, "a").prepare();
+    await new SqlLedger(aDatabase(url), { tablePrefix }, "a").prepare();
   }
   expect(await tables()).toEqual(expect.arrayContaining(["public.one_groups", "public.two_groups"]));
 });
 
 test("a database that can't hold every id is refused", async () => {
   const url = await latin1Database();
-  await expect(new PostgresLedger(aDatabase(url), LOCATION, "a").prepare()).rejects.toMatchObject({
+  await expect(new SqlLedger(aDatabase(url), LOCATION, "a").prepare()).rejects.toMatchObject({
     code: "LEDGER_ENCODING",
     message: "the ledger's database is encoded in LATIN1",
     hint: expect.stringContaining("ledger.url"),

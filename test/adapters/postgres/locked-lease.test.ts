@@ -1,15 +1,15 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { Database } from "../../../src/adapters/postgres/database.ts";
-import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
+import { PostgresDatabase } from "../../../src/adapters/postgres/database.ts";
+import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 
 /** A ledger whose lease a holder keeps locked, as one that was stopped in the middle of a write. */
-async function aLockedLease(ttlMs: number): Promise<PostgresLedger> {
+async function aLockedLease(ttlMs: number): Promise<SqlLedger> {
   const { url } = await freshDatabase();
-  const database = new Database({ url: new Secret(url), applicationName: "test", maxConnections: 2 });
-  const ledger = new PostgresLedger(database, { tablePrefix: "groupsync_" }, "default");
+  const database = new PostgresDatabase({ url: new Secret(url), applicationName: "test", maxConnections: 2 });
+  const ledger = new SqlLedger(database, { tablePrefix: "groupsync_" }, "default");
   await ledger.prepare();
   expect(await ledger.acquireLease("stopped", ttlMs)).toMatchObject({ kind: "acquired" });
   const stopped = new pg.Client(url);

@@ -1,7 +1,7 @@
-import type { Database } from "../../../src/adapters/postgres/database.ts";
-import { PostgresLedger } from "../../../src/adapters/postgres/ledger.ts";
-import { PostgresTokenTable } from "../../../src/adapters/postgres/token-table.ts";
-import type { TokenTableOptions } from "../../../src/adapters/postgres/token-table-preparation.ts";
+import type { Database } from "../../../src/adapters/sql/database.ts";
+import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
+import type { TokenTableOptions } from "../../../src/adapters/sql/token-statements.ts";
+import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import type { Lease } from "../../../src/ports/ledger.ts";
 import type { TokenPlace } from "../../contracts/token-store.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
@@ -22,8 +22,8 @@ export const EXISTING: TokenTableOptions = {
 };
 
 /** A ledger and its lease, in a database that is prepared for it. */
-async function aHeldLedger(database: Database): Promise<{ ledger: PostgresLedger; lease: Lease }> {
-  const ledger = new PostgresLedger(database, LOCATION, "default");
+async function aHeldLedger(database: Database): Promise<{ ledger: SqlLedger; lease: Lease }> {
+  const ledger = new SqlLedger(database, LOCATION, "default");
   await ledger.prepare();
   const attempt = await ledger.acquireLease("me", 60_000);
   if (attempt.kind === "held") throw new Error("the lease should be free");
@@ -52,7 +52,7 @@ export async function aTokenPlace(
   const { ledger, lease } = await aHeldLedger(
     where === "elsewhere" ? aDatabase((await freshDatabase()).url) : database,
   );
-  const store = new PostgresTokenTable(database, options);
+  const store = new SqlTokenTable(database, options);
   const { table, rows, idColumn, tokenColumn } = options;
   if (rows === "existing") {
     await tokens.query(`CREATE TABLE ${table} (${idColumn} text PRIMARY KEY, ${tokenColumn} text)`);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PostgresTokenTable } from "../../../src/adapters/postgres/token-table.ts";
+import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import { someTokens } from "../../contracts/token-store.ts";
 import { aDatabase } from "./ledger-database.ts";
 import { aRole } from "./roles.ts";
@@ -87,7 +87,7 @@ test("nor is one whose row a policy lets be seen and not be changed", async () =
   await tokens.query("ALTER TABLE customers ENABLE ROW LEVEL SECURITY");
   await tokens.query("CREATE POLICY seen ON customers FOR SELECT USING (true)");
   await tokens.query("CREATE POLICY changed ON customers FOR UPDATE USING (id <> 'b')");
-  const store = new PostgresTokenTable(aDatabase(url), EXISTING);
+  const store = new SqlTokenTable(aDatabase(url), EXISTING);
   await store.prepare();
   const refused = await write((transaction) =>
     store.write(someTokens({ a: "token-a", b: "token-b" }), transaction),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PostgresTokenTable } from "../../../src/adapters/postgres/token-table.ts";
+import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import type { SyncError } from "../../../src/core/errors.ts";
 import { anApply } from "../../builders/groups.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
@@ -56,7 +56,7 @@ describe("own rows", () => {
     const { url, query } = await freshDatabase();
     await query('CREATE SCHEMA "Ops Team"');
     const database = aDatabase(url);
-    const store = new PostgresTokenTable(database, {
+    const store = new SqlTokenTable(database, {
       table: '"Ops Team"."The ""Tokens"""',
       rows: "own",
       idColumn: "Group ID",
@@ -72,7 +72,7 @@ describe("own rows", () => {
   test("a table of somebody else's is refused, with the columns that it lacks", async () => {
     const { url, query } = await freshDatabase();
     await query("CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, secret text)");
-    await expect(new PostgresTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+    await expect(new SqlTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
       code: "CONFIG_COLUMNS",
       message: "tokens.table: groupsync_tokens has no column token, updated_at",
       hint: "its columns are: user_group_id, secret",
@@ -90,7 +90,7 @@ describe("own rows", () => {
   ])("a table with %s is refused before any token is fetched", async (_, columns, column) => {
     const { url, query } = await freshDatabase();
     await query(`CREATE TABLE groupsync_tokens (${columns}, updated_at timestamptz)`);
-    await expect(new PostgresTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+    await expect(new SqlTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
       code: "CONFIG_COLUMNS",
       message: `tokens.table: groupsync_tokens can't take text in column ${column}`,
     });
@@ -99,7 +99,7 @@ describe("own rows", () => {
   test("a table whose ids are not unique is refused before any token is fetched", async () => {
     const { url, query } = await freshDatabase();
     await query("CREATE TABLE groupsync_tokens (user_group_id text, token text, updated_at timestamptz)");
-    await expect(new PostgresTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+    await expect(new SqlTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
       code: "CONFIG_COLUMNS",
       message: "tokens.table: groupsync_tokens may have several rows for one user_group_id",
       hint: 'ALTER TABLE "groupsync_tokens" ADD PRIMARY KEY ("user_group_id")',
@@ -110,10 +110,10 @@ describe("own rows", () => {
     "a role with %s alone is told which GRANT to run",
     async (rights) => {
       const database = await freshDatabase();
-      await new PostgresTokenTable(aDatabase(database.url), OWN).prepare();
+      await new SqlTokenTable(aDatabase(database.url), OWN).prepare();
       const { name, url } = await aRole(database);
       await database.query(`GRANT ${rights} ON groupsync_tokens TO ${name}`);
-      const store = new PostgresTokenTable(aDatabase(url), OWN);
+      const store = new SqlTokenTable(aDatabase(url), OWN);
       const error: SyncError = await store.prepare().catch((thrown) => thrown);
       expect(error).toMatchObject({
         code: "TOKEN_STORE_UNAVAILABLE",
@@ -143,7 +143,7 @@ describe("existing rows", () => {
     await query(`CREATE TABLE customers (id ${type} PRIMARY KEY, dashboard_token text)`);
     await query("INSERT INTO customers VALUES ($1)", [id]);
     const database = aDatabase(url);
-    const place = { store: new PostgresTokenTable(database, EXISTING), write: await ledgerWrite(database) };
+    const place = { store: new SqlTokenTable(database, EXISTING), write: await ledgerWrite(database) };
     await place.store.prepare();
 
     const tokens = Object.fromEntries([id, ...others].map((key) => [key, `token-of-${key}`]));
@@ -240,7 +240,7 @@ describe("existing rows", () => {
   test("missing columns are named", async () => {
     const { url, query } = await freshDatabase();
     await query("CREATE TABLE customers (customer_id text, name text)");
-    await expect(new PostgresTokenTable(aDatabase(url), EXISTING).prepare()).rejects.toMatchObject({
+    await expect(new SqlTokenTable(aDatabase(url), EXISTING).prepare()).rejects.toMatchObject({
       code: "CONFIG_COLUMNS",
       message: "tokens.table: customers has no column id, dashboard_token",
       hint: "its columns are: customer_id, name",
@@ -249,7 +249,7 @@ describe("existing rows", () => {
 
   test("a missing table is not made", async () => {
     const { url, query } = await freshDatabase();
-    await expect(new PostgresTokenTable(aDatabase(url), EXISTING).prepare()).rejects.toMatchObject({
+    await expect(new SqlTokenTable(aDatabase(url), EXISTING).prepare()).rejects.toMatchObject({
       code: "TOKEN_STORE_UNAVAILABLE",
       message: expect.stringContaining("customers"),
       hint: expect.stringContaining("check the table's name"),
@@ -266,7 +266,7 @@ describe("existing rows", () => {
     const { tokens } = await aTokenPlace(EXISTING, "with the ledger");
     const { name, url } = await aRole(tokens);
     await tokens.query(`GRANT ${rights} ON customers TO ${name}`);
-    const store = new PostgresTokenTable(aDatabase(url), EXISTING);
+    const store = new SqlTokenTable(aDatabase(url), EXISTING);
     const error: SyncError = await store.prepare().catch((thrown) => thrown);
     expect(error).toMatchObject({
       code: "TOKEN_STORE_UNAVAILABLE",
@@ -283,7 +283,7 @@ describe("existing rows", () => {
     await tokens.query(
       `GRANT SELECT (id, dashboard_token), UPDATE (dashboard_token) ON customers TO ${name}`,
     );
-    const store = new PostgresTokenTable(aDatabase(url), EXISTING);
+    const store = new SqlTokenTable(aDatabase(url), EXISTING);
     await store.prepare();
     expect(await write({ store, write: write_ }, { a: "token-a" })).toEqual(new Map());
   });

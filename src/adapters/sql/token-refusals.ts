@@ -1,15 +1,16 @@
 import { describe, SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { refusesNull } from "./failures.ts";
-import { quoteName, quoteTable } from "./identifiers.ts";
+import type { Dialect } from "./dialect.ts";
 import { withoutTokens } from "./token-error.ts";
-import type { TokenTableOptions } from "./token-table-preparation.ts";
+import type { TokenTableOptions } from "./token-statements.ts";
 
 /** Why the token of one group stays out of the table, or in it. */
 export class TokenRefusals {
+  readonly #dialect: Dialect;
   readonly #options: TokenTableOptions;
 
-  constructor(options: TokenTableOptions) {
+  constructor(dialect: Dialect, options: TokenTableOptions) {
+    this.#dialect = dialect;
     this.#options = options;
   }
 
@@ -62,9 +63,7 @@ export class TokenRefusals {
 
   #wayOut(error: unknown): string {
     const { table, rows, tokenColumn } = this.#options;
-    if (refusesNull(error, tokenColumn)) {
-      return `ALTER TABLE ${quoteTable(table)} ALTER COLUMN ${quoteName(tokenColumn)} DROP NOT NULL`;
-    }
+    if (this.#dialect.refusesNull(error, tokenColumn)) return this.#dialect.allowNull(table, tokenColumn);
     return rows === "own"
       ? `look at the triggers of ${table}, and at the foreign keys that refer to it`
       : `look at the triggers of ${table}, and at the constraints of column ${tokenColumn}: it has to take NULL`;

@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import { type Evidence, NO_EVIDENCE } from "../../core/evidence.ts";
 import type { Group } from "../../core/group.ts";
-import type { HealthyTime, LedgerGroup } from "../../core/ledger-group.ts";
+import type { LedgerGroup } from "../../core/ledger-group.ts";
 import { ROTATED, type RotationCandidate } from "../../core/rotation.ts";
 import type {
   BucketOptions,
@@ -13,26 +13,25 @@ import type {
 } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
-import { GROUP_COLUMNS, type GroupColumns, ledgerGroup } from "./ledger-group-rows.ts";
+import { type GroupColumns, groupColumns, ledgerGroup } from "./ledger-group-rows.ts";
 import { LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
 import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-tables.ts";
 
 const BATCH = 5_000;
-const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const ROTATABLE =
   "scope = $1 AND token_since <= $2 AND missing_kind IS NULL AND (intent IS NULL OR intent = 'rotate')";
 const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /** Reads the ledger and changes nothing, not even to create it. */
-export class PostgresLedgerView implements LedgerView {
+export class SqlLedgerView implements LedgerView {
   readonly database: Database;
   protected readonly tables: LedgerTables;
   protected readonly scope: string;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
-    this.tables = ledgerTables(location);
+    this.tables = ledgerTables(database.dialect, location);
     this.scope = scope;
   }
 
@@ -52,59 +51,63 @@ export class PostgresLedgerView implements LedgerView {
   async evidence(): Promise<Evidence> {
     return this.#read(NO_EVIDENCE, async () => {
       const [row] = await this.database.query<EvidenceColumns>(
-        `SELECT source, healthy_ms::float8 AS ms, healthy_reads::float8 AS reads, healthy_at AS "healthyAt", holding,
-           approvals
+        `SELECT source, healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt", holding, approvals
          FROM ${this.tables.evidence} WHERE scope = $1`,
         [this.scope],
       );
       if (!row) return NO_EVIDENCE;
       const { ms, reads, ...evidence } = row;
-      return { ...evidence, clock: { ms, reads } };
+      return { ...evidence, clock: { ms: Number(ms), reads: Number(reads) } };
     });
   }
 
   async removalsSince(time: Date): Promise<number> {
     return this.#read(0, async () => {
-      const [row] = await this.database.query<{ count: number }>(
-        `SELECT count(*)::float8 AS count FROM ${this.tables.removals} WHERE scope = $1 AND removed_at >= $2`,
+      const [row] = await this.database.query<{ count: string }>(
+        `SELECT count(*) AS "count" FROM ${this.tables.removals} WHERE scope = $1 AND removed_at >= $2`,
         [this.scope, time],
       );
-      return row?.count ?? 0;
+      return Number(row?.count ?? 0);
     });
   }
 
   async buckets({ unverifiedAtRest }: BucketOptions): Promise<readonly LedgerBucket[]> {
-    return this.#read([], () =>
-      this.database.query<LedgerBucket>(
-        `SELECT bucket, (count(*) FILTER (WHERE at_rest))::integer AS rows,
-           coalesce(sum(row_digest) FILTER (WHERE at_rest), 0)::text AS sum,
-           (count(*) FILTER (WHERE NOT at_rest))::integer AS restless
+    return this.#read([], async () => {
+      const rows = await this.database.query<BucketColumns>(
+        `SELECT bucket, count(CASE WHEN at_rest THEN 1 END) AS "rows",
+           coalesce(sum(CASE WHEN at_rest THEN row_digest END), 0) AS "sum",
+           count(CASE WHEN NOT at_rest THEN 1 END) AS "restless"
          FROM (
            SELECT bucket, row_digest, fingerprint IS NOT NULL AND row_digest IS NOT NULL AND intent IS NULL
-             AND missing_kind IS NULL AND failure_count = 0 AND (unverified IS DISTINCT FROM 'updated' OR $2) AS at_rest
+             AND missing_kind IS NULL AND failure_count = 0
+             AND (unverified IS NULL OR unverified <> 'updated' OR $2) AS at_rest
            FROM ${this.tables.groups} WHERE scope = $1) AS g
          GROUP BY bucket`,
         [this.scope, unverifiedAtRest],
-      ),
-    );
+      );
+      return rows.map(({ bucket, rows, sum, restless }) => {
+        return { bucket, rows: Number(rows), sum, restless: Number(restless) };
+      });
+    });
   }
 
   async *groups(buckets?: readonly number[]): AsyncGenerator<readonly LedgerGroup[]> {
     if (!(await this.#read(false, async () => true))) return;
+    const { dialect } = this.database;
     const text = `
-      SELECT ${GROUP_COLUMNS} FROM ${this.tables.groups}
-      WHERE scope = $1 ${buckets ? "AND bucket = ANY ($2)" : ""}
+      SELECT ${groupColumns(dialect)} FROM ${this.tables.groups}
+      WHERE scope = $1 ${buckets ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
       ORDER BY user_group_id`;
     try {
       const batches = this.database.stream<GroupColumns>(
-        SNAPSHOT,
+        dialect.begin.snapshot,
         text,
         buckets ? [this.scope, buckets] : [this.scope],
         BATCH,
       );
       for await (const rows of batches) yield rows.map(ledgerGroup);
     } catch (error) {
-      throw databaseError("LEDGER_UNAVAILABLE", "cannot read the ledger", error);
+      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot read the ledger", error);
     }
   }
 
@@ -112,7 +115,7 @@ export class PostgresLedgerView implements LedgerView {
     return this.#read(new Map<string, Group>(), async () => {
       const rows = await this.database.query<{ confirmed: string }>(
         `SELECT confirmed FROM ${this.tables.groups}
-         WHERE scope = $1 AND user_group_id = ANY ($2) AND confirmed IS NOT NULL`,
+         WHERE scope = $1 AND ${this.database.dialect.isOneOf("user_group_id", "$2")} AND confirmed IS NOT NULL`,
         [this.scope, ids],
       );
       const groups = rows.map((row) => JSON.parse(row.confirmed) as Group);
@@ -124,12 +127,12 @@ export class PostgresLedgerView implements LedgerView {
     return this.#read([], async () => {
       const rows = await this.database.query<CandidateColumns>(
         `SELECT user_group_id, token_since AS "tokenSince",
-           CASE WHEN failure_fingerprint = '${ROTATED}' THEN failure_code END AS code, failure_message AS message,
-           failure_count AS count, retry_at AS "retryAt"
+           CASE WHEN failure_fingerprint = '${ROTATED}' THEN failure_code END AS "code", failure_message AS "message",
+           failure_count AS "count", retry_at AS "retryAt"
          FROM ${this.tables.groups}
-         WHERE ${ROTATABLE} AND (token_since, user_group_id) > ($4, $5)
+         WHERE ${ROTATABLE} ${after ? "AND token_since >= $4 AND (token_since > $4 OR user_group_id > $5)" : ""}
          ORDER BY token_since, user_group_id LIMIT $3`,
-        [this.scope, until, limit, after?.tokenSince ?? "-infinity", after?.user_group_id ?? ""],
+        [this.scope, until, limit, ...(after ? [after.tokenSince, after.user_group_id] : [])],
       );
       return rows.map(({ user_group_id, tokenSince, code, message, count, retryAt }) => ({
         user_group_id,
@@ -141,11 +144,11 @@ export class PostgresLedgerView implements LedgerView {
 
   async rotatableCount(until: Date): Promise<number> {
     return this.#read(0, async () => {
-      const [row] = await this.database.query<{ count: number }>(
-        `SELECT count(*)::float8 AS count FROM ${this.tables.groups} WHERE ${ROTATABLE}`,
+      const [row] = await this.database.query<{ count: string }>(
+        `SELECT count(*) AS "count" FROM ${this.tables.groups} WHERE ${ROTATABLE}`,
         [this.scope, until],
       );
-      return row?.count ?? 0;
+      return Number(row?.count ?? 0);
     });
   }
 
@@ -162,12 +165,22 @@ export class PostgresLedgerView implements LedgerView {
       if (version < LATEST_VERSION) throw outdated(version);
       return await read();
     } catch (error) {
-      throw databaseError("LEDGER_UNAVAILABLE", "cannot read the ledger", error);
+      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot read the ledger", error);
     }
   }
 }
 
-interface EvidenceColumns extends Omit<Evidence, "clock">, HealthyTime {}
+interface EvidenceColumns extends Omit<Evidence, "clock"> {
+  readonly ms: string;
+  readonly reads: string;
+}
+
+interface BucketColumns {
+  readonly bucket: number;
+  readonly rows: string;
+  readonly sum: string;
+  readonly restless: string;
+}
 
 const outdated = (version: number): SyncError =>
   new SyncError("LEDGER_OUTDATED", `the ledger has version ${version}, and ${LATEST_VERSION} is needed`, {

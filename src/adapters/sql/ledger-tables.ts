@@ -1,4 +1,4 @@
-import { quoteName } from "./identifiers.ts";
+import type { Names } from "./identifiers.ts";
 
 export interface LedgerLocation {
   /** The user's default schema where left out. */
@@ -18,7 +18,10 @@ export interface LedgerTables {
   readonly formerTokens: string;
 }
 
-export function ledgerTables({ schema, tablePrefix }: LedgerLocation): LedgerTables {
+export function ledgerTables(
+  { quoteName }: Pick<Names, "quoteName">,
+  { schema, tablePrefix }: LedgerLocation,
+): LedgerTables {
   const table = (name: string): string =>
     `${schema === undefined ? "" : `${quoteName(schema)}.`}${quoteName(tablePrefix + name)}`;
   return {

@@ -1,15 +1,25 @@
 import type { Absence, Intent, LedgerGroup } from "../../core/ledger-group.ts";
+import type { Dialect } from "./dialect.ts";
 
 /** Nearly every row is at rest: what else there is to say of a row is null then, and costs nothing. */
-export const GROUP_COLUMNS = `
+export const groupColumns = ({ jsonObject }: Dialect): string => `
   user_group_id, fingerprint, bucket, row_digest,
   CASE WHEN intent IS NULL AND unverified IS NULL AND missing_kind IS NULL AND held IS NULL AND failure_count = 0
     THEN NULL
-  ELSE json_build_object(
-    'intent', intent, 'unverified', unverified, 'held', held,
-    'missing', missing_kind, 'since', missing_since, 'ms', missing_ms, 'reads', missing_reads,
-    'fingerprint', failure_fingerprint, 'code', failure_code, 'message', failure_message,
-    'count', failure_count, 'retryAt', retry_at)::text
+  ELSE ${jsonObject({
+    intent: { of: "intent" },
+    unverified: { of: "unverified" },
+    held: { of: "held" },
+    missing: { of: "missing_kind" },
+    since: { of: "missing_since", isTime: true },
+    ms: { of: "missing_ms" },
+    reads: { of: "missing_reads" },
+    fingerprint: { of: "failure_fingerprint" },
+    code: { of: "failure_code" },
+    message: { of: "failure_message" },
+    count: { of: "failure_count" },
+    retryAt: { of: "retry_at", isTime: true },
+  })}
   END`;
 
 export type GroupColumns = [
@@ -38,7 +48,7 @@ interface MoreOfGroup {
 
 const AT_REST = { intent: null, unverified: null, absence: null, held: null, failure: null };
 
-/** Reads a row of `GROUP_COLUMNS`. */
+/** Reads a row of `groupColumns`. */
 export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
   const row = digest === null ? null : { bucket, digest };
   if (text === null) return { user_group_id, fingerprint, row, ...AT_REST };

@@ -1,8 +1,9 @@
-import type { Queryable } from "./database.ts";
-import { isDataError } from "./failures.ts";
+import type { Queryable } from "./connections.ts";
+import type { Failures } from "./failures.ts";
 
 /** Runs `body` and, where the data is refused, `otherwise`: the transaction is as good then as it was before. */
 export async function orElse<T>(
+  { isDataError }: Pick<Failures, "isDataError">,
   connection: Queryable,
   body: () => Promise<T>,
   otherwise: (error: unknown) => Promise<T>,
@@ -24,19 +25,22 @@ export async function orElse<T>(
  * refused on their own are given to `refused`, and the transaction goes on. Resolves to all results together.
  */
 export function togetherOrEach<Item, Result>(
+  failures: Pick<Failures, "isDataError">,
   connection: Queryable,
   items: readonly Item[],
   body: (items: readonly Item[]) => Promise<readonly Result[]>,
   refused: (item: Item, error: unknown) => Result,
 ): Promise<readonly Result[]> {
   return orElse(
+    failures,
     connection,
     () => body(items),
     async (error) => {
       const [only, ...others] = items;
       if (only !== undefined && others.length === 0) return [refused(only, error)];
       const results: Result[] = [];
-      for (const item of items) results.push(...(await togetherOrEach(connection, [item], body, refused)));
+      for (const item of items)
+        results.push(...(await togetherOrEach(failures, connection, [item], body, refused)));
       return results;
     },
   );

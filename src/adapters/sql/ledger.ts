@@ -1,22 +1,18 @@
-import { escapeLiteral } from "pg";
 import { SyncError } from "../../core/errors.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
-import type { Database, Queryable } from "./database.ts";
-import { databaseError, isLockTimeout } from "./failures.ts";
+import type { Queryable } from "./connections.ts";
+import type { Database } from "./database.ts";
+import { databaseError } from "./failures.ts";
 import { migrateLedger } from "./ledger-schema.ts";
 import type { LedgerLocation } from "./ledger-tables.ts";
-import { PostgresLedgerTransaction } from "./ledger-transaction.ts";
-import { PostgresLedgerView } from "./ledger-view.ts";
-
-/** A process that was stopped inside a transaction must not keep others waiting for good. */
-const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'";
-const BEGIN_LEASE = "BEGIN; SET LOCAL lock_timeout = '2s'";
+import { SqlLedgerTransaction } from "./ledger-transaction.ts";
+import { SqlLedgerView } from "./ledger-view.ts";
 
 /**
- * The ledger in PostgreSQL. The lease is a row whose epoch grows with every holder. Each write locks the row
+ * The ledger in an SQL database. The lease is a row whose epoch grows with every holder. Each write locks the row
  * against a new holder, and is refused where the epoch is no longer the writer's.
  */
-export class PostgresLedger extends PostgresLedgerView implements Ledger {
+export class SqlLedger extends SqlLedgerView implements Ledger {
   readonly #location: LedgerLocation;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
@@ -28,7 +24,7 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
     try {
       await migrateLedger(this.database, this.tables, this.#location);
     } catch (error) {
-      throw databaseError("LEDGER_UNAVAILABLE", "cannot open the ledger", error);
+      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
     }
   }
 
@@ -52,29 +48,30 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
   }
 
   async renewLease({ epoch }: Lease, ttlMs: number): Promise<boolean> {
-    const rows = await this.database.query(
-      `UPDATE ${this.tables.leases} SET expires_at = clock_timestamp() + $3 * interval '1 millisecond'
-       WHERE scope = $1 AND epoch = $2 RETURNING 1`,
+    const found = await this.database.change(
+      `UPDATE ${this.tables.leases} SET expires_at = ${this.database.dialect.later("$3")}
+       WHERE scope = $1 AND epoch = $2`,
       [this.scope, epoch, ttlMs],
     );
-    return rows.length > 0;
+    return found > 0;
   }
 
   async releaseLease({ epoch }: Lease): Promise<void> {
-    await this.database.query(
-      `UPDATE ${this.tables.leases} SET expires_at = clock_timestamp() WHERE scope = $1 AND epoch = $2`,
+    await this.database.change(
+      `UPDATE ${this.tables.leases} SET expires_at = ${this.database.dialect.now} WHERE scope = $1 AND epoch = $2`,
       [this.scope, epoch],
     );
   }
 
   async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     try {
-      return await this.database.transaction(`${BEGIN}; ${this.ifHeld(lease)}`, async (connection, held) => {
+      const begin = [...this.database.dialect.begin.write, this.ifHeld(lease)];
+      return await this.database.transaction(begin, async (connection, held) => {
         if (held.length === 0) throw leaseLost();
-        return body(new PostgresLedgerTransaction(this.database, connection, this.tables, this.scope));
+        return body(new SqlLedgerTransaction(this.database, connection, this.tables, this.scope));
       });
     } catch (error) {
-      throw databaseError("LEDGER_UNAVAILABLE", "cannot write the ledger", error);
+      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot write the ledger", error);
     }
   }
 
@@ -83,8 +80,8 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
    * the row for itself, and waits. Heartbeats don't.
    */
   ifHeld({ epoch }: Lease): string {
-    return `SELECT 1 FROM ${this.tables.leases}
-      WHERE scope = ${escapeLiteral(this.scope)} AND epoch = ${escapeLiteral(epoch)} FOR KEY SHARE`;
+    const { literal, selectFenced } = this.database.dialect;
+    return selectFenced(this.tables.leases, `scope = ${literal(this.scope)} AND epoch = ${literal(epoch)}`);
   }
 
   /**
@@ -94,53 +91,67 @@ export class PostgresLedger extends PostgresLedgerView implements Ledger {
   async #onLease<T>(
     body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>,
   ): Promise<T | undefined> {
+    const { begin, isLockTimeout, upsert } = this.database.dialect;
     try {
-      return await this.database.transaction(BEGIN_LEASE, async (connection) => {
+      return await this.database.transaction(begin.lease, async (connection) => {
         await connection.query(
-          `INSERT INTO ${this.tables.leases} (scope, epoch, holder, acquired_at, expires_at)
-           VALUES ($1, 0, '', '-infinity', '-infinity') ON CONFLICT DO NOTHING`,
+          upsert({
+            into: this.tables.leases,
+            columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
+            from: "VALUES ($1, 0, '', '1970-01-02', '1970-01-02')",
+            key: ["scope"],
+          }),
           [this.scope],
         );
-        const { rows } = await connection.query<CurrentLease>(`${this.#selectLease} FOR UPDATE`, [
-          this.scope,
-        ]);
-        return body(connection, rows[0]);
+        const rows = await connection.query<LeaseColumns>(`${this.#selectLease} FOR UPDATE`, [this.scope]);
+        return body(connection, currentLease(rows[0]));
       });
     } catch (error) {
       if (isLockTimeout(error)) return undefined;
-      throw databaseError("LEDGER_UNAVAILABLE", "cannot take the lease", error);
+      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot take the lease", error);
     }
   }
 
   async #currentLease(): Promise<CurrentLease | undefined> {
     try {
-      return (await this.database.query<CurrentLease>(this.#selectLease, [this.scope]))[0];
+      const rows = await this.database.query<LeaseColumns>(this.#selectLease, [this.scope]);
+      return currentLease(rows[0]);
     } catch (error) {
-      throw databaseError("LEDGER_UNAVAILABLE", "cannot read the lease", error);
+      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot read the lease", error);
     }
   }
 
   get #selectLease(): string {
     return `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
-        expires_at > clock_timestamp() AS held
+        expires_at > ${this.database.dialect.now} AS held
       FROM ${this.tables.leases} WHERE scope = $1`;
   }
 
   async #take(connection: Queryable, holder: string, ttlMs: number): Promise<Lease> {
-    const { rows } = await connection.query<Lease>(
+    const { now, later } = this.database.dialect;
+    await connection.query(
       `UPDATE ${this.tables.leases}
-       SET epoch = epoch + 1, holder = $2, acquired_at = clock_timestamp(),
-         expires_at = clock_timestamp() + $3 * interval '1 millisecond'
-       WHERE scope = $1 RETURNING epoch`,
+       SET epoch = epoch + 1, holder = $2, acquired_at = ${now}, expires_at = ${later("$3")}
+       WHERE scope = $1`,
       [this.scope, holder, ttlMs],
     );
-    return { epoch: rows[0]?.epoch ?? "" };
+    const [taken] = await connection.query<Lease>(
+      `SELECT epoch FROM ${this.tables.leases} WHERE scope = $1`,
+      [this.scope],
+    );
+    return { epoch: taken?.epoch ?? "" };
   }
 }
 
 interface CurrentLease extends LeaseHolder {
   readonly held: boolean;
 }
+
+/** MySQL has no booleans, but 0 and 1. */
+type LeaseColumns = Omit<CurrentLease, "held"> & { readonly held: unknown };
+
+const currentLease = (row: LeaseColumns | undefined): CurrentLease | undefined =>
+  row && { ...row, held: Boolean(row.held) };
 
 const leaseLost = (): SyncError =>
   new SyncError("LEASE_LOST", "another instance has taken the lease", {

@@ -44,18 +44,26 @@ export class StatusReader {
   }
 
   async #groupCounts(): Promise<LedgerStatus["groups"]> {
-    const [row] = await this.#database.query<LedgerStatus["groups"]>(
-      `SELECT count(*)::float8 AS total,
-         (count(*) FILTER (WHERE intent IS NULL AND failure_count = 0 AND missing_kind IS NULL
-           AND held IS NULL))::float8 AS in_sync,
-         (count(*) FILTER (WHERE intent IS NOT NULL))::float8 AS under_way,
-         (count(*) FILTER (WHERE failure_count > 0))::float8 AS failing,
-         (count(*) FILTER (WHERE missing_kind IS NOT NULL))::float8 AS missing,
-         (count(*) FILTER (WHERE unverified IS NOT NULL))::float8 AS unverified
+    const [row] = await this.#database.query<Readonly<Record<keyof LedgerStatus["groups"], string>>>(
+      `SELECT count(*) AS total,
+         count(CASE WHEN intent IS NULL AND failure_count = 0 AND missing_kind IS NULL AND held IS NULL
+           THEN 1 END) AS in_sync,
+         count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
+         count(CASE WHEN failure_count > 0 THEN 1 END) AS failing,
+         count(CASE WHEN missing_kind IS NOT NULL THEN 1 END) AS missing,
+         count(CASE WHEN unverified IS NOT NULL THEN 1 END) AS unverified
        FROM ${this.#tables.groups} WHERE scope = $1`,
       [this.#scope],
     );
-    return row ?? NO_STATUS.groups;
+    if (!row) return NO_STATUS.groups;
+    return {
+      total: Number(row.total),
+      in_sync: Number(row.in_sync),
+      under_way: Number(row.under_way),
+      failing: Number(row.failing),
+      missing: Number(row.missing),
+      unverified: Number(row.unverified),
+    };
   }
 
   async #oldestToken(): Promise<Date | null> {
@@ -69,7 +77,7 @@ export class StatusReader {
   async #held(): Promise<HeldGroups | null> {
     // In one statement with what the code is made of: a run may approve them at any time.
     const batches = this.#database.stream<HeldColumns>(
-      "BEGIN READ ONLY",
+      this.#database.dialect.begin.snapshot,
       `SELECT g.user_group_id, g.held, s.base_url, coalesce(e.approvals, 0)
        FROM ${this.#tables.groups} AS g
          LEFT JOIN ${this.#tables.services} AS s ON s.scope = g.scope
@@ -95,8 +103,8 @@ export class StatusReader {
 
   #failing(): Promise<FailingGroup[]> {
     return this.#database.query<FailingGroup>(
-      `SELECT user_group_id, failure_fingerprint AS fingerprint, failure_code AS code,
-         failure_message AS message, failure_count AS count, retry_at AS "retryAt"
+      `SELECT user_group_id, failure_fingerprint AS "fingerprint", failure_code AS "code",
+         failure_message AS "message", failure_count AS "count", retry_at AS "retryAt"
        FROM ${this.#tables.groups} WHERE scope = $1 AND failure_count > 0
        ORDER BY failure_count DESC, user_group_id LIMIT ${SHOWN}`,
       [this.#scope],
@@ -125,7 +133,7 @@ export class StatusReader {
   async #lease(): Promise<LeaseHolder | null> {
     const [row] = await this.#database.query<LeaseHolder>(
       `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt"
-       FROM ${this.#tables.leases} WHERE scope = $1 AND expires_at > clock_timestamp()`,
+       FROM ${this.#tables.leases} WHERE scope = $1 AND expires_at > ${this.#database.dialect.now}`,
       [this.#scope],
     );
     return row ?? null;

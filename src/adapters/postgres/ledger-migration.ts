@@ -1,0 +1,44 @@
+import { SyncError } from "../../core/errors.ts";
+import type { Connections } from "../sql/connections.ts";
+import type { LedgerLocation, LedgerTables } from "../sql/ledger-tables.ts";
+import { quoteName } from "./identifiers.ts";
+import { MIGRATIONS } from "./ledger-migrations.ts";
+
+/** Brings the ledger's tables to the latest version, in one transaction. */
+export async function migrateLedger(
+  database: Connections,
+  { migrations, ...tables }: LedgerTables,
+  { schema, tablePrefix }: LedgerLocation,
+): Promise<void> {
+  await insistOnUtf8(database);
+  await database.transaction(["BEGIN"], async (connection) => {
+    await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${tablePrefix}`]);
+    if (schema !== undefined) {
+      // IF NOT EXISTS would ask for the right to create schemas even where it does exist.
+      const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
+      if (schemas.length === 0) await connection.query(`CREATE SCHEMA ${quoteName(schema)}`);
+    }
+    await connection.query(
+      `CREATE TABLE IF NOT EXISTS ${migrations}
+         (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
+    );
+    const [row] = await connection.query<{ version: number }>(
+      `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
+    );
+    for (const [index, migration] of MIGRATIONS.entries()) {
+      const version = index + 1;
+      if (version <= (row?.version ?? 0)) continue;
+      await connection.query(migration({ migrations, ...tables }));
+      await connection.query(`INSERT INTO ${migrations} (version) VALUES ($1)`, [version]);
+    }
+  });
+}
+
+/** Only there is the order of `COLLATE "C"` the order of the UTF-8 bytes, and every id can be kept. */
+async function insistOnUtf8(database: Connections): Promise<void> {
+  const [row] = await database.query<{ server_encoding: string }>("SHOW server_encoding");
+  if (row?.server_encoding === "UTF8") return;
+  throw new SyncError("LEDGER_ENCODING", `the ledger's database is encoded in ${row?.server_encoding}`, {
+    hint: "name a database with the encoding UTF8 in ledger.url",
+  });
+}

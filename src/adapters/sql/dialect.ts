@@ -1,0 +1,82 @@
+import type { Connections } from "./connections.ts";
+import type { Failures } from "./failures.ts";
+import type { Names } from "./identifiers.ts";
+import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
+import type { TokenStatements, TokenTableOptions } from "./token-statements.ts";
+
+/** Types of the columns of rows that come as JSON. An id compares by its bytes. */
+export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";
+
+/** The statements that open a transaction. */
+export interface Beginnings {
+  /** To write; somebody who stands still in it is thrown out after a minute. */
+  readonly write: readonly string[];
+  /** To write tokens that are not in the ledger's database. */
+  readonly tokens: readonly string[];
+  /** To take the lease: waits for a lock for two seconds at most. */
+  readonly lease: readonly string[];
+  /** To read at one point in time. */
+  readonly snapshot: readonly string[];
+}
+
+export interface Upsert {
+  /** A table, quoted. */
+  readonly into: string;
+  readonly columns: readonly string[];
+  /** `VALUES (…)` or a query. */
+  readonly from: string;
+  /** The primary key. */
+  readonly key: readonly string[];
+  /**
+   * What becomes of a row that is there; nothing where left out. MySQL assigns one column after the other: an
+   * expression that needs an old value stands before the column that has it.
+   */
+  readonly set?: (is: (column: string) => string, was: (column: string) => string) => Assignments;
+}
+
+export interface UpdateFrom {
+  /** A table, quoted; `g` in the expressions. */
+  readonly table: string;
+  /** What `rows` made; `t` in the expressions. */
+  readonly from: string;
+  /** Values of `t`, or such as MySQL can compute in any order. */
+  readonly set: Assignments;
+  readonly where: string;
+}
+
+/** Column to expression, in order. */
+export type Assignments = Readonly<Record<string, string>>;
+
+/**
+ * What differs between the databases that can hold the ledger and the tokens. Everything that is made of SQL is SQL.
+ * Names are in double quotes in all of them, and parameters are $1, $2 ….
+ */
+export interface Dialect extends Names, Failures {
+  /** For messages. */
+  readonly database: string;
+  readonly begin: Beginnings;
+  /** The time on the database's clock, also if the statement had to wait for a lock. */
+  readonly now: string;
+  literal(text: string): string;
+  /** That time, so many milliseconds later. */
+  later(milliseconds: string): string;
+  /** Whether the column has one of the values of a parameter that is an array. */
+  isOneOf(column: string, parameter: string): string;
+  /** Whether two values differ; null differs from all but null. */
+  differ(a: string, b: string): string;
+  /** The parameter, the JSON of an array of objects, as a relation `t` with these columns. Times are ISO 8601. */
+  rows(parameter: string, columns: Readonly<Record<string, ColumnType>>): string;
+  /** The text of a JSON object. A time in it is text that JavaScript can parse. */
+  jsonObject(members: Readonly<Record<string, { readonly of: string; readonly isTime?: boolean }>>): string;
+  upsert(upsert: Upsert): string;
+  updateFrom(update: UpdateFrom): string;
+  /** Selects a lease's row, and has whoever wants to change its epoch wait for this transaction; not a heartbeat. */
+  selectFenced(leases: string, where: string): string;
+  /** Whether there is such a table, that this user finds. The name is quoted. */
+  tableExists(database: Connections, table: string): Promise<boolean>;
+  /** What has to be run for a column to take NULL, for a hint. The names are as the config writes them. */
+  allowNull(table: string, column: string): string;
+  tokenStatements(options: TokenTableOptions): TokenStatements;
+  /** Creates or migrates the ledger's tables; two programs at once wait for each other. */
+  migrateLedger(database: Connections, tables: LedgerTables, location: LedgerLocation): Promise<void>;
+}

@@ -1,0 +1,63 @@
+import type { RunId, RunResult } from "../../ports/ledger.ts";
+import type { LedgerPlace } from "./ledger-place.ts";
+import { storable } from "./storable.ts";
+
+/** The history goes back so many runs: more than a week of one every ten minutes. */
+const KEPT_RUNS = 1_500;
+
+/** Removals are kept longer than any limit asks for: they are also the record of what was deleted when. */
+const KEPT_REMOVALS = 90;
+/** Which token was live when is asked after an incident, and that may be found late. */
+const KEPT_TOKENS = 365;
+
+/** Begins a run in the history, and forgets what is older than it goes back. */
+export async function startRun(
+  { connection, tables, scope }: LedgerPlace,
+  command: string,
+  now: Date,
+): Promise<RunId> {
+  const { runs, removals, formerTokens } = tables;
+  const [oldest] = await connection.query<{ id: string }>(
+    `SELECT id FROM ${runs} WHERE scope = $1 ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_RUNS - 1}`,
+    [scope],
+  );
+  if (oldest) {
+    await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND id <= $2`, [scope, oldest.id]);
+  }
+  await connection.query(`DELETE FROM ${removals} WHERE scope = $1 AND removed_at < $2`, [
+    scope,
+    daysBefore(now, KEPT_REMOVALS),
+  ]);
+  await connection.query(`DELETE FROM ${formerTokens} WHERE scope = $1 AND live_until < $2`, [
+    scope,
+    daysBefore(now, KEPT_TOKENS),
+  ]);
+  await connection.query(`INSERT INTO ${runs} (scope, command, started_at) VALUES ($1, $2, $3)`, [
+    scope,
+    command,
+    now,
+  ]);
+  // Nobody else starts one while the lease is held.
+  const [started] = await connection.query<{ id: string }>(
+    `SELECT max(id) AS id FROM ${runs} WHERE scope = $1`,
+    [scope],
+  );
+  return started?.id ?? "";
+}
+
+export async function finishRun(
+  { connection, tables }: LedgerPlace,
+  run: RunId,
+  { outcome, counts, requests, error }: RunResult,
+  now: Date,
+): Promise<void> {
+  const message = error === null ? null : storable(error.message);
+  await connection.query(
+    `UPDATE ${tables.runs}
+       SET finished_at = $2, outcome = $3, counts = $4, requests = $5, error_code = $6, error_message = $7
+       WHERE id = $1`,
+    [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, message],
+  );
+}
+
+const daysBefore = (time: Date, days: number): Date => new Date(time.getTime() - days * 86_400_000);

@@ -1,0 +1,58 @@
+import type { StoredToken } from "../../ports/token-store.ts";
+import type { Connections, Queryable } from "./connections.ts";
+
+export interface TokenTableOptions {
+  /** As the config writes it: `table` or `schema.table`. */
+  readonly table: string;
+  /** `own`: groupsync inserts and deletes the rows. `existing`: it fills a column of the customer's rows. */
+  readonly rows: "own" | "existing";
+  readonly idColumn: string;
+  readonly tokenColumn: string;
+  /** A channel that gets the id of each group whose token is new. */
+  readonly notify?: string | undefined;
+}
+
+/** A row that was found for a group. */
+export interface TokenRow {
+  readonly id: string;
+  readonly token: string | null;
+}
+
+/** Whether a group's row has the token that it should have; null where there is no row. */
+export interface TokenCheck {
+  readonly id: string;
+  readonly isThere: boolean | null;
+}
+
+/** What is said to one token table, in one dialect. Rejects with what the driver throws. */
+export interface TokenStatements {
+  /**
+   * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
+   * a token that can't be stored is better not fetched. Rejects with CONFIG_COLUMNS or TOKEN_STORE_UNAVAILABLE.
+   */
+  prepare(database: Connections): Promise<void>;
+  /** False where there is no table. */
+  holdsAny(database: Connections): Promise<boolean>;
+  /** The rows of these groups that were written, as they are then. With `rewrite`, also where they are as they were. */
+  write(
+    connection: Queryable,
+    tokens: readonly StoredToken[],
+    rewrite: boolean,
+  ): Promise<readonly TokenRow[]>;
+  /** As `write`, in one statement, while the query finds a row. Undefined where the dialect can't say that. */
+  writeIf(query: string, token: StoredToken): OneStatement | undefined;
+  /** A row for each. */
+  check(connection: Queryable, tokens: readonly StoredToken[]): Promise<readonly TokenCheck[]>;
+  /**
+   * The rows of these groups that may have a token. `byText` does without the index, but also for an id that is none
+   * of its column's type.
+   */
+  find(connection: Queryable, ids: readonly string[], byText: boolean): Promise<readonly TokenRow[]>;
+  /** Resolves to the ids whose tokens were removed. */
+  remove(connection: Queryable, ids: readonly string[]): Promise<readonly string[]>;
+}
+
+export interface OneStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
