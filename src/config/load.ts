@@ -4,6 +4,7 @@ import { type Place, readDocument } from "./document.ts";
 import type { ValueSources } from "./interpolate.ts";
 import { type Problem, report, startsWith } from "./problems.ts";
 import { configSchema } from "./schema.ts";
+import { tlsFileProblems } from "./tls-files.ts";
 
 /**
  * Reads and checks the config file; contacts nothing.
@@ -13,7 +14,8 @@ export function loadConfig(path: string, sources: ValueSources): Config {
   const document = readDocument(readText(path, sources), sources);
   if (document.tree === undefined) throw invalid(path, document.problems);
   const result = configSchema.safeParse(document.tree);
-  if (result.success && document.problems.length === 0) return result.data;
+  const inFiles = tlsFileProblems(document, sources.readFile);
+  if (result.success && document.problems.length === 0 && inFiles.length === 0) return result.data;
   const found = (result.error?.issues ?? []).map(({ path: keys, message }): Problem => {
     const at = keys.map((key) => (typeof key === "symbol" ? String(key) : key));
     const place = document.find(at);
@@ -22,7 +24,7 @@ export function loadConfig(path: string, sources: ValueSources): Config {
   // A value that could not even be read is not measured against what it should be.
   const known = (problem: Problem): boolean =>
     document.problems.some(({ line, path: keys }) => line === problem.line && startsWith(problem.path, keys));
-  throw invalid(path, [...document.problems, ...found.filter((problem) => !known(problem))]);
+  throw invalid(path, [...document.problems, ...found.filter((problem) => !known(problem)), ...inFiles]);
 }
 
 function readText(path: string, { readFile }: ValueSources): string {

@@ -9,7 +9,7 @@ import { existingRowsAreNamed, limitsHaveAnAge, sectionsFitTogether, tableOrQuer
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, number, scalar, wanted } from "./scalars.ts";
 import { section } from "./section.ts";
-import { parseBaseUrl, parseDatabaseUrl } from "./urls.ts";
+import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "./urls.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -20,7 +20,9 @@ const databaseUrl = scalar(
     "write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @, %2F for a / in the password",
     "{secret}",
   ),
-);
+).superRefine((url, context) => {
+  for (const message of tlsProblems(url)) context.addIssue({ code: "custom", message });
+});
 
 const baseUrl = scalar(
   parseBaseUrl,

@@ -1,3 +1,5 @@
+import { closestMatch } from "leven";
+import { readTls, tlsParameters } from "../core/database-tls.ts";
 import { Secret } from "../core/secret.ts";
 import type { DatabaseUrl } from "./config.ts";
 
@@ -10,6 +12,19 @@ export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
   if (scheme === undefined || !URL.canParse(text) || !isPercentEncoded(text)) return undefined;
   if (behind.includes("@")) return undefined;
   return { dialect: scheme.startsWith("postgres") ? "postgres" : "mysql", url: new Secret(text) };
+}
+
+/** What is wrong with what a url says of TLS: a slip there must not end in a connection without it. */
+export function* tlsProblems({ dialect, url }: DatabaseUrl): Generator<string> {
+  const known = tlsParameters(dialect);
+  for (const name of new Set(new URL(url.reveal()).searchParams.keys())) {
+    if (known.includes(name)) continue;
+    const close = closestMatch(name.toLowerCase(), known, { maxDistance: 2 });
+    if (close === undefined && !/ssl|tls/i.test(name)) continue;
+    const right = close === undefined ? `those for TLS are ${known.join(", ")}` : `did you mean ${close}?`;
+    yield `the url's parameter ${name.slice(0, 24)} means nothing here; ${right}`;
+  }
+  yield* readTls(dialect, url.reveal()).problems;
 }
 
 /**

@@ -3,6 +3,7 @@ import Cursor from "pg-cursor";
 import type { Secret } from "../../core/secret.ts";
 import type { Queryable } from "../sql/connections.ts";
 import type { Database } from "../sql/database.ts";
+import { connectionOptions } from "./connection.ts";
 import { postgres } from "./dialect.ts";
 
 export interface DatabaseOptions {
@@ -12,7 +13,6 @@ export interface DatabaseOptions {
   readonly maxConnections: number;
 }
 
-const CONNECT_TIMEOUT = 10_000;
 /** A statement that takes longer is taken for lost. Reading the source is not bound by it. */
 const STATEMENT_TIMEOUT = 60_000;
 
@@ -21,14 +21,7 @@ export class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
 
   constructor({ url, applicationName, maxConnections }: DatabaseOptions) {
-    this.#pool = new pg.Pool({
-      connectionString: url.reveal(),
-      application_name: applicationName,
-      max: maxConnections,
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-    });
+    this.#pool = new pg.Pool({ ...connectionOptions(url, applicationName), max: maxConnections });
     // A connection that breaks while it is idle is replaced; the next statement tells if that fails.
     this.#pool.on("error", ignore);
     this.#pool.on("connect", (client) => client.on("error", ignore));

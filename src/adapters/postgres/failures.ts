@@ -1,5 +1,6 @@
 import type { SyncError } from "../../core/errors.ts";
 import { databaseError as explained, type Failures } from "../sql/failures.ts";
+import { tlsHint } from "../sql/tls-hints.ts";
 
 /** What PostgreSQL says of an error beside its message. */
 const sqlState = (error: unknown): string =>
@@ -11,7 +12,8 @@ const HINTS: Readonly<Record<string, string>> = {
   EAI_AGAIN: "the host in the url could not be looked up; does DNS work here?",
   ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
   "28P01": "check user and password in the url",
-  "28000": "check user and pg_hba.conf: the server doesn't let this user in from here",
+  "28000":
+    "check user and pg_hba.conf: the server doesn't let this user in from here, or not without TLS (sslmode=require)",
   "3D000": "check the database's name in the url",
   "42P01": "check the table's name and schema, and that the user's search_path finds it",
   "3F000": "check the schema's name",
@@ -21,7 +23,7 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 export const failures: Failures = {
-  hintFor: (error) => HINTS[sqlState(error)],
+  hintFor: (error) => HINTS[sqlState(error)] ?? tlsHint("postgres", error),
   // Class 22 are the values, 23 the constraints, 44 the views, and P0001 comes from a trigger.
   isDataError: (error) => /^(22|23|44|P0001)/.test(sqlState(error)),
   refusesNull: (error, column) =>

@@ -2,6 +2,7 @@ import pg from "pg";
 import { describe, SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
+import { connectionOptions } from "./connection.ts";
 import { databaseError, isSqlMistake } from "./failures.ts";
 import { quoteTable } from "./identifiers.ts";
 import { describeRows, type Wanted } from "./tenant-columns.ts";
@@ -38,13 +39,7 @@ export class PostgresTenantSource implements TenantSource {
   async open(columns: readonly string[], seed: string): Promise<TenantSnapshot> {
     const { url, applicationName, table, removedWhen } = this.#options;
     const name = table ?? "source.query";
-    const client = new pg.Client({
-      connectionString: url.reveal(),
-      application_name: applicationName,
-      connectionTimeoutMillis: 10_000,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-    });
+    const client = new pg.Client(connectionOptions(url, applicationName));
     // A broken connection rejects the query that waits on it.
     client.on("error", () => {});
     try {
