@@ -1,14 +1,30 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
+import type { DatabaseKind } from "./test/support/database-server.ts";
 import { tally } from "./test/support/tally.ts";
+
+const EVERYTHING = ["test/**/*.test.ts"];
+/** What runs a second time, with `freshDatabase()` on MySQL. */
+const ON_MYSQL_TOO = ["test/support/fresh-database.test.ts"];
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: [tests("postgres", EVERYTHING), tests("mysql", ON_MYSQL_TOO)],
+    // Here and not in the projects: the servers are for all of them.
     globalSetup: ["test/support/databases.ts"],
     reporters: ["default", tally],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // Two cores and one database server: files run beside each other, but not many.
+    // Two cores and one server of a kind: files run beside each other, but not many.
     maxWorkers: 2,
   },
 });
+
+function tests(databaseKind: DatabaseKind, include: string[]): TestProjectConfiguration {
+  return {
+    test: {
+      name: databaseKind,
+      include,
+      provide: { databaseKind },
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+    },
+  };
+}

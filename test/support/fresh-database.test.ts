@@ -1,35 +1,42 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { freshDatabase, leakMessage, sessionsLeft } from "./fresh-database.ts";
+import type { Connections, DatabaseKind } from "./database-server.ts";
+import { freshDatabase, leakMessage, SERVERS, sessionsLeft, withServer } from "./fresh-database.ts";
+
+const kind = inject("databaseKind");
+
+/** What the two servers have other words for. */
+const WORDS = {
+  postgres: {
+    databases: "SELECT datname AS name FROM pg_database",
+    ownSession: "SELECT pg_backend_pid() AS id",
+    end: (id: unknown) => `SELECT pg_terminate_backend(${id}, 5000)`,
+  },
+  mysql: {
+    databases: "SELECT schema_name AS name FROM information_schema.schemata",
+    ownSession: "SELECT connection_id() AS id",
+    end: (id: unknown) => `KILL ${id}`,
+  },
+}[kind];
 
 describe("a fresh database", () => {
   const used: string[] = [];
 
   // The hook that drops a database runs after its test, so only the last word of this file can see it.
   afterAll(async () => {
-    const client = new pg.Client(inject("postgresUrl"));
-    await client.connect();
-    const { rows } = await client.query("SELECT datname FROM pg_database WHERE datname = ANY ($1)", [used]);
-    await client.end();
-    expect(rows).toEqual([]);
-  });
-
-  test("is on a real PostgreSQL whose own order of text is not the order of bytes", async () => {
-    const { name, query } = await freshDatabase();
-    used.push(name);
-    const [row] = await query(
-      `SELECT current_setting('server_version_num')::int >= 130000 AS supported,
-              'a' < 'B' AS by_default, 'a' < 'B' COLLATE "C" AS by_bytes`,
-    );
-    expect(row).toEqual({ supported: true, by_default: true, by_bytes: false });
+    if (used.length === 0) return;
+    const databases = await withServer(kind, (query) => query(WORDS.databases));
+    const names = databases.map(({ name }) => name);
+    expect(names).not.toHaveLength(0);
+    expect(used.filter((name) => names.includes(name))).toEqual([]);
   });
 
   test("shares nothing with another one", async () => {
     const one = await freshDatabase();
     const other = await freshDatabase();
     used.push(one.name, other.name);
-    await one.query("CREATE TABLE customers (id text)");
+    expect(one.kind).toBe(kind);
+    await one.query("CREATE TABLE customers (id varchar(9))");
     await other.query("CREATE TABLE customers (id integer)");
     await one.query("INSERT INTO customers VALUES ($1)", ["acme"]);
     expect(await one.query("SELECT * FROM customers")).toEqual([{ id: "acme" }]);
@@ -38,41 +45,102 @@ describe("a fresh database", () => {
 
   test("can still be asked after its sessions were ended from outside", async () => {
     const { query } = await freshDatabase();
-    const [session] = await query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-    const admin = new pg.Client(inject("postgresUrl"));
-    await admin.connect();
-    await admin.query("SELECT pg_terminate_backend($1, 5000)", [session?.pid]);
-    await admin.end();
+    const [session] = await query(WORDS.ownSession);
+    await withServer(kind, (ask) => ask(WORDS.end(session?.id)));
     await expect.poll(() => query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test("speaks the same SQL on both kinds, and gives the same values", async () => {
+    const { query } = await freshDatabase();
+    await query(
+      `CREATE TABLE "values" (n bigint, d decimal(30,2), b boolean, t ${kind === "mysql" ? "datetime(3)" : "timestamptz"});
+       INSERT INTO "values" VALUES (9007199254740993, 0.10, true, '2024-02-29 12:00:00.125')`,
+    );
+    await query('UPDATE "values" SET t = $2 WHERE n = $1', [9007199254740993n, new Date(1e12 + 125)]);
+    const rows = await query(`SELECT n, d, b, t, 'it''s $1' || $1 AS "text", $2 AS nothing FROM "values"`, [
+      `'"\\`,
+      null,
+    ]);
+    expect(rows).toEqual([
+      {
+        n: "9007199254740993",
+        d: "0.10",
+        b: true,
+        t: new Date(1e12 + 125),
+        text: `it's $1'"\\`,
+        nothing: null,
+      },
+    ]);
   });
 });
 
-describe("a connection left open", () => {
-  test("is seen for as long as it is open, with what it did last", async () => {
-    const { name, url } = await freshDatabase();
-    const leak = new pg.Client({ connectionString: url, application_name: "forgetful" });
-    await leak.connect();
-    onTestFinished(() => leak.end());
-    await leak.query("SELECT 'tenants'");
+// Conditions and not skipIf: a skipped test is one that a server is missing for.
+if (kind === "postgres") {
+  test("the server is a real PostgreSQL whose order of text is not that of bytes", async () => {
+    const { query } = await freshDatabase();
+    const [row] = await query(
+      `SELECT current_setting('server_version_num')::int >= 130000 AS supported,
+              'a' < 'B' AS by_default, 'a' < 'B' COLLATE "C" AS by_bytes`,
+    );
+    expect(row).toEqual({ supported: true, by_default: true, by_bytes: false });
+  });
+}
 
-    const left = await sessionsLeft(inject("postgresUrl"), name, 0);
-    expect(left).toEqual([{ application_name: "forgetful", state: "idle", query: "SELECT 'tenants'" }]);
+if (kind === "mysql") {
+  test("text is neither ordered nor compared by bytes, and takes any character", async () => {
+    const { query } = await freshDatabase();
+    await query("CREATE TABLE customers (id varchar(9))");
+    await query("INSERT INTO customers VALUES ($1)", ["a🎈"]);
+    const [row] = await query(
+      "SELECT id, id = 'A🎈' AS same, id < 'B' AS by_default, BINARY id < 'B' AS by_bytes FROM customers",
+    );
+    expect(row).toEqual({ id: "a🎈", same: 1, by_default: 1, by_bytes: 0 });
+  });
+
+  test("bytes of a VARBINARY come as text, those of a BLOB as such", async () => {
+    const { query } = await freshDatabase();
+    await query("CREATE TABLE tokens (id varbinary(512), fixed binary(2), raw blob)");
+    await query("INSERT INTO tokens VALUES ($1, $1, $1)", ["é"]);
+    expect(await query("SELECT * FROM tokens")).toEqual([{ id: "é", fixed: "é", raw: Buffer.from("é") }]);
+  });
+
+  test("a TIMESTAMP is written and read in UTC, whatever the server's zone is", async () => {
+    const { query } = await freshDatabase();
+    await query("CREATE TABLE times (at timestamp DEFAULT '2024-02-29 12:00:00')");
+    await query("INSERT INTO times VALUES (DEFAULT)");
+    expect(await query("SELECT at FROM times")).toEqual([{ at: new Date("2024-02-29T12:00:00Z") }]);
+  });
+}
+
+describe("a connection left open", () => {
+  test("is seen for as long as it is open", async () => {
+    const { name, url } = await freshDatabase();
+    const leak = await openConnection(kind, url);
+    onTestFinished(() => leak.end());
+    const left = await sessionsLeft(kind, name, 0);
+    expect(left).toHaveLength(1);
+    expect(left[0]?.client).toMatch(kind === "postgres" ? /^groupsync tests$/ : /^\w+, connection \d+$/);
   });
 
   test("is forgiven when it closes within the grace", async () => {
     const { name, url } = await freshDatabase();
-    const late = new pg.Client(url);
-    await late.connect();
-    const left = sessionsLeft(inject("postgresUrl"), name, 30_000);
+    const late = await openConnection(kind, url);
+    const left = sessionsLeft(kind, name, 30_000);
     await sleep(300);
     await late.end();
     expect(await left).toEqual([]);
   });
 
   test("is named in the failure", () => {
-    const message = leakMessage([{ application_name: "forgetful", state: "idle", query: "SELECT 1" }]);
+    const message = leakMessage([{ client: "forgetful", state: "idle", query: "SELECT 1" }]);
     expect(message).toBe(
       "1 connection(s) were left open when the test was over:\n  forgetful, idle: SELECT 1",
     );
   });
 });
+
+async function openConnection(of: DatabaseKind, url: string): Promise<Connections> {
+  const connection = SERVERS[of].connect(url);
+  await connection.query("SELECT 1");
+  return connection;
+}

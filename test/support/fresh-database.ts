@@ -1,69 +1,76 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { inject, onTestFinished } from "vitest";
+import {
+  type DatabaseKind,
+  type Query,
+  SERVER_VARIABLES,
+  type ServerKind,
+  type Session,
+  serverUrl,
+} from "./database-server.ts";
+import { mysqlServer } from "./mysql-server.ts";
+import { postgresServer } from "./postgres-server.ts";
 
-export type Row = Record<string, unknown>;
-export type Query = <R extends Row = Row>(text: string, values?: readonly unknown[]) => Promise<R[]>;
+export type { DatabaseKind, Query, Row } from "./database-server.ts";
 
 export interface FreshDatabase {
+  readonly kind: DatabaseKind;
   readonly name: string;
   /** Its owner's url, password included. */
   readonly url: string;
-  /** Runs SQL over a connection of its own and returns the rows. */
+  /**
+   * Runs SQL over a connection of its own and returns the rows. Placeholders are `$1`, and values come as pg
+   * gives them: bigints and decimals as text, booleans as such. On MySQL a VARBINARY comes as the UTF-8 text
+   * in it, and the session takes "names" in double quotes, || and UTC for granted.
+   */
   readonly query: Query;
 }
 
-/** A session that somebody left open. */
-export interface Session {
-  readonly application_name: string;
-  readonly state: string;
-  /** The last statement it ran. */
-  readonly query: string;
-}
+export const SERVERS: Readonly<Record<DatabaseKind, ServerKind>> = {
+  postgres: postgresServer,
+  mysql: mysqlServer,
+};
 
 /** How long a closed connection may take to vanish from the server's list, in milliseconds. */
 const GRACE = 2_000;
 
 /**
- * Makes an empty database for the running test. When the test is over, it is dropped, or kept for a look
- * and named where the test failed. A connection to it that is still open by then fails the test.
- * May be called several times in a test: each call gives another database.
+ * Makes an empty database for the running test, on the kind of server that the vitest project is for unless
+ * told otherwise; where the run has no such server, the test is skipped. When the test is over, the database is
+ * dropped, or kept for a look and named where the test failed. A connection to it that is still open by then
+ * fails the test. May be called several times in a test: each call gives another database.
  */
-export async function freshDatabase(): Promise<FreshDatabase> {
-  const serverUrl = inject("postgresUrl");
+export async function freshDatabase(kind = inject("databaseKind")): Promise<FreshDatabase> {
+  const server = SERVERS[kind];
   const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
-  await withServer(serverUrl, (query) => query(`CREATE DATABASE ${name}`));
-  const url = new URL(serverUrl);
+  const url = new URL(serverUrl(kind));
+  await withServer(kind, (query) => query(server.create(name)));
   url.pathname = `/${name}`;
-  const own = connections(url.href);
+  const own = server.connect(url.href);
 
   onTestFinished(async ({ task }) => {
     await own.end();
     const passed = task.result?.state !== "fail";
-    const left = passed ? await sessionsLeft(serverUrl, name) : [];
+    const left = passed ? await sessionsLeft(kind, name) : [];
     if (passed && left.length === 0) {
-      await withServer(serverUrl, (query) => query(`DROP DATABASE ${name} WITH (FORCE)`));
+      await withServer(kind, (query) => query(server.drop(name)));
       return;
     }
     console.error(
-      `Kept the database ${name}. To find it after the run, name your own server in GROUPSYNC_TEST_POSTGRES_URL.`,
+      `Kept the database ${name}. To find it after the run, name your own server in ${SERVER_VARIABLES[kind]}.`,
     );
     if (left.length > 0) throw new Error(leakMessage(left));
   });
-  return { name, url: url.href, query: queryOver(own) };
+  return { kind, name, url: url.href, query: own.query };
 }
 
 /** The sessions in a database once those that are just closing have had their time. */
-export async function sessionsLeft(serverUrl: string, database: string, grace = GRACE): Promise<Session[]> {
-  return withServer(serverUrl, async (query) => {
+export async function sessionsLeft(kind: DatabaseKind, database: string, grace = GRACE): Promise<Session[]> {
+  return withServer(kind, async (query) => {
     const deadline = Date.now() + grace;
     while (true) {
-      const sessions = await query<Row & Session>(
-        `SELECT application_name, state, query FROM pg_stat_activity
-         WHERE datname = $1 AND backend_type = 'client backend' ORDER BY backend_start`,
-        [database],
-      );
+      const sessions = await SERVERS[kind].sessionsIn(query, database);
       if (sessions.length === 0 || Date.now() >= deadline) return sessions;
       await sleep(20);
     }
@@ -71,30 +78,16 @@ export async function sessionsLeft(serverUrl: string, database: string, grace = 
 }
 
 export function leakMessage(sessions: readonly Session[]): string {
-  const lines = sessions.map(
-    ({ application_name, state, query }) =>
-      `  ${application_name || "(no application_name)"}, ${state}: ${query}`,
-  );
+  const lines = sessions.map(({ client, state, query }) => `  ${client}, ${state}: ${query}`);
   return [`${sessions.length} connection(s) were left open when the test was over:`, ...lines].join("\n");
 }
 
-async function withServer<T>(serverUrl: string, use: (query: Query) => Promise<T>): Promise<T> {
-  const pool = connections(serverUrl);
+/** Runs SQL as the account that owns the run's server, in no database of a test. */
+export async function withServer<T>(kind: DatabaseKind, use: (query: Query) => Promise<T>): Promise<T> {
+  const { query, end } = SERVERS[kind].connect(serverUrl(kind));
   try {
-    return await use(queryOver(pool));
+    return await use(query);
   } finally {
-    await pool.end();
+    await end();
   }
-}
-
-/** One connection, and another where a test has broken it. */
-function connections(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 1, application_name: "groupsync tests" });
-  // A test may end every session of its database on purpose: the next query is what has to work.
-  return pool.on("error", () => {});
-}
-
-function queryOver(pool: pg.Pool): Query {
-  return async <R extends Row>(text: string, values: readonly unknown[] = []) =>
-    (await pool.query<R>(text, [...values])).rows;
 }

@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+
+export interface Supervised {
+  /** The server's name, for the error when it does not start. */
+  readonly name: string;
+  /** A shell script beside this file that runs the server for as long as its stdin is held open. */
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** What the server's log says once it takes connections. */
+  readonly readyWhen: string;
+}
+
+const ATTEMPTS = 5;
+
+/** Starts what `start` starts on a free port, and on another where the log says `portTaken`. */
+export async function onFreePort<T>(portTaken: string, start: (port: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start(await freePort());
+    } catch (error) {
+      // Between finding a free port and taking it, somebody else may have.
+      const taken = error instanceof Error && error.message.includes(portTaken);
+      if (!taken || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Waits until the server takes connections. What comes back stops it, and may be called again. */
+export async function startSupervised(server: Supervised): Promise<() => Promise<void>> {
+  const script = fileURLToPath(new URL(server.script, import.meta.url));
+  const supervisor = spawn("sh", [script, ...server.args], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...server.env },
+    // A Ctrl-C at the terminal is for us: the server is needed until we are done.
+    detached: true,
+  });
+  const ended = once(supervisor, "exit");
+  const stop = async (): Promise<void> => {
+    supervisor.stdin.end();
+    await ended;
+  };
+  try {
+    await untilReady(server, supervisor.stdout);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return stop;
+}
+
+function untilReady({ name, readyWhen }: Supervised, output: Readable): Promise<void> {
+  const log: string[] = [];
+  return new Promise((resolve, reject) => {
+    createInterface(output)
+      .on("line", (line) => {
+        log.push(line);
+        if (line.includes(readyWhen)) resolve();
+      })
+      .on("close", () => reject(new Error([`${name} did not start:`, ...log].join("\n"))));
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no TCP port to be had");
+  return address.port;
+}

@@ -1,0 +1,61 @@
+import mysql, { type PoolOptions } from "mysql2/promise";
+import type { Row, ServerKind, Session } from "./database-server.ts";
+import { withValues } from "./mysql-values.ts";
+
+type TypeCast = Exclude<PoolOptions["typeCast"], boolean | undefined>;
+
+export const mysqlServer: ServerKind = {
+  connect(url) {
+    const pool = mysql.createPool({
+      uri: url,
+      connectionLimit: 1,
+      // As pg does: several statements at once, 64 bits as text, times as what they are in UTC.
+      multipleStatements: true,
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+      timezone: "Z",
+      typeCast: asPgDoes,
+      // Not in the mode of a stock server, and mysql2's default.
+      flags: ["-IGNORE_SPACE"],
+    });
+    // "names" in double quotes and || as in PostgreSQL: so one statement can do for both.
+    pool.pool.on("connection", (connection) => {
+      connection.query(
+        "SET time_zone = '+00:00', sql_mode = CONCAT_WS(',', @@sql_mode, 'ANSI_QUOTES', 'PIPES_AS_CONCAT')",
+      );
+    });
+    return {
+      query: async <R extends Row>(text: string, values: readonly unknown[] = []) => {
+        const [rows, fields] = await pool.query(withValues(text, values));
+        const isOneResult = Array.isArray(rows) && Array.isArray(fields) && !Array.isArray(fields[0]);
+        return isOneResult ? (rows as R[]) : [];
+      },
+      end: () => pool.end(),
+    };
+  },
+  // The server's default may be anything.
+  create: (database) => `CREATE DATABASE ${database} CHARACTER SET utf8mb4`,
+  drop: (database) => `DROP DATABASE ${database}`,
+  sessionsIn: (query, database) =>
+    query<Row & Session>(
+      `SELECT concat(user, ', connection ', id) AS client, concat(command, ' ', coalesce(state, '')) AS state,
+         coalesce(info, '(no longer known)') AS query
+       FROM information_schema.processlist WHERE db = $1 ORDER BY id`,
+      [database],
+    ),
+};
+
+const asPgDoes: TypeCast = (field, next) => {
+  const value: unknown = next();
+  if (value === null) return value;
+  switch (field.type) {
+    case "TINY":
+      return field.length === 1 ? value !== 0 : value;
+    case "STRING":
+    case "VAR_STRING":
+    case "VARCHAR":
+      return Buffer.isBuffer(value) ? value.toString("utf8") : value;
+    default:
+      return value;
+  }
+};
