@@ -10,6 +10,8 @@ export interface MariadbOptions {
   readonly durable?: boolean;
   /** More server settings, e.g. `{ default_time_zone: "+05:45" }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Files beside the data folder, for no eyes but the server's; a setting names one as `../name`. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 export interface MariadbServer {
@@ -57,6 +59,9 @@ async function startOn(
   };
   writeFileSync(join(folder, "settings.cnf"), configFile(settings));
   writeFileSync(join(folder, "bootstrap.sql"), bootstrapScript(programs, password));
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+  }
   const stop = await startSupervised({
     name: "MariaDB",
     script: "embedded-mariadb.sh",
