@@ -1,0 +1,178 @@
+import {
+  type Connection,
+  createPool,
+  type Pool,
+  type PoolConnection,
+  type QueryOptions,
+  type ResultSetHeader,
+  type RowDataPacket,
+} from "mysql2";
+import type { Secret } from "../../core/secret.ts";
+import type { Queryable } from "../sql/connections.ts";
+import type { Database } from "../sql/database.ts";
+import { connectionOptions } from "./connection.ts";
+import { mysql as dialect } from "./dialect.ts";
+import { isAnswer } from "./failures.ts";
+import { withValues } from "./statement.ts";
+import { columnValue } from "./values.ts";
+
+export interface DatabaseOptions {
+  readonly url: Secret;
+  /** Shown as `program_name` in performance_schema.session_connect_attrs. */
+  readonly applicationName: string;
+  readonly maxConnections: number;
+}
+
+/** A statement that takes longer is taken for lost, in milliseconds. */
+const STATEMENT_TIMEOUT = 60_000;
+/** The server ends a session that stands still for longer than a minute; ours are ended before. In milliseconds. */
+const IDLE_TIMEOUT = 20_000;
+
+/** What the dialect's statements count on, whatever the server's own settings are. */
+const SESSION = `SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00',
+  wait_timeout = 60, autocommit = 1, foreign_key_checks = 1, unique_checks = 1`;
+const ISOLATION = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
+/** A MySQL or MariaDB database. */
+export class MysqlDatabase implements Database {
+  readonly dialect = dialect;
+  readonly #pool: Pool;
+  /** Connections whose sessions are set up. */
+  readonly #ready = new WeakSet<PoolConnection>();
+  #closed = false;
+
+  constructor({ url, applicationName, maxConnections }: DatabaseOptions) {
+    this.#pool = createPool({
+      ...connectionOptions(url),
+      connectionLimit: maxConnections,
+      maxIdle: 0,
+      idleTimeout: IDLE_TIMEOUT,
+      connectAttributes: { program_name: applicationName },
+      // What the interface promises: 64-bit integers as text, times as Dates.
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+      typeCast: columnValue,
+    });
+  }
+
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.#withConnection((connection) => rowsOf<Row>(connection, text, values));
+  }
+
+  change(text: string, values?: readonly unknown[]): Promise<number> {
+    return this.#withConnection(async (connection) => {
+      const [result] = await connection.promise().query<ResultSetHeader>(limited(text, values));
+      return result.affectedRows;
+    });
+  }
+
+  async transaction<T>(
+    begin: readonly string[],
+    body: (connection: Queryable, begun: readonly object[]) => Promise<T>,
+  ): Promise<T> {
+    const connection = await this.#connect();
+    let broken = true;
+    try {
+      let begun: readonly object[] = [];
+      for (const statement of begin) begun = await rowsOf(connection, statement);
+      const result = await body({ query: (text, values) => rowsOf(connection, text, values) }, begun);
+      await connection.promise().query(limited("COMMIT"));
+      broken = false;
+      return result;
+    } finally {
+      // Closing the connection rolls back too, and works where the server no longer answers.
+      end(connection, broken);
+    }
+  }
+
+  async *stream<Row extends readonly unknown[]>(
+    begin: readonly string[],
+    text: string,
+    values: readonly unknown[],
+    size: number,
+  ): AsyncGenerator<Row[]> {
+    const connection = await this.#connect();
+    let broken = true;
+    try {
+      for (const statement of begin) await rowsOf(connection, statement);
+      yield* readStream<Row>(connection, { sql: withValues(text, values), rowsAsArray: true }, size);
+      await connection.promise().query(limited("COMMIT"));
+      broken = false;
+    } finally {
+      // Also where the reader stops early: the transaction must not stay open.
+      end(connection, broken);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#pool.promise().end();
+  }
+
+  async #withConnection<T>(body: (connection: PoolConnection) => Promise<T>): Promise<T> {
+    const connection = await this.#connect();
+    let broken = false;
+    try {
+      return await body(connection);
+    } catch (error) {
+      broken = !isAnswer(error);
+      throw error;
+    } finally {
+      end(connection, broken);
+    }
+  }
+
+  async #connect(): Promise<PoolConnection> {
+    const connection = await new Promise<PoolConnection>((resolve, reject) => {
+      this.#pool.getConnection((error, connected) => (error ? reject(error) : resolve(connected)));
+    });
+    try {
+      if (!this.#ready.has(connection)) {
+        await connection.promise().query(SESSION);
+        await connection.promise().query(ISOLATION);
+        this.#ready.add(connection);
+      }
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+}
+
+/** Reads a query to its end, a batch at a time. */
+export async function* readStream<Row extends readonly unknown[]>(
+  connection: Connection,
+  query: QueryOptions,
+  size: number,
+): AsyncGenerator<Row[]> {
+  let batch: Row[] = [];
+  for await (const row of connection.query(query).stream({ highWaterMark: size })) {
+    batch.push(row);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function rowsOf<Row extends object>(
+  connection: PoolConnection,
+  text: string,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  const [rows] = await connection.promise().query<(Row & RowDataPacket)[]>(limited(text, values));
+  // A statement that finds nothing answers with a header.
+  return Array.isArray(rows) ? rows : [];
+}
+
+const limited = (text: string, values?: readonly unknown[]): QueryOptions => ({
+  sql: withValues(text, values),
+  timeout: STATEMENT_TIMEOUT,
+});
+
+function end(connection: PoolConnection, broken: boolean): void {
+  if (broken) connection.destroy();
+  else connection.release();
+}

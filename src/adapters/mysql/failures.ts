@@ -1,0 +1,78 @@
+import type { SyncError } from "../../core/errors.ts";
+import { databaseError as explained, type Failures } from "../sql/failures.ts";
+import { tlsHint } from "../sql/tls-hints.ts";
+
+/** What the server says of an error beside its message; empty where it comes from the driver or the network. */
+const sqlState = (error: unknown): string =>
+  error instanceof Error && "sqlState" in error && typeof error.sqlState === "string" ? error.sqlState : "";
+
+/** The server's own number of an error. The driver's name for it is MySQL's, which MariaDB may mean otherwise by. */
+const errorNumber = (error: unknown): number =>
+  sqlState(error) !== "" && error instanceof Error && "errno" in error ? Number(error.errno) : 0;
+
+const driverCode = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+
+const GRANT = "grant the user the right that is missing";
+const NO_CONNECTION =
+  "the server has no connection to spare; raise max_connections, or the limit of this user";
+const TOO_SLOW =
+  "the server cancelled it: is max_statement_time (MariaDB) or max_execution_time (MySQL) too short for this user?";
+
+const DRIVER_HINTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "is the database running, and are host and port in the url right?",
+  ENOTFOUND: "the host in the url is not known; is it spelled right?",
+  EAI_AGAIN: "the host in the url could not be looked up; does DNS work here?",
+  ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
+};
+
+const HINTS: Readonly<Record<number, string>> = {
+  1040: NO_CONNECTION,
+  1203: NO_CONNECTION,
+  1226: NO_CONNECTION,
+  1044: "check the database's name in the url, and grant the user rights on it",
+  1045: "check user and password in the url: the server doesn't let this user in from here, or not without TLS (ssl-mode=REQUIRED)",
+  1130: "the server doesn't let this host in: create the user for it ('user'@'host')",
+  1698: "check user and password in the url: this user logs in by the server's socket alone",
+  3159: "the server wants TLS: add ssl-mode=REQUIRED to the url",
+  1049: "check the database's name in the url, or in front of the table",
+  1146: "check the table's name and database",
+  1142: GRANT,
+  1143: GRANT,
+  1227: GRANT,
+  1370: GRANT,
+  1290: "is this a read-only replica? The ledger and the tokens need a server that takes writes",
+  1412: "the table was altered meanwhile; the next run reads it as it is then",
+  1969: TOO_SLOW,
+  3024: TOO_SLOW,
+};
+
+/** Not in class 42, and yet the SQL's own: ambiguous names, misplaced aggregates, columns that don't fit, collations. */
+const MISTAKES: ReadonlySet<number> = new Set([1052, 1111, 1191, 1210, 1221, 1222, 1241, 1267, 1270, 1271]);
+/** In class 42, and yet not the SQL's: missing rights, databases and tables, and limits. */
+const NO_MISTAKES: ReadonlySet<number> = new Set([1044, 1049, 1142, 1143, 1146, 1203, 1226, 1227, 1370]);
+
+/** Refusals by values and constraints that have no SQLSTATE of their own; 1644 and 45000 come from a trigger. */
+const DATA_ERRORS: ReadonlySet<number> = new Set([1265, 1364, 1366, 1369, 1526, 1644, 3819]);
+
+export const failures: Failures = {
+  hintFor: (error) => HINTS[errorNumber(error)] ?? DRIVER_HINTS[driverCode(error)] ?? tlsHint("mysql", error),
+  isDataError: (error) => /^(22|23|44|45)/.test(sqlState(error)) || DATA_ERRORS.has(errorNumber(error)),
+  refusesNull: (error, column) =>
+    error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
+  isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
+};
+
+/** The server has answered: the connection is as good as it was. */
+export const isAnswer = (error: unknown): boolean =>
+  sqlState(error) !== "" && !(error instanceof Error && "fatal" in error && error.fatal === true);
+
+/** Wraps whatever the driver threw, with a hint where the error is a familiar one. */
+export const databaseError = (code: string, doing: string, error: unknown): SyncError =>
+  explained(failures, code, doing, error);
+
+/** The SQL itself is wrong. Or it does what a read can't: it writes (25006). */
+export function isSqlMistake(error: unknown): boolean {
+  const number = errorNumber(error);
+  return MISTAKES.has(number) || (/^(42|25006)/.test(sqlState(error)) && !NO_MISTAKES.has(number));
+}

@@ -1,0 +1,68 @@
+import { SyncError } from "../../core/errors.ts";
+import type { Connections, Queryable } from "../sql/connections.ts";
+import type { LedgerLocation, LedgerTables } from "../sql/ledger-tables.ts";
+import { MIGRATIONS } from "./ledger-migrations.ts";
+import { ansiNames } from "./names.ts";
+
+/** How long a program waits for another that is at it, in seconds. */
+const PATIENCE = 30;
+
+/**
+ * Brings the ledger's tables to the latest version. A statement that changes a table commits by itself, so a program
+ * that dies halfway leaves the old version's number, and the next one does it again.
+ */
+export async function migrateLedger(
+  connections: Connections,
+  { migrations, ...tables }: LedgerTables,
+  { schema, tablePrefix }: LedgerLocation,
+): Promise<void> {
+  // Named locks last as long as their session, which the end of a transaction doesn't end.
+  await connections.transaction(["DO 0"], async (connection) => {
+    const lock = `groupsync ${schema ?? ""}.${tablePrefix}`;
+    const [row] = await connection.query<{ locked: unknown }>("SELECT GET_LOCK($1, $2) AS locked", [
+      lock,
+      PATIENCE,
+    ]);
+    if (Number(row?.locked) !== 1) throw busy();
+    try {
+      if (schema !== undefined) await createSchema(connection, schema);
+      await connection.query(
+        `CREATE TABLE IF NOT EXISTS ${migrations} (
+           version INT NOT NULL PRIMARY KEY,
+           applied_at DATETIME(6) NOT NULL
+         ) ENGINE=InnoDB`,
+      );
+      const [latest] = await connection.query<{ version: number }>(
+        `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
+      );
+      for (const { version, statements } of MIGRATIONS) {
+        if (version <= Number(latest?.version ?? 0)) continue;
+        for (const statement of statements({ migrations, ...tables })) await connection.query(statement);
+        await connection.query(
+          `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`,
+          [version],
+        );
+      }
+    } finally {
+      await connection.query("DO RELEASE_LOCK($1)", [lock]);
+    }
+  });
+}
+
+/** IF NOT EXISTS would ask for the right to create databases even where it does exist. */
+async function createSchema(connection: Queryable, schema: string): Promise<void> {
+  const found = await connection.query("SELECT 1 FROM information_schema.schemata WHERE schema_name = $1", [
+    schema,
+  ]);
+  if (found.length === 0)
+    await connection.query(`CREATE DATABASE IF NOT EXISTS ${ansiNames.quoteName(schema)}`);
+}
+
+const busy = (): SyncError =>
+  new SyncError(
+    "LEDGER_UNAVAILABLE",
+    `another program has been at the ledger's tables for ${PATIENCE} seconds`,
+    {
+      hint: "is a groupsync migrating them? SHOW PROCESSLIST tells",
+    },
+  );

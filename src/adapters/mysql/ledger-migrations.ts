@@ -1,0 +1,112 @@
+import type { LedgerTables } from "../sql/ledger-tables.ts";
+
+/** Compared by its bytes, which keeps case, accents and blanks at the end apart. */
+const ID = "VARBINARY(512)";
+const SCOPE = "VARBINARY(255)";
+const WORD = "VARCHAR(100)";
+const OPTIONS = "ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+
+export interface Migration {
+  /** What the ledger's version is then. */
+  readonly version: number;
+  /** Each commits by itself, so that the whole has to bear being run again. */
+  readonly statements: (tables: LedgerTables) => readonly string[];
+}
+
+/**
+ * What brings the ledger to the latest version. Here it begins with version 3; what each column is for is told in
+ * PostgreSQL's migrations. A migration that has been released is never changed: a new one follows it.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 3,
+    statements: ({ groups, services, leases, runs, evidence, removals, formerTokens }) => [
+      `CREATE TABLE IF NOT EXISTS ${groups} (
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        bucket SMALLINT NOT NULL,
+        row_digest BIGINT,
+        fingerprint ${WORD},
+        confirmed LONGTEXT,
+        service_name LONGTEXT,
+        token_fingerprint ${WORD},
+        token_since DATETIME(6),
+        data_source_id LONGTEXT,
+        unverified ${WORD},
+        intent ${WORD},
+        intent_fingerprint ${WORD},
+        intent_at DATETIME(6),
+        missing_since DATETIME(6),
+        missing_kind ${WORD},
+        missing_ms BIGINT,
+        missing_reads BIGINT,
+        held ${WORD},
+        failure_fingerprint ${WORD},
+        failure_code ${WORD},
+        failure_message LONGTEXT,
+        failure_count INT NOT NULL DEFAULT 0,
+        retry_at DATETIME(6),
+        created_at DATETIME(6) NOT NULL,
+        updated_at DATETIME(6) NOT NULL,
+        PRIMARY KEY (scope, user_group_id),
+        KEY held (scope, held, user_group_id),
+        KEY token_since (scope, token_since, user_group_id)
+      ) ${OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${services} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        base_url TEXT NOT NULL,
+        team_id BIGINT,
+        updates BOOLEAN
+      ) ${OPTIONS}`,
+      // A writer locks its entry in the second index, which a heartbeat doesn't touch and a new holder does.
+      `CREATE TABLE IF NOT EXISTS ${leases} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        epoch BIGINT NOT NULL,
+        holder TEXT NOT NULL,
+        acquired_at DATETIME(6) NOT NULL,
+        expires_at DATETIME(6) NOT NULL,
+        UNIQUE KEY fence (scope, epoch)
+      ) ${OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${runs} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        command TEXT NOT NULL,
+        started_at DATETIME(6) NOT NULL,
+        finished_at DATETIME(6),
+        outcome ${WORD},
+        counts TEXT,
+        requests BIGINT,
+        error_code ${WORD},
+        error_message LONGTEXT,
+        KEY history (scope, id)
+      ) ${OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${evidence} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        source LONGTEXT,
+        healthy_ms BIGINT NOT NULL,
+        healthy_reads BIGINT NOT NULL,
+        healthy_at DATETIME(6),
+        holding BOOLEAN NOT NULL,
+        approvals INT NOT NULL
+      ) ${OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${removals} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        removed_at DATETIME(6) NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        kind ${WORD} NOT NULL,
+        KEY removed_at (scope, removed_at)
+      ) ${OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${formerTokens} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        token_fingerprint ${WORD} NOT NULL,
+        live_since DATETIME(6),
+        live_until DATETIME(6) NOT NULL,
+        KEY user_group_id (scope, user_group_id),
+        KEY live_until (scope, live_until)
+      ) ${OPTIONS}`,
+    ],
+  },
+];
