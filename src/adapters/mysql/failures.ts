@@ -63,6 +63,8 @@ export const failures: Failures = {
   isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
 };
 
+export const isMissingTable = (error: unknown): boolean => errorNumber(error) === 1146;
+
 /** The server has answered: the connection is as good as it was. */
 export const isAnswer = (error: unknown): boolean =>
   sqlState(error) !== "" && !(error instanceof Error && "fatal" in error && error.fatal === true);
