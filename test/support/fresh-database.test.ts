@@ -8,11 +8,13 @@ const kind = inject("databaseKind");
 /** What the two servers have other words for. */
 const WORDS = {
   postgres: {
+    timestamp: "timestamptz",
     databases: "SELECT datname AS name FROM pg_database",
     ownSession: "SELECT pg_backend_pid() AS id",
     end: (id: unknown) => `SELECT pg_terminate_backend(${id}, 5000)`,
   },
   mysql: {
+    timestamp: "datetime(3)",
     databases: "SELECT schema_name AS name FROM information_schema.schemata",
     ownSession: "SELECT connection_id() AS id",
     end: (id: unknown) => `KILL ${id}`,
@@ -53,20 +55,25 @@ describe("a fresh database", () => {
   test("speaks the same SQL on both kinds, and gives the same values", async () => {
     const { query } = await freshDatabase();
     await query(
-      `CREATE TABLE "values" (n bigint, d decimal(30,2), b boolean, t ${kind === "mysql" ? "datetime(3)" : "timestamptz"});
-       INSERT INTO "values" VALUES (9007199254740993, 0.10, true, '2024-02-29 12:00:00.125')`,
+      `CREATE TABLE "values" (n bigint, d decimal(30,2), b boolean, t ${WORDS.timestamp}, j json);
+       INSERT INTO "values" VALUES (9007199254740993, 0.10, true, NULL, NULL)`,
     );
-    await query('UPDATE "values" SET t = $2 WHERE n = $1', [9007199254740993n, new Date(1e12 + 125)]);
-    const rows = await query(`SELECT n, d, b, t, 'it''s $1' || $1 AS "text", $2 AS nothing FROM "values"`, [
-      `'"\\`,
-      null,
+    await query('UPDATE "values" SET t = $2, j = $3 WHERE n = $1', [
+      9007199254740993n,
+      new Date(1e12 + 125),
+      { a: [1, "é"] },
     ]);
+    const rows = await query(
+      `SELECT n, d, b, t, j, 'it''s $1' || $1 AS "text", $2 AS nothing FROM "values"`,
+      [`'"\\`, null],
+    );
     expect(rows).toEqual([
       {
         n: "9007199254740993",
         d: "0.10",
         b: true,
         t: new Date(1e12 + 125),
+        j: { a: [1, "é"] },
         text: `it's $1'"\\`,
         nothing: null,
       },

@@ -48,6 +48,8 @@ export const mysqlServer: ServerKind = {
 const asPgDoes: TypeCast = (field, next) => {
   const value: unknown = next();
   if (value === null) return value;
+  // MariaDB's JSON is a text with a note.
+  if (field.extendedFormat === "json" && typeof value === "string") return JSON.parse(value);
   switch (field.type) {
     case "TINY":
       return field.length === 1 ? value !== 0 : value;

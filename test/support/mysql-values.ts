@@ -2,7 +2,7 @@ import mysql from "mysql2";
 
 /** A quoted text, name or comment, in which a `$1` is no placeholder; or a placeholder. */
 const QUOTED_OR_PLACEHOLDER =
-  /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`|--\s.*|#.*|\/\*.*?\*\/|\$(\d+)/gs;
+  /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`|--\s[^\n]*|#[^\n]*|\/\*.*?\*\/|\$(\d+)/gs;
 
 /** Puts values in the place of PostgreSQL's placeholders. An object is sent as JSON, as pg does. */
 export function withValues(text: string, values: readonly unknown[]): string {
