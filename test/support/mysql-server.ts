@@ -27,8 +27,8 @@ export const mysqlServer: ServerKind = {
     return {
       query: async <R extends Row>(text: string, values: readonly unknown[] = []) => {
         const [rows, fields] = await pool.query(withValues(text, values));
-        const isOneResult = Array.isArray(rows) && Array.isArray(fields) && !Array.isArray(fields[0]);
-        return isOneResult ? (rows as R[]) : [];
+        const isOneSetOfRows = fields?.[0] && !Array.isArray(fields[0]);
+        return isOneSetOfRows ? (rows as R[]) : [];
       },
       end: () => pool.end(),
     };
@@ -45,6 +45,9 @@ export const mysqlServer: ServerKind = {
     ),
 };
 
+/** A result with fewer, its sign included, fits into 32 bits. */
+const MOST_DIGITS = 11;
+
 const asPgDoes: TypeCast = (field, next) => {
   const value: unknown = next();
   if (value === null) return value;
@@ -53,6 +56,9 @@ const asPgDoes: TypeCast = (field, next) => {
   switch (field.type) {
     case "TINY":
       return field.length === 1 ? value !== 0 : value;
+    case "LONGLONG":
+      // What MySQL computes, such as 1 or a = b: 64 bits where MariaDB and PostgreSQL have 32 or a boolean.
+      return field.table === "" && field.length < MOST_DIGITS ? Number(value) : value;
     case "STRING":
     case "VAR_STRING":
     case "VARCHAR":
