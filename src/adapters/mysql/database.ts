@@ -43,11 +43,11 @@ export class MysqlDatabase implements Database {
 
   constructor({ url, applicationName, maxConnections }: DatabaseOptions) {
     this.#pool = createPool({
-      ...connectionOptions(url),
+      ...connectionOptions(url, applicationName),
       connectionLimit: maxConnections,
       maxIdle: 0,
       idleTimeout: IDLE_TIMEOUT,
-      connectAttributes: { program_name: applicationName },
+      timezone: "Z",
       // What the interface promises: 64-bit integers as text, times as Dates.
       supportBigNumbers: true,
       bigNumberStrings: true,

@@ -63,7 +63,9 @@ export const failures: Failures = {
   isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
 };
 
-export const isMissingTable = (error: unknown): boolean => errorNumber(error) === 1146;
+/** Also where its database is missing, but not where the url's is: then nobody is let in. */
+export const isMissingTable = (error: unknown): boolean =>
+  errorNumber(error) === 1146 || (errorNumber(error) === 1049 && isAnswer(error));
 
 /** The server has answered: the connection is as good as it was. */
 export const isAnswer = (error: unknown): boolean =>

@@ -147,11 +147,11 @@ interface CurrentLease extends LeaseHolder {
   readonly held: boolean;
 }
 
-/** MySQL has no booleans, but 0 and 1. */
+/** What MySQL finds to be true is 1, or the text of it. */
 type LeaseColumns = Omit<CurrentLease, "held"> & { readonly held: unknown };
 
 const currentLease = (row: LeaseColumns | undefined): CurrentLease | undefined =>
-  row && { ...row, held: Boolean(row.held) };
+  row && { ...row, held: Number(row.held) === 1 };
 
 const leaseLost = (): SyncError =>
   new SyncError("LEASE_LOST", "another instance has taken the lease", {

@@ -5,7 +5,7 @@ type Names = ReturnType<typeof tlsFileNames>;
 /** By message: not every driver leaves the codes of OpenSSL and Node.js as they are. */
 const HINTS: readonly (readonly [RegExp, (names: Names) => string])[] = [
   [
-    /self-signed certificate|unable to (verify|get)\b.*\b(certificate|issuer)/i,
+    /self-signed certificate|certificate signature failure|unable to (verify|get)\b.*\b(certificate|issuer)/i,
     ({ ca }) =>
       `the server's certificate is signed by nobody who is trusted here; name the CA's file in the url: ${ca}=/etc/ssl/my-ca.pem`,
   ],

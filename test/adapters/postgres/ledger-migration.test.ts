@@ -6,11 +6,11 @@ import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
 import { aRotation, aRow } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";
 import { groupOf, type LedgerDatabase, NOW, opened, write } from "../../contracts/ledger/rig.ts";
-import { LOCATION, postgresLedgerDatabase } from "./ledger-database.ts";
+import { LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
 
 /** A ledger's tables as this version made them, with what these statements put into them. */
 async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase> {
-  const database = await postgresLedgerDatabase();
+  const database = await ledgerDatabase();
   await database.query(
     "CREATE TABLE groupsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
   );

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import { SqlLedgerView } from "../../../src/adapters/sql/ledger-view.ts";
 import { collect } from "../../contracts/collect.ts";
+import { aDatabase, LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
 import { latin1Database } from "./latin1-database.ts";
-import { aDatabase, LOCATION, postgresLedgerDatabase } from "./ledger-database.ts";
 import { aRole } from "./roles.ts";
 
 const OPS = { schema: "Ops Team", tablePrefix: "Sync_" };
 
 test("the ledger makes its schema where there is none", async () => {
-  const { url, tables } = await postgresLedgerDatabase();
+  const { url, tables } = await ledgerDatabase();
   const ledgers = ["a", "b", "c"].map((scope) => new SqlLedger(aDatabase(url), OPS, scope));
   await Promise.all(ledgers.map((ledger) => ledger.prepare()));
   expect(await tables()).toContain('"Ops Team"."Sync_groups"');
@@ -17,7 +17,7 @@ test("the ledger makes its schema where there is none", async () => {
 });
 
 test("a schema that exists is enough: no right to create another one is needed", async () => {
-  const database = await postgresLedgerDatabase();
+  const database = await ledgerDatabase();
   await database.query('CREATE SCHEMA "Ops Team"');
   const { name, url } = await aRole(database);
   await database.query(`GRANT USAGE, CREATE ON SCHEMA "Ops Team" TO ${name}`);
@@ -26,7 +26,7 @@ test("a schema that exists is enough: no right to create another one is needed",
 });
 
 test("a ledger that is there needs no right to create anything", async () => {
-  const database = await postgresLedgerDatabase();
+  const database = await ledgerDatabase();
   await new SqlLedger(aDatabase(database.url), LOCATION, "a").prepare();
   const { name, url } = await aRole(database);
   await database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
@@ -39,7 +39,7 @@ test("a ledger that is there needs no right to create anything", async () => {
 });
 
 test("without the right to create tables it says so", async () => {
-  const database = await postgresLedgerDatabase();
+  const database = await ledgerDatabase();
   const { url } = await aRole(database);
   await expect(new SqlLedger(aDatabase(url), LOCATION, "a").prepare()).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
@@ -50,7 +50,7 @@ test("without the right to create tables it says so", async () => {
 });
 
 test("a migration that fails leaves nothing behind", async () => {
-  const database = await postgresLedgerDatabase();
+  const database = await ledgerDatabase();
   await database.query("CREATE TABLE groupsync_runs (mine int)");
   await expect(database.ledger().prepare()).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
@@ -60,7 +60,7 @@ test("a migration that fails leaves nothing behind", async () => {
 });
 
 test("two ledgers with prefixes of their own live side by side", async () => {
-  const { url, tables } = await postgresLedgerDatabase();
+  const { url, tables } = await ledgerDatabase();
   for (const tablePrefix of ["one_", "two_"]) {
     await new SqlLedger(aDatabase(url), { tablePrefix }, "a").prepare();
   }

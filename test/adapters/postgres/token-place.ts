@@ -5,7 +5,7 @@ import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import type { Lease } from "../../../src/ports/ledger.ts";
 import type { TokenPlace } from "../../contracts/token-store.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
-import { aDatabase, LOCATION } from "./ledger-database.ts";
+import { aDatabase, LOCATION } from "../sql/ledger-database.ts";
 
 export const OWN: TokenTableOptions = {
   table: "groupsync_tokens",

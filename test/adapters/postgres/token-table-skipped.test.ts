@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import { someTokens } from "../../contracts/token-store.ts";
-import { aDatabase } from "./ledger-database.ts";
+import { aDatabase } from "../sql/ledger-database.ts";
 import { aRole } from "./roles.ts";
 import { aTokenPlace, EXISTING, OWN } from "./token-place.ts";
 

@@ -5,7 +5,7 @@ import { anApply } from "../../builders/groups.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { someTokens, tokenStoreContract } from "../../contracts/token-store.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
-import { aDatabase } from "./ledger-database.ts";
+import { aDatabase } from "../sql/ledger-database.ts";
 import { aRole } from "./roles.ts";
 import { aTokenPlace, EXISTING, ledgerWrite, OWN, type PostgresTokenPlace } from "./token-place.ts";
 

@@ -1,4 +1,0 @@
-import { ledgerDatabaseContract } from "../../contracts/ledger.ts";
-import { postgresLedgerDatabase } from "./ledger-database.ts";
-
-ledgerDatabaseContract("PostgreSQL", postgresLedgerDatabase);

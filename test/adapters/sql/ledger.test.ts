@@ -1,0 +1,4 @@
+import { ledgerDatabaseContract } from "../../contracts/ledger.ts";
+import { ledgerDatabase } from "./ledger-database.ts";
+
+ledgerDatabaseContract("in a database", () => ledgerDatabase());
