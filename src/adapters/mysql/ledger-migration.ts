@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections, Queryable } from "../sql/connections.ts";
 import type { LedgerLocation, LedgerTables } from "../sql/ledger-tables.ts";
-import { MIGRATIONS } from "./ledger-migrations.ts";
+import { MIGRATIONS, TABLE_OPTIONS } from "./ledger-migrations.ts";
 import { ansiNames } from "./names.ts";
 
 /** How long a program waits for another that is at it, in seconds. */
@@ -30,7 +30,7 @@ export async function migrateLedger(
         `CREATE TABLE IF NOT EXISTS ${migrations} (
            version INT NOT NULL PRIMARY KEY,
            applied_at DATETIME(6) NOT NULL
-         ) ENGINE=InnoDB`,
+         ) ${TABLE_OPTIONS}`,
       );
       const [latest] = await connection.query<{ version: number }>(
         `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,

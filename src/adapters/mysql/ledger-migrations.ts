@@ -4,7 +4,9 @@ import type { LedgerTables } from "../sql/ledger-tables.ts";
 const ID = "VARBINARY(512)";
 const SCOPE = "VARBINARY(255)";
 const WORD = "VARCHAR(100)";
-const OPTIONS = "ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+/** A write must be able to be undone, and texts compare by their bytes, whatever the server's defaults are. */
+export const TABLE_OPTIONS =
+  "ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
 export interface Migration {
   /** What the ledger's version is then. */
@@ -51,13 +53,13 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (scope, user_group_id),
         KEY held (scope, held, user_group_id),
         KEY token_since (scope, token_since, user_group_id)
-      ) ${OPTIONS}`,
+      ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${services} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,
         base_url TEXT NOT NULL,
         team_id BIGINT,
         updates BOOLEAN
-      ) ${OPTIONS}`,
+      ) ${TABLE_OPTIONS}`,
       // A writer locks its entry in the second index, which a heartbeat doesn't touch and a new holder does.
       `CREATE TABLE IF NOT EXISTS ${leases} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,
@@ -66,7 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
         acquired_at DATETIME(6) NOT NULL,
         expires_at DATETIME(6) NOT NULL,
         UNIQUE KEY fence (scope, epoch)
-      ) ${OPTIONS}`,
+      ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${runs} (
         id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
         scope ${SCOPE} NOT NULL,
@@ -79,7 +81,7 @@ export const MIGRATIONS: readonly Migration[] = [
         error_code ${WORD},
         error_message LONGTEXT,
         KEY history (scope, id)
-      ) ${OPTIONS}`,
+      ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${evidence} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,
         source LONGTEXT,
@@ -88,7 +90,7 @@ export const MIGRATIONS: readonly Migration[] = [
         healthy_at DATETIME(6),
         holding BOOLEAN NOT NULL,
         approvals INT NOT NULL
-      ) ${OPTIONS}`,
+      ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${removals} (
         id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
         scope ${SCOPE} NOT NULL,
@@ -96,7 +98,7 @@ export const MIGRATIONS: readonly Migration[] = [
         user_group_id ${ID} NOT NULL,
         kind ${WORD} NOT NULL,
         KEY removed_at (scope, removed_at)
-      ) ${OPTIONS}`,
+      ) ${TABLE_OPTIONS}`,
       `CREATE TABLE IF NOT EXISTS ${formerTokens} (
         id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
         scope ${SCOPE} NOT NULL,
@@ -106,7 +108,7 @@ export const MIGRATIONS: readonly Migration[] = [
         live_until DATETIME(6) NOT NULL,
         KEY user_group_id (scope, user_group_id),
         KEY live_until (scope, live_until)
-      ) ${OPTIONS}`,
+      ) ${TABLE_OPTIONS}`,
     ],
   },
 ];
