@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseBaseUrl, parseDatabaseUrl } from "../../src/config/urls.ts";
+import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../../src/config/urls.ts";
 
 it.each([
   ["postgres://app:p%40ss@db:5432/crm?sslmode=require", "postgres"],
@@ -24,6 +24,38 @@ it.each([
   "postgres://db:port/crm",
 ])("%j is no database url", (text) => {
   expect(parseDatabaseUrl(text)).toBeUndefined();
+});
+
+const tlsProblemsOf = (text: string): readonly string[] => {
+  const parsed = parseDatabaseUrl(text);
+  return parsed ? [...tlsProblems(parsed)] : ["no url"];
+};
+
+it.each([
+  "postgres://db/crm?sslmode=require&application_name=x&options=-c%20a%3Db&host=/run&connect_timeout=5",
+  "postgres://db/crm?sslmode=require&channel_binding=require&uselibpqcompat=true&target_session_attrs=any",
+  "mysql://db/crm?ssl-mode=REQUIRED&charset=utf8mb4",
+])("%s has no slip in what it says of TLS", (text) => {
+  expect(tlsProblemsOf(text)).toEqual([]);
+});
+
+it.each([
+  ["postgres://db/crm?ssl-mode=require", "ssl-mode", "did you mean sslmode?"],
+  ["postgres://db/crm?slmode=require", "slmode", "did you mean sslmode?"],
+  ["postgres://db/crm?sslMode=require", "sslMode", "did you mean sslmode?"],
+  [
+    "postgres://db/crm?ssl=true",
+    "ssl",
+    "those for TLS are sslmode, sslrootcert, sslcert, sslkey, sslnegotiation",
+  ],
+  ["postgres://db/crm?requiressl=1", "requiressl", "those for TLS are sslmode"],
+  ["mysql://db/crm?sslmode=require", "sslmode", "did you mean ssl-mode?"],
+  ["mysql://db/crm?ssl_mode=REQUIRED", "ssl_mode", "did you mean ssl-mode?"],
+  ["mysql://db/crm?tls=true", "tls", "those for TLS are ssl-mode, ssl-ca, ssl-cert, ssl-key"],
+  ['mysql://db/crm?ssl={"rejectUnauthorized":false}', "ssl", "those for TLS are ssl-mode"],
+])("%s has one", (text, name, remedy) => {
+  const problem = `the url's parameter ${name} means nothing here; ${remedy}`;
+  expect(tlsProblemsOf(text)).toEqual([expect.stringContaining(problem)]);
 });
 
 it.each([

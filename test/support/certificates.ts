@@ -18,9 +18,9 @@ const DAY = 86_400_000;
 const KEY = { keyType: "ec", algorithm: "sha256" } as const;
 const named = (value: string) => [{ name: "commonName", value }];
 
-/** A new one for each call, that nobody trusts yet. */
-export async function aCertificateAuthority(): Promise<CertificateAuthority> {
-  const own = await generate(named("groupsync tests"), {
+/** A new one that nobody trusts yet. */
+export async function aCertificateAuthority(name: string): Promise<CertificateAuthority> {
+  const own = await generate(named(name), {
     ...KEY,
     extensions: [
       { name: "basicConstraints", cA: true, critical: true },
