@@ -1,0 +1,35 @@
+import { Socket } from "node:net";
+import type { Connection, QueryOptions } from "mysql2";
+
+/** Reads a query to its end, a batch at a time. A reader that stops early, and an error, end the connection. */
+export async function* readStream<Row extends readonly unknown[]>(
+  connection: Connection,
+  query: QueryOptions,
+  size: number,
+): AsyncGenerator<Row[]> {
+  const stream = connection.query(query).stream({ highWaterMark: size });
+  // The driver tells a lost connection to the connection alone: the stream would never end.
+  const lost = (error: Error): void => void stream.destroy(error);
+  connection.once("error", lost);
+  let isAtEnd = false;
+  try {
+    let batch: Row[] = [];
+    for await (const row of stream) {
+      batch.push(row);
+      if (batch.length < size) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+    isAtEnd = true;
+  } finally {
+    connection.off("error", lost);
+    if (!isAtEnd) cutOff(connection);
+  }
+}
+
+/** Ends the connection at once. The driver would close its own half, and go on receiving all the rest. */
+export function cutOff(connection: Connection): void {
+  connection.destroy();
+  if ("stream" in connection && connection.stream instanceof Socket) connection.stream.destroy();
+}

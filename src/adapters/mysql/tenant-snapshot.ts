@@ -1,0 +1,78 @@
+import type { Connection, RowDataPacket } from "mysql2";
+import type { SyncError } from "../../core/errors.ts";
+import type { TenantRow } from "../../core/tenant.ts";
+import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import { cutOff, readStream } from "./read-stream.ts";
+import { type DescribedRows, whereAll } from "./tenant-columns.ts";
+
+const BATCH = 2_000;
+
+/** Bucket and digest, the columns as text, and 1 or 0 for a removed row where rows can say so. */
+type RawRow = readonly [bucket: number, digest: string, ...cells: (string | number | null)[]];
+
+/** Reads the tenants in the one transaction that its connection is in. */
+export class MysqlTenantSnapshot implements TenantSnapshot {
+  readonly #connection: Connection;
+  readonly #rows: DescribedRows;
+  readonly #explain: (error: unknown) => SyncError;
+  #isReading = false;
+
+  constructor(connection: Connection, rows: DescribedRows, explain: (error: unknown) => SyncError) {
+    this.#connection = connection;
+    this.#rows = rows;
+    this.#explain = explain;
+  }
+
+  async buckets(): Promise<readonly BucketSum[]> {
+    const { relation, conditions, removed, bucket, digest } = this.#rows;
+    const active = removed === undefined ? conditions : [...conditions, `NOT ${removed}`];
+    try {
+      const [rows] = await this.#connection.promise().query<(BucketSum & RowDataPacket)[]>(
+        // By its place: a name could be one of the customer's columns.
+        `SELECT ${bucket} AS bucket, COUNT(*) AS \`rows\`, CAST(SUM(CAST(${digest} AS SIGNED)) AS CHAR) AS sum
+         FROM ${relation} ${whereAll(active)} GROUP BY 1`,
+      );
+      return rows;
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  async *rows(buckets?: readonly number[]): AsyncGenerator<readonly TenantRow[]> {
+    const { relation, conditions, removed, selected, order, bucket, digest } = this.#rows;
+    const wanted = buckets ? [...conditions, `${bucket} IN (${[-1, ...buckets].join(", ")})`] : conditions;
+    const flag = removed === undefined ? [] : [removed];
+    const sql = `SELECT ${[bucket, digest, ...selected, ...flag].join(", ")}
+      FROM ${relation} ${whereAll(wanted)} ORDER BY ${order}`;
+    this.#isReading = true;
+    try {
+      const query = { sql, rowsAsArray: true };
+      for await (const batch of readStream<RawRow>(this.#connection, query, BATCH)) {
+        yield batch.map((row) => this.#tenantRow(row));
+      }
+    } catch (error) {
+      throw this.#explain(error);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** Ends the transaction with the connection: there is nothing to commit. */
+  async close(): Promise<void> {
+    // A farewell would wait for the rows that nobody takes any more.
+    if (this.#isReading) cutOff(this.#connection);
+    else await this.#connection.promise().end();
+  }
+
+  #tenantRow([bucket, digest, ...cells]: RawRow): TenantRow {
+    const { parsers } = this.#rows;
+    return {
+      cells: parsers.map((parse, index) => {
+        const text = cells[index];
+        return typeof text === "string" ? parse(text) : null;
+      }),
+      digest: { bucket, digest },
+      removed: cells[parsers.length] === 1,
+    };
+  }
+}

@@ -1,0 +1,4 @@
+import { tenantSourceContract } from "../../contracts/tenant-source.ts";
+import { mysqlSourceDatabase } from "./source-database.ts";
+
+tenantSourceContract("MySQL", mysqlSourceDatabase);
