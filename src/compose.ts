@@ -4,10 +4,12 @@ import { hostClock } from "./adapters/host/clock.ts";
 import { isDead, thisInstance } from "./adapters/host/instance.ts";
 import { createLogger, type LogLevel } from "./adapters/log/logger.ts";
 import { runLog } from "./adapters/log/run-log.ts";
+import { MysqlDatabase } from "./adapters/mysql/database.ts";
+import { MysqlTenantSource } from "./adapters/mysql/tenant-source.ts";
 import { PostgresDatabase } from "./adapters/postgres/database.ts";
 import { PostgresTenantSource } from "./adapters/postgres/tenant-source.ts";
 import { HttpGroupService } from "./adapters/service/http.ts";
-import type { Database } from "./adapters/sql/database.ts";
+import type { Database, DatabaseOptions } from "./adapters/sql/database.ts";
 import { SqlLedger } from "./adapters/sql/ledger.ts";
 import { SqlLedgerView } from "./adapters/sql/ledger-view.ts";
 import { SqlTokenTable } from "./adapters/sql/token-table.ts";
@@ -18,7 +20,6 @@ import type { SyncSetup } from "./commands/sync.ts";
 import type { Config, DatabaseUrl } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import { describeSource } from "./config/source-description.ts";
-import { SyncError } from "./core/errors.ts";
 import type { PlanSettings } from "./engine/plan-run.ts";
 import type { LedgerView } from "./ports/ledger.ts";
 import type { Observe } from "./ports/observer.ts";
@@ -115,11 +116,14 @@ const planSettings = ({ group, service, source, deletion }: Config): PlanSetting
 });
 
 function tenantSource({ name, source }: Config): TenantSource {
-  return new PostgresTenantSource({
-    ...source,
-    url: postgresUrl(source.url),
-    applicationName: applicationName(name),
-  });
+  const { dialect, url } = source.url;
+  const options = { ...source, url, applicationName: applicationName(name) };
+  switch (dialect) {
+    case "postgres":
+      return new PostgresTenantSource(options);
+    case "mysql":
+      return new MysqlTenantSource(options);
+  }
 }
 
 function observer({ terminal }: Host, level: LogLevel): Observe {
@@ -139,11 +143,11 @@ class Databases {
     this.#applicationName = applicationName(name);
   }
 
-  open(of: DatabaseUrl, maxConnections: number): Database {
-    const url = postgresUrl(of);
+  open({ dialect, url }: DatabaseUrl, maxConnections: number): Database {
     const known = this.#open.get(url.reveal());
     if (known) return known;
-    const database = new PostgresDatabase({ url, applicationName: this.#applicationName, maxConnections });
+    const options = { url, applicationName: this.#applicationName, maxConnections };
+    const database = openDatabase(dialect, options);
     this.#open.set(url.reveal(), database);
     return database;
   }
@@ -153,13 +157,11 @@ class Databases {
   }
 }
 
-function postgresUrl({ dialect, url }: DatabaseUrl): DatabaseUrl["url"] {
+function openDatabase(dialect: DatabaseUrl["dialect"], options: DatabaseOptions): Database {
   switch (dialect) {
     case "postgres":
-      return url;
+      return new PostgresDatabase(options);
     case "mysql":
-      throw new SyncError("CONFIG_DIALECT", "this version works with PostgreSQL alone", {
-        hint: "name a postgres:// url in source.url, ledger.url and tokens.url",
-      });
+      return new MysqlDatabase(options);
   }
 }

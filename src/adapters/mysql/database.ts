@@ -1,5 +1,4 @@
 import {
-  type Connection,
   createPool,
   type Pool,
   type PoolConnection,
@@ -7,21 +6,14 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
-import type { Secret } from "../../core/secret.ts";
 import type { Queryable } from "../sql/connections.ts";
-import type { Database } from "../sql/database.ts";
+import type { Database, DatabaseOptions } from "../sql/database.ts";
 import { connectionOptions } from "./connection.ts";
 import { mysql as dialect } from "./dialect.ts";
 import { isAnswer } from "./failures.ts";
+import { readStream } from "./read-stream.ts";
 import { withValues } from "./statement.ts";
 import { columnValue } from "./values.ts";
-
-export interface DatabaseOptions {
-  readonly url: Secret;
-  /** Shown as `program_name` in performance_schema.session_connect_attrs. */
-  readonly applicationName: string;
-  readonly maxConnections: number;
-}
 
 /** A statement that takes longer is taken for lost, in milliseconds. */
 const STATEMENT_TIMEOUT = 60_000;
@@ -30,7 +22,7 @@ const IDLE_TIMEOUT = 20_000;
 
 /** What the dialect's statements count on, whatever the server's own settings are. */
 const SESSION = `SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00',
-  wait_timeout = 60, autocommit = 1, foreign_key_checks = 1, unique_checks = 1`;
+  wait_timeout = 60, sql_select_limit = 18446744073709551615, autocommit = 1, foreign_key_checks = 1, unique_checks = 1`;
 const ISOLATION = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /** A MySQL or MariaDB database. */
@@ -139,22 +131,6 @@ export class MysqlDatabase implements Database {
       throw error;
     }
   }
-}
-
-/** Reads a query to its end, a batch at a time. */
-export async function* readStream<Row extends readonly unknown[]>(
-  connection: Connection,
-  query: QueryOptions,
-  size: number,
-): AsyncGenerator<Row[]> {
-  let batch: Row[] = [];
-  for await (const row of connection.query(query).stream({ highWaterMark: size })) {
-    batch.push(row);
-    if (batch.length < size) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }
 
 async function rowsOf<Row extends object>(

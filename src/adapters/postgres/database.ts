@@ -1,17 +1,9 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
-import type { Secret } from "../../core/secret.ts";
 import type { Queryable } from "../sql/connections.ts";
-import type { Database } from "../sql/database.ts";
+import type { Database, DatabaseOptions } from "../sql/database.ts";
 import { connectionOptions } from "./connection.ts";
 import { postgres } from "./dialect.ts";
-
-export interface DatabaseOptions {
-  readonly url: Secret;
-  /** Shown in pg_stat_activity. */
-  readonly applicationName: string;
-  readonly maxConnections: number;
-}
 
 /** A statement that takes longer is taken for lost. Reading the source is not bound by it. */
 const STATEMENT_TIMEOUT = 60_000;
