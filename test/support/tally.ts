@@ -8,8 +8,11 @@ export interface Tally {
 
 /** The last line of a run, for whatever reads it: `N passed, N failed`, and `, N skipped` where some were. */
 export const tally: Reporter = {
-  onTestRunEnd(modules, unhandledErrors) {
-    console.log(`\n${tallyLine(modules.map(tallyOf), unhandledErrors.length)}`);
+  onTestRunEnd(modules, unhandledErrors, reason) {
+    // A run that could not begin, for want of a server or of tests, has failed with neither tests nor errors.
+    const couldNotBegin = reason === "failed" && modules.length === 0;
+    const errors = unhandledErrors.length || (couldNotBegin ? 1 : 0);
+    console.log(`\n${tallyLine(modules.map(tallyOf), errors)}`);
   },
 };
 
