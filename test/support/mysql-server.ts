@@ -38,7 +38,7 @@ export const mysqlServer: ServerKind = {
   drop: (database) => `DROP DATABASE ${database}`,
   sessionsIn: (query, database) =>
     query<Row & Session>(
-      `SELECT concat(user, ', connection ', id) AS client, concat(command, ' ', coalesce(state, '')) AS state,
+      `SELECT concat(user, ', connection ', id) AS client, concat_ws(' ', command, nullif(state, '')) AS state,
          coalesce(info, '(no longer known)') AS query
        FROM information_schema.processlist WHERE db = $1 ORDER BY id`,
       [database],
