@@ -56,12 +56,13 @@ function isDay(text: string): boolean {
   return year > 0 && month > 0 && day > 0 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-const date: Parse = (text) => (isDay(text) ? text : new Unusable(`holds ${text}, which is no date`));
+const date: Parse = (text) =>
+  isDay(text) ? text : new Unusable(`holds ${text}, which is no date of the years 1 to 9999`);
 
 /** ISO 8601 in UTC, with milliseconds as JavaScript writes them, or with microseconds where there are any. */
 const timestamp: Parse = (text) => {
   const [, day = "", time, fraction = ""] = TIMESTAMP.exec(text) ?? [];
-  if (!isDay(day)) return new Unusable(`holds ${text}, which is no date`);
+  if (!isDay(day)) return new Unusable(`holds ${text}, which is no date of the years 1 to 9999`);
   return `${day}T${time}.${withoutZeros(fraction).padEnd(3, "0")}Z`;
 };
 

@@ -1,4 +1,4 @@
-import { escape } from "mysql2";
+import mysql from "mysql2";
 import { MysqlTenantSource } from "../../../src/adapters/mysql/tenant-source.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { ColumnKind, SourceDatabase, SourceOptions } from "../../contracts/tenant-source.ts";
@@ -61,5 +61,5 @@ export async function mysqlSourceDatabase(): Promise<SourceDatabase & FreshDatab
 function literal(kind: ColumnKind | undefined, text: string | null): string {
   if (text === null) return "NULL";
   if (kind === "boolean") return text;
-  return kind === "bytes" ? `x${escape(text)}` : escape(text);
+  return kind === "bytes" ? `x${mysql.escape(text)}` : mysql.escape(text);
 }
