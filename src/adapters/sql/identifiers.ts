@@ -15,14 +15,14 @@ export interface NameRules {
 export interface Names {
   quoteName(name: string): string;
   /**
-   * Quotes a table as the config writes it: `customers`, `public.customers`, or with parts in double quotes,
-   * `"My Schema".customers`. Names are taken as they are written, without folding them to lower case.
+   * Quotes a table as the config writes it: `customers`, `public.customers`, or with parts in double quotes or in
+   * backticks, `"My Schema".customers`. Names are taken as they are written, without folding them to lower case.
    */
   quoteTable(table: string): string;
 }
 
-const PART = /^(?:"((?:[^"]|"")+)"|([^".\s]+))$/;
-const SEPARATOR = /\.(?=(?:[^"]*"[^"]*")*[^"]*$)/;
+const { source: NAME } = /"(?:[^"]|"")+"|`(?:[^`]|``)+`|[^"`.\s]+/;
+const TABLE = new RegExp(`^\\s*(?:(${NAME})\\s*\\.\\s*)?(${NAME})\\s*$`);
 
 export function namesOf({ database, quote, fits, limit }: NameRules): Names {
   const quoteName = (name: string): string => {
@@ -38,11 +38,16 @@ export function namesOf({ database, quote, fits, limit }: NameRules): Names {
 
 /** The names in a table as the config writes it: the table's, with its schema's in front where it has one. */
 export function partsOf(table: string): string[] {
-  const parts = table.split(SEPARATOR).map((part) => PART.exec(part.trim()));
-  if (parts.length > 2 || parts.includes(null)) {
+  const found = TABLE.exec(table)?.slice(1);
+  if (!found) {
     throw new SyncError("CONFIG_NAME", `${JSON.stringify(table)} is not a table name`, {
       hint: "write table or schema.table, with odd names in double quotes",
     });
   }
-  return parts.map((part) => part?.[1]?.replaceAll('""', '"') ?? part?.[2] ?? "");
+  return found.flatMap((part) => (part === undefined ? [] : [unquoted(part)]));
+}
+
+function unquoted(part: string): string {
+  const quote = part.charAt(0);
+  return /["`]/.test(quote) ? part.slice(1, -1).replaceAll(quote + quote, quote) : part;
 }

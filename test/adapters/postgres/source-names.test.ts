@@ -13,6 +13,7 @@ describe("names reach PostgreSQL as the config writes them:", () => {
     ["Customers", '"Customers"'],
     ['"a.b"."c.d"', '"a.b"."c.d"'],
     ['"say ""hi"""', '"say ""hi"""'],
+    ["`My Schema`.`say ``hi```", '"My Schema"."say `hi`"'],
     ["it's", `"it's"`],
     ["naïve–名前", '"naïve–名前"'],
     ["select", '"select"'],
@@ -36,10 +37,21 @@ describe("names reach PostgreSQL as the config writes them:", () => {
     expect(rows).toEqual([["1", "n", "ab", "o", "xy", 2]]);
   });
 
-  test.each(["", "a.b.c", "a b", '"open', '"a"b', "a.", ".a", '""', "nul\0", "x".repeat(64), "é".repeat(32)])(
-    "%j is no table",
-    (written) => {
-      expect(() => quoteTable(written)).toThrow(expect.objectContaining({ code: "CONFIG_NAME" }));
-    },
-  );
+  test.each([
+    "",
+    "a.b.c",
+    "a b",
+    '"open',
+    "`open",
+    '"a"b',
+    "a`b",
+    "a.",
+    ".a",
+    '""',
+    "nul\0",
+    "x".repeat(64),
+    "é".repeat(32),
+  ])("%j is no table", (written) => {
+    expect(() => quoteTable(written)).toThrow(expect.objectContaining({ code: "CONFIG_NAME" }));
+  });
 });
