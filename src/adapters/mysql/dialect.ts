@@ -1,21 +1,11 @@
 import { escape as quoted } from "mysql2";
-import type { Assignments, ColumnType, Dialect } from "../sql/dialect.ts";
-import { failures, isMissingTable } from "./failures.ts";
+import type { Assignments, Dialect } from "../sql/dialect.ts";
+import { failures } from "./failures.ts";
+import { jsonRows } from "./json-rows.ts";
 import { migrateLedger } from "./ledger-migration.ts";
-import { ansiNames, names } from "./names.ts";
-
-/** A column of a JSON_TABLE, and how it is read. JSON_TABLE alone would take the database's character set. */
-const TYPES: Readonly<Record<ColumnType, (column: string) => readonly [type: string, read: string]>> = {
-  id: (column) => [`VARCHAR(512) ${TEXT}`, `CAST(${column} AS BINARY)`],
-  text: (column) => [`LONGTEXT ${TEXT}`, column],
-  integer: (column) => ["INT", column],
-  bigint: (column) => ["BIGINT", column],
-  time: (column) => [
-    `VARCHAR(40) ${TEXT}`,
-    `CAST(REPLACE(REPLACE(${column}, 'T', ' '), 'Z', '') AS DATETIME(6))`,
-  ],
-};
-const TEXT = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+import { ansiNames } from "./names.ts";
+import { tableExists } from "./table-exists.ts";
+import { MysqlTokenStatements } from "./token-statements.ts";
 
 /** MySQL and MariaDB, in sessions with ANSI_QUOTES and the time zone UTC. */
 export const mysql: Dialect = {
@@ -36,13 +26,7 @@ export const mysql: Dialect = {
   later: (milliseconds) => `SYSDATE(6) + INTERVAL ${milliseconds} * 1000 MICROSECOND`,
   isOneOf: (column, parameter) => `${column} IN (${parameter})`,
   differ: (a, b) => `NOT (${a} <=> ${b})`,
-  rows: (parameter, columns) => {
-    const read = Object.entries(columns).map(([name, type]) => `${TYPES[type](`j.${name}`)[1]} AS ${name}`);
-    const typed = Object.entries(columns).map(
-      ([name, type]) => `${name} ${TYPES[type](name)[0]} PATH '$.${name}'`,
-    );
-    return `(SELECT ${read.join(", ")} FROM JSON_TABLE(${parameter}, '$[*]' COLUMNS (${typed.join(", ")})) AS j) AS t`;
-  },
+  rows: jsonRows,
   jsonObject: (members) =>
     `JSON_OBJECT(${Object.entries(members)
       .map(
@@ -61,20 +45,8 @@ export const mysql: Dialect = {
   // The index has all that is asked for: its entry is locked, and not the row that a heartbeat writes to.
   selectFenced: (leases, where) =>
     `SELECT epoch FROM ${leases} FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
-  tableExists: async (connections, table) => {
-    try {
-      await connections.query(`SELECT 1 FROM ${table} WHERE FALSE`);
-      return true;
-    } catch (error) {
-      if (isMissingTable(error)) return false;
-      throw error;
-    }
-  },
-  allowNull: (table, column) =>
-    `ALTER TABLE ${names.quoteTable(table)} MODIFY ${names.quoteName(column)} with its type and NULL`,
-  tokenStatements: () => {
-    throw new Error("not yet");
-  },
+  tableExists,
+  tokenStatements: (options) => new MysqlTokenStatements(options),
   migrateLedger,
 };
 

@@ -42,6 +42,7 @@ const HINTS: Readonly<Record<number, string>> = {
   1227: GRANT,
   1370: GRANT,
   1290: "is this a read-only replica? The ledger and the tokens need a server that takes writes",
+  1356: "look at the view with SHOW CREATE VIEW: what it reads has changed, or its definer may no longer read it",
   1412: "the table was altered meanwhile; the next run reads it as it is then",
   1969: TOO_SLOW,
   3024: TOO_SLOW,
@@ -53,7 +54,7 @@ const MISTAKES: ReadonlySet<number> = new Set([1052, 1111, 1191, 1210, 1221, 122
 const NO_MISTAKES: ReadonlySet<number> = new Set([1044, 1049, 1142, 1143, 1146, 1203, 1226, 1227, 1370]);
 
 /** Refusals by values and constraints that have no SQLSTATE of their own; 1644 and 45000 come from a trigger. */
-const DATA_ERRORS: ReadonlySet<number> = new Set([1265, 1364, 1366, 1369, 1526, 1644, 3819]);
+const DATA_ERRORS: ReadonlySet<number> = new Set([1265, 1364, 1366, 1369, 1526, 1644, 3819, 3854, 3988]);
 
 export const failures: Failures = {
   hintFor: (error) => HINTS[errorNumber(error)] ?? DRIVER_HINTS[driverCode(error)] ?? tlsHint("mysql", error),
@@ -66,6 +67,11 @@ export const failures: Failures = {
 /** Also where its database is missing, but not where the url's is: then nobody is let in. */
 export const isMissingTable = (error: unknown): boolean =>
   errorNumber(error) === 1146 || (errorNumber(error) === 1049 && isAnswer(error));
+
+export const isMissingColumn = (error: unknown): boolean => errorNumber(error) === 1054;
+
+/** A right to a database, a table or a column is missing. */
+export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
 
 /** The server has answered: the connection is as good as it was. */
 export const isAnswer = (error: unknown): boolean =>

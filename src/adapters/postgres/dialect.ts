@@ -55,8 +55,6 @@ export const postgres: Dialect = {
     ]);
     return row?.oid != null;
   },
-  allowNull: (table, column) =>
-    `ALTER TABLE ${quoteTable(table)} ALTER COLUMN ${quoteName(column)} DROP NOT NULL`,
   tokenStatements: (options) => new PostgresTokenStatements(options),
   migrateLedger,
 };

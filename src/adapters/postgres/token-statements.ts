@@ -34,6 +34,10 @@ export class PostgresTokenStatements implements TokenStatements {
     this.#token = quoteName(options.tokenColumn);
   }
 
+  get allowNull(): string {
+    return `ALTER TABLE ${this.#table} ALTER COLUMN ${this.#token} DROP NOT NULL`;
+  }
+
   async prepare(database: Connections): Promise<void> {
     this.#idType = await prepareTokenTable(database, this.#options);
   }

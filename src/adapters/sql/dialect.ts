@@ -74,8 +74,6 @@ export interface Dialect extends Names, Failures {
   selectFenced(leases: string, where: string): string;
   /** Whether there is such a table, that this user finds. The name is quoted. */
   tableExists(database: Connections, table: string): Promise<boolean>;
-  /** What has to be run for a column to take NULL, for a hint. The names are as the config writes them. */
-  allowNull(table: string, column: string): string;
   tokenStatements(options: TokenTableOptions): TokenStatements;
   /** Creates or migrates the ledger's tables; two programs at once wait for each other. */
   migrateLedger(database: Connections, tables: LedgerTables, location: LedgerLocation): Promise<void>;

@@ -15,7 +15,8 @@ export async function orElse<T>(
     return result;
   } catch (error) {
     if (!isDataError(error)) throw error;
-    await connection.query("ROLLBACK TO SAVEPOINT groupsync; RELEASE SAVEPOINT groupsync");
+    await connection.query("ROLLBACK TO SAVEPOINT groupsync");
+    await connection.query("RELEASE SAVEPOINT groupsync");
     return otherwise(error);
   }
 }

@@ -1,6 +1,9 @@
 import { describe } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 
+/** What drivers say of an error beside its message, without a word of the data. */
+const NUMBERS = ["code", "errno", "sqlState"];
+
 /** As much of a token as nobody may see, in characters. */
 const TELLING = 8;
 
@@ -12,8 +15,10 @@ export function withoutTokens(error: unknown, tokens: readonly Secret[]): unknow
   if (!(error instanceof Error)) return error;
   const message = describe(error);
   const tells = tokens.some((token) => quotes(message.toLowerCase(), token.reveal().toLowerCase()));
-  const code = "code" in error ? error.code : undefined;
-  return Object.assign(new Error(tells ? "the reason quotes the token, and is left out" : message), { code });
+  return Object.assign(
+    new Error(tells ? "the reason quotes the token, and is left out" : message),
+    Object.fromEntries(Object.entries(error).filter(([name]) => NUMBERS.includes(name))),
+  );
 }
 
 /** Whether the text holds the token or a telling part of it. */

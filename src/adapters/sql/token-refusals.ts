@@ -1,16 +1,22 @@
 import { describe, SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Failures } from "./failures.ts";
 import { withoutTokens } from "./token-error.ts";
-import type { TokenTableOptions } from "./token-statements.ts";
+import type { TokenStatements, TokenTableOptions } from "./token-statements.ts";
 
 /** Why the token of one group stays out of the table, or in it. */
 export class TokenRefusals {
-  readonly #dialect: Dialect;
+  readonly #failures: Pick<Failures, "refusesNull">;
+  readonly #statements: Pick<TokenStatements, "allowNull">;
   readonly #options: TokenTableOptions;
 
-  constructor(dialect: Dialect, options: TokenTableOptions) {
-    this.#dialect = dialect;
+  constructor(
+    failures: Pick<Failures, "refusesNull">,
+    statements: Pick<TokenStatements, "allowNull">,
+    options: TokenTableOptions,
+  ) {
+    this.#failures = failures;
+    this.#statements = statements;
     this.#options = options;
   }
 
@@ -63,7 +69,7 @@ export class TokenRefusals {
 
   #wayOut(error: unknown): string {
     const { table, rows, tokenColumn } = this.#options;
-    if (this.#dialect.refusesNull(error, tokenColumn)) return this.#dialect.allowNull(table, tokenColumn);
+    if (this.#failures.refusesNull(error, tokenColumn)) return this.#statements.allowNull;
     return rows === "own"
       ? `look at the triggers of ${table}, and at the foreign keys that refer to it`
       : `look at the triggers of ${table}, and at the constraints of column ${tokenColumn}: it has to take NULL`;
@@ -74,4 +80,5 @@ export class TokenRefusals {
   }
 }
 
-const SILENT_CAUSES = "look at its triggers, its row-level security policies and its rules";
+const SILENT_CAUSES =
+  "look at its triggers and unique keys and, in PostgreSQL, at its row-level security policies and rules";

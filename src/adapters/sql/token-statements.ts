@@ -26,6 +26,8 @@ export interface TokenCheck {
 
 /** What is said to one token table, in one dialect. Rejects with what the driver throws. */
 export interface TokenStatements {
+  /** What has to be run for the token column to take NULL, for a hint. Good once the table is prepared. */
+  readonly allowNull: string;
   /**
    * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
    * a token that can't be stored is better not fetched. Rejects with CONFIG_COLUMNS or TOKEN_STORE_UNAVAILABLE.
@@ -33,7 +35,10 @@ export interface TokenStatements {
   prepare(database: Connections): Promise<void>;
   /** False where there is no table. */
   holdsAny(database: Connections): Promise<boolean>;
-  /** The rows of these groups that were written, as they are then. With `rewrite`, also where they are as they were. */
+  /**
+   * The rows of these groups that were written, as they are then. With `rewrite`, also where they are as they were.
+   * A dialect that isn't told by the database returns those too that are as they should be.
+   */
   write(
     connection: Queryable,
     tokens: readonly StoredToken[],

@@ -32,7 +32,7 @@ export class SqlTokenTable implements TokenStore {
     this.#database = database;
     this.#options = options;
     this.#statements = database.dialect.tokenStatements(options);
-    this.#refusals = new TokenRefusals(database.dialect, options);
+    this.#refusals = new TokenRefusals(database.dialect, this.#statements, options);
   }
 
   async prepare(): Promise<void> {

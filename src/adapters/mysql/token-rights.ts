@@ -1,0 +1,36 @@
+import { SyncError } from "../../core/errors.ts";
+import type { Connections } from "../sql/connections.ts";
+import type { TokenTableOptions } from "../sql/token-statements.ts";
+import { isDenied } from "./failures.ts";
+import { names } from "./names.ts";
+
+/**
+ * Runs `body` and, where the user lacks a right, says which. What a user may do is known to the server alone: it
+ * depends on the rights to the server, database, table and columns, and on roles. `more` are rights that it takes too.
+ */
+export async function explainingRights(
+  database: Connections,
+  { table, rows, tokenColumn }: TokenTableOptions,
+  more: "" | "CREATE, ",
+  body: () => Promise<void>,
+): Promise<void> {
+  try {
+    await body();
+  } catch (error) {
+    if (!isDenied(error)) throw error;
+    const [row] = await database.query<{ user: string }>("SELECT current_user() AS user");
+    const user = row?.user ?? "";
+    const at = user.lastIndexOf("@");
+    const account = [user.slice(0, at), user.slice(at + 1)].map(quoteAccount).join("@");
+    const rights =
+      rows === "own"
+        ? `${more}SELECT, INSERT, UPDATE, DELETE`
+        : `SELECT, UPDATE (${names.quoteName(tokenColumn)})`;
+    throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${user} may not write tokens to ${table}`, {
+      hint: `GRANT ${rights} ON ${names.quoteTable(table)} TO ${account}`,
+      cause: error,
+    });
+  }
+}
+
+const quoteAccount = (part: string): string => `\`${part.replaceAll("`", "``")}\``;

@@ -1,0 +1,158 @@
+import type { StoredToken } from "../../ports/token-store.ts";
+import type { Connections, Queryable } from "../sql/connections.ts";
+import type { TokenCheck, TokenRow, TokenStatements, TokenTableOptions } from "../sql/token-statements.ts";
+import { jsonRows } from "./json-rows.ts";
+import { ansiNames, names } from "./names.ts";
+import { tableExists } from "./table-exists.ts";
+import { ANY_COLUMN, type IdColumn } from "./token-ids.ts";
+import { prepareTokenTable } from "./token-table-preparation.ts";
+
+const IDS = jsonRows("$1", { id: "text" });
+const TOKENS = jsonRows("$1", { id: "text", token: "text" });
+
+const bytes = (text: string): string => `CAST(${text} AS BINARY)`;
+const differ = (a: string, b: string): string => `NOT (${bytes(a)} <=> ${bytes(b)})`;
+/** JSON has a way to write half of a surrogate pair, and MySQL none to read it. */
+const wellFormed = (text: string): string => Buffer.from(text).toString();
+
+/**
+ * MySQL returns no rows from a write, so that it is followed by a read in the same transaction. JSON_TABLE comes first
+ * in every join: from there, the rows are found by their index.
+ */
+export class MysqlTokenStatements implements TokenStatements {
+  readonly #options: TokenTableOptions;
+  readonly #table: string;
+  readonly #id: string;
+  readonly #token: string;
+  #idColumn: IdColumn = ANY_COLUMN;
+  #tokenType = "TEXT";
+
+  constructor(options: TokenTableOptions) {
+    this.#options = options;
+    this.#table = ansiNames.quoteTable(options.table);
+    this.#id = ansiNames.quoteName(options.idColumn);
+    this.#token = ansiNames.quoteName(options.tokenColumn);
+  }
+
+  async prepare(database: Connections): Promise<void> {
+    const prepared = await prepareTokenTable(database, this.#options, () => this.#rehearse(database));
+    this.#idColumn = prepared.idColumn;
+    this.#tokenType = prepared.tokenType;
+  }
+
+  async holdsAny(database: Connections): Promise<boolean> {
+    if (!(await tableExists(database, this.#table))) return false;
+    const rows = await database.query(
+      `SELECT 1 FROM ${this.#table} AS theirs WHERE ${this.#hasToken} LIMIT 1`,
+    );
+    return rows.length > 0;
+  }
+
+  async write(
+    connection: Queryable,
+    tokens: readonly StoredToken[],
+    rewrite: boolean,
+  ): Promise<readonly TokenRow[]> {
+    const rows = tokens
+      .map(({ user_group_id, token }) => ({ id: user_group_id, token: wellFormed(token.reveal()) }))
+      .filter(({ id }) => this.#idColumn.takes(id));
+    for (const statement of this.#writes(rewrite)) await connection.query(statement, [JSON.stringify(rows)]);
+    return this.#read(connection, idsOf(tokens));
+  }
+
+  /** Two statements, one after the other, could do it; they would have to be in a transaction to be one. */
+  writeIf(): undefined {
+    return undefined;
+  }
+
+  async check(connection: Queryable, tokens: readonly StoredToken[]): Promise<readonly TokenCheck[]> {
+    const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
+    const isThere = new Map<string, boolean>();
+    for (const { id, token } of await this.#read(connection, idsOf(tokens))) {
+      isThere.set(id, (isThere.get(id) ?? true) && token === wanted.get(id));
+    }
+    return idsOf(tokens).map((id) => ({ id, isThere: isThere.get(id) ?? null }));
+  }
+
+  async find(connection: Queryable, ids: readonly string[], byText: boolean): Promise<readonly TokenRow[]> {
+    const rows = await this.#read(connection, ids, byText ? ANY_COLUMN : this.#idColumn);
+    return this.#options.rows === "own" ? rows : rows.filter(({ token }) => token);
+  }
+
+  async remove(connection: Queryable, ids: readonly string[]): Promise<readonly string[]> {
+    await connection.query(
+      this.#options.rows === "own"
+        ? `DELETE theirs FROM ${this.#join(IDS)}`
+        : `UPDATE ${this.#join(IDS)} SET theirs.${this.#token} = NULL WHERE ${this.#hasToken}`,
+      [this.#json(ids, this.#idColumn)],
+    );
+    const kept = new Set((await this.find(connection, ids, false)).map(({ id }) => id));
+    return ids.filter((id) => !kept.has(id));
+  }
+
+  get allowNull(): string {
+    const { table, tokenColumn } = this.#options;
+    return `ALTER TABLE ${names.quoteTable(table)} MODIFY ${names.quoteName(tokenColumn)} ${this.#tokenType} NULL`;
+  }
+
+  /** All that will be said to the table, about no row: the rights that it takes are asked for all the same. */
+  async #rehearse(database: Connections): Promise<void> {
+    await this.write(database, [], true);
+    await this.remove(database, []);
+  }
+
+  /** The rows of these groups, as they are. */
+  async #read(
+    connection: Queryable,
+    ids: readonly string[],
+    idColumn = this.#idColumn,
+  ): Promise<readonly TokenRow[]> {
+    return connection.query<TokenRow>(
+      `SELECT t.id, CONVERT(theirs.${this.#token} USING utf8mb4) AS token FROM ${this.#join(IDS, idColumn)}`,
+      [this.#json(ids, idColumn)],
+    );
+  }
+
+  /** The statements that write tokens; with `rewrite`, those too that are there. */
+  #writes(rewrite: boolean): readonly string[] {
+    const update = `UPDATE ${this.#join(TOKENS)} SET theirs.${this.#token} = t.token`;
+    if (this.#options.rows === "own") return rewrite ? [this.#upsert, ...this.#touches] : [this.#upsert];
+    // The same again takes rights, locks and triggers. It isn't stored, and the customer's other columns aren't ours.
+    return [rewrite ? update : `${update} WHERE ${differ(`theirs.${this.#token}`, "t.token")}`];
+  }
+
+  /** A row that has another id is left alone: another unique key than the id's could have met it. */
+  get #upsert(): string {
+    const was = (column: string) => `${this.#table}.${column}`;
+    const is = (column: string) => `VALUES(${column})`;
+    const isSameId = `${bytes(was(this.#id))} = ${bytes(is(this.#id))}`;
+    const isNew = `${isSameId} AND ${differ(was(this.#token), is(this.#token))}`;
+    const set = (column: string, condition: string): string =>
+      `${was(column)} = CASE WHEN ${condition} THEN ${is(column)} ELSE ${was(column)} END`;
+    // In this order: what is assigned first is seen by what follows.
+    return `INSERT INTO ${this.#table} (${this.#id}, ${this.#token}, updated_at)
+      SELECT t.id, t.token, UTC_TIMESTAMP(6) FROM ${TOKENS}
+      ON DUPLICATE KEY UPDATE ${set("updated_at", isNew)}, ${set(this.#token, isSameId)}`;
+  }
+
+  /** MySQL doesn't store a row that is as it was. These make it another one, and undo that. */
+  get #touches(): readonly string[] {
+    return [1, -1].map(
+      (days) => `UPDATE ${this.#join(IDS)} SET theirs.updated_at = theirs.updated_at + INTERVAL ${days} DAY`,
+    );
+  }
+
+  #join(rows: string, idColumn = this.#idColumn): string {
+    return `${rows} STRAIGHT_JOIN ${this.#table} AS theirs ON ${idColumn.matches(`theirs.${this.#id}`)}`;
+  }
+
+  #json(ids: readonly string[], { takes }: IdColumn): string {
+    return JSON.stringify(ids.filter(takes).map((id) => ({ id })));
+  }
+
+  get #hasToken(): string {
+    return `LENGTH(theirs.${this.#token}) > 0`;
+  }
+}
+
+const idsOf = (tokens: readonly StoredToken[]): string[] => tokens.map((entry) => entry.user_group_id);

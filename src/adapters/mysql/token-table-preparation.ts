@@ -1,0 +1,163 @@
+import { SyncError } from "../../core/errors.ts";
+import type { Connections } from "../sql/connections.ts";
+import { partsOf } from "../sql/identifiers.ts";
+import type { TokenTableOptions } from "../sql/token-statements.ts";
+import { isMissingColumn } from "./failures.ts";
+import { ansiNames, names } from "./names.ts";
+import { tableExists } from "./table-exists.ts";
+import { type ColumnInfo, type IdColumn, idColumnOf, TEXT_TYPES } from "./token-ids.ts";
+import { explainingRights } from "./token-rights.ts";
+
+export interface PreparedTokenTable {
+  readonly idColumn: IdColumn;
+  /** The token column's whole type, in SQL. */
+  readonly tokenType: string;
+}
+
+/**
+ * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
+ * a token that can't be stored is better not fetched. `rehearse` says to the table all that it will be told.
+ */
+export async function prepareTokenTable(
+  database: Connections,
+  options: TokenTableOptions,
+  rehearse: () => Promise<void>,
+): Promise<PreparedTokenTable> {
+  if (options.rows === "own") {
+    await explainingRights(database, options, "CREATE, ", async () => {
+      if (!(await tableExists(database, ansiNames.quoteTable(options.table))))
+        await create(database, options);
+    });
+  }
+  await explainingRights(database, options, "", async () => {
+    try {
+      await rehearse();
+    } catch (error) {
+      // It is named below, beside those that are there: without a right to it, a column can't be seen.
+      if (!isMissingColumn(error)) throw error;
+    }
+  });
+  const { id, token } = await checkColumns(database, options);
+  await checkEngine(database, options);
+  if (options.rows === "own") {
+    await checkBytes(database, options, id);
+    await checkUniqueness(database, options);
+  }
+  return {
+    idColumn: idColumnOf(id),
+    tokenType: `${token.fullType} CHARACTER SET ${token.charset} COLLATE ${token.collation}`,
+  };
+}
+
+/** Of two programs at once, one waits for the other and finds the table there. */
+async function create(
+  database: Connections,
+  { table, idColumn, tokenColumn }: TokenTableOptions,
+): Promise<void> {
+  await database.query(
+    `CREATE TABLE IF NOT EXISTS ${ansiNames.quoteTable(table)} (
+       ${ansiNames.quoteName(idColumn)} ${await idType(database)} NOT NULL PRIMARY KEY,
+       ${ansiNames.quoteName(tokenColumn)} TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+       updated_at DATETIME(6) NOT NULL
+     ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`,
+  );
+}
+
+/** Collations that take no two texts for one, not even with blanks at the end: MySQL's, MariaDB's. */
+const EXACT = ["utf8mb4_0900_bin", "utf8mb4_nopad_bin"];
+
+/** Text, which applications can read, join and compare as such, and bytes where the server is too old for that. */
+async function idType(database: Connections): Promise<string> {
+  const [exact] = await database.query<{ name: string }>(
+    `SELECT COLLATION_NAME AS name FROM information_schema.COLLATIONS WHERE COLLATION_NAME IN ($1)
+     ORDER BY name DESC LIMIT 1`,
+    [EXACT],
+  );
+  return exact ? `VARCHAR(512) CHARACTER SET utf8mb4 COLLATE ${exact.name}` : "VARBINARY(512)";
+}
+
+/** True of what information_schema knows of the table. */
+const OF_TABLE = "TABLE_SCHEMA = coalesce($1, database()) AND TABLE_NAME = $2";
+
+function placeOf({ table }: TokenTableOptions): (string | null)[] {
+  const parts = partsOf(table);
+  return [parts.at(-2) ?? null, parts.at(-1) ?? ""];
+}
+
+/** Insists on the columns that are written. */
+async function checkColumns(
+  database: Connections,
+  options: TokenTableOptions,
+): Promise<{ id: ColumnInfo; token: ColumnInfo }> {
+  const { table, rows, idColumn, tokenColumn } = options;
+  const columns = await database.query<ColumnInfo>(
+    `SELECT COLUMN_NAME AS name, DATA_TYPE AS type, COLUMN_TYPE AS fullType, CHARACTER_SET_NAME AS charset,
+       COLLATION_NAME AS collation, GENERATION_EXPRESSION AS computed
+     FROM information_schema.COLUMNS WHERE ${OF_TABLE} ORDER BY ORDINAL_POSITION`,
+    placeOf(options),
+  );
+  // To the server, small letters and capitals are the same in the name of a column.
+  const find = (wanted: string) => columns.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
+  const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
+  const [id, token] = wanted.map(find);
+  const missing = wanted.filter((name) => !find(name));
+  if (!id || !token || missing.length > 0) {
+    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} has no column ${missing.join(", ")}`, {
+      hint: `its columns are: ${columns.map(({ name }) => name).join(", ")}`,
+    });
+  }
+  const isFit = (column: ColumnInfo): boolean =>
+    !column.computed && (TEXT_TYPES.has(column.type) || (column === id && column.type === "varbinary"));
+  const unfit = (rows === "own" ? [id, token] : [token]).find((column) => !isFit(column));
+  if (unfit) {
+    throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} can't take text in column ${unfit.name}`, {
+      hint: `it is ${unfit.fullType}, or generated; make it a text column of its own`,
+    });
+  }
+  return { id, token };
+}
+
+/** What is refused has to be undone, and what isn't committed. A view has no engine of its own. */
+async function checkEngine(database: Connections, options: TokenTableOptions): Promise<void> {
+  const [row] = await database.query<{ engine: string }>(
+    `SELECT ENGINE AS engine FROM information_schema.TABLES JOIN information_schema.ENGINES USING (ENGINE)
+     WHERE ${OF_TABLE} AND TRANSACTIONS <> 'YES'`,
+    placeOf(options),
+  );
+  if (!row) return;
+  throw new SyncError(
+    "CONFIG_COLUMNS",
+    `tokens.table: ${options.table} has no transactions: its engine is ${row.engine}`,
+    { hint: `ALTER TABLE ${names.quoteTable(options.table)} ENGINE = InnoDB` },
+  );
+}
+
+/** A key that takes 'a' for 'A' or for 'a ' has room for one of these tenants. */
+async function checkBytes(
+  database: Connections,
+  { table, idColumn }: TokenTableOptions,
+  { type, fullType, collation }: ColumnInfo,
+): Promise<void> {
+  if (type === "varbinary" || (type === "varchar" && EXACT.includes(collation ?? ""))) return;
+  const quoted = names.quoteName(idColumn);
+  throw new SyncError(
+    "CONFIG_COLUMNS",
+    `tokens.table: ${table} takes different ids for one in column ${idColumn}: it is ${fullType} COLLATE ${collation}`,
+    { hint: `ALTER TABLE ${names.quoteTable(table)} MODIFY ${quoted} ${await idType(database)} NOT NULL` },
+  );
+}
+
+/** An insert has to find the row that is there already. */
+async function checkUniqueness(database: Connections, options: TokenTableOptions): Promise<void> {
+  const { table, idColumn } = options;
+  const keys = await database.query(
+    `SELECT INDEX_NAME FROM information_schema.STATISTICS WHERE ${OF_TABLE} AND NON_UNIQUE = 0
+     GROUP BY INDEX_NAME
+     HAVING COUNT(*) = 1 AND MAX(LOWER(COLUMN_NAME)) = LOWER($3) AND MAX(SUB_PART) IS NULL`,
+    [...placeOf(options), idColumn],
+  );
+  if (keys.length > 0) return;
+  throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} may have several rows for one ${idColumn}`, {
+    hint: `ALTER TABLE ${names.quoteTable(table)} ADD PRIMARY KEY (${names.quoteName(idColumn)})`,
+  });
+}
