@@ -45,6 +45,12 @@ test("what the urls say of TLS is checked with everything else, and their files 
   });
 });
 
+test("a file is problem enough", async () => {
+  const url = "postgres://app:hunter2@db/crm?sslrootcert=/gone.pem";
+  const config = yaml(url, "postgres://db/crm").replace(/tokens:[\s\S]*/, "");
+  expect(await rejection(load(config))).toMatchObject({ message: expect.stringContaining("has 1 problem:") });
+});
+
 test("a url whose CA file is good is kept as it is", async () => {
   const url = "postgres://app:hunter2@db/crm?sslrootcert=/ca.pem";
   const config = await load(yaml(url, url).replace(/tokens:[\s\S]*/, ""));
