@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import { SqlLedgerView } from "../../../src/adapters/sql/ledger-view.ts";
 import { collect } from "../../contracts/collect.ts";
+import { aRole } from "../../support/role.ts";
 import { aDatabase, LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
 import { latin1Database } from "./latin1-database.ts";
-import { aRole } from "./roles.ts";
 
 const OPS = { schema: "Ops Team", tablePrefix: "Sync_" };
 
@@ -25,30 +25,6 @@ test("a schema that exists is enough: no right to create another one is needed",
   expect(await database.tables()).toContain('"Ops Team"."Sync_groups"');
 });
 
-test("a ledger that is there needs no right to create anything", async () => {
-  const database = await ledgerDatabase();
-  await new SqlLedger(aDatabase(database.url), LOCATION, "a").prepare();
-  const { name, url } = await aRole(database);
-  await database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
-  const ledger = new SqlLedger(aDatabase(url), LOCATION, "a");
-  await ledger.prepare();
-  const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind === "held") throw new Error("the lease should be free");
-  await ledger.write(attempt.lease, (transaction) => transaction.startRun("sync", new Date()));
-  expect((await ledger.status()).runs).toHaveLength(1);
-});
-
-test("without the right to create tables it says so", async () => {
-  const database = await ledgerDatabase();
-  const { url } = await aRole(database);
-  await expect(new SqlLedger(aDatabase(url), LOCATION, "a").prepare()).rejects.toMatchObject({
-    code: "LEDGER_UNAVAILABLE",
-    message: expect.stringContaining("permission denied for schema public"),
-    hint: expect.stringContaining("grant"),
-  });
-  expect(await database.tables()).toEqual([]);
-});
-
 test("a migration that fails leaves nothing behind", async () => {
   const database = await ledgerDatabase();
   await database.query("CREATE TABLE groupsync_runs (mine int)");
@@ -57,14 +33,6 @@ test("a migration that fails leaves nothing behind", async () => {
     message: expect.stringContaining("groupsync_runs"),
   });
   expect(await database.tables()).toEqual(["public.groupsync_runs"]);
-});
-
-test("two ledgers with prefixes of their own live side by side", async () => {
-  const { url, tables } = await ledgerDatabase();
-  for (const tablePrefix of ["one_", "two_"]) {
-    await new SqlLedger(aDatabase(url), { tablePrefix }, "a").prepare();
-  }
-  expect(await tables()).toEqual(expect.arrayContaining(["public.one_groups", "public.two_groups"]));
 });
 
 test("a database that can't hold every id is refused", async () => {

@@ -1,25 +1,22 @@
-import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { PostgresDatabase } from "../../../src/adapters/postgres/database.ts";
 import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
-import { Secret } from "../../../src/core/secret.ts";
-import { freshDatabase } from "../../support/fresh-database.ts";
+import { aDatabase, LOCATION, ledgerDatabase } from "./ledger-database.ts";
 
 /** A ledger whose lease a holder keeps locked, as one that was stopped in the middle of a write. */
 async function aLockedLease(ttlMs: number): Promise<SqlLedger> {
-  const { url } = await freshDatabase();
-  const database = new PostgresDatabase({ url: new Secret(url), applicationName: "test", maxConnections: 2 });
-  const ledger = new SqlLedger(database, { tablePrefix: "groupsync_" }, "default");
+  const { url } = await ledgerDatabase();
+  const ledger = new SqlLedger(aDatabase(url), LOCATION, "default");
   await ledger.prepare();
-  expect(await ledger.acquireLease("stopped", ttlMs)).toMatchObject({ kind: "acquired" });
-  const stopped = new pg.Client(url);
-  onTestFinished(async () => {
-    await stopped.end();
-    await database.close();
+  const attempt = await ledger.acquireLease("stopped", ttlMs);
+  if (attempt.kind === "held") throw new Error("the lease should be free");
+  await new Promise<void>((locked, failed) => {
+    const stopped = ledger.write(attempt.lease, async () => {
+      locked();
+      await new Promise<void>((goOn) => onTestFinished(() => goOn()));
+    });
+    stopped.catch(failed);
+    onTestFinished(() => stopped);
   });
-  await stopped.connect();
-  await stopped.query("BEGIN");
-  await stopped.query("SELECT 1 FROM groupsync_leases FOR KEY SHARE");
   return ledger;
 }
 
