@@ -92,7 +92,7 @@ const mariadb: TlsDatabase = {
   },
   start: async (certificate) => {
     // From 11.4 on it makes a certificate where it is given none.
-    if (certificate === undefined) return startMariadb({ settings: { skip_ssl: "1" } });
+    if (certificate === undefined) return inItsDatabase(await startMariadb({ settings: { skip_ssl: "1" } }));
     const { cert, key, clientCa } = certificate;
     const server = await startMariadb({
       settings: {
@@ -107,7 +107,7 @@ const mariadb: TlsDatabase = {
       await connection.query("ALTER USER CURRENT_USER() REQUIRE X509");
       await connection.end();
     }
-    return server;
+    return inItsDatabase(server);
   },
   isEncrypted: (url) =>
     asked(
@@ -117,6 +117,9 @@ const mariadb: TlsDatabase = {
       "1",
     ),
 };
+
+/** The one that a server has from the beginning. */
+const inItsDatabase = ({ url, stop }: TlsServer): TlsServer => ({ url: `${url}mysql`, stop });
 
 async function asked(open: () => Database, question: string, yes: string): Promise<boolean> {
   const database = open();
