@@ -1,4 +1,5 @@
 import { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import type { Connection, QueryOptions } from "mysql2";
 
 /** Reads a query to its end, a batch at a time. A reader that stops early, and an error, end the connection. */
@@ -7,10 +8,16 @@ export async function* readStream<Row extends readonly unknown[]>(
   query: QueryOptions,
   size: number,
 ): AsyncGenerator<Row[]> {
-  const stream = connection.query(query).stream({ highWaterMark: size });
+  let lost: Error | undefined;
+  let stream: Readable | undefined;
   // The driver tells a lost connection to the connection alone: the stream would never end.
-  const lost = (error: Error): void => void stream.destroy(error);
-  connection.once("error", lost);
+  const onLost = (error: Error): void => {
+    lost = error;
+    stream?.destroy(error);
+  };
+  connection.once("error", onLost);
+  stream = connection.query(query).stream({ highWaterMark: size });
+  if (lost) stream.destroy(lost);
   let isAtEnd = false;
   try {
     let batch: Row[] = [];
@@ -23,7 +30,7 @@ export async function* readStream<Row extends readonly unknown[]>(
     if (batch.length > 0) yield batch;
     isAtEnd = true;
   } finally {
-    connection.off("error", lost);
+    connection.off("error", onLost);
     if (!isAtEnd) cutOff(connection);
   }
 }

@@ -49,8 +49,11 @@ export class MysqlTenantSource implements TenantSource {
     const { url, applicationName, table, removedWhen } = this.#options;
     const name = table ?? "source.query";
     const connection = createConnection({ ...connectionOptions(url, applicationName), jsonStrings: true });
-    // A broken connection rejects the query that waits on it.
-    connection.on("error", () => {});
+    // Whoever asks a connection that is lost hears no more than that it is closed.
+    let lost: Error | undefined;
+    connection.on("error", (error) => {
+      lost ??= error;
+    });
     const session = connection.promise();
     try {
       for (const statement of [SESSION, ...BEGIN]) await session.query(statement);
@@ -61,10 +64,10 @@ export class MysqlTenantSource implements TenantSource {
         columns,
         seed,
       });
-      return new MysqlTenantSnapshot(connection, rows, (error) => sourceError(name, error));
+      return new MysqlTenantSnapshot(connection, rows, (error) => sourceError(name, lost ?? error));
     } catch (error) {
       connection.destroy();
-      throw sourceError(name, error);
+      throw sourceError(name, lost ?? error);
     }
   }
 }
