@@ -73,7 +73,8 @@ export async function describeRows(connection: Connection, wanted: Wanted): Prom
     parsers: [(text) => text, ...rest.map(({ type }) => type.parse)],
     order: `CAST(${idText} AS BINARY)`,
     bucket: `(COALESCE(CRC32(${idText}), 0) & ${BUCKETS - 1})`,
-    digest: `CONV(LEFT(SHA1(CONCAT(${hashed})), 16), 16, -10)`,
+    // Not SHA1 or MD5: MySQL 9.7 doesn't have them unless somebody installs a component.
+    digest: `CONV(LEFT(SHA2(CONCAT(${hashed}), 256), 16), 16, -10)`,
   };
 }
 
@@ -93,7 +94,7 @@ const textOf = ({ column, type }: Described): string => type.text(names.quoteNam
 const digestible = (described: Described): string =>
   (described.field.columnLength ?? LONG) < LONG
     ? `QUOTE(${textOf(described)})`
-    : `QUOTE(SHA1(${textOf(described)}))`;
+    : `QUOTE(SHA2(${textOf(described)}, 256))`;
 
 function missingColumns(name: string, columns: readonly string[], fields: readonly FieldPacket[]): SyncError {
   const there = fields.map((field) => field.name);
