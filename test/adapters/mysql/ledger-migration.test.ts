@@ -25,7 +25,7 @@ test("the tables compare texts by their bytes and can be rolled back, whatever t
   await database.query(`ALTER DATABASE ${database.name} CHARACTER SET latin1`);
   await database.ledger().prepare();
   const tables = await database.query(
-    "SELECT DISTINCT engine, table_collation AS collation FROM information_schema.tables WHERE table_schema = database()",
+    "SELECT DISTINCT engine AS engine, table_collation AS collation FROM information_schema.tables WHERE table_schema = database()",
   );
   expect(tables).toEqual([{ engine: "InnoDB", collation: "utf8mb4_bin" }]);
 });
