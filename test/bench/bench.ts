@@ -1,11 +1,13 @@
 import { benchBackfill } from "./backfill.ts";
+import { benchMariadb, benchPostgres } from "./databases.ts";
 import { benchExposure } from "./exposure.ts";
 import { benchUnchanged } from "./unchanged.ts";
 
 /** `npm run bench`, or with the name of one: `npm run bench -- backfill`. */
 const benches: Record<string, () => Promise<void>> = {
   backfill: benchBackfill,
-  unchanged: benchUnchanged,
+  unchanged: () => benchUnchanged(benchPostgres),
+  "unchanged-mariadb": () => benchUnchanged(benchMariadb),
   exposure: benchExposure,
 };
 
