@@ -39,7 +39,8 @@ const double: Parse = (text) => Number(text);
 
 /** The shortest decimal that no other float is nearer to: of a FLOAT's value as a double most digits say nothing. */
 const float: Parse = (text) => {
-  const value = Number(text);
+  // MySQL's text of a double may lack its last digits, and then is none of a float.
+  const value = Math.fround(Number(text));
   for (let digits = 1; digits < 9; digits++) {
     const shorter = Number(value.toPrecision(digits));
     if (Math.fround(shorter) === value) return shorter;
