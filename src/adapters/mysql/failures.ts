@@ -35,6 +35,7 @@ const HINTS: Readonly<Record<number, string>> = {
   1130: "the server doesn't let this host in: create the user for it ('user'@'host')",
   1698: "check user and password in the url: this user logs in by the server's socket alone",
   3159: "the server wants TLS: add ssl-mode=REQUIRED to the url",
+  1046: "name a database: mysql://user:password@host/database",
   1049: "check the database's name in the url, or in front of the table",
   1146: "check the table's name and database",
   1142: GRANT,

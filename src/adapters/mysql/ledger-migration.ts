@@ -1,8 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
-import type { Connections, Queryable } from "../sql/connections.ts";
+import type { Connections } from "../sql/connections.ts";
 import type { LedgerLocation, LedgerTables } from "../sql/ledger-tables.ts";
 import { MIGRATIONS, TABLE_OPTIONS } from "./ledger-migrations.ts";
-import { ansiNames } from "./names.ts";
 
 /** How long a program waits for another that is at it, in seconds. */
 const PATIENCE = 30;
@@ -14,18 +13,17 @@ const PATIENCE = 30;
 export async function migrateLedger(
   connections: Connections,
   { migrations, ...tables }: LedgerTables,
-  { schema, tablePrefix }: LedgerLocation,
+  { tablePrefix }: LedgerLocation,
 ): Promise<void> {
   // Named locks last as long as their session, which the end of a transaction doesn't end.
   await connections.transaction(["DO 0"], async (connection) => {
-    const lock = `groupsync ${schema ?? ""}.${tablePrefix}`;
+    const lock = `groupsync ${tablePrefix}`;
     const [row] = await connection.query<{ locked: unknown }>("SELECT GET_LOCK($1, $2) AS locked", [
       lock,
       PATIENCE,
     ]);
     if (Number(row?.locked) !== 1) throw busy();
     try {
-      if (schema !== undefined) await createSchema(connection, schema);
       await connection.query(
         `CREATE TABLE IF NOT EXISTS ${migrations} (
            version INT NOT NULL PRIMARY KEY,
@@ -47,15 +45,6 @@ export async function migrateLedger(
       await connection.query("DO RELEASE_LOCK($1)", [lock]);
     }
   });
-}
-
-/** IF NOT EXISTS would ask for the right to create databases even where it does exist. */
-async function createSchema(connection: Queryable, schema: string): Promise<void> {
-  const found = await connection.query("SELECT 1 FROM information_schema.schemata WHERE schema_name = $1", [
-    schema,
-  ]);
-  if (found.length === 0)
-    await connection.query(`CREATE DATABASE IF NOT EXISTS ${ansiNames.quoteName(schema)}`);
 }
 
 const busy = (): SyncError =>
