@@ -38,6 +38,7 @@ const HINTS: Readonly<Record<number, string>> = {
   1046: "name a database: mysql://user:password@host/database",
   1049: "check the database's name in the url, or in front of the table",
   1146: "check the table's name and database",
+  1153: "a group is larger than the server lets a statement be: raise max_allowed_packet",
   1142: GRANT,
   1143: GRANT,
   1227: GRANT,
