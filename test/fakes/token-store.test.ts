@@ -24,6 +24,7 @@ async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
   return {
     store,
     sharesLedger,
+    storesAtOnce: sharesLedger,
     writeAtOnce: (token) => store.writeAtOnce(token, ledger, lease),
     loseLease: async () => {
       await ledger.releaseLease(lease);

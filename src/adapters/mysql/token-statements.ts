@@ -12,8 +12,6 @@ const TOKENS = jsonRows("$1", { id: "text", token: "text" });
 
 const bytes = (text: string): string => `CAST(${text} AS BINARY)`;
 const differ = (a: string, b: string): string => `NOT (${bytes(a)} <=> ${bytes(b)})`;
-/** JSON has a way to write half of a surrogate pair, and MySQL none to read it. */
-const wellFormed = (text: string): string => Buffer.from(text).toString();
 
 /**
  * MySQL returns no rows from a write, so that it is followed by a read in the same transaction. JSON_TABLE comes first
@@ -53,10 +51,8 @@ export class MysqlTokenStatements implements TokenStatements {
     tokens: readonly StoredToken[],
     rewrite: boolean,
   ): Promise<readonly TokenRow[]> {
-    const rows = tokens
-      .map(({ user_group_id, token }) => ({ id: user_group_id, token: wellFormed(token.reveal()) }))
-      .filter(({ id }) => this.#idColumn.takes(id));
-    for (const statement of this.#writes(rewrite)) await connection.query(statement, [JSON.stringify(rows)]);
+    if (this.#options.rows === "own") await this.#upsert(connection, tokens, rewrite);
+    else await this.#update(connection, tokens, rewrite);
     return this.#read(connection, idsOf(tokens));
   }
 
@@ -80,12 +76,14 @@ export class MysqlTokenStatements implements TokenStatements {
   }
 
   async remove(connection: Queryable, ids: readonly string[]): Promise<readonly string[]> {
-    await connection.query(
-      this.#options.rows === "own"
-        ? `DELETE theirs FROM ${this.#join(IDS)}`
-        : `UPDATE ${this.#join(IDS)} SET theirs.${this.#token} = NULL WHERE ${this.#hasToken}`,
-      [this.#json(ids, this.#idColumn)],
-    );
+    if (this.#options.rows === "own") {
+      await connection.query(`DELETE FROM ${this.#table} WHERE ${this.#id} IN ($1)`, [ids]);
+    } else {
+      await connection.query(
+        `UPDATE ${this.#join(IDS)} SET theirs.${this.#token} = NULL WHERE ${this.#hasToken}`,
+        [this.#idRows(ids)],
+      );
+    }
     const kept = new Set((await this.find(connection, ids, false)).map(({ id }) => id));
     return ids.filter((id) => !kept.has(id));
   }
@@ -109,20 +107,39 @@ export class MysqlTokenStatements implements TokenStatements {
   ): Promise<readonly TokenRow[]> {
     return connection.query<TokenRow>(
       `SELECT t.id, CONVERT(theirs.${this.#token} USING utf8mb4) AS token FROM ${this.#join(IDS, idColumn)}`,
-      [this.#json(ids, idColumn)],
+      [this.#idRows(ids, idColumn)],
     );
   }
 
-  /** The statements that write tokens; with `rewrite`, those too that are there. */
-  #writes(rewrite: boolean): readonly string[] {
-    const update = `UPDATE ${this.#join(TOKENS)} SET theirs.${this.#token} = t.token`;
-    if (this.#options.rows === "own") return rewrite ? [this.#upsert, ...this.#touches] : [this.#upsert];
-    // The same again takes rights, locks and triggers. It isn't stored, and the customer's other columns aren't ours.
-    return [rewrite ? update : `${update} WHERE ${differ(`theirs.${this.#token}`, "t.token")}`];
+  async #upsert(connection: Queryable, tokens: readonly StoredToken[], rewrite: boolean): Promise<void> {
+    await connection.query(this.#insert, [tokenRows(tokens)]);
+    if (!rewrite) return;
+    // MySQL doesn't store a row that is as it was: these make it another one, and undo that.
+    for (const days of [1, -1]) {
+      await connection.query(
+        `UPDATE ${this.#join(IDS)} SET theirs.updated_at = theirs.updated_at + INTERVAL ${days} DAY`,
+        [this.#idRows(idsOf(tokens))],
+      );
+    }
+  }
+
+  /**
+   * The same again takes rights, locks and triggers, but isn't stored; the customer's other columns aren't ours.
+   * Only what has been read before is looked for: an id that the column's character set hasn't got the letters for
+   * would make an update fail, and does no harm to a query.
+   */
+  async #update(connection: Queryable, tokens: readonly StoredToken[], rewrite: boolean): Promise<void> {
+    const checks = await this.check(connection, tokens);
+    const due = new Set(
+      checks.filter(({ isThere }) => isThere === false || (rewrite && isThere)).map(({ id }) => id),
+    );
+    await connection.query(`UPDATE ${this.#join(TOKENS)} SET theirs.${this.#token} = t.token`, [
+      tokenRows(tokens.filter((entry) => due.has(entry.user_group_id))),
+    ]);
   }
 
   /** A row that has another id is left alone: another unique key than the id's could have met it. */
-  get #upsert(): string {
+  get #insert(): string {
     const was = (column: string) => `${this.#table}.${column}`;
     const is = (column: string) => `VALUES(${column})`;
     const isSameId = `${bytes(was(this.#id))} = ${bytes(is(this.#id))}`;
@@ -135,18 +152,11 @@ export class MysqlTokenStatements implements TokenStatements {
       ON DUPLICATE KEY UPDATE ${set("updated_at", isNew)}, ${set(this.#token, isSameId)}`;
   }
 
-  /** MySQL doesn't store a row that is as it was. These make it another one, and undo that. */
-  get #touches(): readonly string[] {
-    return [1, -1].map(
-      (days) => `UPDATE ${this.#join(IDS)} SET theirs.updated_at = theirs.updated_at + INTERVAL ${days} DAY`,
-    );
-  }
-
   #join(rows: string, idColumn = this.#idColumn): string {
     return `${rows} STRAIGHT_JOIN ${this.#table} AS theirs ON ${idColumn.matches(`theirs.${this.#id}`)}`;
   }
 
-  #json(ids: readonly string[], { takes }: IdColumn): string {
+  #idRows(ids: readonly string[], { takes } = this.#idColumn): string {
     return JSON.stringify(ids.filter(takes).map((id) => ({ id })));
   }
 
@@ -156,3 +166,11 @@ export class MysqlTokenStatements implements TokenStatements {
 }
 
 const idsOf = (tokens: readonly StoredToken[]): string[] => tokens.map((entry) => entry.user_group_id);
+
+const tokenRows = (tokens: readonly StoredToken[]): string =>
+  JSON.stringify(
+    tokens.map(({ user_group_id, token }) => ({ id: user_group_id, token: wellFormed(token.reveal()) })),
+  );
+
+/** JSON has a way to write half of a surrogate pair, and MySQL none to read it. */
+const wellFormed = (text: string): string => Buffer.from(text).toString();

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { StoredToken } from "../../../src/ports/token-store.ts";
 import { someTokens } from "../../contracts/token-store.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
-import { aTokenPlace, EXISTING, OWN, type PostgresTokenPlace } from "./token-place.ts";
+import { aTokenPlace, EXISTING, OWN, type SqlTokenPlace } from "../sql/token-place.ts";
 
 /** No name that PostgreSQL would take without quotes. */
 const CHANNEL = 'It\'s "Tokens"';
@@ -26,7 +26,7 @@ async function listenTo({ url }: FreshDatabase): Promise<() => Promise<string[]>
 }
 
 const write = (
-  { store, write }: PostgresTokenPlace,
+  { store, write }: SqlTokenPlace,
   tokens: Readonly<Record<string, string>>,
   options?: { readonly rewrite: boolean },
 ) => write((transaction) => store.write(someTokens(tokens), transaction, options));

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
+import type { SyncError } from "../../../src/core/errors.ts";
+import { freshDatabase } from "../../support/fresh-database.ts";
+import { aRole } from "../../support/role.ts";
+import { aDatabase } from "../sql/ledger-database.ts";
+import { EXISTING, OWN } from "../sql/token-place.ts";
+
+const refusalOf = (store: SqlTokenTable): Promise<SyncError> =>
+  store.prepare().then(Promise.reject, (error) => error);
+
+describe("own rows", () => {
+  test.each([
+    ["varchar(100)", "varchar(100) COLLATE utf8mb4_general_ci"],
+    ["varchar(512) COLLATE utf8mb4_bin", "varchar(512) COLLATE utf8mb4_bin"],
+    ["varchar(100) CHARACTER SET latin1 COLLATE latin1_bin", "varchar(100) COLLATE latin1_bin"],
+    ["char(100) COLLATE utf8mb4_bin", "char(100) COLLATE utf8mb4_bin"],
+  ])("ids in a %s would be taken for others, until the statement in the hint is run", async (type, told) => {
+    const { url, query } = await freshDatabase("mysql");
+    await query(
+      `CREATE TABLE groupsync_tokens (user_group_id ${type} PRIMARY KEY, token text, updated_at datetime)
+       COLLATE utf8mb4_general_ci`,
+    );
+    const store = new SqlTokenTable(aDatabase(url, "mysql"), OWN);
+    const error = await refusalOf(store);
+    expect(error).toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: `tokens.table: groupsync_tokens takes different ids for one in column user_group_id: it is ${told}`,
+    });
+    await query(error.hint ?? "");
+    await store.prepare();
+  });
+
+  test.each(["varbinary(512)", "varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"])(
+    "ids in a %s are good",
+    async (type) => {
+      const { url, query } = await freshDatabase("mysql");
+      await query(
+        `CREATE TABLE groupsync_tokens (User_Group_ID ${type} PRIMARY KEY, token text, updated_at datetime)`,
+      );
+      await new SqlTokenTable(aDatabase(url, "mysql"), OWN).prepare();
+    },
+  );
+
+  test("a key on the first letters of the ids is not unique", async () => {
+    const { url, query } = await freshDatabase("mysql");
+    await query(
+      `CREATE TABLE groupsync_tokens
+       (user_group_id varbinary(512), token text, updated_at datetime, UNIQUE (user_group_id(9)))`,
+    );
+    await expect(new SqlTokenTable(aDatabase(url, "mysql"), OWN).prepare()).rejects.toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: "tokens.table: groupsync_tokens may have several rows for one user_group_id",
+    });
+  });
+
+  test("who may not create the table is told which GRANT to run", async () => {
+    const database = await freshDatabase("mysql");
+    const { name, url } = await aRole(database);
+    const store = new SqlTokenTable(aDatabase(url, "mysql"), OWN);
+    const error = await refusalOf(store);
+    expect(error).toMatchObject({
+      code: "TOKEN_STORE_UNAVAILABLE",
+      hint: `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \`groupsync_tokens\` TO \`${name}\`@\`%\``,
+    });
+    await database.query(error.hint ?? "");
+    await store.prepare();
+  });
+});
+
+test.each([
+  [OWN, "user_group_id varbinary(512) PRIMARY KEY, token text, updated_at datetime"],
+  [EXISTING, "id int PRIMARY KEY, dashboard_token text"],
+] as const)(
+  "a table without transactions is refused, until the statement in the hint is run: $rows rows",
+  async (options, columns) => {
+    const { url, query } = await freshDatabase("mysql");
+    await query(`CREATE TABLE ${options.table} (${columns}) ENGINE = MyISAM`);
+    const store = new SqlTokenTable(aDatabase(url, "mysql"), options);
+    const error = await refusalOf(store);
+    expect(error).toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: `tokens.table: ${options.table} has no transactions: its engine is MyISAM`,
+    });
+    await query(error.hint ?? "");
+    await store.prepare();
+  },
+);
+
+test("a url without a database, and a table without one, is told apart from a missing table", async () => {
+  const { url, name } = await freshDatabase("mysql");
+  const server = Object.assign(new URL(url), { pathname: "/" }).href;
+  await expect(new SqlTokenTable(aDatabase(server, "mysql"), OWN).prepare()).rejects.toMatchObject({
+    code: "TOKEN_STORE_UNAVAILABLE",
+    hint: expect.stringContaining("name a database"),
+  });
+  await new SqlTokenTable(aDatabase(server, "mysql"), { ...OWN, table: `${name}.tokens` }).prepare();
+});

@@ -1,0 +1,144 @@
+import { describe, expect, inject, test } from "vitest";
+import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
+import type { SyncError } from "../../../src/core/errors.ts";
+import { freshDatabase } from "../../support/fresh-database.ts";
+import { aRole } from "../../support/role.ts";
+import { aDatabase } from "./ledger-database.ts";
+import { aTokenPlace, EXISTING, OWN, writeTokens } from "./token-place.ts";
+
+const DATABASES = {
+  postgres: {
+    id: "text",
+    quote: '"',
+    account: (name: string) => ({ name, quoted: `"${name}"` }),
+  },
+  mysql: {
+    id: "varbinary(512)",
+    quote: "`",
+    account: (name: string) => ({ name: `${name}@%`, quoted: `\`${name}\`@\`%\`` }),
+  },
+};
+const { id, quote, account } = DATABASES[inject("databaseKind")];
+const quoted = (name: string): string => `${quote}${name}${quote}`;
+
+describe("own rows", () => {
+  test("a table of somebody else's is refused, with the columns that it lacks", async () => {
+    const { url, query } = await freshDatabase();
+    await query(`CREATE TABLE groupsync_tokens (user_group_id ${id} PRIMARY KEY, secret text)`);
+    await expect(new SqlTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: "tokens.table: groupsync_tokens has no column token, updated_at",
+      hint: "its columns are: user_group_id, secret",
+    });
+  });
+
+  test.each([
+    ["ids that are numbers", "user_group_id int PRIMARY KEY, token text", "user_group_id"],
+    ["tokens that are numbers", `user_group_id ${id} PRIMARY KEY, token int`, "token"],
+    [
+      "tokens that are computed",
+      `user_group_id ${id} PRIMARY KEY, token varchar(9) GENERATED ALWAYS AS ('x') STORED`,
+      "token",
+    ],
+  ])("a table with %s is refused before any token is fetched", async (_, columns, column) => {
+    const { url, query } = await freshDatabase();
+    await query(`CREATE TABLE groupsync_tokens (${columns}, updated_at timestamp)`);
+    await expect(new SqlTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: `tokens.table: groupsync_tokens can't take text in column ${column}`,
+    });
+  });
+
+  test.each(["", ", UNIQUE (user_group_id, token)"])(
+    "a table whose ids are not unique is refused before any token is fetched%s",
+    async (key) => {
+      const { url, query } = await freshDatabase();
+      await query(
+        `CREATE TABLE groupsync_tokens (user_group_id ${id}, token varchar(100), updated_at timestamp${key})`,
+      );
+      await expect(new SqlTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+        code: "CONFIG_COLUMNS",
+        message: "tokens.table: groupsync_tokens may have several rows for one user_group_id",
+        hint: `ALTER TABLE ${quoted("groupsync_tokens")} ADD PRIMARY KEY (${quoted("user_group_id")})`,
+      });
+    },
+  );
+
+  test.each(["SELECT, INSERT, UPDATE", "INSERT, UPDATE, DELETE", "SELECT, INSERT, DELETE"])(
+    "a role with %s alone is told which GRANT to run",
+    async (rights) => {
+      const database = await freshDatabase();
+      await new SqlTokenTable(aDatabase(database.url), OWN).prepare();
+      const role = await aRole(database);
+      await database.query(`GRANT ${rights} ON groupsync_tokens TO ${role.name}`);
+      const store = new SqlTokenTable(aDatabase(role.url), OWN);
+      const error: SyncError = await store.prepare().catch((thrown) => thrown);
+      const user = account(role.name);
+      expect(error).toMatchObject({
+        code: "TOKEN_STORE_UNAVAILABLE",
+        message: `user ${user.name} may not write tokens to groupsync_tokens`,
+        hint: expect.stringMatching(
+          new RegExp(
+            `^GRANT (CREATE, )?SELECT, INSERT, UPDATE, DELETE ON ${quoted("groupsync_tokens")} TO ${user.quoted}$`,
+          ),
+        ),
+      });
+      await database.query(error.hint ?? "");
+      await store.prepare();
+    },
+  );
+});
+
+describe("existing rows", () => {
+  test("missing columns are named", async () => {
+    const { url, query } = await freshDatabase();
+    await query("CREATE TABLE customers (customer_id text, name text)");
+    await expect(new SqlTokenTable(aDatabase(url), EXISTING).prepare()).rejects.toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: "tokens.table: customers has no column id, dashboard_token",
+      hint: "its columns are: customer_id, name",
+    });
+  });
+
+  test("a missing table is not made", async () => {
+    const { url, query } = await freshDatabase();
+    await expect(new SqlTokenTable(aDatabase(url), EXISTING).prepare()).rejects.toMatchObject({
+      code: "TOKEN_STORE_UNAVAILABLE",
+      message: expect.stringContaining("customers"),
+      hint: expect.stringContaining("check the table's name"),
+    });
+    await expect(query("SELECT * FROM customers")).rejects.toThrow(/exist/);
+  });
+
+  test.each([
+    "SELECT",
+    "UPDATE (dashboard_token)",
+    "SELECT (id), UPDATE (dashboard_token)",
+    "SELECT, UPDATE (id)",
+  ])("a role with %s alone is told which GRANT to run", async (rights) => {
+    const { tokens } = await aTokenPlace(EXISTING, "with the ledger");
+    const role = await aRole(tokens);
+    await tokens.query(`GRANT ${rights} ON customers TO ${role.name}`);
+    const store = new SqlTokenTable(aDatabase(role.url), EXISTING);
+    const error: SyncError = await store.prepare().catch((thrown) => thrown);
+    const user = account(role.name);
+    expect(error).toMatchObject({
+      code: "TOKEN_STORE_UNAVAILABLE",
+      message: `user ${user.name} may not write tokens to customers`,
+      hint: `GRANT SELECT, UPDATE (${quoted("dashboard_token")}) ON ${quoted("customers")} TO ${user.quoted}`,
+    });
+    await tokens.query(error.hint ?? "");
+    await store.prepare();
+  });
+
+  test("the rights to two columns are enough", async () => {
+    const { tokens, write } = await aTokenPlace(EXISTING, "elsewhere");
+    const { name, url } = await aRole(tokens);
+    await tokens.query(
+      `GRANT SELECT (id, dashboard_token), UPDATE (dashboard_token) ON customers TO ${name}`,
+    );
+    const store = new SqlTokenTable(aDatabase(url), EXISTING);
+    await store.prepare();
+    expect(await writeTokens({ store, write }, { a: "token-a" })).toEqual(new Map());
+  });
+});
