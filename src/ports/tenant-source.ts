@@ -25,7 +25,7 @@ export interface TenantSnapshot {
    */
   buckets(): Promise<readonly BucketSum[]>;
   /**
-   * The rows, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id.
+   * The rows, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id, those without one last.
    * Each row holds the asked-for columns in order, the id first. Removed rows are among them.
    */
   rows(buckets?: readonly number[]): AsyncIterable<readonly TenantRow[]>;

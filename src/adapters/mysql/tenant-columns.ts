@@ -32,7 +32,7 @@ export interface DescribedRows {
   /** All columns as text. */
   readonly selected: readonly string[];
   readonly parsers: readonly ((text: string) => Cell)[];
-  /** Orders by the UTF-8 bytes of the id. */
+  /** Orders by the UTF-8 bytes of the id, and puts rows without one last. */
   readonly order: string;
   readonly bucket: string;
   /** A signed 64-bit integer, as text. */
@@ -71,7 +71,7 @@ export async function describeRows(connection: Connection, wanted: Wanted): Prom
     removed,
     selected: [idText, ...rest.map(textOf)],
     parsers: [(text) => text, ...rest.map(({ type }) => type.parse)],
-    order: `CAST(${idText} AS BINARY)`,
+    order: `${idText} IS NULL, CAST(${idText} AS BINARY)`,
     bucket: `(COALESCE(CRC32(${idText}), 0) & ${BUCKETS - 1})`,
     // Not SHA1 or MD5: MySQL 9.7 doesn't have them unless somebody installs a component.
     digest: `CONV(LEFT(SHA2(CONCAT(${hashed}), 256), 16), 16, -10)`,

@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { hostClock } from "../../src/adapters/host/clock.ts";
+import { MysqlTenantSource } from "../../src/adapters/mysql/tenant-source.ts";
+import { PostgresTenantSource } from "../../src/adapters/postgres/tenant-source.ts";
+import { SqlLedger } from "../../src/adapters/sql/ledger.ts";
+import { SqlTokenTable } from "../../src/adapters/sql/token-table.ts";
+import { dueRotations } from "../../src/commands/due-rotations.ts";
+import { writePlanJson } from "../../src/commands/plan-json.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { planRun, readLedgerState } from "../../src/engine/plan-run.ts";
+import { type SyncSettings, sync } from "../../src/engine/sync.ts";
+import { column, someRules } from "../builders/rules.ts";
+import { collect } from "../contracts/collect.ts";
+import { InMemoryGroupService, ServiceState } from "../fakes/service.ts";
+import { openSpool } from "../fakes/spool.ts";
+import { type DatabaseKind, type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
+import { aDatabase, LOCATION } from "./sql/ledger-database.ts";
+
+interface Row {
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly plan: string | null;
+}
+
+const SOURCES = { postgres: PostgresTenantSource, mysql: MysqlTenantSource } as const;
+const CUSTOMERS: Readonly<Record<DatabaseKind, string>> = {
+  postgres: "CREATE TABLE customers (id text, name text, plan text)",
+  // With a collation that takes "ä" for "a", and "a " for "a".
+  mysql: `CREATE TABLE customers (id varchar(100), name text, plan text) CHARACTER SET utf8mb4
+    COLLATE utf8mb4_general_ci`,
+};
+
+const ROTATION = { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 };
+const SETTINGS: SyncSettings = {
+  rules: someRules({ properties: { kind: "keys", keys: { plan: column("plan") } } }),
+  update: "upsert",
+  deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
+  source: "customers",
+  rotation: ROTATION,
+  baseUrl: "https://dashboards.example.com",
+  concurrency: 1,
+  lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },
+};
+
+/** A customer's database, with a ledger and tokens of its own for every history. */
+class Side {
+  readonly #database: FreshDatabase;
+  readonly #connections: ReturnType<typeof aDatabase>;
+
+  constructor(database: FreshDatabase) {
+    this.#database = database;
+    this.#connections = aDatabase(database.url, database.kind);
+  }
+
+  /** What is planned, and what the ledger and the token table hold, after each state of the customers. */
+  async live(scope: string, states: readonly (readonly Row[])[]): Promise<unknown[]> {
+    const { kind, url, query } = this.#database;
+    const service = new ServiceState();
+    service.existing = "update";
+    const ledger = new SqlLedger(this.#connections, LOCATION, scope);
+    const table = `tokens_${scope}`;
+    const ports = {
+      source: new SOURCES[kind]({ url: new Secret(url), applicationName: "test", table: "customers" }),
+      service: new InMemoryGroupService(service, async () => {}),
+      tokens: new SqlTokenTable(this.#connections, {
+        table,
+        rows: "own",
+        idColumn: "id",
+        tokenColumn: "token",
+      }),
+      ledger,
+      clock: hostClock,
+      openSpool,
+      observe: () => {},
+    };
+    const seen: unknown[] = [];
+    for (const rows of states) {
+      await query("DELETE FROM customers");
+      for (const { id, name, plan } of rows)
+        await query("INSERT INTO customers VALUES ($1, $2, $3)", [id, name, plan]);
+      const plan = await planRun(ports, SETTINGS, await readLedgerState(ledger), hostClock.now());
+      let printed = "";
+      await writePlanJson(plan, await dueRotations(ledger, ROTATION, hostClock.now()), ledger, (text) => {
+        printed += text;
+      });
+      plan.entries.close();
+      const { outcome, counts } = await sync(ports, SETTINGS, {}, new AbortController().signal);
+      const groups = (await collect(ledger.groups())).flat();
+      seen.push({
+        plan: JSON.parse(printed),
+        outcome,
+        counts,
+        ledger: groups.map(({ user_group_id, fingerprint, intent, failure }) => {
+          return { user_group_id, fingerprint, intent, failure };
+        }),
+        confirmed: [...(await ledger.confirmed(groups.map((group) => group.user_group_id)))].sort(),
+        tokens: (await query(`SELECT id, token FROM ${table}`)).map((row) => JSON.stringify(row)).sort(),
+      });
+    }
+    await query(`DROP TABLE ${table}`);
+    return seen;
+  }
+}
+
+/** Ids that one comparison or another takes for each other, beside any other text. */
+const anId = fc
+  .oneof(
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(
+        "a",
+        "A",
+        "ä",
+        "a\u0308",
+        "a ",
+        " a",
+        "ﬁ",
+        "fi",
+        "\uffff",
+        "\u{10000}",
+        "😀",
+        "",
+      ),
+    },
+    { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 20 }) },
+  )
+  .map((text) => text.replaceAll("\0", "0"));
+const aRow = fc.record<Row>({
+  id: fc.option(anId, { freq: 10 }),
+  name: fc.option(fc.constantFrom("Acme", "acme", "Acme "), { freq: 10 }),
+  plan: fc.option(fc.constantFrom("gold", "Gold")),
+});
+const states = fc.array(fc.array(aRow, { maxLength: 8 }), { minLength: 1, maxLength: 3 });
+
+test("any ids, as they come and go, give the same plans and the same ledger on both", async () => {
+  const sides: Side[] = [];
+  for (const kind of ["postgres", "mysql"] as const) {
+    const database = await freshDatabase(kind);
+    await database.query(CUSTOMERS[kind]);
+    sides.push(new Side(database));
+  }
+  let histories = 0;
+  await fc.assert(
+    fc.asyncProperty(states, async (history) => {
+      const scope = `h${++histories}`;
+      const [onPostgres, onMysql] = await Promise.all(sides.map((side) => side.live(scope, history)));
+      expect(onMysql).toEqual(onPostgres);
+    }),
+    { numRuns: 40 },
+  );
+});
