@@ -15,8 +15,10 @@ export function columnValue(field: TypeCastField, next: TypeCastNext): unknown {
     case "BLOB":
     case "MEDIUM_BLOB":
     case "LONG_BLOB":
-    case "JSON":
       return field.string("utf8");
+    case "JSON":
+      // Asked for the string, the driver warns on stderr at every row, also where it is told that it is UTF-8.
+      return field.buffer()?.toString("utf8") ?? null;
     default:
       return next();
   }
