@@ -43,6 +43,7 @@ const HINTS: Readonly<Record<number, string>> = {
   1143: GRANT,
   1227: GRANT,
   1370: GRANT,
+  1288: "this view can't be written to: name the table that it reads",
   1290: "is this a read-only replica? The ledger and the tokens need a server that takes writes",
   1356: "look at the view with SHOW CREATE VIEW: what it reads has changed, or its definer may no longer read it",
   1412: "the table was altered meanwhile; the next run reads it as it is then",

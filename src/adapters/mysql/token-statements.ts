@@ -56,7 +56,7 @@ export class MysqlTokenStatements implements TokenStatements {
     return this.#read(connection, idsOf(tokens));
   }
 
-  /** Two statements, one after the other, could do it; they would have to be in a transaction to be one. */
+  /** One statement could write while the lease is held, and none tells in the same breath what it wrote. */
   writeIf(): undefined {
     return undefined;
   }
@@ -77,7 +77,8 @@ export class MysqlTokenStatements implements TokenStatements {
 
   async remove(connection: Queryable, ids: readonly string[]): Promise<readonly string[]> {
     if (this.#options.rows === "own") {
-      await connection.query(`DELETE FROM ${this.#table} WHERE ${this.#id} IN ($1)`, [ids]);
+      // Of a list with nothing in it, which is a query, the server would lock every row. The null is no id.
+      await connection.query(`DELETE FROM ${this.#table} WHERE ${this.#id} IN ($1)`, [[...ids, null]]);
     } else {
       await connection.query(
         `UPDATE ${this.#join(IDS)} SET theirs.${this.#token} = NULL WHERE ${this.#hasToken}`,

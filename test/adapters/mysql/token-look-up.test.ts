@@ -3,11 +3,12 @@ import { MysqlTokenStatements } from "../../../src/adapters/mysql/token-statemen
 import { someTokens } from "../../contracts/token-store.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { aDatabase } from "../sql/ledger-database.ts";
+import { isMysqlItself } from "../sql/mysql-itself.ts";
 import { EXISTING } from "../sql/token-place.ts";
 
 const ROWS = 10_000;
 
-test.each([
+test.for([
   ["int", "n"],
   ["bigint unsigned", "n"],
   ["varchar(100) CHARACTER SET latin1", "concat('tenant-', n)"],
@@ -15,8 +16,9 @@ test.each([
   ["char(20) CHARACTER SET utf8mb3", "concat('tenant-', n)"],
   ["varbinary(100)", "concat('tenant-', n)"],
   ["uuid", "concat('a0eebc99-9c0b-4ef8-bb6d-', lpad(n, 12, '0'))"],
-])("the rows of tenants are found by the index of their %s ids", async (type, id) => {
+])("the rows of tenants are found by the index of their %s ids", async ([type, id], { skip }) => {
   const { url, query } = await freshDatabase("mysql");
+  if (type === "uuid") skip(await isMysqlItself(query), "only MariaDB has the type uuid");
   await query(`CREATE TABLE customers (id ${type} NOT NULL, dashboard_token text, KEY (id))`);
   await query(
     `INSERT INTO customers (id)

@@ -31,16 +31,13 @@ describe("own rows", () => {
     await store.prepare();
   });
 
-  test.each(["varbinary(512)", "varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"])(
-    "ids in a %s are good",
-    async (type) => {
-      const { url, query } = await freshDatabase("mysql");
-      await query(
-        `CREATE TABLE groupsync_tokens (User_Group_ID ${type} PRIMARY KEY, token text, updated_at datetime)`,
-      );
-      await new SqlTokenTable(aDatabase(url, "mysql"), OWN).prepare();
-    },
-  );
+  test("ids in a shorter column, in bytes, under a name with capitals, are good", async () => {
+    const { url, query } = await freshDatabase("mysql");
+    await query(
+      "CREATE TABLE groupsync_tokens (User_Group_ID varbinary(36) PRIMARY KEY, token text, updated_at datetime)",
+    );
+    await new SqlTokenTable(aDatabase(url, "mysql"), OWN).prepare();
+  });
 
   test("a key on the first letters of the ids is not unique", async () => {
     const { url, query } = await freshDatabase("mysql");

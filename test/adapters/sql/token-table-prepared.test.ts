@@ -89,6 +89,19 @@ describe("own rows", () => {
   );
 });
 
+test.each([OWN, EXISTING])(
+  "a table can be prepared while its rows are locked: $rows rows",
+  async (options) => {
+    const { tokens, store, write } = await aTokenPlace(options, "with the ledger");
+    await store.prepare();
+    await writeTokens({ store, write }, { a: "token-a" });
+    await aDatabase(tokens.url).transaction(["BEGIN"], async (connection) => {
+      await connection.query(`UPDATE ${options.table} SET ${options.tokenColumn} = 'locked'`);
+      await store.prepare();
+    });
+  },
+);
+
 describe("existing rows", () => {
   test("missing columns are named", async () => {
     const { url, query } = await freshDatabase();
