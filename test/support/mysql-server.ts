@@ -4,6 +4,12 @@ import { withValues } from "./mysql-values.ts";
 
 type TypeCast = Exclude<PoolOptions["typeCast"], boolean | undefined>;
 
+/**
+ * The sessions of the server, as a table. MySQL's own information_schema fails on all of them where one of them runs a
+ * statement with a character beyond U+FFFF.
+ */
+export const PROCESS_LIST = "/*!80022 performance_schema.*/ /*M! information_schema.*/ processlist";
+
 export const mysqlServer: ServerKind = {
   connect(url) {
     const pool = mysql.createPool({
@@ -40,7 +46,7 @@ export const mysqlServer: ServerKind = {
     query<Row & Session>(
       `SELECT concat(user, ', connection ', id) AS client, concat_ws(' ', command, nullif(state, '')) AS state,
          coalesce(info, '(no longer known)') AS query
-       FROM information_schema.processlist WHERE db = $1 ORDER BY id`,
+       FROM ${PROCESS_LIST} WHERE db = $1 ORDER BY id`,
       [database],
     ),
 };

@@ -3,6 +3,7 @@ import { MysqlTenantSource } from "../../../src/adapters/mysql/tenant-source.ts"
 import { Secret } from "../../../src/core/secret.ts";
 import type { ColumnKind, SourceDatabase, SourceOptions } from "../../contracts/tenant-source.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
+import { PROCESS_LIST } from "../../support/mysql-server.ts";
 
 export const APPLICATION = "groupsync:source-under-test";
 
@@ -50,7 +51,7 @@ export async function mysqlSourceDatabase(): Promise<SourceDatabase & FreshDatab
     source: (options) => mysqlSource(url, options),
     sessions: async () => {
       const [row] = await query<{ sessions: string }>(
-        `SELECT count(*) AS sessions FROM information_schema.processlist
+        `SELECT count(*) AS sessions FROM ${PROCESS_LIST}
          WHERE db = database() AND id <> connection_id()`,
       );
       return Number(row?.sessions);

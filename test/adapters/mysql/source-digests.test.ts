@@ -65,20 +65,18 @@ test("what a FLOAT's text leaves out changes its digest, and the bytes that no g
 });
 
 test("rows that are longer than a packet may be are not taken for equal", async () => {
-  const database = await freshDatabase("mysql");
-  await database.query("CREATE TABLE customers (id varchar(9), a longtext, b longtext)");
-  const halves = "repeat($1, (SELECT @@max_allowed_packet) / 2 - 100)";
-  await database.query(`INSERT INTO customers VALUES ('x', ${halves}, ${halves})`, ["a"]);
-  const sums = async () => {
-    const snapshot = await mysqlSource(database.url, { table: "customers" }).open(["id", "a", "b"], "seed");
+  const { url } = await freshDatabase("mysql");
+  const sums = async (end: string) => {
+    const half = "repeat('a', (SELECT @@max_allowed_packet) * 0.6)";
+    const query = `SELECT 'x' AS id, ${half} AS a, concat(${half}, '${end}') AS b`;
+    const snapshot = await mysqlSource(url, { query }).open(["id", "a", "b"], "seed");
     try {
       return await snapshot.buckets();
     } finally {
       await snapshot.close();
     }
   };
-  const before = await sums();
-  expect(before).toMatchObject([{ rows: 1, sum: expect.stringMatching(/^-?\d+$/) }]);
-  await database.query("UPDATE customers SET b = concat(b, 'x')");
-  expect(await sums()).not.toEqual(before);
+  const one = await sums("one");
+  expect(one).toMatchObject([{ rows: 1, sum: expect.stringMatching(/^-?\d+$/) }]);
+  expect(await sums("other")).not.toEqual(one);
 });

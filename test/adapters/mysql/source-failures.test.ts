@@ -5,6 +5,7 @@ import { everythingIn } from "../../contracts/everything-in.ts";
 import { batchesOf, rowsOf } from "../../contracts/rows-of.ts";
 import type { SourceDatabase, SourceOptions } from "../../contracts/tenant-source.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
+import { PROCESS_LIST } from "../../support/mysql-server.ts";
 import { tcpProxy } from "../../support/tcp-proxy.ts";
 import { listening } from "../listening.ts";
 import { anAccount } from "./accounts.ts";
@@ -30,7 +31,7 @@ async function manyCustomers(): Promise<SourceDatabase & FreshDatabase> {
 
 async function killReader(query: FreshDatabase["query"]): Promise<void> {
   const [reader] = await query<{ id: string }>(
-    "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()",
+    `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`,
   );
   await query(`KILL ${reader?.id}`);
 }
@@ -153,7 +154,7 @@ describe("the customer's database is a guest house:", () => {
     await database.create("customers", { id: "text" });
     await database.insert("customers", [{ id: "a" }]);
     await database.execute(
-      `CREATE FUNCTION greedy() RETURNS int MODIFIES SQL DATA
+      `CREATE FUNCTION greedy() RETURNS int DETERMINISTIC MODIFIES SQL DATA
        BEGIN INSERT INTO customers VALUES ('new'); RETURN 1; END`,
     );
     const query = "SELECT id, greedy() AS n FROM customers";

@@ -13,6 +13,7 @@ import {
   freshDatabase,
   type Row,
 } from "../../support/fresh-database.ts";
+import { PROCESS_LIST } from "../../support/mysql-server.ts";
 
 export const LOCATION: LedgerLocation = { tablePrefix: "groupsync_" };
 
@@ -62,11 +63,11 @@ const QUESTIONS: Readonly<Record<DatabaseKind, Questions>> = {
       "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = database() ORDER BY 1",
     rowText: (table) => `SELECT * FROM ${table}`,
     analyze: "ANALYZE TABLE groupsync_groups",
-    blocked: `SELECT 1 FROM information_schema.innodb_trx JOIN information_schema.processlist ON id = trx_mysql_thread_id
+    blocked: `SELECT 1 FROM information_schema.innodb_trx JOIN ${PROCESS_LIST} ON id = trx_mysql_thread_id
       WHERE trx_state = 'LOCK WAIT' AND db = database()`,
     cut: async ({ query }) => {
       const others = await query<{ id: string }>(
-        "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()",
+        `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`,
       );
       for (const { id } of others) await query(`KILL ${id}`).catch(() => {});
     },
