@@ -22,7 +22,8 @@ export interface Ledger extends LedgerView {
   releaseLease(lease: Lease): Promise<void>;
 
   /**
-   * One transaction that commits only if the lease is still held when it does.
+   * One transaction that commits only if the lease is still held when it does. Where the database gives it up for
+   * the sake of another one, `body` is run again.
    * Rejects with LEASE_LOST, or LEDGER_UNAVAILABLE.
    */
   write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;

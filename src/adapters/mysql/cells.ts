@@ -1,6 +1,7 @@
 import type { FieldPacket } from "mysql2";
 import { parseJson } from "../../core/json.ts";
 import { type Cell, Unusable } from "../../core/tenant.ts";
+import { shortestDecimal } from "./float.ts";
 
 /** Turns the text of a value into a cell. */
 type Parse = (text: string) => Cell;
@@ -37,16 +38,8 @@ const boolean: Parse = (text) => (text === "0" || text === "1" ? text === "1" : 
 
 const double: Parse = (text) => Number(text);
 
-/** The shortest decimal that no other float is nearer to: of a FLOAT's value as a double most digits say nothing. */
-const float: Parse = (text) => {
-  // MySQL's text of a double may lack its last digits, and then is none of a float.
-  const value = Math.fround(Number(text));
-  for (let digits = 1; digits < 9; digits++) {
-    const shorter = Number(value.toPrecision(digits));
-    if (Math.fround(shorter) === value) return shorter;
-  }
-  return Number(value.toPrecision(9));
-};
+// MySQL's text of a FLOAT's value as a double may lack its last digits, and then is none of a float.
+const float: Parse = (text) => shortestDecimal(Math.fround(Number(text)));
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIMESTAMP = /^(\S+) (\d\d:\d\d:\d\d)(?:\.(\d+))?$/;

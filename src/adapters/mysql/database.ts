@@ -2,7 +2,7 @@ import {
   createPool,
   type Pool,
   type PoolConnection,
-  type QueryOptions,
+  type QueryResult,
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
@@ -53,7 +53,7 @@ export class MysqlDatabase implements Database {
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
     return this.#withConnection(async (connection) => {
-      const [result] = await connection.promise().query<ResultSetHeader>(limited(text, values));
+      const result = await run<ResultSetHeader>(connection, text, values);
       return result.affectedRows;
     });
   }
@@ -68,7 +68,7 @@ export class MysqlDatabase implements Database {
       let begun: readonly object[] = [];
       for (const statement of begin) begun = await rowsOf(connection, statement);
       const result = await body({ query: (text, values) => rowsOf(connection, text, values) }, begun);
-      await connection.promise().query(limited("COMMIT"));
+      await run(connection, "COMMIT");
       broken = false;
       return result;
     } finally {
@@ -88,7 +88,7 @@ export class MysqlDatabase implements Database {
     try {
       for (const statement of begin) await rowsOf(connection, statement);
       yield* readStream<Row>(connection, { sql: withValues(text, values), rowsAsArray: true }, size);
-      await connection.promise().query(limited("COMMIT"));
+      await run(connection, "COMMIT");
       broken = false;
     } finally {
       // Also where the reader stops early: the transaction must not stay open.
@@ -121,8 +121,8 @@ export class MysqlDatabase implements Database {
     });
     try {
       if (!this.#ready.has(connection)) {
-        await connection.promise().query(SESSION);
-        await connection.promise().query(ISOLATION);
+        await run(connection, SESSION);
+        await run(connection, ISOLATION);
         this.#ready.add(connection);
       }
       return connection;
@@ -138,15 +138,26 @@ async function rowsOf<Row extends object>(
   text: string,
   values?: readonly unknown[],
 ): Promise<Row[]> {
-  const [rows] = await connection.promise().query<(Row & RowDataPacket)[]>(limited(text, values));
+  const rows = await run<(Row & RowDataPacket)[]>(connection, text, values);
   // A statement that finds nothing answers with a header.
   return Array.isArray(rows) ? rows : [];
 }
 
-const limited = (text: string, values?: readonly unknown[]): QueryOptions => ({
-  sql: withValues(text, values),
-  timeout: STATEMENT_TIMEOUT,
-});
+async function run<Answer extends QueryResult>(
+  connection: PoolConnection,
+  text: string,
+  values?: readonly unknown[],
+): Promise<Answer> {
+  try {
+    const sql = withValues(text, values);
+    const [answer] = await connection.promise().query<Answer>({ sql, timeout: STATEMENT_TIMEOUT });
+    return answer;
+  } catch (error) {
+    // The driver puts the statement there, with the values, and a token may be one of them.
+    if (error instanceof Error) Reflect.deleteProperty(error, "sql");
+    throw error;
+  }
+}
 
 function end(connection: PoolConnection, broken: boolean): void {
   if (broken) connection.destroy();

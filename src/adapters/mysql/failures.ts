@@ -66,6 +66,7 @@ export const failures: Failures = {
   isDataError: (error) => /^(22|23|44|45)/.test(sqlState(error)) || DATA_ERRORS.has(errorNumber(error)),
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
+  isDeadlock: (error) => errorNumber(error) === 1213,
   isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
 };
 

@@ -28,6 +28,7 @@ export const failures: Failures = {
   isDataError: (error) => /^(22|23|44|P0001)/.test(sqlState(error)),
   refusesNull: (error, column) =>
     error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
+  isDeadlock: (error) => /^40(001|P01)/.test(sqlState(error)),
   isLockTimeout: (error) => sqlState(error) === "55P03",
 };
 

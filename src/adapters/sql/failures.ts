@@ -8,6 +8,8 @@ export interface Failures {
   isDataError(error: unknown): boolean;
   /** A column by this name takes no NULL. */
   refusesNull(error: unknown, column: string): boolean;
+  /** The database gave the transaction up so that another could go on: the same again may well work. */
+  isDeadlock(error: unknown): boolean;
   /** Somebody else kept a lock for longer than this transaction was willing to wait. */
   isLockTimeout(error: unknown): boolean;
 }

@@ -27,6 +27,8 @@ export async function updateGroups(
   more: readonly unknown[] = [],
   condition = "TRUE",
 ): Promise<void> {
+  // On MariaDB a change of nothing would read, and lock, all of the table.
+  if (rows.length === 0) return;
   await connection.query(
     dialect.updateFrom({
       table: tables.groups,

@@ -132,10 +132,12 @@ export class SqlLedgerTransaction implements LedgerTransaction {
   async withdraw(begun: readonly Begun[]): Promise<void> {
     const fresh = begun.filter(({ before }) => before === null);
     const known = begun.filter(({ before }) => before !== null);
-    await this.#place.connection.query(
-      `DELETE FROM ${this.#place.tables.groups} WHERE ${ofIds(this.#place)}`,
-      [this.#place.scope, idsOf(fresh.map(({ change }) => change))],
-    );
+    if (fresh.length > 0) {
+      await this.#place.connection.query(
+        `DELETE FROM ${this.#place.tables.groups} WHERE ${ofIds(this.#place)}`,
+        [this.#place.scope, idsOf(fresh.map(({ change }) => change))],
+      );
+    }
     const rows = known.map(({ change, before }) => ({
       id: change.user_group_id,
       intent: before?.intent ?? null,

@@ -8,6 +8,9 @@ import type { LedgerLocation } from "./ledger-tables.ts";
 import { SqlLedgerTransaction } from "./ledger-transaction.ts";
 import { SqlLedgerView } from "./ledger-view.ts";
 
+/** Of one write that the database gave up in favour of another. */
+const MOST_ATTEMPTS = 5;
+
 /**
  * The ledger in an SQL database. The lease is a row whose epoch grows with every holder. Each write locks the row
  * against a new holder, and is refused where the epoch is no longer the writer's.
@@ -64,15 +67,25 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
   }
 
   async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
-    try {
-      const begin = [...this.database.dialect.begin.write, this.ifHeld(lease)];
-      return await this.database.transaction(begin, async (connection, held) => {
-        if (held.length === 0) throw leaseLost();
-        return body(new SqlLedgerTransaction(this.database, connection, this.tables, this.scope));
-      });
-    } catch (error) {
-      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot write the ledger", error);
+    const { dialect } = this.database;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#writeOnce(lease, body);
+      } catch (error) {
+        // A token store in the same transaction has put its own words around the database's.
+        const cause = error instanceof SyncError ? error.cause : error;
+        if (attempt < MOST_ATTEMPTS && dialect.isDeadlock(cause)) continue;
+        throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot write the ledger", error);
+      }
     }
+  }
+
+  #writeOnce<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
+    const begin = [...this.database.dialect.begin.write, this.ifHeld(lease)];
+    return this.database.transaction(begin, async (connection, held) => {
+      if (held.length === 0) throw leaseLost();
+      return body(new SqlLedgerTransaction(this.database, connection, this.tables, this.scope));
+    });
   }
 
   /**
