@@ -37,7 +37,7 @@ async function expectInconclusive(world: World, kept: number, report: object = {
 
 test("a table that was emptied by mistake deletes nobody, and all is well when it is back", async () => {
   const world = await aSyncedWorld();
-  await world.database.query("CREATE TABLE backup AS TABLE customers");
+  await world.database.query("CREATE TABLE backup AS SELECT * FROM customers");
   await world.database.query("TRUNCATE customers");
   await expectInconclusive(world, 5);
   await world.database.query("INSERT INTO customers SELECT * FROM backup");

@@ -21,7 +21,7 @@ test(`a read that breaks off at any byte deletes nobody, though half of the tena
   const line = await tcpProxy(world.database.url);
   Object.assign(world.env, { DATABASE_URL: line.url, DIRECT_URL: world.database.url });
   expect((await world.sync()).code).toBe(0);
-  await world.database.query(`DELETE FROM customers WHERE substr(id, 7)::int % 2 = 0`);
+  await world.database.query("DELETE FROM customers WHERE substr(id, 7) IN ('0', '2', '4', '6', '8')");
   await world.forgetRequests();
   const before = await world.live();
 

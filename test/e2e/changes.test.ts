@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { LEDGER_TABLES } from "./ledger-tables.ts";
 import { aWorld, type World } from "./world.ts";
 
 const rename = (world: World, id: string, name: string) =>
@@ -17,10 +18,8 @@ async function aSyncedWorld(options: Parameters<typeof aWorld>[0] = {}): Promise
 test("a lost ledger is said, and the groups that exist are adopted with their tokens", async () => {
   const world = await aSyncedWorld({ tenants: 5 });
   const before = await world.stored();
-  await world.database.query(
-    `DROP TABLE groupsync_migrations, groupsync_groups, groupsync_services, groupsync_leases, groupsync_runs,
-       groupsync_evidence, groupsync_former_tokens, groupsync_removals`,
-  );
+  const tables = LEDGER_TABLES.map((table) => `groupsync_${table}`);
+  await world.database.query(`DROP TABLE ${tables.join(", ")}`);
   const { code, report, stderr } = await world.sync();
   expect(code).toBe(0);
   expect(report).toMatchObject({ outcome: "ok", created: 0, adopted: 5, unverified: 5, requests: 5 });

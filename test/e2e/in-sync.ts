@@ -7,12 +7,16 @@ import type { World } from "./world.ts";
  * `tokens` is the database of the token table, where it is not the customer's.
  */
 export async function expectInSync(world: World, tokens?: FreshDatabase): Promise<void> {
+  const tenants = await world.database.query<{ id: string; company_name: string; warehouse: string }>(
+    "SELECT id, company_name, warehouse FROM customers ORDER BY id",
+  );
   const groups = await world.groups();
   expect(groups.map(({ user_group_id, name, mapping }) => ({ user_group_id, name, mapping }))).toEqual(
-    await world.database.query(
-      `SELECT id AS user_group_id, company_name AS name, json_build_object('40', warehouse) AS mapping
-       FROM customers ORDER BY id COLLATE "C"`,
-    ),
+    tenants.map(({ id, company_name, warehouse }) => ({
+      user_group_id: id,
+      name: company_name,
+      mapping: { "40": warehouse },
+    })),
   );
   expect(await world.stored(tokens)).toEqual(await world.live());
 }

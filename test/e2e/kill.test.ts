@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
+import { tablesIn } from "./database-acts.ts";
 import { untilQuiet } from "./quiet.ts";
 import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, until, type World } from "./world.ts";
@@ -72,10 +73,7 @@ const ledgerIds = (world: World): Promise<string[]> => idsIn(world, "groupsync_g
 
 /** No ids where there is no such table yet. */
 async function idsIn({ database }: World, table: string): Promise<string[]> {
-  const [there] = await database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
-    table,
-  ]);
-  if (!there?.oid) return [];
+  if (!(await tablesIn(database)).includes(table)) return [];
   const rows = await database.query<{ user_group_id: string }>(
     `SELECT user_group_id FROM ${table} ORDER BY user_group_id`,
   );

@@ -6,7 +6,7 @@ import { expectInSync } from "./in-sync.ts";
 import type { Ended, Program } from "./program.ts";
 import { untilQuiet } from "./quiet.ts";
 import { SEED, SEEDED } from "./seed.ts";
-import { aWorld, fromEnvironment, until, type World } from "./world.ts";
+import { aWorld, fromEnvironment, idOf, until, type World } from "./world.ts";
 
 const TENANTS = 600;
 const GONE = 200;
@@ -79,30 +79,29 @@ test.each<Places>([
 async function expectAllThere(ended: Ended, world: World, tokens: FreshDatabase): Promise<void> {
   expect([0, 3]).toContain(ended.code);
   expect(ended.stdout).not.toMatch(/"code":"(?!NOT_UPDATED)/);
-  const tenants = await world.database.query<{ id: string }>("SELECT id FROM customers");
   const live = await world.live();
-  expect(Object.keys(live).sort()).toEqual(tenants.map(({ id }) => id).sort());
+  expect(Object.keys(live).sort()).toEqual((await idsOfTenants(world.database)).sort());
   expect(await world.stored(tokens)).toEqual(live);
 }
 
 /** Everybody who was gone is back, others are gone, and others again have another name. */
 async function upheaval({ database }: World, round: number, random: () => number): Promise<void> {
-  const ids = Array.from({ length: TENANTS }, (_, n) => ({
-    id: `t-${String(n + 1).padStart(5, "0")}`,
-    at: random(),
-  }))
+  const ids = Array.from({ length: TENANTS }, (_, index) => ({ id: idOf(index + 1), at: random() }))
     .sort((a, b) => a.at - b.at)
     .map(({ id }) => id);
+  const there = new Set(await idsOfTenants(database));
+  const back = ids.filter((id) => !there.has(id));
+  if (back.length > 0) {
+    const rows = back.map((id) => `('${id}', 'Back in round ${round}', 'warehouse', 'gold')`);
+    await database.query(
+      `INSERT INTO customers (id, company_name, warehouse, plan) VALUES ${rows.join(", ")}`,
+    );
+  }
+  await database.query(`DELETE FROM customers WHERE id IN (${listOf(ids.slice(0, GONE))})`);
   await database.query(
-    `INSERT INTO customers SELECT id, 'Back in round ' || $2, 'warehouse', 'gold' FROM unnest($1::text[]) AS id
-     ON CONFLICT DO NOTHING`,
-    [ids, round],
+    `UPDATE customers SET company_name = 'Renamed in round ${round}'
+     WHERE id IN (${listOf(ids.slice(GONE, GONE + RENAMED))})`,
   );
-  await database.query("DELETE FROM customers WHERE id = ANY ($1)", [ids.slice(0, GONE)]);
-  await database.query("UPDATE customers SET company_name = 'Renamed in round ' || $2 WHERE id = ANY ($1)", [
-    ids.slice(GONE, GONE + RENAMED),
-    round,
-  ]);
 }
 
 /** Early, when it starts and reads, or in the middle of the work; by its progress, not by this machine's speed. */
@@ -122,6 +121,11 @@ async function killSomewhere(
   await sleep(random() * (early ? 400 : 10));
   return program.stop("SIGKILL");
 }
+
+const listOf = (ids: readonly string[]): string => ids.map((id) => `'${id}'`).join(", ");
+
+const idsOfTenants = async ({ query }: FreshDatabase): Promise<string[]> =>
+  (await query<{ id: string }>("SELECT id FROM customers")).map(({ id }) => id);
 
 const idsInLedger = async ({ query }: FreshDatabase): Promise<string[]> =>
   (

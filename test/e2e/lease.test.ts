@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { dump } from "./dump.ts";
 import { aWorld, until, type World } from "./world.ts";
 
 const slow = { latency: { min: 400, max: 600 } };
@@ -100,10 +101,10 @@ test("one that was stopped, lost its lease and goes on writes nothing more", asy
   // It waits until the lease has run out: 2 × service.timeout + 15 s.
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok" } });
   const tables = ["groupsync_tokens", "groupsync_groups", "groupsync_leases", "groupsync_services"];
-  const everything = async () =>
-    Promise.all(
-      tables.map((table) => world.database.query(`SELECT xmin::text, * FROM ${table} ORDER BY ctid`)),
-    );
+  const everything = async () => {
+    const contents = await dump(world.database);
+    return tables.map((table) => contents[table]);
+  };
   const before = await everything();
   const requests = await counted(world);
 

@@ -8,7 +8,15 @@ export async function passHours({ database: { query } }: World, hours: number): 
     groupsync_groups: ["missing_since", "retry_at"],
   };
   for (const [table, names] of Object.entries(columns)) {
-    const earlier = names.map((name) => `${name} = ${name} - make_interval(hours => $1)`);
-    await query(`UPDATE ${table} SET ${earlier.join(", ")}`, [hours]);
+    const earlier = names.map((name) => `${name} = ${name} - INTERVAL '${hours}' HOUR`);
+    await query(`UPDATE ${table} SET ${earlier.join(", ")}`);
   }
+}
+
+/** As if the token of the group had been live for so many days longer. */
+export async function passDays({ database }: World, id: string, days: number): Promise<void> {
+  await database.query(
+    `UPDATE groupsync_groups SET token_since = token_since - INTERVAL '${days}' DAY WHERE user_group_id = $1`,
+    [id],
+  );
 }

@@ -10,12 +10,12 @@ async function aWorldWithChanges(): Promise<World> {
   const world = await aWorld({ tenants: 6 });
   expect((await world.sync()).code).toBe(0);
   const { query } = world.database;
-  await query(
-    "UPDATE customers SET company_name = 'Renamed' || chr(27) || '[2J', plan = NULL WHERE id = 't-00002'",
-  );
+  await query("UPDATE customers SET company_name = $1, plan = NULL WHERE id = 't-00002'", [
+    "Renamed\u001b[2J",
+  ]);
   await query("DELETE FROM customers WHERE id = 't-00003'");
   await query("UPDATE customers SET warehouse = NULL WHERE id = 't-00004'");
-  await query("INSERT INTO customers VALUES ('ü-1', 'Größe & Söhne', 'w', 'gold')");
+  await query("INSERT INTO customers (id, company_name, warehouse) VALUES ('ü-1', 'Größe & Söhne', 'w')");
   await world.forgetRequests();
   return world;
 }
@@ -33,24 +33,24 @@ Plan: 1 to create, 1 to update, 0 to delete, 3 unchanged, 1 missing, 1 rejected.
 
 test("changes nothing, neither before there is a ledger nor afterwards", async () => {
   const world = await aWorld({ tenants: 3 });
-  const untouched = await dump(world.database.query);
+  const untouched = await dump(world.database);
   expect(await world.run("plan")).toMatchObject({
     code: 0,
     stdout: expect.stringContaining("3 to create"),
     stderr: "",
   });
   expect((await world.run("status")).stdout).toMatch(/^Nothing has been synced yet\./);
-  expect(await dump(world.database.query)).toEqual(untouched);
+  expect(await dump(world.database)).toEqual(untouched);
   expect(await world.requests()).toMatchObject({ total: 0 });
 
   await world.sync();
   await world.forgetRequests();
   await world.database.query("UPDATE customers SET company_name = 'Renamed' WHERE id = 't-00002'");
   await world.addTenants(4, 5);
-  const synced = await dump(world.database.query);
+  const synced = await dump(world.database);
   expect(Object.keys(synced)).toContain("groupsync_groups");
   expect((await world.run("plan", "--json")).code).toBe(0);
-  expect(await dump(world.database.query)).toEqual(synced);
+  expect(await dump(world.database)).toEqual(synced);
   expect(await world.requests()).toMatchObject({ total: 0 });
 });
 

@@ -1,4 +1,5 @@
 import type { FreshDatabase } from "../support/fresh-database.ts";
+import { programSessions } from "./database-acts.ts";
 import { until, type World } from "./world.ts";
 
 /** Until neither the sandbox nor a database works for a dead process any more. */
@@ -14,15 +15,7 @@ export async function untilQuiet(
     );
     return total >= begun;
   });
-  for (const { query } of new Set(databases)) {
-    await until(
-      async () =>
-        (
-          await query(
-            `SELECT 1 FROM pg_stat_activity
-             WHERE datname = current_database() AND application_name LIKE 'groupsync:%'`,
-          )
-        ).length === 0,
-    );
+  for (const database of new Set(databases)) {
+    await until(async () => (await programSessions(database)).length === 0);
   }
 }

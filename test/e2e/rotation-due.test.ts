@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { aWorld, type ConfigChanges, type World } from "./world.ts";
+import { passDays } from "./pass-time.ts";
+import { aWorld, type ConfigChanges, idOf, type World } from "./world.ts";
 
 const HOUR = 3_600_000;
 const MAX_AGE = { max_age: "90d" };
@@ -8,10 +9,7 @@ const MAX_AGE = { max_age: "90d" };
 async function aWorldOfOldTokens(rotation: ConfigChanges[string] = {}): Promise<World> {
   const world = await aWorld({ tenants: 8 });
   expect((await world.sync()).code).toBe(0);
-  await world.database.query(
-    `UPDATE groupsync_groups SET token_since = now() - (100 + right(user_group_id, 1)::int) * interval '1 day'
-     WHERE user_group_id <= 't-00006'`,
-  );
+  for (let number = 1; number <= 6; number++) await passDays(world, idOf(number), 100 + number);
   await world.forgetRequests();
   await world.configure(rotation === undefined ? {} : { rotation: Object.assign({}, MAX_AGE, rotation) });
   return world;

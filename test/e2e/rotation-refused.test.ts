@@ -1,45 +1,45 @@
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
+import type { FreshDatabase } from "../support/fresh-database.ts";
+import { acceptTokens, OWN_TOKENS, refusalsOf, refuseTokens, tablesIn } from "./database-acts.ts";
 import type { Program } from "./program.ts";
 import { asRole } from "./role.ts";
 import { aWorld, until, type World } from "./world.ts";
 
-const refusing = (table: string, body: string): string =>
-  `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
-   CREATE TRIGGER refuse BEFORE UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse()`;
-const RAISES = "RAISE EXCEPTION 'no % today', NEW;";
-
-const existingRows = {
-  tokens: { table: "customers", rows: "existing", id_column: "id", token_column: "dashboard_token" },
-};
-
-test.each([
-  { how: "raises", config: {}, refuse: refusing("groupsync_tokens", RAISES) },
-  { how: "skips", config: {}, refuse: refusing("groupsync_tokens", "RETURN NULL;") },
-  { how: "raises on the tenants' own rows", config: existingRows, refuse: refusing("customers", RAISES) },
+const places = [
+  { where: "its own rows", config: {}, column: OWN_TOKENS },
   {
-    how: "skips the tenants' own rows",
-    config: existingRows,
-    refuse: refusing("customers", "RETURN NULL;"),
+    where: "the tenants' rows",
+    config: {
+      tokens: { table: "customers", rows: "existing", id_column: "id", token_column: "dashboard_token" },
+    },
+    column: { table: "customers", id: "id", token: "dashboard_token" },
   },
-])("no token is made where a trigger $how", async ({ config, refuse }) => {
-  const world = await aWorld({ tenants: 8, config });
-  await world.sync();
-  await world.forgetRequests();
-  await world.database.query(refuse);
+];
+// One that puts the old token back doesn't mind the old one.
+const refusals = refusalsOf(inject("databaseKind")).filter((refusal) => refusal !== "restores");
 
-  const { code, report } = await world.rotate("--all");
-  expect({ code, report }).toMatchObject({
-    code: 3,
-    report: { outcome: "partial", rotated: 0, failed: 8, requests: 0 },
-  });
-  expect(report.errors).toContainEqual({
-    user_group_id: "t-00001",
-    code: "TOKEN_NOT_STORED",
-    message: expect.stringMatching(/refused the token|did not take the token/),
-  });
-  expect(await world.requests()).toMatchObject({ total: 0 });
-  expect(await world.status()).toMatchObject({ groups: { under_way: 0, failing: 8 } });
-});
+test.each(places.flatMap((place) => refusals.map((refusal) => ({ ...place, refusal }))))(
+  "no token is made where a trigger of $where $refusal",
+  async ({ config, column, refusal }) => {
+    const world = await aWorld({ tenants: 8, config });
+    await world.sync();
+    await world.forgetRequests();
+    await refuseTokens(world.database, column, refusal);
+
+    const { code, report } = await world.rotate("--all");
+    expect({ code, report }).toMatchObject({
+      code: 3,
+      report: { outcome: "partial", rotated: 0, failed: 8, requests: 0 },
+    });
+    expect(report.errors).toContainEqual({
+      user_group_id: "t-00001",
+      code: "TOKEN_NOT_STORED",
+      message: expect.stringMatching(/refused the token|did not take the token/),
+    });
+    expect(await world.requests()).toMatchObject({ total: 0 });
+    expect(await world.status()).toMatchObject({ groups: { under_way: 0, failing: 8 } });
+  },
+);
 
 test("no token is made where the right to change one is missing", async () => {
   const world = await aWorld({ tenants: 8 });
@@ -53,35 +53,35 @@ test("no token is made where the right to change one is missing", async () => {
   expect(await world.requests()).toMatchObject({ total: 0 });
 });
 
-interface Refusal {
+interface Trouble {
   readonly how: string;
-  refuse(role: string): string;
-  accept(role: string): string;
+  begin(database: FreshDatabase, role: string): Promise<unknown>;
+  end(database: FreshDatabase, role: string): Promise<unknown>;
 }
 
-const REFUSALS: readonly Refusal[] = [
+const TROUBLES: readonly Trouble[] = [
   {
     how: "a trigger",
-    refuse: () => refusing("groupsync_tokens", RAISES),
-    accept: () => "DROP TRIGGER refuse ON groupsync_tokens",
+    begin: (database) => refuseTokens(database, OWN_TOKENS, "raises"),
+    end: (database) => acceptTokens(database, OWN_TOKENS),
   },
   {
     how: "a trigger that puts the old token back",
-    refuse: () => refusing("groupsync_tokens", "NEW.token := OLD.token; RETURN NEW;"),
-    accept: () => "DROP TRIGGER refuse ON groupsync_tokens",
+    begin: (database) => refuseTokens(database, OWN_TOKENS, "restores"),
+    end: (database) => acceptTokens(database, OWN_TOKENS),
   },
   {
     how: "a right that is revoked",
-    refuse: (role) => `REVOKE UPDATE ON groupsync_tokens FROM ${role}`,
-    accept: (role) => `GRANT UPDATE ON groupsync_tokens TO ${role}`,
+    begin: ({ query }, role) => query(`REVOKE UPDATE ON groupsync_tokens FROM ${role}`),
+    end: ({ query }, role) => query(`GRANT UPDATE ON groupsync_tokens TO ${role}`),
   },
 ];
 
-test.each(REFUSALS.flatMap((refusal) => [1, 4].map((concurrency) => ({ ...refusal, concurrency }))))(
+test.each(TROUBLES.flatMap((trouble) => [1, 4].map((concurrency) => ({ ...trouble, concurrency }))))(
   "the store refuses in the middle by $how: at most $concurrency unstored, until it accepts",
-  async ({ refuse, accept, concurrency }) => {
+  async ({ begin, end, concurrency }) => {
     const { world, role, program } = await rotationUnderWay(concurrency);
-    await world.database.query(refuse(role));
+    await begin(world.database, role);
     await until(() => mostTries(program) >= 2);
     const { total } = await world.requests();
     const waiting = await unstored(world);
@@ -93,7 +93,7 @@ test.each(REFUSALS.flatMap((refusal) => [1, 4].map((concurrency) => ({ ...refusa
     expect(await world.requests()).toMatchObject({ total });
     expect(await unstored(world)).toEqual(waiting);
 
-    await world.database.query(accept(role));
+    await end(world.database, role);
     const { code, stdout } = await program.ended;
     expect({ code, report: JSON.parse(stdout) }).toMatchObject({
       code: 0,
@@ -105,14 +105,14 @@ test.each(REFUSALS.flatMap((refusal) => [1, 4].map((concurrency) => ({ ...refusa
 
 test("a token that is not stored yet outlives the order to stop", async () => {
   const { world, program } = await rotationUnderWay(4);
-  await world.database.query(refusing("groupsync_tokens", RAISES));
+  await refuseTokens(world.database, OWN_TOKENS, "raises");
   await until(() => mostTries(program) >= 1);
   program.child.kill("SIGTERM");
   await until(() => mostTries(program) >= 3);
   const { total } = await world.requests();
   expect(await unstored(world)).not.toEqual([]);
 
-  await world.database.query("DROP TRIGGER refuse ON groupsync_tokens");
+  await acceptTokens(world.database, OWN_TOKENS);
   const { code, stdout } = await program.ended;
   expect({ code, report: JSON.parse(stdout) }).toMatchObject({
     code: 1,
@@ -141,9 +141,9 @@ async function asARoleThatSyncs(world: World): Promise<string> {
   expect((await world.sync()).code).toBe(0);
   await world.forgetRequests();
   const role = await asRole(world);
-  await world.database.query(
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
-  );
+  for (const table of await tablesIn(world.database)) {
+    await world.database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`);
+  }
   return role;
 }
 

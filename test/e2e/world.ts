@@ -9,6 +9,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandb
 import type { RequestReport } from "../../src/sandbox/tally.ts";
 import { aClient, type Client } from "../sandbox/client.ts";
 import { type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
+import { programSessions } from "./database-acts.ts";
 import { type Ended, type Program, startProgram } from "./program.ts";
 
 /** Keys that replace or join those of the default config, section by section. */
@@ -79,7 +80,7 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
   const database = await freshDatabase();
   await database.query(
     `CREATE TABLE customers (
-       id text PRIMARY KEY, company_name text, warehouse text, plan text, dashboard_token text)`,
+       id varchar(100) PRIMARY KEY, company_name text, warehouse text, plan text, dashboard_token text)`,
   );
   const folder = await mkdtemp(join(tmpdir(), "groupsync-e2e-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -109,19 +110,15 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       return sandbox;
     },
     async addTenants(from, to) {
+      const rows = Array.from({ length: to - from + 1 }, (_, index) => from + index).map(
+        (n) => `('${idOf(n)}', 'Company ${n}', 'warehouse-${n}', 'gold')`,
+      );
       await database.query(
-        `INSERT INTO customers
-         SELECT 't-' || lpad(n::text, 5, '0'), 'Company ' || n, 'warehouse-' || n, 'gold'
-         FROM generate_series($1::int, $2::int) AS n`,
-        [from, to],
+        `INSERT INTO customers (id, company_name, warehouse, plan) VALUES ${rows.join(", ")}`,
       );
     },
     async removeTenants(from, to) {
-      await database.query(
-        `DELETE FROM customers
-         WHERE id IN (SELECT 't-' || lpad(n::text, 5, '0') FROM generate_series($1::int, $2::int) AS n)`,
-        [from, to],
-      );
+      await database.query("DELETE FROM customers WHERE id BETWEEN $1 AND $2", [idOf(from), idOf(to)]);
     },
     async configure(changes) {
       await writeFile(configFile, stringify(configWith(sandbox.baseUrl, changes)));
@@ -148,15 +145,12 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       return tokensById(await world.groups());
     },
     async stored({ query } = database) {
-      return tokensById(
-        await query<TokenRow>(
-          'SELECT user_group_id, token FROM groupsync_tokens ORDER BY user_group_id COLLATE "C"',
-        ),
-      );
+      const rows = await query<TokenRow>("SELECT user_group_id, token FROM groupsync_tokens");
+      return tokensById(rows.toSorted(byId));
     },
     async groups() {
       const { groups } = (await client.page("/sandbox/groups")).json as GroupsReport;
-      return groups.toSorted((a, b) => (a.user_group_id < b.user_group_id ? -1 : 1));
+      return groups.toSorted(byId);
     },
     requests: async () => (await client.page("/sandbox/requests")).json as RequestReport,
     async tokensEver() {
@@ -164,11 +158,7 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
       return [...tokens];
     },
     async sessions() {
-      const rows = await database.query(
-        `SELECT 1 FROM pg_stat_activity
-         WHERE datname = current_database() AND application_name LIKE 'groupsync:%'`,
-      );
-      return rows.length;
+      return (await programSessions(database)).length;
     },
     async forgetRequests() {
       await client.page("/sandbox/requests", "DELETE");
@@ -197,6 +187,9 @@ export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOp
   return world;
 }
 
+/** The id of the tenant that `addTenants` gives this number, from 1 to 99,999; in order of their numbers. */
+export const idOf = (number: number): string => `t-${String(number).padStart(5, "0")}`;
+
 /** What the config says for a variable of the environment. */
 export const fromEnvironment = (name: string): string => `\${${name}}`;
 
@@ -223,6 +216,9 @@ interface TokenRow {
   readonly user_group_id: string;
   readonly token: string;
 }
+
+const byId = (a: Pick<TokenRow, "user_group_id">, b: Pick<TokenRow, "user_group_id">): number =>
+  a.user_group_id < b.user_group_id ? -1 : 1;
 
 const tokensById = (rows: readonly Pick<TokenRow, "user_group_id" | "token">[]): Record<string, string> =>
   Object.fromEntries(rows.map(({ user_group_id, token }) => [user_group_id, token]));

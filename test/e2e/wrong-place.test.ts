@@ -11,7 +11,7 @@ async function aSyncedWorld(): Promise<World> {
   const world = await aWorld({ tenants: 5, config: WIDE_OPEN });
   await world.database.query("ALTER TABLE customers ADD COLUMN number text");
   await world.database.query("UPDATE customers SET number = 'n-' || id");
-  await world.database.query("CREATE TABLE prospects AS TABLE customers");
+  await world.database.query("CREATE TABLE prospects AS SELECT * FROM customers");
   await world.database.query("UPDATE prospects SET id = 'p-' || id WHERE id > 't-00001'");
   expect((await world.sync()).code).toBe(0);
   await world.forgetRequests();
@@ -111,9 +111,9 @@ test("with a grace period, another source lets nobody age into being deleted", a
 test("an empty ledger beside tokens: all is adopted, and nobody is deleted within a grace period", async () => {
   const world = await aWorld({ tenants: 5 });
   await world.sync();
-  await world.database.query(
-    "TRUNCATE groupsync_groups, groupsync_services, groupsync_evidence, groupsync_removals",
-  );
+  for (const table of ["groups", "services", "evidence", "removals"]) {
+    await world.database.query(`DELETE FROM groupsync_${table}`);
+  }
   await world.removeTenants(1, 1);
   const before = await world.live();
   const { code, report, stderr } = await world.sync();

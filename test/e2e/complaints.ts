@@ -1,0 +1,87 @@
+import type { DatabaseKind } from "../support/fresh-database.ts";
+import { LEDGER_TABLES } from "./ledger-tables.ts";
+
+/** A right that is missing: what the program then says, and the statements that mend it. */
+export interface MissingRight {
+  readonly said: readonly string[];
+  readonly mend: readonly string[];
+}
+
+/** What a database says of itself is in its own words. */
+interface Complaints {
+  readonly wrongPassword: (role: string) => string;
+  readonly noSuchTable: string;
+  readonly wrongSql: string;
+  /** All that a role without any needs, one after the other; the ledger's tables are called LEDGER_ELSEWHERE. */
+  readonly missingRights: (role: string) => readonly MissingRight[];
+}
+
+const GRANT = "grant the user the right";
+
+export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
+  postgres: {
+    wrongPassword: (role) => `password authentication failed for user "${role}"`,
+    noSuchTable: "relation",
+    wrongSql: "operator",
+    missingRights: (role) => [
+      {
+        said: ["permission denied for database", GRANT],
+        // Before PostgreSQL 15 everybody may create tables in public.
+        mend: ["CREATE SCHEMA ops", "REVOKE ALL ON SCHEMA public FROM public"],
+      },
+      {
+        said: ["permission denied for schema ops", GRANT],
+        mend: [`GRANT USAGE, CREATE ON SCHEMA ops TO ${role}`, `GRANT USAGE ON SCHEMA public TO ${role}`],
+      },
+      {
+        said: ["permission denied for schema public"],
+        mend: [
+          "CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, token text, updated_at timestamptz)",
+          `GRANT SELECT ON groupsync_tokens TO ${role}`,
+        ],
+      },
+      {
+        said: [
+          `user ${role} may not write tokens to groupsync_tokens`,
+          `GRANT SELECT, INSERT, UPDATE, DELETE ON "groupsync_tokens" TO "${role}"`,
+        ],
+        mend: [`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
+      },
+      {
+        said: ["permission denied for table customers", GRANT],
+        mend: [`GRANT SELECT ON customers TO ${role}`],
+      },
+    ],
+  },
+  mysql: {
+    wrongPassword: (role) => `Access denied for user '${role}'@`,
+    noSuchTable: "Table",
+    wrongSql: "You have an error in your SQL syntax",
+    missingRights: (role) => [
+      {
+        said: [`command denied to user '${role}'@`, "ops_groupsync_migrations", GRANT],
+        mend: LEDGER_TABLES.map(
+          (table) => `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON ops_groupsync_${table} TO ${role}`,
+        ),
+      },
+      {
+        said: [
+          `user ${role}@% may not write tokens to groupsync_tokens`,
+          `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \`groupsync_tokens\` TO \`${role}\`@\`%\``,
+        ],
+        mend: [`GRANT CREATE, SELECT ON groupsync_tokens TO ${role}`],
+      },
+      {
+        said: [
+          `user ${role}@% may not write tokens to groupsync_tokens`,
+          `GRANT SELECT, INSERT, UPDATE, DELETE ON \`groupsync_tokens\` TO \`${role}\`@\`%\``,
+        ],
+        mend: [`GRANT INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
+      },
+      {
+        said: [`SELECT command denied to user '${role}'@`, "customers", GRANT],
+        mend: [`GRANT SELECT ON customers TO ${role}`],
+      },
+    ],
+  },
+};

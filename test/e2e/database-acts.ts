@@ -1,0 +1,106 @@
+import type { DatabaseKind, FreshDatabase, Row } from "../support/fresh-database.ts";
+
+/** A column of tokens, by the id in another one. */
+export interface TokenColumn {
+  readonly table: string;
+  readonly id: string;
+  readonly token: string;
+}
+
+export const OWN_TOKENS: TokenColumn = { table: "groupsync_tokens", id: "user_group_id", token: "token" };
+
+/**
+ * What a trigger does about an UPDATE. `raises`: an error that quotes both tokens. `restores`: the old one is put
+ * back. `skips`: the row is left as it is, and nothing is said of it.
+ */
+export type Refusal = "raises" | "restores" | "skips";
+
+/** What is done in other words on each kind. */
+interface Words {
+  /** A row with the `id` of each session of the program. */
+  readonly programSessions: string;
+  readonly endSession: (id: string) => string;
+  /** A row with the `name` of each table, with a schema in front where that isn't the usual one. */
+  readonly tables: string;
+  /** No trigger of MySQL can skip a row. */
+  readonly refusals: Readonly<Partial<Record<Refusal, (token: string) => string>>>;
+  readonly createTrigger: (table: string, body: string) => string;
+  readonly dropTrigger: (table: string) => string;
+}
+
+const WORDS: Readonly<Record<DatabaseKind, Words>> = {
+  postgres: {
+    programSessions: `SELECT pid AS id FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name LIKE 'groupsync:%'`,
+    endSession: (id) => `SELECT pg_terminate_backend(${id})`,
+    tables: `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ORDER BY c.relname`,
+    refusals: {
+      raises: (token) => `RAISE EXCEPTION '% gives no way to %', OLD.${token}, NEW.${token};`,
+      restores: (token) => `NEW.${token} := OLD.${token};`,
+      skips: () => "RETURN NULL;",
+    },
+    createTrigger: (table, body) =>
+      `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$;
+       CREATE TRIGGER refuse BEFORE UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    dropTrigger: (table) => `DROP TRIGGER refuse ON ${table}`,
+  },
+  mysql: {
+    // Its list doesn't name programs: what isn't the test's own is the program's.
+    programSessions:
+      "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()",
+    endSession: (id) => `KILL ${id}`,
+    tables: `SELECT table_name AS name FROM information_schema.tables
+      WHERE table_schema = database() ORDER BY table_name`,
+    refusals: {
+      raises: (token) =>
+        `SET @message = concat(OLD.${token}, ' gives no way to ', NEW.${token});
+         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = @message;`,
+      restores: (token) => `SET NEW.${token} = OLD.${token};`,
+    },
+    createTrigger: (table, body) =>
+      `CREATE TRIGGER refuse BEFORE UPDATE ON ${table} FOR EACH ROW BEGIN ${body} END`,
+    dropTrigger: () => "DROP TRIGGER refuse",
+  },
+};
+
+/** The sessions that the program has in the database, those included that a killed one has left behind. */
+export async function programSessions(database: FreshDatabase): Promise<string[]> {
+  const rows = await database.query<Row & { id: unknown }>(WORDS[database.kind].programSessions);
+  return rows.map(({ id }) => String(id));
+}
+
+export async function endProgramSessions(database: FreshDatabase): Promise<void> {
+  for (const id of await programSessions(database)) {
+    // It may have ended by itself, which MySQL makes an error of.
+    await database.query(WORDS[database.kind].endSession(id)).catch(() => {});
+  }
+}
+
+/** The names of all tables, with a schema in front where that isn't the usual one. */
+export async function tablesIn({ kind, query }: FreshDatabase): Promise<string[]> {
+  const rows = await query<Row & { name: string }>(WORDS[kind].tables);
+  return rows.map(({ name }) => name);
+}
+
+/** Which refusals there can be. */
+export const refusalsOf = (kind: DatabaseKind): Refusal[] => Object.keys(WORDS[kind].refusals) as Refusal[];
+
+/** Has a trigger refuse every update of a row, or only a new token of one group. */
+export async function refuseTokens(
+  { kind, query }: FreshDatabase,
+  { table, id, token }: TokenColumn,
+  refusal: Refusal,
+  newTokenOf?: string,
+): Promise<void> {
+  const { refusals, createTrigger } = WORDS[kind];
+  const refuse = refusals[refusal]?.(token);
+  if (refuse === undefined) throw new Error(`no trigger of ${kind} ${refusal}`);
+  const isNew = `NEW.${id} = '${newTokenOf}' AND OLD.${token} <> NEW.${token}`;
+  await query(createTrigger(table, newTokenOf === undefined ? refuse : `IF ${isNew} THEN ${refuse} END IF;`));
+}
+
+/** Takes the trigger away again. */
+export async function acceptTokens({ kind, query }: FreshDatabase, { table }: TokenColumn): Promise<void> {
+  await query(WORDS[kind].dropTrigger(table));
+}
