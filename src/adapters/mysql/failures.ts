@@ -74,7 +74,8 @@ export const failures: Failures = {
 export const isMissingTable = (error: unknown): boolean =>
   errorNumber(error) === 1146 || (errorNumber(error) === 1049 && isAnswer(error));
 
-export const isMissingColumn = (error: unknown): boolean => errorNumber(error) === 1054;
+/** A column is missing, or computed by the server. */
+export const isColumnMistake = (error: unknown): boolean => [1054, 1906, 3105].includes(errorNumber(error));
 
 /** A right to a database, a table or a column is missing. */
 export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));

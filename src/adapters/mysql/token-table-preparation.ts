@@ -2,7 +2,7 @@ import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
 import { partsOf } from "../sql/identifiers.ts";
 import type { TokenTableOptions } from "../sql/token-statements.ts";
-import { isMissingColumn } from "./failures.ts";
+import { isColumnMistake } from "./failures.ts";
 import { ansiNames, names } from "./names.ts";
 import { tableExists } from "./table-exists.ts";
 import { type ColumnInfo, type IdColumn, idColumnOf, TEXT_TYPES } from "./token-ids.ts";
@@ -33,8 +33,8 @@ export async function prepareTokenTable(
     try {
       await rehearse();
     } catch (error) {
-      // It is named below, beside those that are there: without a right to it, a column can't be seen.
-      if (!isMissingColumn(error)) throw error;
+      // It is named below, beside those that would do: without a right to it, a column can't be seen.
+      if (!isColumnMistake(error)) throw error;
     }
   });
   const { id, token } = await checkColumns(database, options);

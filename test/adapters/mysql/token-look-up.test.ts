@@ -25,6 +25,8 @@ test.for([
      WITH RECURSIVE numbers AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM numbers WHERE n < 99)
      SELECT ${id} FROM (SELECT a.n * 100 + b.n AS n FROM numbers AS a CROSS JOIN numbers AS b) AS numbered`,
   );
+  // A server that hasn't counted them yet may read them all.
+  await query("ANALYZE TABLE customers");
   const database = aDatabase(url, "mysql");
   const statements = new MysqlTokenStatements(EXISTING);
   await statements.prepare(database);
