@@ -1,5 +1,5 @@
-import type { SyncError } from "../../core/errors.ts";
-import { databaseError as explained, type Failures } from "../sql/failures.ts";
+import type { Failures } from "../sql/failures.ts";
+import type { SourceFailures } from "../sql/source-query.ts";
 import { tlsHint } from "../sql/tls-hints.ts";
 
 /** What the server says of an error beside its message; empty where it comes from the driver or the network. */
@@ -61,12 +61,16 @@ const NO_MISTAKES: ReadonlySet<number> = new Set([1044, 1049, 1142, 1143, 1146, 
 /** Refusals by values and constraints that have no SQLSTATE of their own; 1644 and 45000 come from a trigger. */
 const DATA_ERRORS: ReadonlySet<number> = new Set([1265, 1364, 1366, 1369, 1526, 1644, 3819, 3854, 3988]);
 
-export const failures: Failures = {
+export const failures: Failures & SourceFailures = {
   hintFor: (error) => HINTS[errorNumber(error)] ?? DRIVER_HINTS[driverCode(error)] ?? tlsHint("mysql", error),
   isDataError: (error) => /^(22|23|44|45)/.test(sqlState(error)) || DATA_ERRORS.has(errorNumber(error)),
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
   isDeadlock: (error) => errorNumber(error) === 1213,
+  // Or it does what a read can't: it writes (25006).
+  isSqlMistake: (error) =>
+    MISTAKES.has(errorNumber(error)) ||
+    (/^(42|25006)/.test(sqlState(error)) && !NO_MISTAKES.has(errorNumber(error))),
   isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
 };
 
@@ -83,13 +87,3 @@ export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes
 /** The server has answered: the connection is as good as it was. */
 export const isAnswer = (error: unknown): boolean =>
   sqlState(error) !== "" && !(error instanceof Error && "fatal" in error && error.fatal === true);
-
-/** Wraps whatever the driver threw, with a hint where the error is a familiar one. */
-export const databaseError = (code: string, doing: string, error: unknown): SyncError =>
-  explained(failures, code, doing, error);
-
-/** The SQL itself is wrong. Or it does what a read can't: it writes (25006). */
-export function isSqlMistake(error: unknown): boolean {
-  const number = errorNumber(error);
-  return MISTAKES.has(number) || (/^(42|25006)/.test(sqlState(error)) && !NO_MISTAKES.has(number));
-}

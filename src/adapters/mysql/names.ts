@@ -1,4 +1,4 @@
-import { namesOf } from "../sql/identifiers.ts";
+import { namesOf } from "../sql/names.ts";
 
 /** In characters. */
 const MAX_LENGTH = 64;

@@ -1,26 +1,11 @@
 import { hash } from "node:crypto";
 import type { Connection, FieldPacket } from "mysql2/promise";
-import { describe, SyncError } from "../../core/errors.ts";
 import { MAX_ID_BYTES } from "../../core/id.ts";
 import { BUCKETS, type Cell } from "../../core/tenant.ts";
+import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from "../sql/source-query.ts";
 import { type ColumnType, columnTypeOf } from "./cells.ts";
-import { isSqlMistake } from "./failures.ts";
+import { failures } from "./failures.ts";
 import { names } from "./names.ts";
-
-/** What is asked of the source. */
-export interface Wanted {
-  /** For messages. */
-  readonly name: string;
-  /** What stands after FROM. */
-  readonly relation: string;
-  /** A predicate on its rows. */
-  readonly where?: string | undefined;
-  /** Another one, true of those whose tenants are gone. */
-  readonly removedWhen?: string | undefined;
-  /** The id first. */
-  readonly columns: readonly string[];
-  readonly seed: string;
-}
 
 /** The source's rows as SQL, and how their values become cells. */
 export interface DescribedRows {
@@ -44,20 +29,28 @@ const LONG = 4_096;
 
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
 export async function describeRows(connection: Connection, wanted: Wanted): Promise<DescribedRows> {
-  const { name, relation, where, removedWhen, columns, seed } = wanted;
+  const { relation, where, removedWhen, columns, seed } = wanted;
   const conditions = where === undefined ? [] : [where];
   const [, fields] = await connection.query(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
   const described = columns.flatMap((column) => {
     const field = fields.find((one) => one.name === column);
     return field ? [{ column, field, type: columnTypeOf(field) }] : [];
   });
-  if (described.length < columns.length) throw missingColumns(name, columns, fields);
+  if (described.length < columns.length) {
+    throw missingColumns(
+      wanted,
+      fields.map((field) => field.name),
+    );
+  }
   const [id, ...rest] = described as [Described, ...Described[]];
-  if (!id.type.isId) throw wrongIdType(id);
+  if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
 
   // A null says nothing. The line break ends a comment that the predicate may end with.
   const removed = removedWhen === undefined ? undefined : `((${removedWhen}\n) IS TRUE)`;
-  if (removed !== undefined) await checkRemoved(connection, name, `${relation} ${whereAll([removed])}`);
+  if (removed !== undefined) {
+    const removedRows = `${relation} ${whereAll([removed])}`;
+    await checkRemoved(wanted, failures, () => connection.query(`SELECT 1 FROM ${removedRows} LIMIT 0`));
+  }
 
   // One character more than an id may have is enough to refuse it, and little enough to sort by.
   const idText = `LEFT(${textOf(id)}, ${MAX_ID_BYTES + 1})`;
@@ -84,10 +77,6 @@ interface Described {
   readonly type: ColumnType;
 }
 
-/** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
-export const whereAll = (conditions: readonly string[]): string =>
-  conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition}\n)`).join(" AND ")}`;
-
 const textOf = ({ column, type }: Described): string => type.text(names.quoteName(column));
 
 /** Text that shows where it ends: in quotes, or of one length. NULL has no quotes. */
@@ -95,29 +84,3 @@ const digestible = (described: Described): string =>
   (described.field.columnLength ?? LONG) < LONG
     ? `QUOTE(${textOf(described)})`
     : `QUOTE(SHA2(${textOf(described)}, 256))`;
-
-function missingColumns(name: string, columns: readonly string[], fields: readonly FieldPacket[]): SyncError {
-  const there = fields.map((field) => field.name);
-  const missing = columns.filter((column) => !there.includes(column));
-  return new SyncError("CONFIG_COLUMNS", `${name} has no column ${missing.join(", ")}`, {
-    hint: `its columns, as the group rules have to write them: ${there.join(", ")}`,
-  });
-}
-
-const wrongIdType = ({ column, type }: Described): SyncError =>
-  new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type.name}`, {
-    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
-  });
-
-/** Asked on its own, so that the blame falls on the right key. */
-async function checkRemoved(connection: Connection, name: string, removedRows: string): Promise<void> {
-  try {
-    await connection.query(`SELECT 1 FROM ${removedRows} LIMIT 0`);
-  } catch (error) {
-    if (!isSqlMistake(error)) throw error;
-    throw new SyncError("CONFIG_SOURCE", `cannot tell the removed rows of ${name}: ${describe(error)}`, {
-      hint: "check source.removed_when: it is a condition on these rows, in SQL of this database",
-      cause: error,
-    });
-  }
-}

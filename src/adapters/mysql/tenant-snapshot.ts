@@ -2,8 +2,9 @@ import type { Connection, RowDataPacket } from "mysql2";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import { whereAll } from "../sql/source-query.ts";
 import { cutOff, readStream } from "./read-stream.ts";
-import { type DescribedRows, whereAll } from "./tenant-columns.ts";
+import type { DescribedRows } from "./tenant-columns.ts";
 
 const BATCH = 2_000;
 

@@ -1,24 +1,11 @@
 import { createConnection } from "mysql2";
-import { describe, SyncError } from "../../core/errors.ts";
-import type { Secret } from "../../core/secret.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
+import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
 import { connectionOptions } from "./connection.ts";
-import { databaseError, isSqlMistake } from "./failures.ts";
+import { failures } from "./failures.ts";
 import { names } from "./names.ts";
-import { describeRows, type Wanted } from "./tenant-columns.ts";
+import { describeRows } from "./tenant-columns.ts";
 import { MysqlTenantSnapshot } from "./tenant-snapshot.ts";
-
-export interface MysqlSourceOptions {
-  readonly url: Secret;
-  readonly applicationName: string;
-  /** Exactly one of `table` and `query`. */
-  readonly table?: string | undefined;
-  readonly query?: string | undefined;
-  /** An SQL predicate on the table's rows. */
-  readonly where?: string | undefined;
-  /** An SQL predicate that is true of the rows whose tenants are gone. */
-  readonly removedWhen?: string | undefined;
-}
 
 /**
  * Text forms that don't depend on the server's settings; for the rest its sql_mode stays, as the customer's SQL is
@@ -39,15 +26,15 @@ const BEGIN = [
 
 /** Opens snapshots of the tenants, each over a connection of its own. */
 export class MysqlTenantSource implements TenantSource {
-  readonly #options: MysqlSourceOptions;
+  readonly #options: SourceOptions;
 
-  constructor(options: MysqlSourceOptions) {
+  constructor(options: SourceOptions) {
     this.#options = options;
   }
 
   async open(columns: readonly string[], seed: string): Promise<TenantSnapshot> {
-    const { url, applicationName, table, removedWhen } = this.#options;
-    const name = table ?? "source.query";
+    const { url, applicationName } = this.#options;
+    const wanted = wantedOf(this.#options, names, columns, seed);
     const connection = createConnection({ ...connectionOptions(url, applicationName), jsonStrings: true });
     // Whoever asks a connection that is lost hears no more than that it is closed.
     let lost: Error | undefined;
@@ -57,31 +44,13 @@ export class MysqlTenantSource implements TenantSource {
     const session = connection.promise();
     try {
       for (const statement of [SESSION, ...BEGIN]) await session.query(statement);
-      const rows = await describeRows(session, {
-        name,
-        ...placeOf(this.#options),
-        removedWhen,
-        columns,
-        seed,
-      });
-      return new MysqlTenantSnapshot(connection, rows, (error) => sourceError(name, lost ?? error));
+      const rows = await describeRows(session, wanted);
+      return new MysqlTenantSnapshot(connection, rows, (error) =>
+        sourceError(wanted, failures, lost ?? error),
+      );
     } catch (error) {
       connection.destroy();
-      throw sourceError(name, lost ?? error);
+      throw sourceError(wanted, failures, lost ?? error);
     }
   }
-}
-
-function placeOf({ table, query, where }: MysqlSourceOptions): Pick<Wanted, "relation" | "where"> {
-  if (table !== undefined) return { relation: names.quoteTable(table), where };
-  // The line break ends a comment that the query may end with.
-  return { relation: `(${query?.replace(/[\s;]+$/, "")}\n) AS tenants` };
-}
-
-function sourceError(name: string, error: unknown): SyncError {
-  if (!isSqlMistake(error)) return databaseError("SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
-  return new SyncError("CONFIG_SOURCE", `cannot read ${name}: ${describe(error)}`, {
-    hint: "check source.where, source.query and source.removed_when: they are SQL of this database",
-    cause: error,
-  });
 }

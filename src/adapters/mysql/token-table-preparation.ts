@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
-import { partsOf } from "../sql/identifiers.ts";
+import { partsOf } from "../sql/names.ts";
 import type { TokenTableOptions } from "../sql/token-statements.ts";
 import { isColumnMistake } from "./failures.ts";
 import { ansiNames, names } from "./names.ts";

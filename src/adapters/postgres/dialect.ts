@@ -1,8 +1,8 @@
 import { escapeLiteral } from "pg";
 import type { Assignments, ColumnType, Dialect } from "../sql/dialect.ts";
 import { failures } from "./failures.ts";
-import { quoteName, quoteTable } from "./identifiers.ts";
 import { migrateLedger } from "./ledger-migration.ts";
+import { quoteName, quoteTable } from "./names.ts";
 import { PostgresTokenStatements } from "./token-statements.ts";
 
 const TYPES: Readonly<Record<ColumnType, string>> = {

@@ -1,5 +1,5 @@
-import type { SyncError } from "../../core/errors.ts";
-import { databaseError as explained, type Failures } from "../sql/failures.ts";
+import type { Failures } from "../sql/failures.ts";
+import type { SourceFailures } from "../sql/source-query.ts";
 import { tlsHint } from "../sql/tls-hints.ts";
 
 /** What PostgreSQL says of an error beside its message. */
@@ -22,7 +22,7 @@ const HINTS: Readonly<Record<string, string>> = {
   "57014": "the server cancelled it: is statement_timeout too short for this user?",
 };
 
-export const failures: Failures = {
+export const failures: Failures & SourceFailures = {
   hintFor: (error) => HINTS[sqlState(error)] ?? tlsHint("postgres", error),
   // Class 22 are the values, 23 the constraints, 44 the views, and P0001 comes from a trigger.
   isDataError: (error) => /^(22|23|44|P0001)/.test(sqlState(error)),
@@ -30,14 +30,7 @@ export const failures: Failures = {
     error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
   isDeadlock: (error) => /^40(001|P01)/.test(sqlState(error)),
   isLockTimeout: (error) => sqlState(error) === "55P03",
+  // All of class 42 but a missing right and a missing table. Or it does what a read can't: it writes (25006), or
+  // stands where PostgreSQL doesn't take it (0A000).
+  isSqlMistake: (error) => /^(42(?!501|P01)|25006|0A000)/.test(sqlState(error)),
 };
-
-/** Wraps whatever the driver threw, with a hint where the error is a familiar one. */
-export const databaseError = (code: string, doing: string, error: unknown): SyncError =>
-  explained(failures, code, doing, error);
-
-/**
- * The SQL itself is wrong: all of class 42 but a missing right and a missing table. Or it does what a
- * read can't: it writes (25006), or stands where PostgreSQL doesn't take it (0A000).
- */
-export const isSqlMistake = (error: unknown): boolean => /^(42(?!501|P01)|25006|0A000)/.test(sqlState(error));

@@ -1,8 +1,8 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
 import type { LedgerLocation, LedgerTables } from "../sql/ledger-tables.ts";
-import { quoteName } from "./identifiers.ts";
 import { MIGRATIONS } from "./ledger-migrations.ts";
+import { quoteName } from "./names.ts";
 
 /** Brings the ledger's tables to the latest version, in one transaction. */
 export async function migrateLedger(

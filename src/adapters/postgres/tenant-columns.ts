@@ -1,25 +1,10 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { describe, SyncError } from "../../core/errors.ts";
 import { BUCKETS } from "../../core/tenant.ts";
+import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from "../sql/source-query.ts";
 import { ID_TYPES, type Parse, parsersOf, type TypeInfo } from "./cells.ts";
-import { isSqlMistake } from "./failures.ts";
-import { quoteName } from "./identifiers.ts";
-
-/** What is asked of the source. */
-export interface Wanted {
-  /** For messages. */
-  readonly name: string;
-  /** What stands after FROM. */
-  readonly relation: string;
-  /** A predicate on its rows. */
-  readonly where?: string | undefined;
-  /** Another one, true of those whose tenants are gone. */
-  readonly removedWhen?: string | undefined;
-  /** The id first. */
-  readonly columns: readonly string[];
-  readonly seed: string;
-}
+import { failures } from "./failures.ts";
+import { quoteName } from "./names.ts";
 
 /** The source's rows as SQL, and how their values become cells. */
 export interface DescribedRows {
@@ -39,19 +24,28 @@ export interface DescribedRows {
 
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
 export async function describeRows(client: pg.Client, wanted: Wanted): Promise<DescribedRows> {
-  const { name, relation, where, removedWhen, columns, seed } = wanted;
+  const { relation, where, removedWhen, columns, seed } = wanted;
   const conditions = where === undefined ? [] : [where];
   const { fields } = await client.query(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
   const found = columns.map((column) => fields.find((field) => field.name === column));
-  if (found.includes(undefined)) throw missingColumns(name, columns, fields);
+  if (found.includes(undefined)) {
+    throw missingColumns(
+      wanted,
+      fields.map((field) => field.name),
+    );
+  }
 
   const types = await describeTypes(client, fields);
   const typeNames = found.map((field) => types.find((type) => type.oid === field?.dataTypeID)?.name);
   const [id, ...rest] = columns as readonly [string, ...string[]];
-  checkIdType(id, typeNames[0]);
+  const idType = typeNames[0] ?? "unknown";
+  if (!ID_TYPES.has(idType)) throw wrongIdType(id, idType);
   // A null says nothing. The line break ends a comment that the predicate may end with.
   const removed = removedWhen === undefined ? undefined : `(${removedWhen}\n) IS TRUE`;
-  if (removed !== undefined) await checkRemoved(client, name, `${relation} ${whereAll([removed])}`);
+  if (removed !== undefined) {
+    const removedRows = `${relation} ${whereAll([removed])}`;
+    await checkRemoved(wanted, failures, () => client.query(`SELECT FROM ${removedRows} LIMIT 0`));
+  }
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::text`;
@@ -71,38 +65,6 @@ export async function describeRows(client: pg.Client, wanted: Wanted): Promise<D
     bucket: `coalesce(pg_catalog.hashtextextended(${idText} COLLATE "C", 0) & ${BUCKETS - 1}, 0)`,
     digest: `pg_catalog.hashtextextended(${hashed} COLLATE "C", 0)`,
   };
-}
-
-/** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
-export const whereAll = (conditions: readonly string[]): string =>
-  conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition}\n)`).join(" AND ")}`;
-
-function missingColumns(name: string, columns: readonly string[], fields: readonly pg.FieldDef[]): SyncError {
-  const there = fields.map((field) => field.name);
-  const missing = columns.filter((column) => !there.includes(column));
-  return new SyncError("CONFIG_COLUMNS", `${name} has no column ${missing.join(", ")}`, {
-    hint: `its columns, as the group rules have to write them: ${there.join(", ")}`,
-  });
-}
-
-function checkIdType(column: string, type: string | undefined): void {
-  if (type !== undefined && ID_TYPES.has(type)) return;
-  throw new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type ?? "unknown"}`, {
-    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
-  });
-}
-
-/** Asked on its own, so that the blame falls on the right key. */
-async function checkRemoved(client: pg.Client, name: string, removedRows: string): Promise<void> {
-  try {
-    await client.query(`SELECT FROM ${removedRows} LIMIT 0`);
-  } catch (error) {
-    if (!isSqlMistake(error)) throw error;
-    throw new SyncError("CONFIG_SOURCE", `cannot tell the removed rows of ${name}: ${describe(error)}`, {
-      hint: "check source.removed_when: it is a condition on these rows, in SQL of this database",
-      cause: error,
-    });
-  }
 }
 
 /** The types of the fields, and those that arrays and domains among them are made of. */

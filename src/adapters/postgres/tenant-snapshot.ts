@@ -2,9 +2,10 @@ import type pg from "pg";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import { whereAll } from "../sql/source-query.ts";
 import type { Parse } from "./cells.ts";
 import { readCursor } from "./database.ts";
-import { type DescribedRows, whereAll } from "./tenant-columns.ts";
+import type { DescribedRows } from "./tenant-columns.ts";
 
 const BATCH = 2_000;
 

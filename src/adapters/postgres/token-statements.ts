@@ -8,7 +8,7 @@ import type {
   TokenStatements,
   TokenTableOptions,
 } from "../sql/token-statements.ts";
-import { quoteName, quoteTable } from "./identifiers.ts";
+import { quoteName, quoteTable } from "./names.ts";
 import { prepareTokenTable, tableExists } from "./token-table-preparation.ts";
 
 const IDS = "unnest($1::text[]) AS t (id)";

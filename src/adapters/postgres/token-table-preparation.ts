@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
 import type { TokenTableOptions } from "../sql/token-statements.ts";
-import { quoteName, quoteTable } from "./identifiers.ts";
+import { quoteName, quoteTable } from "./names.ts";
 
 /**
  * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:

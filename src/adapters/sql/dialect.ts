@@ -1,7 +1,7 @@
 import type { Connections } from "./connections.ts";
 import type { Failures } from "./failures.ts";
-import type { Names } from "./identifiers.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
+import type { Names } from "./names.ts";
 import type { TokenStatements, TokenTableOptions } from "./token-statements.ts";
 
 /** Types of the columns of rows that come as JSON. An id compares by its bytes. */

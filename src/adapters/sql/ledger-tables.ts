@@ -1,4 +1,4 @@
-import type { Names } from "./identifiers.ts";
+import type { Names } from "./names.ts";
 
 export interface LedgerLocation {
   /** The user's default schema where left out. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { quoteTable } from "../../../src/adapters/postgres/identifiers.ts";
+import { quoteTable } from "../../../src/adapters/postgres/names.ts";
 import { rowsOf } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { postgresSource } from "./source-database.ts";

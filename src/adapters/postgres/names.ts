@@ -1,4 +1,4 @@
-import { namesOf } from "../sql/identifiers.ts";
+import { namesOf } from "../sql/names.ts";
 
 /** PostgreSQL cuts longer names without an error. */
 const MAX_BYTES = 63;

@@ -1,0 +1,94 @@
+import { describe, SyncError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import { databaseError, type Failures } from "./failures.ts";
+import type { Names } from "./names.ts";
+
+/** Where the tenants are, as the config says it. */
+export interface SourceOptions {
+  readonly url: Secret;
+  readonly applicationName: string;
+  /** Exactly one of `table` and `query`. */
+  readonly table?: string | undefined;
+  readonly query?: string | undefined;
+  /** An SQL predicate on the table's rows. */
+  readonly where?: string | undefined;
+  /** An SQL predicate that is true of the rows whose tenants are gone. */
+  readonly removedWhen?: string | undefined;
+}
+
+/** What is asked of the source. */
+export interface Wanted {
+  /** For messages. */
+  readonly name: string;
+  /** What stands after FROM. */
+  readonly relation: string;
+  /** A predicate on its rows. */
+  readonly where?: string | undefined;
+  /** Another one, true of those whose tenants are gone. */
+  readonly removedWhen?: string | undefined;
+  /** The id first. */
+  readonly columns: readonly string[];
+  readonly seed: string;
+}
+
+/** What the failures of a read are judged by. */
+export interface SourceFailures extends Pick<Failures, "hintFor"> {
+  /** The SQL itself is wrong, or does what a read can't. */
+  isSqlMistake(error: unknown): boolean;
+}
+
+export function wantedOf(
+  { table, query, where, removedWhen }: SourceOptions,
+  { quoteTable }: Pick<Names, "quoteTable">,
+  columns: readonly string[],
+  seed: string,
+): Wanted {
+  const asked = { removedWhen, columns, seed };
+  if (table !== undefined) return { name: table, relation: quoteTable(table), where, ...asked };
+  // The line break ends a comment that the query may end with.
+  const relation = `(${query?.replace(/[\s;]+$/, "")}\n) AS tenants`;
+  return { name: "source.query", relation, ...asked };
+}
+
+/** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
+export const whereAll = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition}\n)`).join(" AND ")}`;
+
+export function missingColumns({ name, columns }: Wanted, there: readonly string[]): SyncError {
+  const missing = columns.filter((column) => !there.includes(column));
+  return new SyncError("CONFIG_COLUMNS", `${name} has no column ${missing.join(", ")}`, {
+    hint: `its columns, as the group rules have to write them: ${there.join(", ")}`,
+  });
+}
+
+export const wrongIdType = (column: string, type: string): SyncError =>
+  new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type}`, {
+    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
+  });
+
+/** `ask` is told to read no row of the removed ones: on its own, so that the blame falls on the right key. */
+export async function checkRemoved(
+  { name }: Wanted,
+  { isSqlMistake }: SourceFailures,
+  ask: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await ask();
+  } catch (error) {
+    if (!isSqlMistake(error)) throw error;
+    throw new SyncError("CONFIG_SOURCE", `cannot tell the removed rows of ${name}: ${describe(error)}`, {
+      hint: "check source.removed_when: it is a condition on these rows, in SQL of this database",
+      cause: error,
+    });
+  }
+}
+
+export function sourceError({ name }: Wanted, failures: SourceFailures, error: unknown): SyncError {
+  if (!failures.isSqlMistake(error)) {
+    return databaseError(failures, "SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
+  }
+  return new SyncError("CONFIG_SOURCE", `cannot read ${name}: ${describe(error)}`, {
+    hint: "check source.where, source.query and source.removed_when: they are SQL of this database",
+    cause: error,
+  });
+}
