@@ -149,13 +149,25 @@ async function run<Answer extends QueryResult>(
   values?: readonly unknown[],
 ): Promise<Answer> {
   try {
-    const sql = withValues(text, values);
-    const [answer] = await connection.promise().query<Answer>({ sql, timeout: STATEMENT_TIMEOUT });
+    const [answer] = await inTime(connection.promise().query<Answer>(withValues(text, values)));
     return answer;
   } catch (error) {
     // The driver puts the statement there, with the values, and a token may be one of them.
     if (error instanceof Error) Reflect.deleteProperty(error, "sql");
     throw error;
+  }
+}
+
+/** The driver's own clock goes on where the connection is lost, and keeps a program alive that has nothing left to do. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let clock: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    clock = setTimeout(() => reject(new Error("the database doesn't answer")), STATEMENT_TIMEOUT);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(clock);
   }
 }
 
