@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { tcpProxy } from "./tcp-proxy.ts";
 
@@ -48,4 +49,24 @@ test("connections are cut after just as many bytes as were allowed, until the li
   const client = aClientOf(proxy.url);
   client.end();
   expect(await buffer(client)).toHaveLength(GREETING.length);
+});
+
+test("a black hole passes nothing on, not even that there is one; what was sent arrives once it is over", async () => {
+  const proxy = await tcpProxy(await aServer());
+  proxy.swallow(true);
+  const client = aClientOf(proxy.url);
+  await once(client, "connect");
+  client.end("an answer");
+  expect(await Promise.race([once(client, "data"), sleep(200, "nothing")])).toBe("nothing");
+  proxy.swallow(false);
+  const heard = await buffer(client);
+  expect(heard).toHaveLength(GREETING.length + "an answer".length);
+});
+
+test("a slow line passes everything on in order", async () => {
+  const proxy = await tcpProxy(await aServer());
+  proxy.delay(1);
+  const client = aClientOf(proxy.url);
+  client.end("an answer");
+  expect((await buffer(client)).equals(Buffer.concat([GREETING, Buffer.from("an answer")]))).toBe(true);
 });

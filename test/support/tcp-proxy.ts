@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 
-/** Stands between a program and a server, and cuts their connections at a byte of the test's choice. */
+/** Stands between a program and a server, and spoils their line in the ways that a test chooses. */
 export interface TcpProxy {
   /** The server's url, by way of the proxy. */
   readonly url: string;
@@ -13,6 +14,10 @@ export interface TcpProxy {
    * connection is cut, and a new one is as soon as it is made. Infinity mends the line.
    */
   limit(bytes: number): void;
+  /** Holds up each piece for so long, in milliseconds, both ways. Zero mends the line. */
+  delay(ms: number): void;
+  /** A black hole, while true: nothing passes either way, and nobody is told. What was sent arrives once it is over. */
+  swallow(isHole: boolean): void;
 }
 
 /** A proxy for the running test. `url` has to name a port. */
@@ -21,6 +26,8 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
   const connections = new Set<{ readonly client: Socket; readonly upstream: Socket }>();
   let allowed = Number.POSITIVE_INFINITY;
   let passed = 0;
+  let delayMs = 0;
+  let hole: PromiseWithResolvers | undefined;
 
   const cutIfDue = (): void => {
     if (passed < allowed) return;
@@ -29,6 +36,17 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
       // Not destroyed: what has passed arrives first.
       client.end();
     }
+  };
+  const pump = async (from: Socket, to: Socket, pass: (chunk: Buffer) => Buffer): Promise<void> => {
+    // One direction may have ended and the other not.
+    for await (const chunk of from.iterator({ destroyOnReturn: false })) {
+      if (delayMs > 0) await sleep(delayMs);
+      await hole?.promise;
+      if (to.destroyed) return;
+      if (!to.write(pass(chunk))) await untilWritable(to);
+      cutIfDue();
+    }
+    to.end();
   };
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -41,22 +59,20 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
       upstream.destroy();
     });
     upstream.on("error", () => client.destroy());
-    upstream.once("end", () => client.end());
-    client.pipe(upstream);
-    upstream.on("data", (chunk: Buffer) => {
+    const countBytes = (chunk: Buffer): Buffer => {
       const passing = chunk.subarray(0, Math.min(chunk.length, allowed - passed));
       passed += passing.length;
-      if (!client.write(passing)) {
-        upstream.pause();
-        client.once("drain", () => upstream.resume());
-      }
-      cutIfDue();
-    });
+      return passing;
+    };
+    // A line that breaks ends both: the sockets' own events say so.
+    void pump(client, upstream, (chunk) => chunk).catch(() => {});
+    void pump(upstream, client, countBytes).catch(() => {});
     cutIfDue();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(async () => {
+    hole?.resolve();
     server.close();
     for (const { client } of connections) client.destroy();
     await once(server, "close");
@@ -71,6 +87,30 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
     limit(bytes) {
       allowed = bytes;
       passed = 0;
+      cutIfDue();
+    },
+    delay(ms) {
+      delayMs = ms;
+    },
+    swallow(isHole) {
+      hole?.resolve();
+      hole = isHole ? aPromise() : undefined;
     },
   };
 }
+
+interface PromiseWithResolvers {
+  readonly promise: Promise<void>;
+  resolve(): void;
+}
+
+function aPromise(): PromiseWithResolvers {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve: () => resolve() };
+}
+
+const untilWritable = (socket: Socket): Promise<unknown> =>
+  Promise.race([once(socket, "drain"), once(socket, "close")]);
