@@ -4,7 +4,11 @@ import { tally } from "./test/support/tally.ts";
 
 const EVERYTHING = ["test/**/*.test.ts"];
 /** What runs a second time, with `freshDatabase()` on MySQL. */
-const ON_MYSQL_TOO = ["test/adapters/sql/**/*.test.ts", "test/support/fresh-database.test.ts"];
+const ON_MYSQL_TOO = [
+  "test/adapters/sql/**/*.test.ts",
+  "test/e2e/**/*.test.ts",
+  "test/support/fresh-database.test.ts",
+];
 
 export default defineConfig({
   test: {
