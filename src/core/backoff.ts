@@ -10,6 +10,9 @@ export function waitAfterFailures(failures: number): number {
   return Math.min(LONGEST_WAIT, MINUTE * 2 ** (failures - 3));
 }
 
+/** How often one request is made at most, the first time included. */
+export const MAX_ATTEMPTS = 5;
+
 /** How long to wait before attempt `attempt` (2, 3, …) of one request, in milliseconds, jittered. */
 export const waitBeforeAttempt = (attempt: number, random: () => number): number =>
   Math.min(30_000, 125 * 2 ** attempt) * (0.5 + random() / 2);

@@ -39,6 +39,13 @@ export const SERVICE_FAILURES = {
     mayHaveHappened: false,
     remedy: "set service.rate_limit below what the service allows, or lower service.concurrency",
   },
+  OVERLOADED: {
+    reaction: "slow",
+    // It may be a proxy that says so, of a service that has done its work.
+    mayHaveHappened: true,
+    remedy:
+      "the service, or a proxy in front of it, is overloaded or under maintenance: lower service.concurrency, or ask its operators",
+  },
   TIMEOUT: {
     reaction: "retry",
     mayHaveHappened: true,

@@ -1,17 +1,18 @@
-import { waitBeforeAttempt } from "../core/backoff.ts";
+import { MAX_ATTEMPTS, waitBeforeAttempt } from "../core/backoff.ts";
 import { ServiceFailure } from "../core/service-failure.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { HeldLease } from "./lease.ts";
+import type { Retries } from "./retries.ts";
 import type { Throttle } from "./throttle.ts";
 
-const MAX_ATTEMPTS = 5;
 /** A service that refuses everything for this long is down, whatever it calls it. */
 const LONGEST_REFUSAL = 10 * 60_000;
 
 export interface CallContext {
   readonly clock: Clock;
   readonly throttle: Throttle;
+  readonly retries: Retries;
   readonly lease: HeldLease;
   readonly observe: Observe;
   /** No further attempt starts once it aborts. */
@@ -63,22 +64,23 @@ export async function callRepeatedly<T>(
       // Asked again when it leaves: a process may be stopped for long between here and there.
       const answer = await request(() => context.lease.assertHeld());
       throttle.succeeded();
+      context.retries.answered();
       return { kind: "answered", answer, mayHaveBeenSent: mayHaveHappened };
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error;
       mayHaveHappened ||= error.mayHaveHappened;
+      const failed = { kind: "failed", failure: error, mayHaveHappened } as const;
+      const mustNotBeRepeated = context.isUnrepeatable === true && mayHaveHappened;
       if (error.reaction === "slow") {
         refusedSince ??= clock.monotonic();
-        if (clock.monotonic() - refusedSince > LONGEST_REFUSAL) {
-          return { kind: "failed", failure: error, mayHaveHappened };
-        }
+        if (clock.monotonic() - refusedSince > LONGEST_REFUSAL) return failed;
         throttle.slowDown(error.retryAfterMs);
+        if (mustNotBeRepeated) return failed;
         continue;
       }
-      const isLast = attempt === MAX_ATTEMPTS || (context.isUnrepeatable === true && mayHaveHappened);
-      if (error.reaction !== "retry" || isLast) {
-        return { kind: "failed", failure: error, mayHaveHappened };
-      }
+      if (error.reaction !== "retry" || attempt === MAX_ATTEMPTS || mustNotBeRepeated) return failed;
+      // What came before a follow-up must not be left half done for want of a budget.
+      if (context.isFollowUp !== true && !context.retries.mayRetry()) return failed;
       attempt++;
       const waitMs = waitBeforeAttempt(attempt, () => clock.random());
       const { code, message } = error;

@@ -8,6 +8,7 @@ import type { TokenStore } from "../ports/token-store.ts";
 import { Breaker } from "./breaker.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
 import { type RunReport, reportOn } from "./report.ts";
+import { Retries } from "./retries.ts";
 import { type Run, Tally } from "./run.ts";
 import { ServiceIdentity } from "./service-identity.ts";
 import { Throttle } from "./throttle.ts";
@@ -48,6 +49,7 @@ export async function leasedRun(
       lease,
       identity: new ServiceIdentity(service, settings.baseUrl),
       throttle: new Throttle(clock, observe, settings.rateLimit),
+      retries: new Retries(settings.concurrency, observe),
       breaker: new Breaker(),
       tally,
       concurrency: settings.concurrency,

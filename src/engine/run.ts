@@ -8,6 +8,7 @@ import type { Observe } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import type { Breaker } from "./breaker.ts";
 import type { HeldLease } from "./lease.ts";
+import type { Retries } from "./retries.ts";
 import type { ServiceIdentity } from "./service-identity.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -21,6 +22,7 @@ export interface Run {
   readonly lease: HeldLease;
   readonly identity: ServiceIdentity;
   readonly throttle: Throttle;
+  readonly retries: Retries;
   readonly breaker: Breaker;
   readonly tally: Tally;
   /** Most calls in flight. */

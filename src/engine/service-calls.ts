@@ -31,12 +31,12 @@ export class ServiceCalls {
     before: Pick<KnownGroup, "intent" | "tokenFingerprint"> | null,
     onEffect: () => void = () => {},
   ) {
-    const { clock, throttle, lease, observe, tally } = run;
+    const { clock, throttle, retries, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
     };
     this.#run = run;
-    this.#context = { clock, throttle, lease, observe, signal, countRequest };
+    this.#context = { clock, throttle, retries, lease, observe, signal, countRequest };
     this.#onEffect = onEffect;
     this.#knownToken = before?.tokenFingerprint ?? null;
     // That a call is refused says nothing of the one that an earlier run may have made.
@@ -72,7 +72,11 @@ export class ServiceCalls {
       (beforeSend) => this.#run.service.rotate(id, currentToken, beforeSend),
       { ...this.#context, isUnrepeatable: true },
     );
-    if (called.kind === "failed" && !isTokenRefused(called.failure)) this.#insistOnService(called.failure);
+    // One that says it is overloaded is waited for by the GET that follows.
+    const isWaitedFor = called.kind === "failed" && called.failure.code === "OVERLOADED";
+    if (called.kind === "failed" && !isTokenRefused(called.failure) && !isWaitedFor) {
+      this.#insistOnService(called.failure);
+    }
     if (called.kind === "answered") this.#haveEffect();
     return called;
   }

@@ -11,6 +11,7 @@ const expected: Record<ServiceFailureCode, [Reaction, mayHaveHappened: boolean]>
   KEY_REFUSED: ["stop", false],
   INTERMEDIARY_REFUSED: ["stop", false],
   THROTTLED: ["slow", false],
+  OVERLOADED: ["slow", true],
   UNREACHABLE: ["retry", false],
   TIMEOUT: ["retry", true],
   CONNECTION_LOST: ["retry", true],

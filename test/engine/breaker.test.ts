@@ -10,6 +10,7 @@ const groupsUntilEnd: Record<ServiceFailureCode, number> = {
   INTERMEDIARY_REFUSED: 1,
   UNREACHABLE: 1,
   THROTTLED: 1,
+  OVERLOADED: 1,
   TIMEOUT: 5,
   CONNECTION_LOST: 5,
   SERVICE_ERROR: 5,
@@ -38,6 +39,29 @@ describe("a run", () => {
       expect(breaker.failed(failure("TIMEOUT"))).toBeUndefined();
     }
   });
+});
+
+it("ends where nearly all groups fail, if not one after the other", () => {
+  const breaker = new Breaker();
+  const ends = Array.from({ length: 100 }, (_, n) => {
+    if (n % 15 !== 0) return breaker.failed(failure("SERVICE_ERROR"));
+    breaker.succeeded();
+    return undefined;
+  });
+  const end = ends.find((error) => error !== undefined);
+  expect(end).toMatchObject({
+    code: "SERVICE_UNAVAILABLE",
+    message: "the service is not available: it failed 45 of 50 calls, the last one with SERVICE_ERROR",
+  });
+  expect(ends.indexOf(end)).toBeLessThan(50);
+});
+
+it("goes on where one in six is served", () => {
+  const breaker = new Breaker();
+  for (let n = 0; n < 600; n++) {
+    if (n % 6 === 0) breaker.succeeded();
+    else expect(breaker.failed(failure("SERVICE_ERROR"))).toBeUndefined();
+  }
 });
 
 it("bears more where it has seen the service at work than where it has not", () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { SyncError } from "../../src/core/errors.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
 import { type CallContext, type CallResult, callRepeatedly } from "../../src/engine/call.ts";
+import { Retries } from "../../src/engine/retries.ts";
 import { Throttle } from "../../src/engine/throttle.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
@@ -19,12 +20,14 @@ interface CallOptions extends Pick<CallContext, "isFollowUp" | "isUnrepeatable">
   /** The request in which the run is told to stop; 0: before the first. */
   readonly stopAt?: number;
   readonly loseLeaseAt?: number;
+  /** Other calls have used up what the run may repeat. */
+  readonly isBudgetSpent?: boolean;
 }
 
 /** Calls a service that gives these replies in order, the last of them again and again. */
 async function call(
   replies: readonly Reply[],
-  { stopAt, loseLeaseAt, ...context }: CallOptions = {},
+  { stopAt, loseLeaseAt, isBudgetSpent = false, ...context }: CallOptions = {},
 ): Promise<Called> {
   const time = new VirtualTime();
   const clock = new VirtualClock(time);
@@ -35,6 +38,8 @@ async function call(
   let requests = 0;
   let received = 0;
   if (stopAt === 0) stopping.abort();
+  const retries = new Retries(1, observe);
+  while (isBudgetSpent && retries.mayRetry());
   const result = await callRepeatedly(
     "acme",
     async () => {
@@ -51,6 +56,7 @@ async function call(
       observe,
       signal: stopping.signal,
       throttle: new Throttle(clock, observe, undefined),
+      retries,
       lease: {
         epoch: "1",
         lost: lost.signal,
@@ -103,6 +109,7 @@ describe("a call that", () => {
   it.each<[Reply[], boolean]>([
     [["UNREACHABLE", "answer"], false],
     [["THROTTLED", "answer"], false],
+    [["OVERLOADED", "answer"], true],
     [["TIMEOUT", "answer"], true],
     [["CONNECTION_LOST", "UNREACHABLE", "answer"], true],
   ])("is answered after %j; may have been sent before: %s", async (replies, mayHaveBeenSent) => {
@@ -153,6 +160,31 @@ describe("a refusal for now", () => {
   );
 });
 
+describe("where the run may repeat no more", () => {
+  const isBudgetSpent = true;
+
+  it("a call is made once", async () => {
+    const { result, requests } = await call(["SERVICE_ERROR"], { isBudgetSpent });
+    expect(result).toMatchObject({ kind: "failed", failure: { code: "SERVICE_ERROR" } });
+    expect(requests).toBe(1);
+  });
+
+  it("a refusal for now is waited out all the same", async () => {
+    const { result } = await call(["THROTTLED", "answer"], { isBudgetSpent });
+    expect(result.kind).toBe("answered");
+  });
+
+  it("one that follows up on another is repeated all the same", async () => {
+    const { requests } = await call(["SERVICE_ERROR"], { isBudgetSpent, isFollowUp: true });
+    expect(requests).toBe(5);
+  });
+
+  it("the run says so, once", async () => {
+    const { events } = await call(["SERVICE_ERROR"], { isBudgetSpent });
+    expect(events).toMatchObject([{ kind: "warning", code: "RETRIES_EXHAUSTED" }]);
+  });
+});
+
 describe("no further attempt starts", () => {
   it.each<[Reply, boolean, boolean]>([
     ["TIMEOUT", false, true],
@@ -161,6 +193,7 @@ describe("no further attempt starts", () => {
     ["TIMEOUT", true, true],
     ["UNREACHABLE", true, false],
     ["THROTTLED", true, false],
+    ["OVERLOADED", false, true],
   ])(
     "after %s once the run is told to stop, be it of a follow-up: %s",
     async (reply, isFollowUp, mayHaveHappened) => {
@@ -178,7 +211,7 @@ describe("no further attempt starts", () => {
 describe("a call that must not be repeated", () => {
   const isUnrepeatable = true;
 
-  it.each<ServiceFailureCode>(["TIMEOUT", "CONNECTION_LOST", "SERVICE_ERROR"])(
+  it.each<ServiceFailureCode>(["TIMEOUT", "CONNECTION_LOST", "SERVICE_ERROR", "OVERLOADED"])(
     "is made once where it may have had its effect: %s",
     async (code) => {
       const { result, requests } = await call([code, "answer"], { isUnrepeatable });

@@ -18,9 +18,23 @@ export interface RawAnswer {
 /** No answer that interface.md promises comes near this. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
+/** What undici says of an exchange that broke. */
+export class BrokenExchange extends Error {
+  /** The request had a connection by then: without one it can't have arrived. */
+  readonly wasConnected: boolean;
+  override readonly cause: Error;
+
+  constructor(cause: Error, wasConnected: boolean) {
+    super(cause.message);
+    this.cause = cause;
+    this.wasConnected = wasConnected;
+  }
+}
+
 /**
  * Sends one request and gathers its answer. Answers are small and wanted whole, so nothing is streamed.
- * Rejects with a ServiceFailure for what went wrong by our own measure, and with undici's error otherwise.
+ * Rejects with a ServiceFailure for what went wrong by our own measure, with what `beforeSend` threw, and with a
+ * BrokenExchange otherwise.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -42,11 +56,11 @@ class Gathering implements Dispatcher.DispatchHandler {
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: Error) => void;
   readonly #onEnd: () => void;
-  readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #givenUp: Error | undefined;
   #status = 0;
   #headers: RawAnswer["headers"] = {};
+  #body = Buffer.alloc(0);
   #size = 0;
 
   constructor(
@@ -87,20 +101,27 @@ class Gathering implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#size += chunk.length;
-    if (this.#size <= MAX_ANSWER_BYTES) this.#chunks.push(chunk);
-    else
+    const size = this.#size + chunk.length;
+    if (size > MAX_ANSWER_BYTES) {
       this.giveUp(new ServiceFailure("BAD_RESPONSE", `the answer is larger than ${MAX_ANSWER_BYTES} bytes`));
+      return;
+    }
+    // Copied: a buffer for each chunk costs a hundred times its size where the chunks are of one byte.
+    if (size > this.#body.length) {
+      this.#body = Buffer.concat([this.#body.subarray(0, this.#size)], Math.max(size, this.#size * 2));
+    }
+    this.#body.set(chunk, this.#size);
+    this.#size = size;
   }
 
   onResponseEnd(): void {
     this.#onEnd();
-    const body = Buffer.concat(this.#chunks).toString();
+    const body = this.#body.toString("utf8", 0, this.#size);
     this.#resolve({ status: this.#status, headers: this.#headers, body });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(this.#givenUp ?? error);
+    this.#fail(this.#givenUp ?? new BrokenExchange(error, this.#controller !== undefined));
   }
 
   #fail(error: Error): void {

@@ -1,11 +1,11 @@
 import { errors, Pool } from "undici";
-import { describe, SyncError } from "../../core/errors.ts";
+import { describe } from "../../core/errors.ts";
 import type { Group } from "../../core/group.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
-import { exchange } from "./exchange.ts";
+import { BrokenExchange, exchange } from "./exchange.ts";
 import {
   type Operation,
   readDeleteAnswer,
@@ -106,9 +106,9 @@ export class HttpGroupService implements GroupService {
       const request = { operation, id, receivedAt: new Date(), secrets: [this.#apiKey, ...secrets] };
       return { answer, request };
     } catch (error) {
-      if (error instanceof SyncError) throw error;
-      const cause = error instanceof AggregateError ? error.errors[0] : error;
-      const code = connectionFailure(cause);
+      if (!(error instanceof BrokenExchange)) throw error;
+      const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
+      const code = connectionFailure(error);
       const message = `${operation} to ${this.#where}: ${describe(cause)}`;
       // The parser's error holds the bytes that it could not read, and a token may be among them.
       throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
@@ -116,12 +116,7 @@ export class HttpGroupService implements GroupService {
   }
 }
 
-/** Where no connection came to be, the request can't have arrived. */
-const NEVER_CONNECTED =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPROTO|UND_ERR_CONNECT|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED)/;
-
-function connectionFailure(error: unknown): ServiceFailureCode {
-  if (error instanceof errors.HTTPParserError) return "BAD_RESPONSE";
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return NEVER_CONNECTED.test(code) ? "UNREACHABLE" : "CONNECTION_LOST";
+function connectionFailure({ cause, wasConnected }: BrokenExchange): ServiceFailureCode {
+  if (cause instanceof errors.HTTPParserError) return "BAD_RESPONSE";
+  return wasConnected ? "CONNECTION_LOST" : "UNREACHABLE";
 }

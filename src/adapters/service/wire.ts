@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { printable } from "../../core/printable.ts";
 import { Secret } from "../../core/secret.ts";
-import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
+import { SERVICE_FAILURES, ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
 import type { ServiceGroup } from "../../ports/group-service.ts";
 
 export type Operation = "GET" | "POST" | "DELETE";
@@ -84,29 +85,37 @@ function successfulBody(answer: WireAnswer, request: WireRequest): JsonObject {
     const refused = body.success === 0 || body.success === false;
     throw failure(refused ? "REFUSED" : "BAD_RESPONSE", answer, request);
   }
-  throw failure(codeOf(answer, request, body !== undefined), answer, request);
+  throw failure(codeOf(answer, request, body), answer, request);
 }
 
-function codeOf(answer: WireAnswer, { operation }: WireRequest, isJson: boolean): ServiceFailureCode {
+function codeOf(
+  answer: WireAnswer,
+  { operation }: WireRequest,
+  body: JsonObject | undefined,
+): ServiceFailureCode {
   const { status } = answer;
   const refusesBody = status === 400 || status === 403 || status === 405;
   if (operation === "GET" && refusesBody && isHtml(answer)) return "INTERMEDIARY_REFUSED";
   if (status === 401 || (status === 403 && !isHtml(answer))) return "KEY_REFUSED";
-  if (status === 429 || status === 503) return "THROTTLED";
+  if (status === 429) return "THROTTLED";
+  if (status === 503) return "OVERLOADED";
   if (status === 408) return "TIMEOUT";
   if (status >= 500) return "SERVICE_ERROR";
-  return isJson ? "REFUSED" : "BAD_RESPONSE";
+  // "See other", and a no that says yes, may follow upon what was asked for.
+  return status >= 400 && body && body.success !== 1 ? "REFUSED" : "BAD_RESPONSE";
 }
 
 function failure(code: ServiceFailureCode, answer: WireAnswer, request: WireRequest): ServiceFailure {
   const message = `${said(answer, request)}${reasonIn(answer, request)}`;
   const retryAfterMs =
-    code === "THROTTLED" ? parseRetryAfter(answer.retryAfter, request.receivedAt) : undefined;
+    SERVICE_FAILURES[code].reaction === "slow"
+      ? parseRetryAfter(answer.retryAfter, request.receivedAt)
+      : undefined;
   return new ServiceFailure(code, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
 /** "GET was answered HTTP 200 with HTML" */
-function said(answer: WireAnswer, { operation }: WireRequest): string {
+function said(answer: WireAnswer, request: WireRequest): string {
   const { status, body, location } = answer;
   const content = isHtml(answer)
     ? " with HTML"
@@ -115,8 +124,8 @@ function said(answer: WireAnswer, { operation }: WireRequest): string {
       : body === ""
         ? " with an empty body"
         : " with text that is no JSON object";
-  const redirect = location === undefined ? "" : `, a redirect to ${originOf(location)}`;
-  return `${operation} was answered HTTP ${status}${content}${redirect}`;
+  const redirect = location === undefined ? "" : `, a redirect to ${originOf(location, request)}`;
+  return `${request.operation} was answered HTTP ${status}${content}${redirect}`;
 }
 
 /** The service's own words, where its JSON has any. The error's shape is not promised. */
@@ -126,20 +135,41 @@ function reasonIn({ body }: WireAnswer, request: WireRequest): string {
     const value = members?.[key];
     if (typeof value === "string" && value !== "") return `: ${quotable(value, request)}`;
   }
-  return members && "success" in members
-    ? `: success is ${quotable(JSON.stringify(members.success), request)}`
-    : "";
+  return members && "success" in members ? `: success is ${shownValue(members.success)}` : "";
+}
+
+/** Text can hold a secret, and a deep structure is more than JSON.stringify can take. */
+function shownValue(value: Json | undefined): string {
+  if (typeof value === "string") return "text";
+  if (Array.isArray(value)) return "a list";
+  return isJsonObject(value) ? "an object" : String(value);
 }
 
 const HIDDEN = "[…]";
+const LONGEST_QUOTE = 300;
 
 /** Anything that is a secret, or could be a token or a key, is left out of the service's words. */
 function quotable(text: string, { id, secrets }: WireRequest): string {
-  const known = secrets.reduce((rest, secret) => rest.replaceAll(secret.reveal(), HIDDEN), text);
-  return known
+  const known = secrets.flatMap(writtenForms).reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
+  const shown = known
     .replace(/[^\s"'`,;:()]{20,}/g, (word) => (word === id ? word : HIDDEN))
-    .replace(/\p{C}+/gu, " ")
-    .slice(0, 300);
+    .replace(/\p{C}+/gu, " ");
+  return printable(shown, LONGEST_QUOTE);
+}
+
+/** As it is, and in the forms in which a url, a header or a text in a text would carry it. */
+function writtenForms(secret: Secret): string[] {
+  const value = secret.reveal();
+  const bytes = Buffer.from(value);
+  const base64 = bytes.toString("base64");
+  return [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    base64,
+    base64.replace(/=+$/, ""),
+    bytes.toString("base64url"),
+  ];
 }
 
 /** Seconds or an HTTP date, as milliseconds from now; never negative, an hour at most. */
@@ -158,9 +188,12 @@ const isHtml = ({ body, contentType }: WireAnswer): boolean =>
   /^\s*<(!doctype|html|head|body|center|h1|title)/i.test(body.slice(0, 500)) ||
   (/^text\/html\b/i.test(contentType) && body !== "" && jsonObject(body) === undefined);
 
-function originOf(location: string): string {
+function originOf(location: string, { secrets }: WireRequest): string {
+  const isIn = (text: string) => (secret: Secret) => text.includes(secret.reveal().toLowerCase());
   try {
-    return new URL(location).origin;
+    const { origin } = new URL(location);
+    // What stands for a host is written small.
+    return secrets.some(isIn(origin)) ? "another host" : origin;
   } catch {
     return "another path";
   }

@@ -381,6 +381,25 @@ describe("against servers that are not well", () => {
     expect(failure.message).toContain("larger than 1048576 bytes");
   });
 
+  test("one that answers a megabyte byte by byte: what it costs is what it holds", async () => {
+    const bytes = 1024 * 1024;
+    const pour = (socket: Socket): void => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+      socket.end(`${"1\r\n \r\n".repeat(bytes)}0\r\n\r\n`);
+    };
+    const { port } = await listening(createServer(onRequest(pour)));
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}` });
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    const watching = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss - before);
+    }, 10);
+    const failures = await Promise.all(Array.from({ length: 4 }, () => failureOf(rotate(service))));
+    clearInterval(watching);
+    expect(failures[0]).toMatchObject(lost("BAD_RESPONSE"));
+    expect(most).toBeLessThan(150 * bytes);
+  });
+
   test("one that answers with anything but HTTP, even with secrets in it", async () => {
     const failure = await failureWith(onRequest((socket) => socket.end(`220 mail ${KEY} ${TOKEN}\r\n`)));
     expect(failure).toMatchObject(lost("BAD_RESPONSE"));
@@ -411,6 +430,12 @@ describe("against servers that are not well", () => {
     );
     const failure = await failureOf(aService({ baseUrl: `https://127.0.0.1:${port}` }).getOrCreate(aGroup()));
     expect(failure.code).toBe("UNREACHABLE");
+  });
+
+  test("one that resets the connection while TLS begins: no request can have arrived", async () => {
+    const { port } = await listening(createServer(onRequest((socket) => socket.resetAndDestroy())));
+    const failure = await failureOf(rotate(aService({ baseUrl: `https://127.0.0.1:${port}` })));
+    expect(failure).toMatchObject({ code: "UNREACHABLE", mayHaveHappened: false });
   });
 
   test("a port where nobody listens", async () => {

@@ -96,7 +96,7 @@ const HTML = "<!DOCTYPE html><html><body>403 Forbidden</body></html>";
 describe("every other answer is a failure of one kind:", () => {
   // Every body kind, in the order: JSON, HTML, text, nothing.
   test.each([
-    ["GET", 301, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
+    ["GET", 301, ["BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["GET", 400, ["REFUSED", "INTERMEDIARY_REFUSED", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["GET", 401, ["KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED"]],
     ["GET", 403, ["KEY_REFUSED", "INTERMEDIARY_REFUSED", "KEY_REFUSED", "KEY_REFUSED"]],
@@ -107,9 +107,11 @@ describe("every other answer is a failure of one kind:", () => {
     ["GET", 429, ["THROTTLED", "THROTTLED", "THROTTLED", "THROTTLED"]],
     ["GET", 500, ["SERVICE_ERROR", "SERVICE_ERROR", "SERVICE_ERROR", "SERVICE_ERROR"]],
     ["GET", 502, ["SERVICE_ERROR", "SERVICE_ERROR", "SERVICE_ERROR", "SERVICE_ERROR"]],
-    ["GET", 503, ["THROTTLED", "THROTTLED", "THROTTLED", "THROTTLED"]],
+    ["GET", 503, ["OVERLOADED", "OVERLOADED", "OVERLOADED", "OVERLOADED"]],
     ["GET", 200, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["GET", 204, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
+    ["POST", 303, ["BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
+    ["POST", 503, ["OVERLOADED", "OVERLOADED", "OVERLOADED", "OVERLOADED"]],
     ["POST", 200, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["POST", 400, ["REFUSED", "BAD_RESPONSE", "BAD_RESPONSE", "BAD_RESPONSE"]],
     ["POST", 401, ["KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED", "KEY_REFUSED"]],
@@ -149,9 +151,11 @@ describe("every other answer is a failure of one kind:", () => {
     ["0", "REFUSED", "success is 0"],
     ["false", "REFUSED", "success is false"],
     ["true", "BAD_RESPONSE", "success is true"],
-    ['"1"', "BAD_RESPONSE", "success is"],
+    ['"1"', "BAD_RESPONSE", "success is text"],
     ["null", "BAD_RESPONSE", "success is null"],
     ["2", "BAD_RESPONSE", "success is 2"],
+    ["[0]", "BAD_RESPONSE", "success is a list"],
+    ['{"is": 0}', "BAD_RESPONSE", "success is an object"],
   ])("success: %s is not a success", (success, code, message) => {
     for (const operation of ["GET", "POST", "DELETE"] as const) {
       const body = `{"success": ${success}, "new_user_group": true, "user_group": ${JSON.stringify(aUserGroup())}}`;
@@ -161,10 +165,21 @@ describe("every other answer is a failure of one kind:", () => {
     }
   });
 
+  test("an answer deeper than the stack is one like any other", () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    expect(failureOf({ body: `{"success": ${deep}}` }).message).toMatch(/success is a list$/);
+    expect(failureOf({ body: `{"success": 1, "user_group": ${deep}}` }).code).toBe("BAD_RESPONSE");
+  });
+
   test.each(["[]", '"1"', "1", "null", "{}", '{"new_user_group": true}'])("%s is no answer", (body) => {
     for (const operation of ["GET", "POST", "DELETE"] as const) {
       expect(failureOf({ body }, { operation }).code).toBe("BAD_RESPONSE");
     }
+  });
+
+  test.each([200, 301, 404, 422])("HTTP %i with success: 1 and nothing else is no clear no", (status) => {
+    const failure = failureOf({ status, body: '{"success": 1}' });
+    expect(failure).toMatchObject({ code: "BAD_RESPONSE", mayHaveHappened: true });
   });
 
   test("every one has a remedy", () => {
@@ -252,9 +267,24 @@ describe("the service's own words", () => {
     expect(failureOf({ body: JSON.stringify({ success: TOKEN }) }).message).not.toContain(TOKEN);
   });
 
+  test.each<[string, (secret: string) => string]>([
+    ["quoted", (secret) => JSON.stringify(secret)],
+    ["in a url", encodeURIComponent],
+    ["in base64", (secret) => Buffer.from(secret).toString("base64")],
+    ["in base64 for urls", (secret) => Buffer.from(secret).toString("base64url")],
+  ])("have no secret %s, however short it is", (_, write) => {
+    const secret = 'k"/ü+?>';
+    const failure = failureOf(
+      { status: 404, body: JSON.stringify({ error: `who is ${write(secret)}` }) },
+      { secrets: [new Secret(secret)] },
+    );
+    expect(failure.message).toMatch(/^GET was answered HTTP 404: who is "?\[…]/);
+    expect(failure.message).not.toContain(write(secret));
+  });
+
   test("have no part of a secret where they are cut", () => {
     const message = said({ error: `${"word ".repeat(58)}${TOKEN}` });
-    expect(message).toMatch(/word \[…\]$/);
+    expect(message).toMatch(/word \[…\]?…?$/);
   });
 
   test("may name the group, however long its id is", () => {
@@ -278,6 +308,9 @@ describe("the service's own words", () => {
       "GET was answered HTTP 302 with an empty body, a redirect to https://login.test",
     );
     expect(failureOf({ status: 302, body: "", location: "/login?key=abc" }).message).toMatch(/another path$/);
+    expect(failureOf({ status: 302, body: "", location: `https://${KEY}.test/` }).message).toMatch(
+      /another host$/,
+    );
   });
 });
 

@@ -1,0 +1,36 @@
+import { MAX_ATTEMPTS } from "../core/backoff.ts";
+import { RetryBudget } from "../core/retry-budget.ts";
+import type { Observe } from "../ports/observer.ts";
+
+const LEAST_RESERVE = 100;
+
+/** Which failed requests of a run are made again, and a warning where there are too many of them. */
+export class Retries {
+  readonly #budget: RetryBudget;
+  readonly #observe: Observe;
+  #hasWarned = false;
+
+  /** Every call in flight may use up its attempts: a short outage meets all of them at once. */
+  constructor(concurrency: number, observe: Observe) {
+    this.#budget = new RetryBudget(Math.max(LEAST_RESERVE, concurrency * (MAX_ATTEMPTS - 1)));
+    this.#observe = observe;
+  }
+
+  answered(): void {
+    this.#budget.answered();
+  }
+
+  mayRetry(): boolean {
+    if (this.#budget.take()) return true;
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      this.#observe({
+        kind: "warning",
+        code: "RETRIES_EXHAUSTED",
+        message: "the service fails more requests than it answers: not all of them are repeated in this run",
+        hint: "the next runs try the groups again that fail now; look at what they fail with",
+      });
+    }
+    return false;
+  }
+}
