@@ -9,8 +9,10 @@ import {
 import type { Queryable } from "../sql/connections.ts";
 import type { Database, DatabaseOptions } from "../sql/database.ts";
 import { connectionOptions } from "./connection.ts";
+import { cutOff, endInTime } from "./cut-off.ts";
 import { mysql as dialect } from "./dialect.ts";
 import { isAnswer } from "./failures.ts";
+import { inTime } from "./in-time.ts";
 import { readStream } from "./read-stream.ts";
 import { withValues } from "./statement.ts";
 import { columnValue } from "./values.ts";
@@ -29,6 +31,7 @@ const ISOLATION = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 export class MysqlDatabase implements Database {
   readonly dialect = dialect;
   readonly #pool: Pool;
+  readonly #open = new Set<PoolConnection>();
   /** Connections whose sessions are set up. */
   readonly #ready = new WeakSet<PoolConnection>();
   #closed = false;
@@ -44,6 +47,10 @@ export class MysqlDatabase implements Database {
       supportBigNumbers: true,
       bigNumberStrings: true,
       typeCast: columnValue,
+    });
+    this.#pool.on("connection", (connection) => {
+      this.#open.add(connection);
+      connection.once("end", () => this.#open.delete(connection));
     });
   }
 
@@ -99,7 +106,7 @@ export class MysqlDatabase implements Database {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#pool.promise().end();
+    await endInTime(this.#pool.promise().end(), this.#open);
   }
 
   async #withConnection<T>(body: (connection: PoolConnection) => Promise<T>): Promise<T> {
@@ -127,7 +134,7 @@ export class MysqlDatabase implements Database {
       }
       return connection;
     } catch (error) {
-      connection.destroy();
+      cutOff(connection);
       throw error;
     }
   }
@@ -149,7 +156,10 @@ async function run<Answer extends QueryResult>(
   values?: readonly unknown[],
 ): Promise<Answer> {
   try {
-    const [answer] = await inTime(connection.promise().query<Answer>(withValues(text, values)));
+    const [answer] = await inTime(
+      STATEMENT_TIMEOUT,
+      connection.promise().query<Answer>(withValues(text, values)),
+    );
     return answer;
   } catch (error) {
     // The driver puts the statement there, with the values, and a token may be one of them.
@@ -158,20 +168,7 @@ async function run<Answer extends QueryResult>(
   }
 }
 
-/** The driver's own clock goes on where the connection is lost, and keeps a program alive that has nothing left to do. */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  let clock: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    clock = setTimeout(() => reject(new Error("the database doesn't answer")), STATEMENT_TIMEOUT);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(clock);
-  }
-}
-
 function end(connection: PoolConnection, broken: boolean): void {
-  if (broken) connection.destroy();
+  if (broken) cutOff(connection);
   else connection.release();
 }

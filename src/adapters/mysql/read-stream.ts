@@ -1,6 +1,6 @@
-import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { Connection, QueryOptions } from "mysql2";
+import { cutOff } from "./cut-off.ts";
 
 /** Reads a query to its end, a batch at a time. A reader that stops early, and an error, end the connection. */
 export async function* readStream<Row extends readonly unknown[]>(
@@ -33,10 +33,4 @@ export async function* readStream<Row extends readonly unknown[]>(
     connection.off("error", onLost);
     if (!isAtEnd) cutOff(connection);
   }
-}
-
-/** Ends the connection at once. The driver would close its own half, and go on receiving all the rest. */
-export function cutOff(connection: Connection): void {
-  connection.destroy();
-  if ("stream" in connection && connection.stream instanceof Socket) connection.stream.destroy();
 }

@@ -3,7 +3,8 @@ import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
 import { whereAll } from "../sql/source-query.ts";
-import { cutOff, readStream } from "./read-stream.ts";
+import { cutOff, endInTime } from "./cut-off.ts";
+import { readStream } from "./read-stream.ts";
 import type { DescribedRows } from "./tenant-columns.ts";
 
 const BATCH = 2_000;
@@ -62,7 +63,7 @@ export class MysqlTenantSnapshot implements TenantSnapshot {
   async close(): Promise<void> {
     // A farewell would wait for the rows that nobody takes any more.
     if (this.#isReading) cutOff(this.#connection);
-    else await this.#connection.promise().end();
+    else await endInTime(this.#connection.promise().end(), [this.#connection]);
   }
 
   #tenantRow([bucket, digest, ...cells]: RawRow): TenantRow {

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { seededRandom } from "../../src/sandbox/faults.ts";
+import { type TcpProxy, tcpProxy } from "../support/tcp-proxy.ts";
+import { expectInSync } from "./in-sync.ts";
+import { untilQuiet } from "./quiet.ts";
+import { SEED, SEEDED } from "./seed.ts";
+import { aWorld, type ConfigChanges, fromEnvironment, until, type World } from "./world.ts";
+
+const TENANTS = 200;
+const ROUNDS = 12;
+
+interface Line {
+  readonly to: string;
+  /** What leads through the line. */
+  readonly config: ConfigChanges;
+}
+
+const LINE = fromEnvironment("LINE_URL");
+const LINES: readonly Line[] = [
+  { to: "the service", config: { service: { base_url: LINE, timeout: "1s" } } },
+  {
+    to: "the database",
+    config: { source: { url: LINE }, ledger: { url: LINE }, tokens: { url: LINE } },
+  },
+];
+
+test.each(LINES)(
+  `a line to $to that is slow, cut, a black hole, while tenants come and go: the next sync settles it ${SEEDED}`,
+  async ({ to, config }) => {
+    const random = seededRandom(SEED);
+    const world = await aWorld({
+      tenants: TENANTS,
+      service: { existing: "update" },
+      config: { deletion: { grace_period: "0s", limit: { count: TENANTS, percent: 100 } }, ...config },
+    });
+    const line = await tcpProxy(to === "the service" ? world.sandbox.baseUrl : world.database.url);
+    world.env.LINE_URL = line.url;
+    expect((await world.sync()).code).toBe(0);
+    const whole = Math.max(line.passed(), 1);
+
+    for (let round = 1; round <= ROUNDS; round++) {
+      await changeTenants(world, round);
+      const program = world.start("sync");
+      await spoil(line, whole, random, () => program.child.exitCode !== null);
+      // Whether it is still waiting for what the black hole took, or at work again.
+      if (random() < 0.5) await program.stop("SIGKILL");
+      mend(line);
+      expect([0, 1, 3, null]).toContain((await program.ended).code);
+      await untilQuiet(world);
+
+      const { code, report } = await world.sync();
+      expect({ code, report }).toMatchObject({ code: 0, report: { outcome: "ok", failed: 0 } });
+      await expectInSync(world);
+    }
+  },
+  300_000,
+);
+
+test("a database that is swallowed by a black hole for good ends the run, which says so", async () => {
+  const world = await aWorld({
+    tenants: TENANTS,
+    config: { service: { timeout: "1s" }, ledger: { url: LINE }, tokens: { url: LINE } },
+  });
+  const line = await tcpProxy(world.database.url);
+  world.env.LINE_URL = line.url;
+  await world.serve({ latency: { min: 20, max: 20 } });
+  const program = world.start("sync");
+  await until(async () => (await world.requests()).total >= 20);
+  line.swallow(true);
+  const { code, stdout } = await program.ended;
+  expect({ code, stdout }).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/the lease was lost|cannot write the ledger/),
+  });
+  mend(line);
+  await untilQuiet(world);
+  expect((await world.sync()).code).toBe(0);
+  await expectInSync(world);
+}, 300_000);
+
+/** Some are renamed, some go, and as many come. */
+async function changeTenants(world: World, round: number): Promise<void> {
+  const first = 1 + (((round - 1) * 10) % TENANTS);
+  await world.removeTenants(first, first + 4);
+  await world.database.query("UPDATE customers SET company_name = company_name || '+' WHERE id LIKE $1", [
+    `%${round % 10}`,
+  ]);
+  await world.addTenants(TENANTS + round * 5, TENANTS + round * 5 + 4);
+}
+
+/** Has the line misbehave from a random byte on, in a random way. */
+async function spoil(
+  line: TcpProxy,
+  whole: number,
+  random: () => number,
+  isOver: () => boolean,
+): Promise<void> {
+  const bytes = Math.floor(random() * whole * 0.5);
+  const before = line.passed();
+  const way = Math.floor(random() * 3);
+  if (way === 0) return line.delay(1 + random() * 30);
+  if (way === 1) {
+    line.limit(bytes);
+    await until(() => isOver() || line.passed() >= bytes);
+    return void (await sleep(random() * 500));
+  }
+  await until(() => isOver() || line.passed() >= before + bytes);
+  line.swallow(true);
+  await sleep(random() * 2_500);
+}
+
+function mend(line: TcpProxy): void {
+  line.delay(0);
+  line.swallow(false);
+  line.limit(Number.POSITIVE_INFINITY);
+}
