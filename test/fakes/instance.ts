@@ -38,7 +38,12 @@ export class Instance {
     if (this.passed.length === this.#fate.diesAt) this.kill();
     if (this.#dead) return new Promise(() => {});
     this.passed.push(point);
-    await this.#fate.at?.(point, this.passed.length);
+    try {
+      await this.#fate.at?.(point, this.passed.length);
+    } finally {
+      // It may have died meanwhile.
+      if (this.#dead) await new Promise(() => {});
+    }
   };
 
   kill(): void {

@@ -38,6 +38,12 @@ export interface LeaseRow {
   readonly expiresAt: Date;
 }
 
+/** A transaction that is open. Until it ends, nobody else takes the lease. */
+export interface Writer {
+  /** When the database last heard of it, by its own clock. */
+  heardAt: Date;
+}
+
 const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /** The committed state of the ledger: it outlives whoever writes it. */
@@ -49,6 +55,7 @@ export class LedgerState {
   evidence: Evidence = NO_EVIDENCE;
   service = NO_SERVICE;
   lease: LeaseRow | undefined;
+  readonly writers = new Set<Writer>();
   runsStarted = 0;
 
   /** As if somebody had dropped its tables. */

@@ -20,11 +20,13 @@ import type {
   RotatableOptions,
 } from "../../src/ports/ledger.ts";
 import type { Step } from "./instance.ts";
-import type { LeaseRow, LedgerRow, LedgerState } from "./ledger-state.ts";
+import type { LeaseRow, LedgerRow, LedgerState, Writer } from "./ledger-state.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
 import { sumsOf } from "./tenant-source.ts";
 
 const SHOWN = 100;
+/** A transaction in which somebody stands still for longer is thrown out. */
+const LONGEST_PAUSE = 60_000;
 
 /** `now` is the database's clock, which no instance can set. */
 export class InMemoryLedger implements Ledger {
@@ -32,6 +34,7 @@ export class InMemoryLedger implements Ledger {
   readonly #step: Step;
   readonly #now: () => Date;
   readonly #batch: number;
+  readonly #writers = new Set<Writer>();
 
   constructor(state: LedgerState, step: Step, now: () => Date, batch = 3) {
     this.#state = state;
@@ -48,7 +51,7 @@ export class InMemoryLedger implements Ledger {
     await this.#step({ when: "before", call: "acquireLease" });
     const current = this.#state.lease;
     const attempt: LeaseAttempt =
-      current && current.expiresAt > this.#now()
+      current && (current.expiresAt > this.#now() || this.#isFenced())
         ? { kind: "held", by: holderOf(current) }
         : { kind: "acquired", lease: this.#take(holder, ttlMs) };
     await this.#step({ when: "after", call: "acquireLease" });
@@ -57,7 +60,8 @@ export class InMemoryLedger implements Ledger {
 
   async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Lease | undefined> {
     await this.#step({ when: "before", call: "seizeLease" });
-    const lease = this.#isCurrent(from) ? this.#take(holder, ttlMs) : undefined;
+    const mayTake = this.#isCurrent(from) && !this.#isFenced();
+    const lease = mayTake ? this.#take(holder, ttlMs) : undefined;
     await this.#step({ when: "after", call: "seizeLease" });
     return lease;
   }
@@ -78,13 +82,32 @@ export class InMemoryLedger implements Ledger {
 
   async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     this.#insistOn(lease);
-    const transaction = new InMemoryLedgerTransaction(this.#state, this.#step);
-    const result = await body(transaction);
-    await this.#step({ when: "before", call: "commit" });
-    this.#insistOn(lease);
-    transaction.commit();
+    const writer: Writer = { heardAt: this.#now() };
+    const step: Step = async (point) => {
+      await this.#step(point);
+      this.#insistOnConnection(writer);
+      writer.heardAt = this.#now();
+    };
+    const transaction = new InMemoryLedgerTransaction(this.#state, step);
+    this.#writers.add(writer);
+    this.#state.writers.add(writer);
+    let result: T;
+    try {
+      await this.#step({ when: "after", call: "openTransaction" });
+      result = await body(transaction);
+      await step({ when: "before", call: "commit" });
+      this.#insistOn(lease);
+      transaction.commit();
+    } finally {
+      this.#leave(writer);
+    }
     await this.#step({ when: "after", call: "commit" });
     return result;
+  }
+
+  /** As if the process were gone: the database ends its transactions. */
+  disconnect(): void {
+    for (const writer of this.#writers) this.#leave(writer);
   }
 
   async service(): Promise<KnownService> {
@@ -218,6 +241,25 @@ export class InMemoryLedger implements Ledger {
   /** Expired or not: as long as nobody else has taken it. */
   #isCurrent({ epoch }: Lease): boolean {
     return this.#state.lease !== undefined && String(this.#state.lease.epoch) === epoch;
+  }
+
+  #leave(writer: Writer): void {
+    this.#writers.delete(writer);
+    this.#state.writers.delete(writer);
+  }
+
+  /** Whether anybody's transaction keeps the lease with its holder. */
+  #isFenced(): boolean {
+    return [...this.#state.writers].some((writer) => !this.#isThrownOut(writer));
+  }
+
+  #isThrownOut({ heardAt }: Writer): boolean {
+    return this.#now().getTime() - heardAt.getTime() > LONGEST_PAUSE;
+  }
+
+  #insistOnConnection(writer: Writer): void {
+    if (this.#isThrownOut(writer))
+      throw new SyncError("LEDGER_UNAVAILABLE", "cannot write the ledger: stood still in a transaction");
   }
 
   #insistOn(lease: Lease): void {

@@ -65,14 +65,24 @@ export class ServiceState {
   }
 }
 
+/** A request that has left its sender. */
+export type Sent =
+  | { readonly operation: "GET"; readonly id: string }
+  | { readonly operation: "POST" | "DELETE"; readonly id: string; readonly token: string };
+
+/** Resolves when the request is at the service, whatever has become of its sender. */
+export type Network = (request: Sent) => Promise<void>;
+
 /** A call fails before its effect where its first point rejects, and loses its answer where its second does. */
 export class InMemoryGroupService implements GroupService {
   readonly #state: ServiceState;
   readonly #step: Step;
+  readonly #network: Network;
 
-  constructor(state: ServiceState, step: Step) {
+  constructor(state: ServiceState, step: Step, network: Network = async () => {}) {
     this.#state = state;
     this.#step = step;
+    this.#network = network;
   }
 
   async getOrCreate(group: Group, beforeSend?: () => void): Promise<{ isNew: boolean; group: ServiceGroup }> {
@@ -80,6 +90,7 @@ export class InMemoryGroupService implements GroupService {
     const id = group.user_group_id;
     await this.#step({ when: "before", call: "getOrCreate", id });
     beforeSend?.();
+    await this.#network({ operation: "GET", id });
     state.requests.push({ operation: "GET", id });
     const existing = state.groups.get(id);
     const held = existing ?? state.put(group);
@@ -93,6 +104,7 @@ export class InMemoryGroupService implements GroupService {
     const state = this.#state;
     await this.#step({ when: "before", call: "rotate", id });
     beforeSend?.();
+    await this.#network({ operation: "POST", id, token: currentToken.reveal() });
     state.requests.push({ operation: "POST", id });
     const held = [...state.groups.values()].find(({ token }) => token === currentToken.reveal());
     if (held === undefined) throw new ServiceFailure("REFUSED", "POST was answered HTTP 404");
@@ -109,6 +121,7 @@ export class InMemoryGroupService implements GroupService {
     const state = this.#state;
     await this.#step({ when: "before", call: "remove", id });
     beforeSend?.();
+    await this.#network({ operation: "DELETE", id, token: token.reveal() });
     state.requests.push({ operation: "DELETE", id, ...(dataSourceId === null ? {} : { dataSourceId }) });
     const found = state.find(id, token.reveal());
     if (found === undefined) throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");

@@ -43,19 +43,24 @@ export class InMemoryTokenStore implements TokenStore {
     await this.#step({ when: "before", call: "writeTokens" });
     const isThere = ({ user_group_id: id, token }: StoredToken): boolean => stored.get(id) === token.reveal();
     const written = tokens.filter((entry) => rewrite || !isThere(entry));
-    const ids = written.map((entry) => entry.user_group_id).filter((id) => refused.has(id));
+    const unwritten = written.filter((entry) => refused.has(entry.user_group_id));
+    const taken = written.filter((entry) => !unwritten.includes(entry));
     this.#change(transaction, () => {
-      for (const { user_group_id: id, token } of written)
-        if (!refused.has(id)) stored.set(id, token.reveal());
+      for (const { user_group_id: id, token } of taken) stored.set(id, token.reveal());
     });
     await this.#step({ when: "after", call: "writeTokens" });
-    return new Map(ids.map((id) => [id, new SyncError("TOKEN_NOT_STORED", "no room for it", HINT)]));
+    return new Map(
+      unwritten.map(({ user_group_id }) => [
+        user_group_id,
+        new SyncError("TOKEN_NOT_STORED", "no room for it", HINT),
+      ]),
+    );
   }
 
   async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
     if (!this.#state.sharesLedger || this.#state.refused.has(token.user_group_id)) return false;
-    await ledger.write(lease, (transaction) => this.write([token], transaction));
-    return true;
+    const refused = await ledger.write(lease, (transaction) => this.write([token], transaction));
+    return refused.size === 0;
   }
 
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
@@ -75,11 +80,11 @@ export class InMemoryTokenStore implements TokenStore {
   ): Promise<ReadonlyMap<string, SyncError>> {
     const { tokens: stored, notRemovable } = this.#state;
     await this.#step({ when: "before", call: "removeTokens" });
+    const kept = ids.filter((id) => notRemovable.has(id) && stored.has(id));
     this.#change(transaction, () => {
-      for (const id of ids) if (!notRemovable.has(id)) stored.delete(id);
+      for (const id of ids) if (!kept.includes(id)) stored.delete(id);
     });
     await this.#step({ when: "after", call: "removeTokens" });
-    const kept = ids.filter((id) => notRemovable.has(id) && stored.has(id));
     return new Map(kept.map((id) => [id, new SyncError("TOKEN_NOT_REMOVED", "it is stuck", HINT)]));
   }
 
