@@ -1,6 +1,7 @@
 import { SyncError } from "../core/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Lease, LeaseHolder, Ledger } from "../ports/ledger.ts";
+import { ageOf, type Instant, instantOf } from "./instant.ts";
 import { interrupted } from "./interrupted.ts";
 
 export interface LeaseSettings {
@@ -113,7 +114,8 @@ class Heartbeat implements HeldLease {
   }
 
   assertHeld(): void {
-    if (this.#age() + this.#callMs >= this.#ttlMs) this.#lose("it was not renewed in time");
+    if (ageOf(this.#validFrom, this.#clock) + this.#callMs >= this.#ttlMs)
+      this.#lose("it was not renewed in time");
     if (this.#lost.signal.aborted) throw this.#lost.signal.reason;
   }
 
@@ -143,15 +145,10 @@ class Heartbeat implements HeldLease {
         else this.#lose("another instance has taken it");
       } catch {
         // The ledger may be back before the lease runs out.
-        if (this.#age() >= this.#ttlMs) this.#lose("the ledger could not be reached to renew it");
+        if (ageOf(this.#validFrom, this.#clock) >= this.#ttlMs)
+          this.#lose("the ledger could not be reached to renew it");
       }
     }
-  }
-
-  /** By whichever clock is further on: one stands still while a machine sleeps, the other can be set. */
-  #age(): number {
-    const now = instantOf(this.#clock);
-    return Math.max(now.monotonic - this.#validFrom.monotonic, now.wall - this.#validFrom.wall);
   }
 
   #lose(why: string): void {
@@ -162,16 +159,6 @@ class Heartbeat implements HeldLease {
     );
   }
 }
-
-interface Instant {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-const instantOf = (clock: Clock): Instant => ({
-  monotonic: clock.monotonic(),
-  wall: clock.now().getTime(),
-});
 
 const rejectionOf = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

@@ -3,6 +3,7 @@ import { SyncError } from "../core/errors.ts";
 import type { Failure } from "../core/outcome.ts";
 import type { LedgerTransaction } from "../ports/ledger.ts";
 import type { StoredToken } from "../ports/token-store.ts";
+import { ageOf, instantOf } from "./instant.ts";
 import type { Run } from "./run.ts";
 
 type Vault = Pick<Run, "ledger" | "tokens" | "lease" | "clock" | "observe">;
@@ -36,9 +37,11 @@ export class TokenKeeper {
     const { user_group_id: id, token } = live;
     // A store that is known to refuse would have this one reported as failed, or end the run.
     await this.allStored();
-    const refused = await ledger.write(lease, (transaction) =>
-      tokens.write([live], transaction, { rewrite: true }),
-    );
+    const refused = await ledger.write(lease, (transaction) => {
+      // The ledger refuses what comes too late; a token store elsewhere can't.
+      lease.assertHeld();
+      return tokens.write([live], transaction, { rewrite: true });
+    });
     const refusal = refused.get(id);
     if (refusal) return { code: refusal.code, message: refusal.message };
     if (!(await tokens.read([id])).get(id)?.equals(token)) return NOT_READ_BACK;
@@ -96,10 +99,10 @@ export class TokenKeeper {
     const { ledger, lease, tokens, clock } = this.#vault;
     try {
       if (await tokens.writeAtOnce(token, ledger, lease)) return undefined;
-      const asked = clock.monotonic();
+      const asked = instantOf(clock);
       const refused = await ledger.write(lease, (transaction) => {
         // The ledger refuses what comes too late; a token store elsewhere can't.
-        if (clock.monotonic() - asked > LONGEST_PAUSE) throw paused();
+        if (ageOf(asked, clock) > LONGEST_PAUSE) throw paused();
         return tokens.write([token], transaction);
       });
       return refused.get(token.user_group_id);
