@@ -2,6 +2,7 @@ import { type Apply, type Change, type Delete, fingerprintOf, isRemoval } from "
 import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
 import {
+  type Absence,
   type AbsenceKind,
   type GroupFailure,
   intendsRemoval,
@@ -124,7 +125,7 @@ function decideGone(
   const isEvidence = deletion.when === "absent" || (deletion.when === "flagged" && (isFlagged || underWay));
   if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
 
-  const absence = known.absence?.kind === kind ? known.absence : { kind, since: now, at: reading.clock };
+  const absence = standingAbsence(known, kind, reading) ?? { kind, since: now, at: reading.clock };
   // What was held stays due: the clock stands still meanwhile, and its code has to stay good.
   if (!underWay && held !== "delete" && !isGraceOver(absence, reading.clock, deletion)) {
     const dueInMs = graceLeftMs(absence, reading.clock, deletion);
@@ -143,6 +144,16 @@ export function absenceKind(
   if (sourceChanged || known.absence?.kind === "estranged") return "estranged";
   return tenant ? "flagged" : "absent";
 }
+
+/**
+ * What was noted of a tenant that is gone in this way. Undefined where nothing was, or by a read that came to nothing:
+ * its run ended before the clock went on to there.
+ */
+export const standingAbsence = (
+  { absence }: LedgerGroup,
+  kind: AbsenceKind,
+  { clock }: Reading,
+): Absence | undefined => (absence?.kind === kind && absence.at.ms <= clock.ms ? absence : undefined);
 
 /** The service refused to create it, and nothing is under way: there is no group. */
 export const wasNeverMade = ({ fingerprint, intent }: LedgerGroup): boolean =>

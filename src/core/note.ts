@@ -1,4 +1,4 @@
-import { absenceKind, type Decision, wasNeverMade } from "./decide.ts";
+import { absenceKind, type Decision, standingAbsence, wasNeverMade } from "./decide.ts";
 import type { Reading } from "./evidence.ts";
 import type { AbsenceKind, LedgerGroup } from "./ledger-group.ts";
 import { ROTATED } from "./rotation.ts";
@@ -34,7 +34,8 @@ export type Note = LeftNote | BareNote | SettledNote;
  * | tenant  | decided   | in the ledger                            | note      |
  * |---------|-----------|------------------------------------------|-----------|
  * | gone    | any       | never made                               | forgotten |
- * | gone    | any       | not gone, or gone in another way         | left      |
+ * | gone    | any       | not gone, or gone in another way, or     | left      |
+ * |         |           | noted by a read that came to nothing     |           |
  * | desired | nothing   | gone, failed, or with another row        | settled   |
  * | present | something | gone                                     | returned  |
  *
@@ -51,7 +52,8 @@ export function noteOn(
   if (tenant === undefined || tenant.kind === "flagged") {
     if (wasNeverMade(known)) return { kind: "forgotten", user_group_id };
     const kind = absenceKind(tenant, known, reading);
-    return absence?.kind === kind ? null : { kind: "left", user_group_id, absence: kind };
+    if (standingAbsence(known, kind, reading)) return null;
+    return { kind: "left", user_group_id, absence: kind };
   }
   if (decided === null && tenant.kind === "desired") {
     // That its token could not be rotated says nothing of the group.

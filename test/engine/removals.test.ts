@@ -208,7 +208,7 @@ describe("the grace period", () => {
     [
       "died",
       async (world) => {
-        const { report, instance } = world.start({ settings, diesAt: 15 });
+        const { report, instance } = world.start({ settings, diesAt: 18 });
         expect(await report).toBe("died");
         expect(instance.passed.map(({ call }) => call)).toContain("openSource");
         // A process that is dead renews no lease.
@@ -244,6 +244,18 @@ describe("the grace period", () => {
     expect(await later(world, 12)).toBe(0);
     expect(await later(world, 23)).toBe(0);
     expect(await later(world, 1)).toBe(1);
+  });
+
+  it("is over in time wherever the run died that first read without the tenant, though none had read for long", async () => {
+    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+      const world = await aSyncedWorld(settings);
+      keep(world, "a", "b", "c");
+      await world.time.sleep(100 * HOUR);
+      end = await world.start({ settings, diesAt }).report;
+      await world.sync({ settings });
+      await later(world, 24);
+      expect({ diesAt, groups: groups(world) }).toEqual({ diesAt, groups: ["a", "b", "c"] });
+    }
   });
 
   it("of zero deletes at the first read", async () => {
