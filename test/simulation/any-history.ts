@@ -1,0 +1,226 @@
+import fc from "fast-check";
+import { codesOf, type Fault, POISON_KINDS, type Port } from "./faults.ts";
+import type { Command, History, Meddling, Place, Row, RunStep, SimulatedConfig, Step } from "./history.ts";
+import { IDS } from "./history.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Few runs of so few tenants have more. */
+const POINTS = 70;
+
+/** Some of them far more often than others: what happens to one tenant after the other is rarely told apart. */
+const id = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom(...IDS) },
+  { weight: 3, arbitrary: fc.constantFrom("a" as const, "b" as const) },
+);
+
+const activeRow: fc.Arbitrary<Row> = fc.record({
+  kind: fc.constant("active" as const),
+  name: fc.nat(2),
+  mapping: fc.nat(1),
+  plan: fc.nat(1),
+});
+
+const row: fc.Arbitrary<Row> = fc.oneof(
+  { weight: 8, arbitrary: activeRow },
+  { weight: 6, arbitrary: fc.constant<Row>({ kind: "gone" }) },
+  { weight: 2, arbitrary: fc.constant<Row>({ kind: "flagged" }) },
+  { weight: 1, arbitrary: fc.constant<Row>({ kind: "rejected" }) },
+  { weight: 1, arbitrary: fc.constant<Row>({ kind: "twice" }) },
+);
+
+/** At the start, most are there and fine. */
+const firstRow: fc.Arbitrary<Row> = fc.oneof(
+  { weight: 6, arbitrary: activeRow },
+  { weight: 1, arbitrary: row },
+);
+
+const update = fc.constantFrom<SimulatedConfig["update"][]>("upsert", "replace", "never");
+const deletion: fc.Arbitrary<SimulatedConfig["deletion"]> = fc.record({
+  when: fc.constantFrom("absent" as const, "absent" as const, "flagged" as const, "never" as const),
+  gracePeriodMs: fc.constantFrom(0, 0, HOUR, DAY),
+  limit: fc.constantFrom(
+    { count: 100, percent: 100 },
+    { count: 1, percent: 10 },
+    { count: 0, percent: 50 },
+    { count: 0, percent: 0 },
+  ),
+});
+const rotation: fc.Arbitrary<SimulatedConfig["rotation"]> = fc.record({
+  maxAgeMs: fc.constantFrom(null, null, HOUR, 30 * DAY),
+  maxPerRun: fc.constantFrom(null, 1),
+});
+const source = fc.constantFrom<SimulatedConfig["source"][]>("customers", "clients");
+
+const config: fc.Arbitrary<SimulatedConfig> = fc.record({
+  update,
+  deletion,
+  rotation,
+  concurrency: fc.integer({ min: 1, max: 4 }),
+  source: fc.constant("customers" as const),
+  hasTier: fc.constant(false),
+});
+
+const configChange: fc.Arbitrary<Partial<SimulatedConfig>> = fc.oneof(
+  fc.record({ update }),
+  fc.record({ deletion }),
+  fc.record({ rotation }),
+  fc.record({ source }),
+  fc.record({ hasTier: fc.boolean() }),
+);
+
+const place: fc.Arbitrary<Place> = fc.record({
+  existing: fc.constantFrom("keep" as const, "update" as const),
+  deleteBy: fc.constantFrom("both" as const, "token" as const, "id" as const),
+  sharesLedger: fc.boolean(),
+  isOneMachine: fc.boolean(),
+});
+
+const point = fc.integer({ min: 0, max: POINTS });
+
+const portFault = (port: Port, when: "before" | "after"): fc.Arbitrary<Fault> =>
+  fc.record({
+    kind: fc.constant("fails" as const),
+    port: fc.constant(port),
+    when: fc.constant(when),
+    from: fc.integer({ min: 1, max: port === "ledger" ? 40 : 12 }),
+    times: fc.constantFrom(1, 1, 1, 2, 5, 1_000),
+    code: fc.constantFrom(...codesOf(port, when)),
+  });
+
+const pause: fc.Arbitrary<Fault> = fc.record({
+  kind: fc.constant("pauses" as const),
+  at: point,
+  ms: fc.constantFrom(20 * SECOND, 35 * SECOND, 50 * SECOND, 2 * MINUTE, HOUR),
+  isAsleep: fc.boolean(),
+});
+
+const fault: fc.Arbitrary<Fault> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant("dies" as const), at: point }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("is told to stop" as const), at: point }) },
+  { weight: 2, arbitrary: pause },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("clock jumps" as const),
+      at: point,
+      ms: fc.constantFrom(-DAY, -MINUTE, MINUTE, DAY),
+    }),
+  },
+  { weight: 3, arbitrary: portFault("service", "before") },
+  { weight: 4, arbitrary: portFault("service", "after") },
+  { weight: 1, arbitrary: portFault("store", "before") },
+  { weight: 2, arbitrary: portFault("store", "after") },
+  { weight: 1, arbitrary: portFault("ledger", "before") },
+  { weight: 2, arbitrary: portFault("ledger", "after") },
+  { weight: 1, arbitrary: portFault("source", "before") },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("refuses" as const, "keeps" as const),
+      id,
+      ms: fc.constantFrom(SECOND, MINUTE, HOUR),
+    }),
+  },
+);
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      name: fc.constant("sync" as const),
+      only: fc.constant(null),
+      approves: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.boolean()),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      name: fc.constant("sync" as const),
+      only: fc.uniqueArray(id, { minLength: 1, maxLength: 2 }),
+      approves: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      name: fc.constant("rotate" as const),
+      selection: fc.oneof(
+        { weight: 2, arbitrary: fc.constant({ kind: "all" as const }) },
+        id.map((only) => ({ kind: "only" as const, ids: new Set([only]) })),
+        fc.constant({ kind: "older than" as const, ageMs: HOUR }),
+      ),
+    }),
+  },
+);
+
+const run: fc.Arbitrary<RunStep> = fc.record({
+  kind: fc.constant("run" as const),
+  command,
+  faults: fc.array(fault, { maxLength: 3, size: "max" }),
+  latencyMs: fc.constantFrom(0, 0, 20, 2 * SECOND, 7 * SECOND),
+  meanwhileMs: fc.constantFrom(null, null, null, 0, 50, 10 * SECOND, MINUTE),
+});
+
+/** An instance that stands still, and another one that takes over meanwhile. */
+const overtakenRun: fc.Arbitrary<Step[]> = fc
+  .tuple(run, pause, fc.constantFrom(0, 10 * SECOND, MINUTE), run)
+  .map(([first, standstill, meanwhileMs, second]) => [
+    { ...first, faults: [standstill, ...first.faults], meanwhileMs },
+    second,
+  ]);
+
+const meddling: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant("meddling" as const),
+  what: fc.constantFrom<Meddling[]>(
+    "makes the group",
+    "rotates the token",
+    "deletes the group",
+    "stores another token",
+    "stores a copy of another group's token",
+    "takes the token out of the store",
+  ),
+  id,
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 7, arbitrary: run },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("row" as const), id, row }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("table" as const), isEmpty: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("config" as const), change: configChange }) },
+  { weight: 2, arbitrary: meddling },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("time" as const),
+      ms: fc.constantFrom(SECOND, MINUTE, HOUR, 12 * HOUR, 25 * HOUR, 10 * DAY),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("clocks" as const),
+      ms: fc.constantFrom(-10 * DAY, -HOUR, HOUR, 10 * DAY),
+    }),
+  },
+);
+
+export const anyHistory = (): fc.Arbitrary<History> =>
+  fc.record({
+    place,
+    config,
+    tenants: fc.dictionary(id, firstRow, { maxKeys: IDS.length, noNullPrototype: true }),
+    startsInSync: fc.oneof({ weight: 2, arbitrary: fc.constant(true) }, fc.boolean()),
+    steps: fc
+      .array(fc.oneof({ weight: 12, arbitrary: step.map((one) => [one]) }, overtakenRun), {
+        minLength: 1,
+        maxLength: 8,
+        size: "max",
+      })
+      .map((steps) => steps.flat()),
+    poison: fc.option(fc.record({ id, kind: fc.constantFrom(...POISON_KINDS) })),
+    seed: fc.nat(),
+  });

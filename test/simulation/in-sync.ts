@@ -1,0 +1,64 @@
+import { tokenFingerprint } from "../../src/core/group.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { Row, SimulatedConfig } from "./history.ts";
+import type { SimulatedWorld } from "./simulated-world.ts";
+
+export const isRejected = ({ kind }: Row): boolean => kind === "rejected" || kind === "twice";
+
+/** What is wrong with the groups of the tenants among these rows, and is not said to be. */
+export const outOfSync = (
+  rows: Iterable<readonly [id: string, row: Row]>,
+  config: SimulatedConfig,
+  world: SimulatedWorld,
+): string[] => [...rows].flatMap(([id, row]) => complaintsOf(id, row, config, world));
+
+function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: SimulatedWorld): string[] {
+  if (row.kind !== "active") return [];
+  const live = world.service.groups.get(id)?.token;
+  const known = world.ledger.rows.get(id);
+  if (live === undefined) return [`${id} has no group`];
+  if (known === undefined) return [`the ledger does not know the group of ${id}`];
+  const complaints: string[] = [];
+  if (world.store.tokens.get(id) !== live) complaints.push(`the stored token of ${id} is not the live one`);
+  if (known.tokenFingerprint !== tokenFingerprint(new Secret(live)))
+    complaints.push(`the ledger names another token of ${id} than the live one`);
+  if (known.intent !== null) complaints.push(`the intent to ${known.intent} ${id} still stands`);
+  const isAdmitted =
+    known.unverified !== null ||
+    known.failure !== null ||
+    config.update === "never" ||
+    // Made in place of one that was known.
+    world.makers.get(id) === "somebody else";
+  if (!isAdmitted && !world.isAsDesired(id, row, config))
+    complaints.push(`the group of ${id} is not as desired, and nothing says so`);
+  return complaints;
+}
+
+/** What is left of tenants that are gone, and whose groups the config wants to be deleted. */
+export const orphansIn = (world: SimulatedWorld, except: string | undefined): string[] => {
+  const { service, ledger, store, makers, meddledWith, config } = world;
+  const rows = world.visibleRows();
+  const isToBeDeleted = (id: string): boolean => {
+    const row = rows.get(id);
+    const { when } = config.deletion;
+    return (
+      id !== except && (row?.kind === "flagged" ? when !== "never" : row === undefined && when === "absent")
+    );
+  };
+  const left = (ids: Iterable<string>, what: string): string[] =>
+    [...ids].filter(isToBeDeleted).map((id) => `${what} of ${id} is left, whose tenant is gone`);
+  return [
+    ...left(
+      [...service.groups.keys()].filter((id) => makers.get(id) === "groupsync"),
+      "the group",
+    ),
+    ...left(ledger.rows.keys(), "the ledger's row"),
+    ...left(
+      [...store.tokens.keys()].filter((id) => !meddledWith.has(id)),
+      "the token",
+    ),
+  ];
+};
+
+/** Every token here begins like this. */
+export const tellsToken = (said: unknown): boolean => JSON.stringify(said).includes("ugt_");

@@ -1,0 +1,71 @@
+import type { History, RunStep, Step } from "./history.ts";
+import { settle } from "./settle.ts";
+import { SimulatedWorld } from "./simulated-world.ts";
+
+/** No run is waited for longer: it is killed then, as by somebody who has lost patience. */
+const LONGEST_RUN = 6 * 3_600_000;
+
+/** A guarantee that does not hold. The message says which, and what happened. */
+export class Breach extends Error {}
+
+/** Plays a history with the whole engine, then ends its faults. Rejects with a Breach. */
+export async function play(history: History): Promise<void> {
+  const world = new SimulatedWorld(history);
+  try {
+    if (history.startsInSync) await takeStep(SYNC, world);
+    for (const step of history.steps) {
+      await takeStep(step, world);
+      insistOn(world);
+    }
+    for (const program of world.programs) await program.endsWithin(LONGEST_RUN);
+    insistOn(world);
+    await settle(world, history.poison);
+    insistOn(world);
+  } finally {
+    for (const program of world.programs) program.kill();
+  }
+}
+
+const SYNC: RunStep = {
+  kind: "run",
+  command: { name: "sync", only: null, approves: false },
+  faults: [],
+  latencyMs: 0,
+  meanwhileMs: null,
+};
+
+function insistOn({ watch }: SimulatedWorld): void {
+  watch.looksAround();
+  if (watch.breaches.length > 0) throw new Breach(watch.breaches.join("\n"));
+}
+
+async function takeStep(step: Step, world: SimulatedWorld): Promise<void> {
+  switch (step.kind) {
+    case "row":
+      return world.setRow(step.id, step.row);
+    case "table":
+      return world.setEmpty(step.isEmpty);
+    case "config":
+      world.config = { ...world.config, ...step.change };
+      return;
+    case "meddling":
+      return world.meddle(step.what, step.id);
+    case "time":
+      return world.time.sleep(step.ms);
+    case "clocks":
+      world.clockOffset = step.ms;
+      return;
+    case "run":
+      return startRun(step, world);
+  }
+}
+
+async function startRun(
+  { command, faults, latencyMs, meanwhileMs }: RunStep,
+  world: SimulatedWorld,
+): Promise<void> {
+  const approval = command.name === "sync" && command.approves ? await world.approval() : undefined;
+  const program = world.start({ command, faults, latencyMs, approval });
+  if (meanwhileMs === null) await program.endsWithin(LONGEST_RUN);
+  else await world.time.sleep(meanwhileMs);
+}

@@ -1,0 +1,47 @@
+import { VirtualClock, type VirtualTime } from "../fakes/virtual-time.ts";
+
+interface Pause {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The clock of one process, which may be made to stand still. */
+export class ProcessClock extends VirtualClock {
+  readonly #time: VirtualTime;
+  /** Of the machine, in which its monotonic clock stood still too. */
+  readonly #asleep: Pause[] = [];
+  #goesOnAt = 0;
+
+  constructor(time: VirtualTime, seed: number) {
+    super(time, seed);
+    this.#time = time;
+  }
+
+  get isPaused(): boolean {
+    return this.#goesOnAt > this.#time.elapsed;
+  }
+
+  /** From now on nothing that waits goes on for so long. */
+  pause(ms: number, isAsleep: boolean): void {
+    const from = this.#time.elapsed;
+    this.#goesOnAt = Math.max(this.#goesOnAt, from + ms);
+    if (isAsleep) this.#asleep.push({ from, to: from + ms });
+  }
+
+  async untilItGoesOn(): Promise<void> {
+    while (this.isPaused) await this.#time.sleep(this.#goesOnAt - this.#time.elapsed);
+  }
+
+  override monotonic(): number {
+    const { elapsed } = this.#time;
+    return this.#asleep.reduce(
+      (time, { from, to }) => time - Math.max(0, Math.min(elapsed, to) - from),
+      elapsed,
+    );
+  }
+
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    await super.sleep(ms, signal);
+    if (this.isPaused) await this.untilItGoesOn();
+  }
+}

@@ -1,0 +1,196 @@
+import type { RunReport } from "../../src/engine/report.ts";
+import { rotate } from "../../src/engine/rotate.ts";
+import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
+import type { RunEvent } from "../../src/ports/observer.ts";
+import type { TenantSnapshot } from "../../src/ports/tenant-source.ts";
+import { Instance, type Point } from "../fakes/instance.ts";
+import { InMemoryGroupService } from "../fakes/service.ts";
+import { openSpool } from "../fakes/spool.ts";
+import { InMemoryTenantSource } from "../fakes/tenant-source.ts";
+import { CALL_MS, settingsOf } from "./config.ts";
+import { type Fault, failureOf, type Port, type PortFault, poisonous, portOf } from "./faults.ts";
+import type { Command, Poison, RunStep, SimulatedConfig } from "./history.ts";
+import { ProcessClock } from "./process-clock.ts";
+import type { SimulatedWorld } from "./simulated-world.ts";
+import { type RunRecord, WatchedLedger, WatchedTokenStore } from "./watch.ts";
+
+export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "latencyMs"> {
+  readonly config: SimulatedConfig;
+  readonly poison?: Poison | null;
+  /** By which the operator approves what is held. */
+  readonly approval?: string | undefined;
+}
+
+/** One start of groupsync, as src/compose.ts puts it together, on simulated ports, with what goes wrong meanwhile. */
+export class Program {
+  readonly record: RunRecord;
+  readonly clock: ProcessClock;
+  readonly report: Promise<RunReport | "died">;
+  /** Undefined while it is at work. */
+  end: RunReport | "died" | undefined;
+  readonly #world: SimulatedWorld;
+  readonly #options: ProgramOptions;
+  readonly #instance: Instance;
+  readonly #ledger: WatchedLedger;
+  readonly #stop = new AbortController();
+  readonly #calls = new Map<string, number>();
+
+  constructor(world: SimulatedWorld, options: ProgramOptions, holder: string, seed: number) {
+    const { command, config, faults } = options;
+    const deaths = faults.flatMap((fault) => (fault.kind === "dies" ? [fault.at] : []));
+    this.#world = world;
+    this.#options = options;
+    this.clock = new ProcessClock(world.time, seed);
+    this.clock.jump(world.clockOffset);
+    this.record = {
+      holder,
+      config,
+      isWhole: command.name === "sync" && command.only === null,
+      wallTime: () => this.clock.now().getTime(),
+      events: [],
+      read: undefined,
+    };
+    this.#instance = new Instance({
+      diesAt: deaths.length > 0 ? Math.min(...deaths) : undefined,
+      at: (point, nth) => this.#pass(point, nth),
+    });
+    void this.#instance.died.then(() => this.#ledger.disconnect());
+    this.#ledger = new WatchedLedger(world, this.record, this.#instance.step);
+    for (const fault of faults) this.#begin(fault);
+    this.report = Promise.race([this.#run(command), this.#instance.died]).then((end) => {
+      this.end = end;
+      if (end !== "died") world.watch.ends(this.record, end);
+      return end;
+    });
+  }
+
+  kill(): void {
+    this.#instance.kill();
+  }
+
+  /** Waits for its end for so long; then it is killed. */
+  async endsWithin(ms: number): Promise<RunReport | "died"> {
+    const ended = new AbortController();
+    const patience = this.#world.time.sleep(ms, ended.signal).then(() => this.kill());
+    const end = await this.report;
+    ended.abort();
+    await patience;
+    return end;
+  }
+
+  #run(command: Command): Promise<RunReport> {
+    const ports = this.#ports();
+    const settings = this.#settings();
+    const { signal } = this.#stop;
+    if (command.name === "rotate") return rotate(ports, settings, command.selection, signal);
+    const only = command.only === null ? undefined : new Set(command.only);
+    return sync(ports, settings, { only, approval: this.#options.approval }, signal);
+  }
+
+  #settings(): SyncSettings {
+    const { holder, config } = this.record;
+    return settingsOf(config, holder, async (other) => this.#world.isKnownToBeDead(other));
+  }
+
+  #ports(): SyncPorts {
+    const { step } = this.#instance;
+    const { service, records, watch } = this.#world;
+    return {
+      source: {
+        open: (columns, seed): Promise<TenantSnapshot> => {
+          watch.reads(this.record);
+          return new InMemoryTenantSource(records, step).open(columns, seed);
+        },
+      },
+      service: new InMemoryGroupService(service, step, async (request) => {
+        if (this.#options.latencyMs > 0) await Promise.race([this.#latency(), this.#instance.died]);
+        watch.arrives(request, this.record);
+      }),
+      tokens: new WatchedTokenStore(this.#world, this.record, step),
+      ledger: this.#ledger,
+      clock: this.clock,
+      openSpool,
+      observe: (event) => this.#observe(event),
+    };
+  }
+
+  #observe(event: RunEvent): void {
+    this.record.events.push(event);
+    if (event.kind === "phase" && event.phase === "reading") this.#world.watch.begins(this.record);
+    if (event.kind === "planned") this.#world.watch.hasRead(this.record);
+  }
+
+  #begin(fault: Fault): void {
+    if (fault.kind !== "refuses" && fault.kind !== "keeps") return;
+    const { store, time } = this.#world;
+    const ids = fault.kind === "refuses" ? store.refused : store.notRemovable;
+    ids.add(fault.id);
+    void time.sleep(fault.ms).then(() => ids.delete(fault.id));
+  }
+
+  #pass(point: Point, nth: number): void | Promise<void> {
+    for (const fault of this.#options.faults) if ("at" in fault && fault.at === nth) this.#strike(fault);
+    const failure = this.#failureAt(point);
+    // What has left for a token store elsewhere gets there, whatever becomes of the process.
+    const hasLeft = isChangeOfTokens(point) && !this.#world.store.sharesLedger;
+    const takesTime = failure?.code === "TIMEOUT" || this.#options.latencyMs > 0 || this.clock.isPaused;
+    if (!takesTime || hasLeft) {
+      if (failure) throw failureOf(failure.port, failure.code);
+      return;
+    }
+    return this.#passLate(failure);
+  }
+
+  async #passLate(failure: Pick<PortFault, "port" | "code"> | undefined): Promise<void> {
+    if (this.#options.latencyMs > 0) await this.#latency();
+    if (failure?.code === "TIMEOUT") await this.#world.time.sleep(CALL_MS);
+    await this.clock.untilItGoesOn();
+    if (failure) throw failureOf(failure.port, failure.code);
+  }
+
+  #strike(fault: Fault): void {
+    switch (fault.kind) {
+      case "is told to stop":
+        this.#stop.abort();
+        return;
+      case "pauses":
+        this.clock.pause(fault.ms, fault.isAsleep);
+        return;
+      case "clock jumps":
+        this.#world.watch.clockJumps();
+        this.clock.jump(fault.ms);
+    }
+  }
+
+  #failureAt(point: Point): Pick<PortFault, "port" | "code"> | undefined {
+    const port = portOf(point);
+    const nth = this.#count(port, point.when);
+    const { poison } = this.#options;
+    if (port === "service" && poison && point.id === poison.id) {
+      const failure = poisonous(poison.kind);
+      if (failure?.when === point.when) return { port, code: failure.code };
+    }
+    return this.#options.faults.find(
+      (fault): fault is PortFault =>
+        fault.kind === "fails" &&
+        fault.port === port &&
+        fault.when === point.when &&
+        fault.from <= nth &&
+        nth < fault.from + fault.times,
+    );
+  }
+
+  #count(port: Port, when: Point["when"]): number {
+    const key = `${when} ${port}`;
+    const count = (this.#calls.get(key) ?? 0) + 1;
+    this.#calls.set(key, count);
+    return count;
+  }
+
+  #latency(): Promise<void> {
+    return this.#world.time.sleep(this.clock.random() * this.#options.latencyMs);
+  }
+}
+
+const isChangeOfTokens = ({ when, call }: Point): boolean =>
+  when === "before" && (call === "writeTokens" || call === "removeTokens");

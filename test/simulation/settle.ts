@@ -1,0 +1,133 @@
+import type { RunReport } from "../../src/engine/report.ts";
+import { LEASE_MS } from "./config.ts";
+import type { Command, Poison } from "./history.ts";
+import { isRejected, orphansIn, outOfSync, tellsToken } from "./in-sync.ts";
+import type { ProgramOptions } from "./program.ts";
+import type { SimulatedWorld } from "./simulated-world.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** A token store may refuse for so long. */
+const LONGEST_FAULT = HOUR;
+/** A run without faults that takes longer has got stuck. */
+const LONGEST_RUN = 2 * HOUR;
+
+const SYNC: Command = { name: "sync", only: null, approves: false };
+
+/**
+ * The faults have ended: whatever happened before, one sync establishes the guarantees, where nothing keeps it from
+ * working at once. So first all is waited for that only time can end: leases of the dead, store refusals, and
+ * the next tries of groups that failed. A sync that holds something back is approved, and the next one is the one. Groups
+ * within their grace period need a second read after it. What somebody else did to unchanged groups no sync can see:
+ * `rotate --only` repairs it.
+ */
+export async function settle(world: SimulatedWorld, poison: Poison | null): Promise<void> {
+  const { watch, time, config } = world;
+  world.setEmpty(false);
+  if (![...world.visibleRows().values()].some((row) => row.kind === "active"))
+    world.setRow("z", { kind: "active", name: 0, mapping: 0, plan: 0 });
+  await time.sleep(LONGEST_FAULT + LEASE_MS + MINUTE);
+  await untilNextTries(world);
+
+  if (poison !== null) {
+    await oneSync(world, poison);
+    await untilNextTries(world);
+  }
+  let last = await oneSync(world);
+  // What was made as another group than is wanted now has to be seen before it is replaced.
+  if (config.update === "replace" && last && last.counts.failed > 0) {
+    last = await oneSync(world);
+    if (last && last.counts.failed > 0) watch.breach("1: what is to be replaced fails again");
+  }
+  if (config.deletion.gracePeriodMs > 0) {
+    await time.sleep(config.deletion.gracePeriodMs);
+    await untilNextTries(world);
+    last = await oneSync(world);
+  }
+  for (const orphan of orphansIn(world, undefined)) watch.breach(`2: ${orphan}`);
+
+  await repairMeddling(world);
+  const beyondRepair = [...world.meddledWith].filter((id) => !world.ledger.rows.get(id)?.confirmed);
+  const repaired = [...world.visibleRows()].filter(([id]) => !beyondRepair.includes(id));
+  for (const complaint of outOfSync(repaired, config, world)) watch.breach(`1: ${complaint}`);
+  const { rotation } = config;
+  const idle = await run(world, {
+    command: SYNC,
+    config: { ...config, rotation: { ...rotation, maxAgeMs: null } },
+  });
+  // A group that could not be updated is tried again.
+  if (idle && last?.counts.failed === 0 && idle.requests > 0)
+    watch.breach(`8: ${idle.requests} requests of a sync with nothing to do`);
+  if (tellsToken([...world.ledger.rows, world.ledger.runs])) watch.breach("5: a token is in the ledger");
+}
+
+async function oneSync(world: SimulatedWorld, poison: Poison | null = null): Promise<RunReport | undefined> {
+  const { store, watch, config } = world;
+  const isTokenAlone = poison?.kind === "has a token that doesn't fit";
+  if (isTokenAlone) store.refused.add(poison.id);
+  // A new token that can't be stored is tried again for ever, and has all others wait.
+  const rotation = isTokenAlone ? { ...config.rotation, maxAgeMs: null } : config.rotation;
+  const options = { poison, config: { ...config, rotation } };
+  let report = await run(world, { command: SYNC, ...options });
+  // What a sync has found out about a group may have it replaced, too: then the code is another one.
+  for (let round = 1; report?.outcome === "held" && round <= 2; round++) {
+    const approval = await world.approval();
+    report = await run(world, { command: SYNC, approval, ...options });
+  }
+  if (isTokenAlone) store.refused.delete(poison.id);
+  if (report === undefined) return undefined;
+  if (report.outcome === "held") watch.breach("3: what was approved is held again");
+  for (const { user_group_id: id, code, message } of report.errors) {
+    if (id === poison?.id || mayFail(id, code, world)) continue;
+    watch.breach(`7: ${id} failed without a reason: ${code} ${message}`);
+  }
+  const others = [...world.visibleRows()].filter(([id]) => id !== poison?.id && !world.meddledWith.has(id));
+  for (const complaint of outOfSync(others, config, world)) watch.breach(`1: after one sync ${complaint}`);
+  if (config.deletion.gracePeriodMs === 0)
+    for (const orphan of orphansIn(world, poison?.id)) watch.breach(`2: after one sync ${orphan}`);
+  return report;
+}
+
+function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {
+  if (id === null) return false;
+  const row = world.visibleRows().get(id);
+  if (row === undefined) return false;
+  if (isRejected(row)) return true;
+  // A service that keeps what exists takes no update.
+  return code === "NOT_UPDATED" && world.service.existing === "keep";
+}
+
+async function repairMeddling(world: SimulatedWorld): Promise<void> {
+  const rows = world.visibleRows();
+  const ids = [...world.meddledWith].filter(
+    (id) => rows.get(id)?.kind === "active" && world.ledger.rows.get(id)?.confirmed,
+  );
+  if (ids.length === 0) return;
+  const report = await run(world, {
+    command: { name: "rotate", selection: { kind: "only", ids: new Set(ids) } },
+  });
+  if (report && report.outcome !== "ok")
+    world.watch.breach(`1: a rotation ended with ${report.errors[0]?.code}`);
+}
+
+/** A run without faults. Undefined where it got stuck, or had to end early: that is a breach in any case. */
+async function run(
+  world: SimulatedWorld,
+  options: Pick<ProgramOptions, "command"> & Partial<ProgramOptions>,
+): Promise<RunReport | undefined> {
+  const report = await world.start({ faults: [], latencyMs: 0, ...options }).endsWithin(LONGEST_RUN);
+  if (report === "died") {
+    world.watch.breach("1: a run without faults got stuck");
+    return undefined;
+  }
+  if (report.error === undefined) return report;
+  world.watch.breach(`1: a run without faults failed: ${report.error.code} ${report.error.message}`);
+  return undefined;
+}
+
+/** Every group that failed is due again. */
+async function untilNextTries(world: SimulatedWorld): Promise<void> {
+  const now = world.time.now().getTime() + world.clockOffset;
+  const tries = [...world.ledger.rows.values()].map(({ failure }) => failure?.retryAt.getTime() ?? now);
+  await world.time.sleep(Math.max(now, ...tries) - now);
+}

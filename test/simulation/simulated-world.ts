@@ -1,0 +1,156 @@
+import { type Group, groupFingerprint } from "../../src/core/group.ts";
+import { InMemoryLedger } from "../fakes/ledger.ts";
+import { LedgerState } from "../fakes/ledger-state.ts";
+import { ServiceState } from "../fakes/service.ts";
+import type { TenantRecord } from "../fakes/tenant-source.ts";
+import { TokenState } from "../fakes/token-store.ts";
+import { VirtualTime } from "../fakes/virtual-time.ts";
+import { MAPPED, TIER } from "./config.ts";
+import type { Active, History, Meddling, Place, Row, SimulatedConfig } from "./history.ts";
+import { Program, type ProgramOptions } from "./program.ts";
+import { Watch } from "./watch.ts";
+
+/** All that outlives the programs: databases, the service, time, and those who have a hand in them. */
+export class SimulatedWorld {
+  readonly time = new VirtualTime();
+  readonly service = new ServiceState();
+  readonly ledger = new LedgerState();
+  readonly store = new TokenState();
+  readonly watch = new Watch(this);
+  /** What the source returns by now. */
+  readonly records: TenantRecord[] = [];
+  readonly programs: Program[] = [];
+  /** Who made a group, by its id. */
+  readonly makers = new Map<string, "groupsync" | "somebody else">();
+  /** Groups whose token or existence somebody else has changed: a sync doesn't notice. */
+  readonly meddledWith = new Set<string>();
+  config: SimulatedConfig;
+  /** How far the clocks on the walls are from the true time, in milliseconds. */
+  clockOffset = 0;
+  readonly #place: Place;
+  readonly #rows = new Map<string, Row>();
+  readonly #seed: number;
+  #isEmpty = false;
+
+  constructor({ place, config, tenants, seed }: Pick<History, "place" | "config" | "tenants" | "seed">) {
+    this.#place = place;
+    this.#seed = seed;
+    this.config = config;
+    this.service.existing = place.existing;
+    this.service.deleteBy = place.deleteBy;
+    this.store.sharesLedger = place.sharesLedger;
+    for (const [id, row] of Object.entries(tenants)) this.setRow(id, row);
+  }
+
+  setRow(id: string, row: Row): void {
+    if (row.kind === "gone") this.#rows.delete(id);
+    else this.#rows.set(id, row);
+    this.#show();
+  }
+
+  setEmpty(isEmpty: boolean): void {
+    this.#isEmpty = isEmpty;
+    this.#show();
+  }
+
+  /** What a read finds now. */
+  visibleRows(): ReadonlyMap<string, Row> {
+    return this.#isEmpty ? new Map() : new Map(this.#rows);
+  }
+
+  /** Whether the group in the service is what its tenant's row asks for. */
+  isAsDesired(id: string, row: Active, { hasTier }: Pick<SimulatedConfig, "hasTier">): boolean {
+    const { name, source, plan } = columnsOf(id, row);
+    const tier = hasTier ? { tier: TIER } : {};
+    return this.#hasGroup({
+      user_group_id: id,
+      name,
+      mapping: { [MAPPED]: source },
+      properties: { plan, ...tier },
+    });
+  }
+
+  meddle(what: Meddling, id: string): void {
+    const { service, store, makers, meddledWith } = this;
+    const held = service.groups.get(id);
+    meddledWith.add(id);
+    switch (what) {
+      case "makes the group":
+        if (held) return;
+        makers.set(id, "somebody else");
+        service.put({ user_group_id: id, name: "Somebody else's", mapping: {}, properties: {} });
+        return;
+      case "rotates the token":
+        if (held) held.token = service.newToken(id);
+        return;
+      case "deletes the group":
+        service.groups.delete(id);
+        return;
+      case "stores another token":
+        store.tokens.set(id, `ugt_${id}_made_up`);
+        return;
+      case "stores a copy of another group's token": {
+        const other = [...store.tokens].find(([another]) => another !== id);
+        if (other) store.tokens.set(id, other[1]);
+        return;
+      }
+      case "takes the token out of the store":
+        store.tokens.delete(id);
+    }
+  }
+
+  start(options: Omit<ProgramOptions, "config"> & { readonly config?: SimulatedConfig }): Program {
+    const nth = this.programs.length + 1;
+    const program = new Program(this, { config: this.config, ...options }, `run ${nth}`, this.#seed + nth);
+    this.programs.push(program);
+    return program;
+  }
+
+  /** The operator looks at what is held, finds it right, and is given the code for it. */
+  async approval(): Promise<string | undefined> {
+    const noStep = async (): Promise<void> => {};
+    const { held } = await new InMemoryLedger(this.ledger, noStep, () => this.time.now()).status();
+    if (held === null) return undefined;
+    this.watch.approve(held.groups.map((group) => group.user_group_id));
+    return held.code;
+  }
+
+  isKnownToBeDead(holder: string): boolean {
+    return (
+      this.#place.isOneMachine &&
+      this.programs.some((program) => program.record.holder === holder && program.end === "died")
+    );
+  }
+
+  #hasGroup(group: Group): boolean {
+    const held = this.service.groups.get(group.user_group_id)?.group;
+    return held !== undefined && groupFingerprint(held) === groupFingerprint(group);
+  }
+
+  #show(): void {
+    const rows = [...this.visibleRows()].flatMap(([id, row]) => recordsOf(id, row));
+    this.records.splice(0, this.records.length, ...rows);
+  }
+}
+
+const columnsOf = (id: string, { name, mapping, plan }: Omit<Active, "kind">) => ({
+  name: `Name ${name} of ${id}`,
+  source: `warehouse-${mapping}`,
+  plan: plan === 0 ? null : `plan-${plan}`,
+});
+
+function recordsOf(id: string, row: Row): TenantRecord[] {
+  const record = { id, ...columnsOf(id, row.kind === "active" ? row : { name: 0, mapping: 0, plan: 0 }) };
+  switch (row.kind) {
+    case "active":
+      return [record];
+    case "gone":
+      return [];
+    case "flagged":
+      return [{ ...record, removed: true }];
+    case "rejected":
+      return [{ ...record, source: null }];
+    case "twice":
+      return [record, record];
+  }
+}
