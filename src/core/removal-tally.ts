@@ -31,6 +31,11 @@ export class RemovalTally {
     }
   }
 
+  /** A removal that an earlier run has begun, and that this plan is not about. */
+  addBegun(): void {
+    this.#counts.underWay++;
+  }
+
   /** Nothing can be added afterwards. */
   summary(): RemovalSummary {
     return { ...this.#counts, code: this.#code.get() };

@@ -265,6 +265,25 @@ describe("the grace period", () => {
   });
 });
 
+it("--only counts what an earlier run has begun of other groups against the limit", async () => {
+  const settings = { ...deletion({ limit: { count: 1, percent: 0 } }), update: "replace" } as const;
+  const change = (world: World, changed: string): void => {
+    world.tenants = world.tenants.map((tenant) =>
+      tenant.id === changed ? { ...tenant, plan: "new" } : tenant,
+    );
+  };
+  for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+    const world = await aSyncedWorld(settings);
+    const before = world.service.tokens;
+    change(world, "b");
+    end = await world.start({ settings, diesAt }).report;
+    change(world, "a");
+    await world.sync({ settings, only: new Set(["a"]) });
+    const replaced = [...before].filter(([id, token]) => world.service.tokens.get(id) !== token);
+    expect({ diesAt, isWithinLimit: replaced.length <= 1 }).toEqual({ diesAt, isWithinLimit: true });
+  }
+});
+
 describe("what exceeds the limit", () => {
   const settings = { ...deletion({ limit: { count: 1, percent: 10 } }), update: "replace" } as const;
 
