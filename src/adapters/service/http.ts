@@ -109,7 +109,8 @@ export class HttpGroupService implements GroupService {
       if (!(error instanceof BrokenExchange)) throw error;
       const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
       const code = connectionFailure(error);
-      const message = `${operation} to ${this.#where}: ${describe(cause)}`;
+      const reason = isAssertion(cause) ? "the answer breaks the rules of HTTP" : describe(cause);
+      const message = `${operation} to ${this.#where}: ${reason}`;
       // The parser's error holds the bytes that it could not read, and a token may be among them.
       throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
     }
@@ -117,6 +118,10 @@ export class HttpGroupService implements GroupService {
 }
 
 function connectionFailure({ cause, wasConnected }: BrokenExchange): ServiceFailureCode {
-  if (cause instanceof errors.HTTPParserError) return "BAD_RESPONSE";
+  if (cause instanceof errors.HTTPParserError || isAssertion(cause)) return "BAD_RESPONSE";
   return wasConnected ? "CONNECTION_LOST" : "UNREACHABLE";
 }
+
+/** What undici takes for impossible, such as a status of 0 or an upgrade that nobody asked for, fails in an assert. */
+const isAssertion = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";

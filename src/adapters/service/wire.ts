@@ -131,11 +131,19 @@ function said(answer: WireAnswer, request: WireRequest): string {
 /** The service's own words, where its JSON has any. The error's shape is not promised. */
 function reasonIn({ body }: WireAnswer, request: WireRequest): string {
   const members = jsonObject(body);
+  const secrets = [...request.secrets, ...tokenIn(members)];
   for (const key of ["message", "error", "detail", "reason"]) {
     const value = members?.[key];
-    if (typeof value === "string" && value !== "") return `: ${quotable(value, request)}`;
+    if (typeof value === "string" && value !== "") return `: ${quotable(value, { ...request, secrets })}`;
   }
   return members && "success" in members ? `: success is ${shownValue(members.success)}` : "";
+}
+
+/** The group's token, which may be repeated in what is said about it. */
+function tokenIn(members: JsonObject | undefined): Secret[] {
+  const group = members?.user_group;
+  const token = isJsonObject(group) ? group.token : undefined;
+  return typeof token === "string" && token !== "" ? [new Secret(token)] : [];
 }
 
 /** Text can hold a secret, and a deep structure is more than JSON.stringify can take. */

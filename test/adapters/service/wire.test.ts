@@ -282,6 +282,12 @@ describe("the service's own words", () => {
     expect(failure.message).not.toContain(write(secret));
   });
 
+  test("have no token that came in the same answer", () => {
+    expect(said({ success: 0, user_group: { token: "new 1" }, error: "new 1 is in use" })).toBe(
+      "GET was answered HTTP 422: […] is in use",
+    );
+  });
+
   test("have no part of a secret where they are cut", () => {
     const message = said({ error: `${"word ".repeat(58)}${TOKEN}` });
     expect(message).toMatch(/word \[…\]?…?$/);
