@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { expectInSync } from "./in-sync.ts";
+import { rounds } from "./rounds.ts";
 import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, fromEnvironment } from "./world.ts";
 
 const TENANTS = 4_000;
-const CUTS = 20;
+const CUTS = rounds(20);
 
 test(`a read that breaks off at any byte deletes nobody, though half of the tenants are gone ${SEEDED}`, async () => {
   const random = seededRandom(SEED);

@@ -3,16 +3,17 @@ import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
 import { tablesIn } from "./database-acts.ts";
 import { untilQuiet } from "./quiet.ts";
+import { rounds } from "./rounds.ts";
 import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, until, type World } from "./world.ts";
 
 const TENANTS = 4_000;
-const KILLS = 20;
+const KILLS = rounds(20);
 const CONCURRENCY = 8;
 /** What src/engine/recorder.ts lets come together before it is written, and the calls in flight. */
 const MOST_UNRECORDED = 8 * CONCURRENCY + CONCURRENCY;
 
-test(`a first sync that is killed twenty times gets there all the same ${SEEDED}`, async () => {
+test(`a first sync that is killed ${KILLS} times gets there all the same ${SEEDED}`, async () => {
   const random = seededRandom(SEED);
   const world = await aWorld({
     tenants: TENANTS,

@@ -5,6 +5,7 @@ import { type FreshDatabase, freshDatabase } from "../support/fresh-database.ts"
 import { expectInSync } from "./in-sync.ts";
 import type { Ended, Program } from "./program.ts";
 import { untilQuiet } from "./quiet.ts";
+import { rounds } from "./rounds.ts";
 import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, fromEnvironment, idOf, until, type World } from "./world.ts";
 
@@ -23,8 +24,8 @@ interface Places {
 }
 
 test.each<Places>([
-  { kills: 30, apart: false },
-  { kills: 10, apart: true },
+  { kills: rounds(30), apart: false },
+  { kills: rounds(10), apart: true },
 ])(
   `$kills kills of runs that delete and replace, ledger and tokens apart: $apart ${SEEDED}`,
   async ({ kills, apart }) => {

@@ -3,14 +3,15 @@ import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { untilQuiet } from "./quiet.ts";
+import { rounds } from "./rounds.ts";
 import { SEED, SEEDED } from "./seed.ts";
 import { aWorld, type ConfigChanges, fromEnvironment, until, type World } from "./world.ts";
 
 const TENANTS = 300;
 
 test.each([
-  { kills: 15, concurrency: 1 },
-  { kills: 15, concurrency: 4 },
+  { kills: rounds(15), concurrency: 1 },
+  { kills: rounds(15), concurrency: 4 },
 ])(
   `$kills kills of rotate --all, $concurrency at a time ${SEEDED}`,
   async ({ kills, concurrency }) => {
@@ -48,11 +49,11 @@ interface Line {
 }
 
 test.each<Line>([
-  { what: "the service", cuts: 7, config: { service: { base_url: fromEnvironment("LINE_URL") } } },
-  { what: "the token table", cuts: 7, config: { tokens: { url: fromEnvironment("LINE_URL") } } },
+  { what: "the service", cuts: rounds(7), config: { service: { base_url: fromEnvironment("LINE_URL") } } },
+  { what: "the token table", cuts: rounds(7), config: { tokens: { url: fromEnvironment("LINE_URL") } } },
   {
     what: "token table and ledger",
-    cuts: 6,
+    cuts: rounds(6),
     config: {
       tokens: { url: fromEnvironment("LINE_URL") },
       ledger: { url: fromEnvironment("LINE_URL") },
