@@ -7,6 +7,7 @@ import { stringify } from "yaml";
 import { describe, SyncError } from "../core/errors.ts";
 import { parseRateLimit, type RateLimit } from "../core/rate-limit.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/faults.ts";
+import type { TokenBucket } from "../sandbox/rate-limit.ts";
 import { type SandboxOptions, SERVICE_DEFAULTS, startSandbox } from "../sandbox/server.ts";
 import { POISONS, type Poison } from "../sandbox/user-group-api.ts";
 import type { CommandIo } from "./io.ts";
@@ -55,7 +56,9 @@ export function sandboxCommand(io: SandboxIo): Command {
   command
     .optionsGroup("What goes wrong (SHARE: of the requests, from 0 to 1):")
     .option("--latency <MS>", "delay each request, e.g. 50, or 20-80 at random", latency)
-    .option("--rate-limit <N/UNIT>", "answer 429 beyond e.g. 10/s, 180/min or 5000/h", rateLimit)
+    .option("--rate-limit <N/UNIT>", "answer 429 beyond e.g. 180/min or 180/10s, in fixed windows", rateLimit)
+    .option("--token-bucket <N/UNIT:B>", "... beyond e.g. 3/s:20: 3/s, and 20 at once", tokenBucket)
+    .option("--concurrency-limit <N>", "... beyond so many requests at once", integer(1))
     .addOption(
       oneOf("--retry-after <FORM>", "in a 429: seconds, date, none", ["seconds", "date", "none"], retryAfter),
     )
@@ -172,7 +175,14 @@ function latency(text: string): Latency {
 function rateLimit(text: string): RateLimit {
   const limit = parseRateLimit(text);
   if (limit) return limit;
-  throw new InvalidArgumentError("It has to be requests per time, such as 10/s, 180/min or 5000/h.");
+  throw new InvalidArgumentError("It has to be requests per time, such as 10/s, 180/min or 180/10s.");
+}
+
+function tokenBucket(text: string): TokenBucket {
+  const [, rateText = "", burst] = /^(.+):(\d{1,9})$/.exec(text) ?? [];
+  const rate = parseRateLimit(rateText);
+  if (rate && Number(burst) > 0) return { rate, burst: Number(burst) };
+  throw new InvalidArgumentError("It has to be requests per time and a burst, such as 3/s:20 or 180/min:30.");
 }
 
 function poison(

@@ -45,7 +45,7 @@ function serveApi(
   const { method = "", headers } = request;
   tally.begin(request.socket);
 
-  const answer = (body: RequestBody, fault: Fault): void => {
+  const answer = (body: RequestBody, fault: Fault, leave: () => void): void => {
     const reply = orInternalError(() =>
       api.reply(
         { method, authorization: headers.authorization, contentType: headers["content-type"], body },
@@ -55,15 +55,20 @@ function serveApi(
     );
     switch (reply.kind) {
       case "answer":
+        leave();
         tally.end(method, reply.status);
         send(response, reply);
         return;
       case "cut":
+        leave();
         tally.end(method, "cut");
         request.socket.destroy();
         return;
       case "hang":
-        response.once("close", () => tally.end(method, "abandoned"));
+        response.once("close", () => {
+          leave();
+          tally.end(method, "abandoned");
+        });
         return;
       default:
         reply satisfies never;
@@ -74,7 +79,13 @@ function serveApi(
     const id = api.groupIn(body);
     if (id !== undefined) tally.names(method, id);
     const { delay, fault } = nextFate();
-    const answerNow = () => answer(body, fault);
+    const refusal = api.enter(fault);
+    if (refusal) {
+      tally.end(method, refusal.status);
+      send(response, refusal);
+      return;
+    }
+    const answerNow = () => answer(body, fault, () => api.leave(fault));
     if (delay === 0) answerNow();
     else setTimeout(() => closed.aborted || answerNow(), delay).unref();
   };

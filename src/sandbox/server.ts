@@ -45,6 +45,8 @@ export const SERVICE_DEFAULTS = {
   errors: "status",
   extraFields: false,
   rateLimit: undefined,
+  tokenBucket: undefined,
+  concurrencyLimit: undefined,
   retryAfter: "seconds",
   htmlStatus: 403,
   poison: new Map<string, Poison>(),
@@ -56,7 +58,7 @@ const KEEP_ALIVE_MS = 10 * 60_000;
  * Starts a service that implements interface.md on `/api/user` and, behind the same key, shows what it
  * holds and what it was asked: `GET /sandbox/groups` (GroupsReport in routes.ts), `GET /sandbox/requests`
  * (RequestReport in tally.ts) and `DELETE /sandbox/requests`, which sets the counts back to zero. Latency,
- * faults, the rate limit and the counts are about `/api/user` alone.
+ * faults, limits and counts are about `/api/user` alone.
  *
  * The API key is the given one, else the one in the state file, else random.
  * Throws SyncError SANDBOX_ADDRESS where it can't listen, SANDBOX_STATE where the state file can't be used.

@@ -10,6 +10,8 @@ export type RequestEnd = number | "cut" | "abandoned";
 export interface RequestReport {
   /** Requests that have ended. */
   readonly total: number;
+  /** Those of them that a limit refused: HTTP 429. */
+  readonly refused: number;
   /** Operation → how it ended → requests, e.g. `{ "GET": { "200": 12, "cut": 1 }, "POST": {}, … }`. */
   readonly by_operation: Readonly<Record<Operation | "other", Readonly<Record<string, number>>>>;
   /** user_group_id → operation → requests that named the group, itself or by its token, however they ended. */
@@ -75,9 +77,10 @@ export class Tally {
 
   report(): RequestReport {
     const { GET, POST, DELETE, other } = this.#ends;
-    const ends = [GET, POST, DELETE, other].flatMap((counts) => [...counts.values()]);
+    const ends = [GET, POST, DELETE, other].flatMap((counts) => [...counts]);
     return {
-      total: ends.reduce((sum, count) => sum + count, 0),
+      total: sumOf(ends),
+      refused: sumOf(ends.filter(([end]) => end === 429)),
       by_operation: {
         GET: Object.fromEntries(GET),
         POST: Object.fromEntries(POST),
@@ -91,6 +94,9 @@ export class Tally {
     };
   }
 }
+
+const sumOf = (ends: readonly (readonly [RequestEnd, number])[]): number =>
+  ends.reduce((sum, [, count]) => sum + count, 0);
 
 const noEnds = (): Record<Operation | "other", Map<RequestEnd, number>> => ({
   GET: new Map(),

@@ -12,8 +12,16 @@ import {
   type Operation,
   type Outcome,
 } from "./groups.ts";
-import { fixedWindow, type RetryAfter, retryAfterValue } from "./rate-limit.ts";
-import { type Headers, htmlAnswer, jsonAnswer, type Reply } from "./reply.ts";
+import {
+  fixedWindow,
+  type Limiter,
+  Places,
+  type RetryAfter,
+  retryAfterValue,
+  type TokenBucket,
+  tokenBucket,
+} from "./rate-limit.ts";
+import { type Answer, type Headers, htmlAnswer, jsonAnswer, type Reply } from "./reply.ts";
 import type { Journal } from "./state-file.ts";
 import type { Tally } from "./tally.ts";
 
@@ -32,7 +40,11 @@ export interface ApiOptions extends GroupPolicy {
   readonly errors: "status" | "body";
   /** Fields in the answers that interface.md doesn't know. */
   readonly extraFields: boolean;
+  /** Fixed windows. */
   readonly rateLimit: RateLimit | undefined;
+  readonly tokenBucket: TokenBucket | undefined;
+  /** Most requests at once. */
+  readonly concurrencyLimit: number | undefined;
   readonly retryAfter: RetryAfter;
   readonly htmlStatus: number;
   /** By user_group_id. */
@@ -58,7 +70,8 @@ export class UserGroupApi {
   readonly #groups: Groups;
   readonly #journal: Journal | undefined;
   readonly #tally: Pick<Tally, "deleted">;
-  readonly #waitFor: (now: number) => number;
+  readonly #limiters: readonly Limiter[];
+  readonly #places: Places;
 
   constructor(
     options: ApiOptions,
@@ -70,7 +83,11 @@ export class UserGroupApi {
     this.#groups = groups;
     this.#journal = journal;
     this.#tally = tally;
-    this.#waitFor = options.rateLimit ? fixedWindow(options.rateLimit) : () => 0;
+    this.#limiters = [
+      ...(options.rateLimit ? [fixedWindow(options.rateLimit)] : []),
+      ...(options.tokenBucket ? [tokenBucket(options.tokenBucket)] : []),
+    ];
+    this.#places = new Places(options.concurrencyLimit ?? Number.POSITIVE_INFINITY);
   }
 
   /** The id of the group that a request's body speaks of, if it does. */
@@ -78,12 +95,28 @@ export class UserGroupApi {
     return body.kind === "json" ? groupIdOf(this.#groups, body.value) : undefined;
   }
 
+  /**
+   * A request arrives that is meant to come to this end. It is in until `leave`; where there are too many already the
+   * refusal is returned, which names no time to come back at, for nobody knows one.
+   */
+  enter(fault: Fault): Answer | undefined {
+    if (isFromOutside(fault) || this.#places.take()) return undefined;
+    return jsonAnswer(429, { success: 0, error: "too many requests at once" });
+  }
+
+  /** A request that was let in is gone. */
+  leave(fault: Fault): void {
+    if (!isFromOutside(fault)) this.#places.free();
+  }
+
   /** `now` in milliseconds since the epoch. Throws what the journal throws; then nothing has changed. */
   reply(request: ApiRequest, fault: Fault, now: number): Reply {
     if (fault === "cut-before") return { kind: "cut" };
     if (fault === "html") return htmlAnswer(this.#options.htmlStatus);
-    const wait = this.#waitFor(now);
-    if (wait > 0) return this.#tooManyRequests(wait, now);
+    for (const limiter of this.#limiters) {
+      const wait = limiter(now);
+      if (wait > 0) return this.#tooManyRequests(wait, now);
+    }
     if (fault === "fail") return jsonAnswer(500, { success: 0, error: "internal error" });
     const answer = this.#serve(request);
     return fault === "cut-after" ? { kind: "cut" } : answer;
@@ -175,6 +208,9 @@ export class UserGroupApi {
     );
   }
 }
+
+/** The service never sees the request. */
+const isFromOutside = (fault: Fault): boolean => fault === "cut-before" || fault === "html";
 
 export const carriesKey = (authorization: string | undefined, apiKey: string): boolean =>
   authorization === `Token ${apiKey}`;

@@ -5,10 +5,11 @@ it.each([
   ["3/s", { count: 3, perMs: 1000 }],
   ["170/min", { count: 170, perMs: 60_000 }],
   ["9000/h", { count: 9000, perMs: 3_600_000 }],
+  ["180/10s", { count: 180, perMs: 10_000 }],
 ])("%s is a rate", (text, rate) => {
   expect(parseRateLimit(text)).toEqual(rate);
 });
 
-it.each(["", "170", "0/s", "170/m", "1.5/s", "170 / min", "/s"])("%j is no rate", (text) => {
+it.each(["", "170", "0/s", "170/m", "1.5/s", "5/0s", "5/1.5s", "170 / min", "/s"])("%j is no rate", (text) => {
   expect(parseRateLimit(text)).toBeUndefined();
 });

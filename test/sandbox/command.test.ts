@@ -53,6 +53,24 @@ test("a key with a dollar is written so that the config reads it back", async ()
   expect(apiKey).toBe("a$$" + "{b}:#'");
 });
 
+test.each([
+  ["--rate-limit", "2/10h"],
+  ["--token-bucket", "1/h:2"],
+])("%s %s lets two requests through", async (...args) => {
+  const { baseUrl, apiKey } = await run(...args);
+  const { call } = aClient({ baseUrl, apiKey, certificate: undefined });
+  const statuses: number[] = [];
+  for (let n = 0; n < 3; n++) statuses.push((await call("GET", aGroup())).status);
+  expect(statuses).toEqual([200, 200, 429]);
+});
+
+test("--concurrency-limit 1 lets one request through at once", async () => {
+  const { baseUrl, apiKey } = await run("--concurrency-limit", "1", "--latency", "200");
+  const { call } = aClient({ baseUrl, apiKey, certificate: undefined });
+  const replies = await Promise.all([call("GET", aGroup()), call("GET", aGroup())]);
+  expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 429]);
+});
+
 test("each switch reaches the service", async () => {
   const { baseUrl, apiKey } = await run(
     ...["--team-id", "9", "--existing", "update", "--delete-by", "id", "--errors", "body", "--extra-fields"],
@@ -195,6 +213,10 @@ test.each([
   ["--latency", "1s"],
   ["--rate-limit", "0/s"],
   ["--rate-limit", "10/day"],
+  ["--token-bucket", "3/s"],
+  ["--token-bucket", "3/s:0"],
+  ["--token-bucket", "3:20"],
+  ["--concurrency-limit", "0"],
   ["--retry-after", "soon"],
   ["--fail-share", "1.01"],
   ["--html-share", "-1"],

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { faultAt, seededRandom } from "../../src/sandbox/faults.ts";
-import { fixedWindow, retryAfterValue } from "../../src/sandbox/rate-limit.ts";
+import { fixedWindow, retryAfterValue, tokenBucket } from "../../src/sandbox/rate-limit.ts";
 import type { SandboxOptions } from "../../src/sandbox/server.ts";
-import { aGroup, aSandbox, type Client } from "./client.ts";
+import { aClient, aGroup, aSandbox, type Client } from "./client.ts";
 
 /** The status of an answer, or "cut". */
 const outcome = (client: Client, body: unknown = aGroup(), method = "GET"): Promise<number | "cut"> =>
@@ -133,6 +133,83 @@ describe("the rate limit", () => {
     const now = Date.UTC(2026, 0, 1, 12, 0, 0, 300);
     expect(retryAfterValue("seconds", 1200, now)).toBe("2");
     expect(retryAfterValue("date", 1200, now)).toBe("Thu, 01 Jan 2026 12:00:02 GMT");
+  });
+});
+
+describe("the token bucket", () => {
+  test("answers 429 to what comes after its burst, and says when to come back", async () => {
+    const bucket = { rate: { count: 1, perMs: 3_600_000 }, burst: 2 };
+    const { client } = await aSandbox({ tokenBucket: bucket });
+    expect([await outcome(client), await outcome(client)]).toEqual([200, 200]);
+    const { status, headers } = await client.call("GET", aGroup());
+    expect(status).toBe(429);
+    expect(Number(headers["retry-after"])).toBeGreaterThan(3_500);
+  });
+
+  test("lets pass in any time what its burst and its rate allow, and says exactly when there is more", () => {
+    const buckets = fc.record({
+      rate: fc.record({ count: fc.integer({ min: 1, max: 5 }), perMs: fc.constant(100) }),
+      burst: fc.integer({ min: 1, max: 5 }),
+    });
+    fc.assert(
+      fc.property(fc.array(fc.nat(80), { maxLength: 200 }), buckets, (gaps, bucket) => {
+        const limiter = tokenBucket(bucket);
+        const perMs = bucket.rate.count / bucket.rate.perMs;
+        let now = 1_000_000;
+        const passed: number[] = [];
+        for (const gap of gaps) {
+          now += gap;
+          const wait = limiter(now);
+          if (wait === 0) passed.push(now);
+          else {
+            expect(wait).toBeLessThanOrEqual(1 / perMs);
+            now += wait;
+            expect(limiter(now)).toBe(0);
+            passed.push(now);
+          }
+        }
+        for (const [first, at] of passed.entries())
+          for (const [more, until] of passed.slice(first).entries())
+            expect(more + 1).toBeLessThanOrEqual(bucket.burst + (until - at) * perMs + 1e-3);
+      }),
+    );
+  });
+});
+
+describe("the limit of requests at once", () => {
+  test("turns away at once what comes on top, and names no time to come back at", async () => {
+    const { client } = await aSandbox({ concurrencyLimit: 2, latency: { min: 300, max: 300 } }, 5);
+    const replies = await Promise.all(
+      ["a", "b", "c", "d", "e"].map((id) => client.call("GET", aGroup({ user_group_id: id }))),
+    );
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 200, 429, 429, 429]);
+    for (const { status, headers } of replies)
+      if (status === 429) expect(headers).not.toHaveProperty("retry-after");
+    expect((await client.page("/sandbox/requests")).json).toMatchObject({ total: 5, refused: 3 });
+    expect(await held(client)).toHaveLength(2);
+    expect(await outcome(client)).toBe(200);
+  });
+
+  test.each([
+    ["a failure", { fail: 1 }],
+    ["a cut connection", { "cut-before": 1 }],
+    ["a lost answer", { "cut-after": 1 }],
+    ["an intermediary's page", { html: 1 }],
+  ])("counts no request that is gone: %s", async (_, shares) => {
+    const { client } = await aSandbox({ concurrencyLimit: 1, shares });
+    const first = await outcome(client);
+    expect([await outcome(client), await outcome(client)]).toEqual([first, first]);
+    expect(first).not.toBe(429);
+  });
+
+  test("counts one whose client has left until then", async () => {
+    const sandbox = await aSandbox({ concurrencyLimit: 1, poison: new Map([["bad", "hang"]]) });
+    const impatient = aClient(sandbox);
+    const waiting = impatient.call("GET", aGroup({ user_group_id: "bad" })).catch(() => undefined);
+    await expect.poll(() => outcome(sandbox.client)).toBe(429);
+    await impatient.destroy();
+    await waiting;
+    await expect.poll(() => outcome(sandbox.client)).toBe(200);
   });
 });
 

@@ -15,6 +15,7 @@ test("counts by operation and status, by group, connections and the most in flig
   await client.call("PUT", {});
   expect((await client.page("/sandbox/requests")).json).toEqual({
     total: 8,
+    refused: 0,
     by_operation: {
       GET: { "200": 3, "400": 1 },
       POST: { "200": 1, "404": 1 },
@@ -131,6 +132,7 @@ test("DELETE starts the counts again, and its own pages are not counted", async 
   const none = { GET: {}, POST: {}, DELETE: {}, other: {} };
   expect((await client.page("/sandbox/requests")).json).toEqual({
     total: 0,
+    refused: 0,
     by_operation: none,
     by_group: {},
     deletions: [],
