@@ -53,28 +53,34 @@ export async function callRepeatedly<T>(
   let attempt = 1;
   let isMade = false;
   for (;;) {
-    await throttle.ready(signal);
+    const call = await throttle.ready(signal);
     // Once only: a service that asks for patience would be asked without end, for nothing waits when a run is ending.
     const mustBeMade = context.isFollowUp === true && !isMade;
-    if (signal.aborted && !mustBeMade) return { kind: "interrupted", mayHaveHappened };
-    context.lease.assertHeld();
-    context.countRequest();
-    isMade = true;
+    if (signal.aborted && !mustBeMade) {
+      throttle.withdraw(call);
+      return { kind: "interrupted", mayHaveHappened };
+    }
     try {
+      context.lease.assertHeld();
+      context.countRequest();
+      isMade = true;
       // Asked again when it leaves: a process may be stopped for long between here and there.
       const answer = await request(() => context.lease.assertHeld());
-      throttle.succeeded();
+      throttle.ended(call);
       context.retries.answered();
       return { kind: "answered", answer, mayHaveBeenSent: mayHaveHappened };
     } catch (error) {
-      if (!(error instanceof ServiceFailure)) throw error;
+      if (!(error instanceof ServiceFailure)) {
+        throttle.withdraw(call);
+        throw error;
+      }
+      throttle.ended(call, error);
       mayHaveHappened ||= error.mayHaveHappened;
       const failed = { kind: "failed", failure: error, mayHaveHappened } as const;
       const mustNotBeRepeated = context.isUnrepeatable === true && mayHaveHappened;
       if (error.reaction === "slow") {
         refusedSince ??= clock.monotonic();
         if (clock.monotonic() - refusedSince > LONGEST_REFUSAL) return failed;
-        throttle.slowDown(error.retryAfterMs);
         if (mustNotBeRepeated) return failed;
         continue;
       }

@@ -48,7 +48,7 @@ export async function leasedRun(
       ...ports,
       lease,
       identity: new ServiceIdentity(service, settings.baseUrl),
-      throttle: new Throttle(clock, observe, settings.rateLimit),
+      throttle: new Throttle(clock, observe, settings),
       retries: new Retries(settings.concurrency, observe),
       breaker: new Breaker(),
       tally,

@@ -1,58 +1,134 @@
-import type { RateLimit } from "../core/rate-limit.ts";
+import { rateText } from "../core/progress.ts";
+import type { ServiceFailure } from "../core/service-failure.ts";
+import { type Call, type Ceilings, ServiceLimits } from "../core/service-limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Observe } from "../ports/observer.ts";
 
-const FIRST_PAUSE = 1_000;
-const LONGEST_PAUSE = 60_000;
+/** Shorter waits are not worth a line. */
+const TOLD_PAUSE = 500;
+const TOLD_SPACING = 5_000;
 
-/** Lets calls through no faster than the ceiling, and not at all while the service asks for patience. */
+interface Waiter {
+  readonly since: number;
+  readonly signal: AbortSignal;
+  readonly admit: (call: Call) => void;
+}
+
+/** Lets calls through one after the other, as fast as the ceilings and the service allow: see ServiceLimits. */
 export class Throttle {
   readonly #clock: Clock;
   readonly #observe: Observe;
-  readonly #spacingMs: number;
-  #nextStart = 0;
-  #pausedUntil = 0;
-  #pause = 0;
+  readonly #limits: ServiceLimits;
+  /** One listener for a signal, however many calls wait with it, and none where none waits. */
+  readonly #listeners = new Map<AbortSignal, () => void>();
+  #waiting: Waiter[] = [];
+  #alarm: { readonly at: number; readonly off: AbortController } | undefined;
+  /** What has been told to be waited for. */
+  #toldUntil = 0;
 
-  constructor(clock: Clock, observe: Observe, rateLimit: RateLimit | undefined) {
+  constructor(clock: Clock, observe: Observe, ceilings: Ceilings) {
     this.#clock = clock;
     this.#observe = observe;
-    this.#spacingMs = rateLimit ? rateLimit.perMs / rateLimit.count : 0;
+    this.#limits = new ServiceLimits(ceilings);
   }
 
-  /** Resolves when the next call may start, or as soon as the signal aborts. */
-  async ready(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const now = this.#clock.monotonic();
-      if (signal.aborted) return;
-      if (this.#pausedUntil > now) {
-        await this.#clock.sleep(this.#pausedUntil - now, signal);
-        continue;
-      }
-      const start = Math.max(now, this.#nextStart);
-      this.#nextStart = start + this.#spacingMs;
-      if (start > now) await this.#clock.sleep(start - now, signal);
-      if (this.#pausedUntil <= this.#clock.monotonic()) return;
-    }
+  /** Resolves when the next call may start, or as soon as the signal aborts; then tell what becomes of the call. */
+  async ready(signal: AbortSignal): Promise<Call> {
+    const since = this.#clock.monotonic();
+    if (signal.aborted) return this.#limits.start(since);
+    if (this.#waiting.length === 0 && this.#limits.dueAt() <= since) return this.#limits.start(since);
+    this.#listen(signal);
+    return new Promise((admit) => {
+      this.#waiting.push({ since, signal, admit });
+      this.#admit();
+    });
   }
 
-  /** The service asked for patience: for `retryAfterMs`, or for growing pauses where it didn't say. */
-  slowDown(retryAfterMs: number | undefined): void {
+  /** The call was answered, or failed. */
+  ended(call: Call, failure?: ServiceFailure): void {
     const now = this.#clock.monotonic();
-    // The calls that were under way together are refused together: that is one refusal, as long as the longest.
-    if (this.#pausedUntil > now) {
-      this.#pausedUntil = Math.max(this.#pausedUntil, now + (retryAfterMs ?? 0));
-      return;
+    if (failure?.reaction === "slow") {
+      this.#limits.refused(call, now, failure.retryAfterMs, () => this.#clock.random());
+    } else if (failure?.code === "TIMEOUT") {
+      this.#limits.timedOut(call, now);
+    } else if (failure?.code === "UNREACHABLE") {
+      this.#limits.ended(call, now);
+    } else {
+      this.#limits.passed(call, now);
     }
-    this.#pause = Math.min(LONGEST_PAUSE, this.#pause === 0 ? FIRST_PAUSE : this.#pause * 2);
-    // "After 0 seconds" says no more than nothing at all, and would have the calls repeated without a pause.
-    const ms = retryAfterMs || this.#pause * (0.5 + this.#clock.random() / 2);
-    this.#pausedUntil = now + ms;
-    this.#observe({ kind: "waiting", ms, reason: "the service asked to slow down" });
+    this.#admit();
   }
 
-  /** The service answered: the next refusal starts with a short pause again. */
-  succeeded(): void {
-    this.#pause = 0;
+  /** The call was not made. */
+  withdraw(call: Call): void {
+    this.#limits.ended(call, this.#clock.monotonic());
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (;;) {
+      const [next] = this.#waiting;
+      const due = next ? this.#limits.dueAt() : Number.POSITIVE_INFINITY;
+      if (next === undefined || due > this.#clock.monotonic()) {
+        if (next === undefined) this.#stopListening();
+        this.#wakeAt(due);
+        this.#tell(due);
+        return;
+      }
+      this.#waiting.shift();
+      // Not the time on the clock, which is a little later: a pace would lose that with every call.
+      next.admit(this.#limits.start(Math.max(due, next.since)));
+    }
+  }
+
+  #wakeAt(at: number): void {
+    if (this.#alarm?.at === at) return;
+    this.#alarm?.off.abort();
+    this.#alarm = undefined;
+    if (at === Number.POSITIVE_INFINITY) return;
+    const ms = at - this.#clock.monotonic();
+    const alarm = { at, off: new AbortController() };
+    this.#alarm = alarm;
+    void this.#clock.sleep(ms, alarm.off.signal).then(() => {
+      if (this.#alarm !== alarm) return;
+      this.#alarm = undefined;
+      this.#admit();
+    });
+  }
+
+  #tell(until: number): void {
+    const { isPaused, inFlight, perSecond } = this.#limits;
+    // The calls that are still under way have a say in how long a pause is, and in what is known.
+    if (until === Number.POSITIVE_INFINITY || (isPaused && inFlight > 0)) return;
+    const ms = until - this.#clock.monotonic();
+    if (ms < (isPaused ? TOLD_PAUSE : TOLD_SPACING) || until < this.#toldUntil + TOLD_PAUSE) return;
+    this.#toldUntil = until;
+    const reason =
+      perSecond !== undefined
+        ? `the service allows about ${rateText(perSecond)}`
+        : isPaused
+          ? "the service asked to slow down"
+          : "service.rate_limit allows no more";
+    this.#observe({ kind: "waiting", ms, reason });
+  }
+
+  #listen(signal: AbortSignal): void {
+    if (this.#listeners.has(signal)) return;
+    const listener = (): void => this.#letGo(signal);
+    this.#listeners.set(signal, listener);
+    signal.addEventListener("abort", listener);
+  }
+
+  #stopListening(): void {
+    for (const [signal, listener] of this.#listeners) signal.removeEventListener("abort", listener);
+    this.#listeners.clear();
+  }
+
+  #letGo(signal: AbortSignal): void {
+    const now = this.#clock.monotonic();
+    const leaving = this.#waiting.filter((waiter) => waiter.signal === signal);
+    this.#waiting = this.#waiting.filter((waiter) => waiter.signal !== signal);
+    for (const { admit } of leaving) admit(this.#limits.start(now));
+    this.#admit();
   }
 }

@@ -55,7 +55,7 @@ async function call(
       clock,
       observe,
       signal: stopping.signal,
-      throttle: new Throttle(clock, observe, undefined),
+      throttle: new Throttle(clock, observe, { concurrency: 1 }),
       retries,
       lease: {
         epoch: "1",

@@ -1,50 +1,73 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RateLimit } from "../../src/core/rate-limit.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
 import { Throttle } from "../../src/engine/throttle.ts";
 import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
 
 const FOREVER = new AbortController().signal;
 
-function aThrottle(rateLimit?: RateLimit) {
+function aThrottle(rateLimit?: RateLimit, concurrency = 100) {
   const time = new VirtualTime();
-  const waits: number[] = [];
+  const waits: { ms: number; reason: string }[] = [];
   const throttle = new Throttle(
     new VirtualClock(time),
     (event) => {
-      if (event.kind === "waiting") waits.push(event.ms);
+      if (event.kind === "waiting") waits.push({ ms: event.ms, reason: event.reason });
     },
-    rateLimit,
+    { concurrency, rateLimit },
   );
-  return { time, throttle, waits };
+  /** A call that takes so long and ends so. */
+  const call = async (takesMs = 0, failure?: ServiceFailure): Promise<void> => {
+    const started = await throttle.ready(FOREVER);
+    await time.sleep(takesMs);
+    throttle.ended(started, failure);
+  };
+  return { time, throttle, waits, call };
 }
 
-describe("a rate limit", () => {
-  it("is not exceeded in any window, whatever the calls and the service do", async () => {
-    const limits = fc.record({
-      count: fc.integer({ min: 1, max: 20 }),
-      perMs: fc.constantFrom(1_000, 60_000),
-    });
-    const call = fc.record({ takesMs: fc.nat(2_000), refusedForMs: fc.option(fc.nat(3_000), { freq: 8 }) });
-    const workers = fc.array(fc.array(call, { maxLength: 12 }), { minLength: 1, maxLength: 6 });
+const busy = (retryAfterMs?: number): ServiceFailure =>
+  new ServiceFailure("THROTTLED", "HTTP 429", retryAfterMs === undefined ? {} : { retryAfterMs });
+
+const failure = (code: ServiceFailureCode): ServiceFailure => new ServiceFailure(code, code);
+
+describe("the ceilings", () => {
+  const outcome = fc.oneof(
+    { weight: 6, arbitrary: fc.constant(undefined) },
+    { weight: 2, arbitrary: fc.option(fc.nat(3_000), { nil: undefined }).map(busy) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom<ServiceFailureCode>("TIMEOUT", "UNREACHABLE", "CONNECTION_LOST", "SERVICE_ERROR")
+        .map(failure),
+    },
+  );
+  const calls = fc.array(fc.record({ takesMs: fc.nat(2_000), outcome }), { maxLength: 12 });
+  const workers = fc.array(calls, { minLength: 1, maxLength: 8 });
+  const limits = fc.record({
+    count: fc.integer({ min: 1, max: 20 }),
+    perMs: fc.constantFrom(1_000, 60_000),
+  });
+
+  it("are not exceeded, whatever the calls and the service do, and every call gets its turn", async () => {
     await fc.assert(
-      fc.asyncProperty(limits, workers, async (limit, schedules) => {
-        const { time, throttle } = aThrottle(limit);
+      fc.asyncProperty(limits, fc.integer({ min: 1, max: 6 }), workers, async (limit, most, schedules) => {
+        const { time, throttle } = aThrottle(limit, most);
         const starts: number[] = [];
-        let pausedUntil = 0;
+        let inFlight = 0;
         await Promise.all(
-          schedules.map(async (calls) => {
-            for (const { takesMs, refusedForMs } of calls) {
-              await throttle.ready(FOREVER);
-              expect(time.elapsed).toBeGreaterThanOrEqual(pausedUntil);
+          schedules.map(async (schedule) => {
+            for (const { takesMs, outcome } of schedule) {
+              const started = await throttle.ready(FOREVER);
               starts.push(time.elapsed);
+              expect(++inFlight).toBeLessThanOrEqual(most);
               await time.sleep(takesMs);
-              if (refusedForMs === null || time.elapsed < pausedUntil) continue;
-              throttle.slowDown(refusedForMs);
-              pausedUntil = time.elapsed + refusedForMs;
+              inFlight--;
+              throttle.ended(started, outcome);
             }
           }),
         );
+        expect(starts).toHaveLength(schedules.flat().length);
         for (let first = 0; first + limit.count < starts.length; first++) {
           const span = (starts[first + limit.count] ?? 0) - (starts[first] ?? 0);
           expect(span).toBeGreaterThan(limit.perMs - 1e-6);
@@ -53,72 +76,159 @@ describe("a rate limit", () => {
     );
   });
 
-  it("is used to the full", async () => {
-    const { time, throttle } = aThrottle({ count: 170, perMs: 60_000 });
-    await Promise.all(Array.from({ length: 341 }, () => throttle.ready(FOREVER)));
-    expect(time.elapsed).toBeCloseTo(120_000, 3);
+  it("are used to the full", async () => {
+    const { time, call } = aThrottle({ count: 170, perMs: 60_000 });
+    await Promise.all(Array.from({ length: 341 }, () => call(50)));
+    expect(time.elapsed).toBeCloseTo(120_050, 3);
   });
+
+  it("leave nothing for later: time in which nobody called is no credit", async () => {
+    const { time, call } = aThrottle({ count: 10, perMs: 1_000 });
+    await call();
+    await time.sleep(60_000);
+    await Promise.all(Array.from({ length: 11 }, () => call()));
+    expect(time.elapsed).toBeCloseTo(61_000, 3);
+  });
+});
+
+it("begins with one call and doubles what is in flight with every round that passes", async () => {
+  const { time, throttle } = aThrottle(undefined, 8);
+  let inFlight = 0;
+  const most = new Map<number, number>();
+  await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const started = await throttle.ready(FOREVER);
+      most.set(time.elapsed, Math.max(most.get(time.elapsed) ?? 0, ++inFlight));
+      await time.sleep(100);
+      inFlight--;
+      throttle.ended(started);
+    }),
+  );
+  expect([...most.values()].slice(0, 5)).toEqual([1, 2, 4, 8, 8]);
 });
 
 describe("a service that asks for patience", () => {
   it("gets just what it asked for", async () => {
-    const { time, throttle, waits } = aThrottle();
-    throttle.slowDown(7_000);
-    await throttle.ready(FOREVER);
+    const { time, waits, call } = aThrottle();
+    await call(0, busy(7_000));
+    await call();
     expect(time.elapsed).toBe(7_000);
-    expect(waits).toEqual([7_000]);
+    expect(waits).toEqual([{ ms: 7_000, reason: "the service asked to slow down" }]);
+  });
+
+  it("may ask for an hour, and the wait is told", async () => {
+    const { time, waits, call } = aThrottle();
+    await call(0, busy(3_600_000));
+    await call();
+    expect(time.elapsed).toBe(3_600_000);
+    expect(waits).toMatchObject([{ ms: 3_600_000 }]);
   });
 
   it.each([undefined, 0])(
     "and doesn't say how much (Retry-After: %s), gets more each time, up to a minute",
     async (retryAfterMs) => {
-      const { throttle, waits } = aThrottle();
-      for (let n = 0; n < 10; n++) {
-        throttle.slowDown(retryAfterMs);
-        await throttle.ready(FOREVER);
+      const { waits, call } = aThrottle();
+      for (let n = 0; n < 13; n++) await call(0, busy(retryAfterMs));
+      for (const [n, { ms }] of waits.entries()) {
+        const longest = Math.min(60_000, 1_000 * 1.6 ** n);
+        expect(ms).toBeGreaterThanOrEqual(0.8 * longest);
+        expect(ms).toBeLessThanOrEqual(longest);
       }
-      const longest = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((seconds) => seconds * 1_000);
-      for (const [n, wait] of waits.entries()) {
-        expect(wait).toBeGreaterThanOrEqual((longest[n] ?? 0) / 2);
-        expect(wait).toBeLessThanOrEqual(longest[n] ?? 0);
-      }
-      expect(waits).toHaveLength(10);
+      expect(waits).toHaveLength(12);
     },
   );
 
   it("is asked with a short pause again once it has answered", async () => {
-    const { throttle, waits } = aThrottle();
-    for (let n = 0; n < 5; n++) {
-      throttle.slowDown(undefined);
-      await throttle.ready(FOREVER);
-    }
-    throttle.succeeded();
-    throttle.slowDown(undefined);
-    expect(waits.at(-1)).toBeLessThanOrEqual(1_000);
+    const { time, call } = aThrottle();
+    for (let n = 0; n < 5; n++) await call(0, busy());
+    await call();
+    const before = time.elapsed;
+    await call(0, busy());
+    await call();
+    expect(time.elapsed - before).toBeLessThanOrEqual(2_000);
   });
 
-  it("refuses calls that were under way together once", () => {
-    const { throttle, waits } = aThrottle();
-    for (let n = 0; n < 8; n++) throttle.slowDown(undefined);
-    expect(waits).toHaveLength(1);
+  it("gets the longest of what it asked calls for that were under way together, and one call to see then", async () => {
+    const { time, throttle, call } = aThrottle();
+    await Promise.all(Array.from({ length: 64 }, () => call(100)));
+    const before = time.elapsed;
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => throttle.ready(FOREVER)));
+    throttle.ended(first!, busy());
+    throttle.ended(second!, busy(7_000));
+    throttle.ended(third!, busy(3_000));
+    const starts: number[] = [];
+    await Promise.all(
+      [1, 2, 3].map(async () => {
+        const started = await throttle.ready(FOREVER);
+        starts.push(time.elapsed - before);
+        await time.sleep(400);
+        throttle.ended(started);
+      }),
+    );
+    expect(starts[0]).toBe(7_000);
+    expect(starts[1]).toBeGreaterThanOrEqual(7_400);
   });
 
-  it("gets the longest of what it asked those calls for", async () => {
-    const { time, throttle } = aThrottle();
-    for (const retryAfterMs of [undefined, 7_000, 3_000]) throttle.slowDown(retryAfterMs);
-    await throttle.ready(FOREVER);
-    expect(time.elapsed).toBe(7_000);
+  it("is not taken to be over when the call that was to see ended without an answer", async () => {
+    const { time, call } = aThrottle();
+    await call(0, busy(1_000));
+    await Promise.all([call(300, failure("UNREACHABLE")), call(300), call(300)]);
+    expect(time.elapsed).toBeGreaterThanOrEqual(1_900);
+  });
+});
+
+describe("calls that time out", () => {
+  const mostInFlight = async (failing: number): Promise<number> => {
+    const { time, throttle, call } = aThrottle(undefined, 8);
+    await Promise.all(Array.from({ length: 64 }, () => call(100)));
+    await Promise.all(
+      Array.from({ length: 8 }, (_, n) => call(15_000, n < failing ? failure("TIMEOUT") : undefined)),
+    );
+    let inFlight = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const started = await throttle.ready(FOREVER);
+        most = Math.max(most, ++inFlight);
+        await time.sleep(100);
+        inFlight--;
+        throttle.ended(started);
+      }),
+    );
+    return most;
+  };
+
+  it("slow down what is in flight, once for those that were under way together", async () => {
+    expect([await mostInFlight(0), await mostInFlight(8)]).toEqual([8, 6]);
+  });
+
+  it("never stop everything", async () => {
+    const { time, call } = aThrottle(undefined, 8);
+    for (let n = 0; n < 50; n++) await call(100, failure("TIMEOUT"));
+    expect(time.elapsed).toBe(5_000);
   });
 });
 
 it("holds nobody back who is told to stop", async () => {
-  const { time, throttle } = aThrottle({ count: 1, perMs: 60_000 });
+  const { time, throttle, call } = aThrottle({ count: 1, perMs: 60_000 });
   const stopping = new AbortController();
-  await throttle.ready(stopping.signal);
-  throttle.slowDown(1_000_000);
-  const waiting = throttle.ready(stopping.signal);
+  await call(0, busy(1_000_000));
+  const waiting = Promise.all([1, 2, 3].map(() => throttle.ready(stopping.signal)));
+  let isOthersTurn = false;
+  void throttle.ready(FOREVER).then(() => {
+    isOthersTurn = true;
+  });
   await time.sleep(5);
   stopping.abort();
   await waiting;
+  await throttle.ready(stopping.signal);
   expect(time.elapsed).toBe(5);
+  expect(isOthersTurn).toBe(false);
+});
+
+it("gives back the place of a call that was not made", async () => {
+  const { time, throttle } = aThrottle(undefined, 1);
+  throttle.withdraw(await throttle.ready(FOREVER));
+  await throttle.ready(FOREVER);
+  expect(time.elapsed).toBe(0);
 });

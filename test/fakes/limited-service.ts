@@ -1,0 +1,177 @@
+import { parseRetryAfter } from "../../src/adapters/service/wire.ts";
+import type { RateLimit } from "../../src/core/rate-limit.ts";
+import { ServiceFailure } from "../../src/core/service-failure.ts";
+import type { Ceilings } from "../../src/core/service-limits.ts";
+import { Throttle } from "../../src/engine/throttle.ts";
+import type { RunEvent } from "../../src/ports/observer.ts";
+import {
+  fixedWindow,
+  Places,
+  type RetryAfter,
+  retryAfterValue,
+  type TokenBucket,
+  tokenBucket,
+} from "../../src/sandbox/rate-limit.ts";
+import { VirtualClock, VirtualTime } from "./virtual-time.ts";
+
+/** What a service lets through. */
+export interface ServiceLimit {
+  /** Milliseconds until a request may pass; 0 where it passes and is in. */
+  enter(now: number): number;
+  leave(): void;
+  /** The most that can have passed in the first `ms`, calls taking `latencyMs` on average. */
+  allowed(ms: number, latencyMs: number): number;
+  /** The end of the last window within the first `ms`, where there are windows. */
+  lastEnd?(ms: number): number;
+}
+
+export const aWindow = (limit: RateLimit): ServiceLimit => ({
+  enter: fixedWindow(limit),
+  leave: () => {},
+  allowed: (ms) => limit.count * Math.ceil(ms / limit.perMs),
+  lastEnd: (ms) => Math.floor(ms / limit.perMs) * limit.perMs,
+});
+
+/** Windows that begin with the minute on the service's clock, wherever in it the first request comes. */
+export function aClockWindow({ count, perMs }: RateLimit, into: number): ServiceLimit {
+  let window = -1;
+  let used = 0;
+  return {
+    enter: (now) => {
+      const at = now + into;
+      if (Math.floor(at / perMs) > window) {
+        window = Math.floor(at / perMs);
+        used = 0;
+      }
+      return used++ < count ? 0 : perMs - (at % perMs);
+    },
+    leave: () => {},
+    allowed: (ms) => count * Math.ceil((ms + into) / perMs),
+    lastEnd: (ms) => Math.floor((ms + into) / perMs) * perMs - into,
+  };
+}
+
+export const aBucket = (bucket: TokenBucket): ServiceLimit => ({
+  enter: tokenBucket(bucket),
+  leave: () => {},
+  allowed: (ms) => bucket.burst + (ms * bucket.rate.count) / bucket.rate.perMs,
+});
+
+export function atOnce(count: number): ServiceLimit {
+  const places = new Places(count);
+  return {
+    enter: () => (places.take() ? 0 : 1),
+    leave: () => places.free(),
+    allowed: (ms, latencyMs) => (count * ms) / latencyMs,
+  };
+}
+
+export const noLimit: ServiceLimit = { enter: () => 0, leave: () => {}, allowed: () => Number.NaN };
+
+export interface Backfill {
+  readonly calls: number;
+  readonly workers: number;
+  /** By the time that has passed: a service may change its mind. */
+  readonly limit: ServiceLimit | ((now: number) => ServiceLimit);
+  /** Milliseconds, evenly spread. */
+  readonly latency?: readonly [number, number];
+  readonly retryAfter?: RetryAfter;
+  readonly ceilings?: Ceilings;
+  readonly seed?: number;
+  /** What becomes of a call that passed; by default it is answered. */
+  readonly outcome?: (random: number) => ServiceFailure | undefined;
+}
+
+export interface Backfilled {
+  readonly elapsed: number;
+  readonly refused: number;
+  /** Times at which calls began, and at which they had passed. */
+  readonly starts: readonly number[];
+  readonly passes: readonly number[];
+  readonly refusals: readonly number[];
+  readonly maxInFlight: number;
+  readonly waits: readonly Extract<RunEvent, { kind: "waiting" }>[];
+  /** What passed, of all that the limit would have let pass in the time (in whole windows). */
+  share(limit: ServiceLimit): number;
+}
+
+/** One way between program and service, in milliseconds. */
+const WAY = 1;
+
+/** Workers make calls through a throttle to a limited service until so many have passed. */
+export async function backfill({
+  calls,
+  workers,
+  limit,
+  latency: [shortest, longest] = [20, 80],
+  retryAfter = "seconds",
+  ceilings = { concurrency: workers },
+  seed = 1,
+  outcome = () => undefined,
+}: Backfill): Promise<Backfilled> {
+  const time = new VirtualTime();
+  const clock = new VirtualClock(time, seed);
+  const waits: Extract<RunEvent, { kind: "waiting" }>[] = [];
+  const throttle = new Throttle(
+    clock,
+    (event) => {
+      if (event.kind === "waiting") waits.push(event);
+    },
+    ceilings,
+  );
+  const signal = new AbortController().signal;
+  const starts: number[] = [];
+  const passes: number[] = [];
+  const refusals: number[] = [];
+  let inFlight = 0;
+  let maxInFlight = 0;
+  let left = calls;
+
+  const request = async (): Promise<ServiceFailure | undefined> => {
+    await time.sleep(WAY);
+    const service = typeof limit === "function" ? limit(time.elapsed) : limit;
+    const wait = service.enter(time.elapsed);
+    if (wait > 0) {
+      const now = time.now();
+      await time.sleep(WAY);
+      const retryAfterMs = parseRetryAfter(retryAfterValue(retryAfter, wait, now.getTime()), now);
+      return new ServiceFailure("THROTTLED", "HTTP 429", retryAfterMs === undefined ? {} : { retryAfterMs });
+    }
+    await time.sleep(shortest + clock.random() * (longest - shortest));
+    service.leave();
+    await time.sleep(WAY);
+    return outcome(clock.random());
+  };
+  const work = async (): Promise<void> => {
+    while (left > 0) {
+      left--;
+      for (;;) {
+        const call = await throttle.ready(signal);
+        starts.push(time.elapsed);
+        maxInFlight = Math.max(maxInFlight, ++inFlight);
+        const failure = await request();
+        inFlight--;
+        throttle.ended(call, failure);
+        if (failure?.code !== "THROTTLED") break;
+        refusals.push(time.elapsed);
+      }
+      passes.push(time.elapsed);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  const elapsed = time.elapsed;
+  return {
+    elapsed,
+    refused: refusals.length,
+    starts,
+    passes,
+    refusals,
+    maxInFlight,
+    waits,
+    share: (service) => {
+      const until = service.lastEnd?.(elapsed) ?? elapsed;
+      const passed = passes.filter((at) => at <= until).length;
+      return passed / service.allowed(until, (shortest + longest) / 2 + 2 * WAY);
+    },
+  };
+}
