@@ -4,8 +4,8 @@ import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { batchesOf, rowsOf } from "../../contracts/rows-of.ts";
 import type { SourceOptions } from "../../contracts/tenant-source.ts";
+import { aRole } from "../../support/role.ts";
 import { listening } from "../listening.ts";
-import { aRole } from "./roles.ts";
 import { APPLICATION, postgresSource, postgresSourceDatabase } from "./source-database.ts";
 
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import { someTokens } from "../../contracts/token-store.ts";
+import { aRole } from "../../support/role.ts";
 import { aDatabase } from "../sql/ledger-database.ts";
 import { aTokenPlace, EXISTING, OWN } from "../sql/token-place.ts";
-import { aRole } from "./roles.ts";
 
 const SKIP = `CREATE FUNCTION skip_b() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN IF row_to_json(NEW)::text LIKE '%token-b%' THEN RETURN NULL; END IF; RETURN NEW; END $$`;
