@@ -1,6 +1,7 @@
 import { benchBackfill } from "./backfill.ts";
 import { benchMariadb, benchPostgres } from "./databases.ts";
 import { benchExposure } from "./exposure.ts";
+import { benchThrottle } from "./throttle.ts";
 import { benchUnchanged } from "./unchanged.ts";
 
 /** `npm run bench`, or with the name of one: `npm run bench -- backfill`. */
@@ -9,6 +10,7 @@ const benches: Record<string, () => Promise<void>> = {
   unchanged: () => benchUnchanged(benchPostgres),
   "unchanged-mariadb": () => benchUnchanged(benchMariadb),
   exposure: benchExposure,
+  throttle: benchThrottle,
 };
 
 const wanted = process.argv.slice(2);

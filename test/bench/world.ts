@@ -91,6 +91,19 @@ export async function runProgram(
   };
 }
 
+/** A sync that goes on until it is told to stop; it ends what it has begun. */
+export function startSync(configFile: string): { stop(): Promise<void> } {
+  const child = spawn(process.execPath, [PROGRAM, "--config", configFile, "--log-level", "error", "sync"], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return {
+    stop: async () => {
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}
+
 /** The kernel's own high-water mark: a sample late in the run knows of every peak before it. */
 function peakRssOf(pid: number | undefined): number {
   try {
