@@ -9,7 +9,6 @@ import { MysqlTokenStatements } from "./token-statements.ts";
 
 /** MySQL and MariaDB, in sessions with ANSI_QUOTES and the time zone UTC. */
 export const mysql: Dialect = {
-  database: "MySQL",
   ...ansiNames,
   ...failures,
   begin: {

@@ -3,6 +3,7 @@ import type { Assignments, ColumnType, Dialect } from "../sql/dialect.ts";
 import { failures } from "./failures.ts";
 import { migrateLedger } from "./ledger-migration.ts";
 import { quoteName, quoteTable } from "./names.ts";
+import { tableExists } from "./table-exists.ts";
 import { PostgresTokenStatements } from "./token-statements.ts";
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
@@ -14,7 +15,6 @@ const TYPES: Readonly<Record<ColumnType, string>> = {
 };
 
 export const postgres: Dialect = {
-  database: "PostgreSQL",
   quoteName,
   quoteTable,
   ...failures,
@@ -49,12 +49,7 @@ export const postgres: Dialect = {
   updateFrom: ({ table, from, set, where }) =>
     `UPDATE ${table} AS g SET ${assign(set)} FROM ${from} WHERE ${where}`,
   selectFenced: (leases, where) => `SELECT 1 FROM ${leases} WHERE ${where} FOR KEY SHARE`,
-  tableExists: async (database, table) => {
-    const [row] = await database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
-      table,
-    ]);
-    return row?.oid != null;
-  },
+  tableExists,
   tokenStatements: (options) => new PostgresTokenStatements(options),
   migrateLedger,
 };

@@ -9,7 +9,8 @@ import type {
   TokenTableOptions,
 } from "../sql/token-statements.ts";
 import { quoteName, quoteTable } from "./names.ts";
-import { prepareTokenTable, tableExists } from "./token-table-preparation.ts";
+import { tableExists } from "./table-exists.ts";
+import { prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = "unnest($1::text[]) AS t (id)";
 const TOKENS = "unnest($1::text[], $2::text[]) AS t (id, token)";
@@ -43,7 +44,7 @@ export class PostgresTokenStatements implements TokenStatements {
   }
 
   async holdsAny(database: Connections): Promise<boolean> {
-    if (!(await tableExists(database, this.#options))) return false;
+    if (!(await tableExists(database, this.#table))) return false;
     const [row] = await database.query<{ any: boolean }>(
       `SELECT EXISTS (SELECT 1 FROM ${this.#table} AS theirs WHERE ${this.#hasToken}) AS any`,
     );

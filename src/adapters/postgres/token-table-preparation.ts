@@ -2,25 +2,20 @@ import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
 import type { TokenTableOptions } from "../sql/token-statements.ts";
 import { quoteName, quoteTable } from "./names.ts";
+import { tableExists } from "./table-exists.ts";
 
 /**
  * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
  * a token that can't be stored is better not fetched. Resolves to the type of the id column.
  */
 export async function prepareTokenTable(database: Connections, options: TokenTableOptions): Promise<string> {
-  if (options.rows === "own" && !(await tableExists(database, options))) await create(database, options);
+  if (options.rows === "own" && !(await tableExists(database, quoteTable(options.table)))) {
+    await create(database, options);
+  }
   const idType = await checkColumns(database, options);
   if (options.rows === "own") await checkUniqueness(database, options);
   await checkRights(database, options);
   return idType;
-}
-
-/** Whether there is a table by this name, at least one that this user finds. */
-export async function tableExists(database: Connections, { table }: TokenTableOptions): Promise<boolean> {
-  const [row] = await database.query<{ oid: string | null }>("SELECT to_regclass($1)::text AS oid", [
-    quoteTable(table),
-  ]);
-  return row?.oid != null;
 }
 
 async function create(

@@ -7,8 +7,7 @@ export interface Queryable {
 }
 
 /** A few connections to one database. */
-export interface Connections {
-  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+export interface Connections extends Queryable {
   /** A statement that changes rows; resolves to how many it found. */
   change(text: string, values?: readonly unknown[]): Promise<number>;
   /**

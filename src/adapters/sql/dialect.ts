@@ -1,4 +1,4 @@
-import type { Connections } from "./connections.ts";
+import type { Connections, Queryable } from "./connections.ts";
 import type { Failures } from "./failures.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 import type { Names } from "./names.ts";
@@ -52,8 +52,6 @@ export type Assignments = Readonly<Record<string, string>>;
  * Names are in double quotes in all of them, and parameters are $1, $2 ….
  */
 export interface Dialect extends Names, Failures {
-  /** For messages. */
-  readonly database: string;
   readonly begin: Beginnings;
   /** The time on the database's clock, also if the statement had to wait for a lock. */
   readonly now: string;
@@ -73,7 +71,7 @@ export interface Dialect extends Names, Failures {
   /** Selects a lease's row, and has whoever wants to change its epoch wait for this transaction; not a heartbeat. */
   selectFenced(leases: string, where: string): string;
   /** Whether there is such a table, that this user finds. The name is quoted. */
-  tableExists(database: Connections, table: string): Promise<boolean>;
+  tableExists(database: Queryable, table: string): Promise<boolean>;
   tokenStatements(options: TokenTableOptions): TokenStatements;
   /** Creates or migrates the ledger's tables; two programs at once wait for each other. */
   migrateLedger(database: Connections, tables: LedgerTables, location: LedgerLocation): Promise<void>;
