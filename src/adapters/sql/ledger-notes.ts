@@ -10,7 +10,9 @@ const NOTHING_MISSING = {
   missing_ms: "NULL",
   missing_reads: "NULL",
 } as const;
-const NOT_MISSING = "missing_since = NULL, missing_kind = NULL, missing_ms = NULL, missing_reads = NULL";
+const NOT_MISSING = Object.keys(NOTHING_MISSING)
+  .map((column) => `${column} = NULL`)
+  .join(", ");
 
 const KIND_COLUMNS = { id: "id", kind: "text" } as const;
 const SETTLED_COLUMNS = { id: "id", bucket: "integer", digest: "bigint", data_source_id: "text" } as const;

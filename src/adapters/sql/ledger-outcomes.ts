@@ -3,7 +3,7 @@ import { tokenFingerprint } from "../../core/group.ts";
 import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
 import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";
-import type { LedgerPlace } from "./ledger-place.ts";
+import { type LedgerPlace, ofIds, updateGroups } from "./ledger-place.ts";
 import { formerTokens } from "./ledger-rotations.ts";
 import { storable } from "./storable.ts";
 
@@ -133,26 +133,18 @@ class OutcomeWriter {
   }
 
   /** The tenants are as gone as before. */
-  async #recordUndeleted(rows: readonly FailedRow[], now: Date): Promise<void> {
-    const { isOneOf, updateFrom } = this.#place.dialect;
-    await this.#place.connection.query(
-      updateFrom({
-        table: this.#place.tables.groups,
-        from: this.#place.dialect.rows("$2", UNDELETED_COLUMNS),
-        set: {
-          intent_at: "CASE WHEN t.intent IS NOT NULL THEN g.intent_at END",
-          intent: "CASE WHEN t.intent IS NOT NULL THEN g.intent END",
-          failure_fingerprint: "t.failure_fingerprint",
-          failure_code: "t.failure_code",
-          failure_message: "t.failure_message",
-          failure_count: "g.failure_count + 1",
-          retry_at: "t.retry_at",
-          updated_at: "$3",
-        },
-        where: `g.scope = $1 AND ${isOneOf("g.user_group_id", "$4")} AND g.user_group_id = t.id`,
-      }),
-      [this.#place.scope, JSON.stringify(rows), now, rows.map(({ id }) => id)],
-    );
+  #recordUndeleted(rows: readonly FailedRow[], now: Date): Promise<void> {
+    const set = {
+      intent_at: "CASE WHEN t.intent IS NOT NULL THEN g.intent_at END",
+      intent: "CASE WHEN t.intent IS NOT NULL THEN g.intent END",
+      failure_fingerprint: "t.failure_fingerprint",
+      failure_code: "t.failure_code",
+      failure_message: "t.failure_message",
+      failure_count: "g.failure_count + 1",
+      retry_at: "t.retry_at",
+      updated_at: "$4",
+    };
+    return updateGroups(this.#place, rows, UNDELETED_COLUMNS, set, [now]);
   }
 
   async #keepFormerTokens(tokens: readonly { id: string; token: string | null }[], now: Date): Promise<void> {
@@ -169,7 +161,7 @@ class OutcomeWriter {
 
   async #closeRows(ids: readonly string[]): Promise<void> {
     await this.#place.connection.query(
-      `DELETE FROM ${this.#place.tables.groups} WHERE scope = $1 AND ${this.#place.dialect.isOneOf("user_group_id", "$2")}`,
+      `DELETE FROM ${this.#place.tables.groups} WHERE ${ofIds(this.#place)}`,
       [this.#place.scope, ids],
     );
   }

@@ -1,4 +1,7 @@
-/** PostgreSQL's text has no NUL and no half of a surrogate pair; what came from outside may have both. */
+/**
+ * What came from outside may hold what a database has no way to take: half of a surrogate pair, which isn't UTF-8, and
+ * on PostgreSQL a NUL. The same ledger on both, so neither is kept on either.
+ */
 export function storable(text: string): string;
 export function storable(text: string | null): string | null;
 export function storable(text: string | null): string | null {
