@@ -12,6 +12,7 @@ export interface Terminal {
 
 const REDRAW_EVERY = 100;
 const BAR_CELLS = 28;
+const SHORTEST_BAR = 4;
 const LONGEST_WARNING = 2_000;
 const CLEAR_LINE_ABOVE = "\u001b[A\r\u001b[K";
 
@@ -28,13 +29,14 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   let reason = "";
   let shown = false;
 
+  const columns = (): number => terminal.columns ?? 80;
   const clear = (): string => {
     const text = shown ? CLEAR_LINE_ABOVE : "";
     shown = false;
     return text;
   };
   const show = (line: string): void => {
-    terminal.write(`${clear()}${line.slice(0, (terminal.columns ?? 80) - 1)}\n`);
+    terminal.write(`${clear()}${line.slice(0, columns() - 1)}\n`);
     shown = true;
   };
   const draw = (force = false): void => {
@@ -42,12 +44,15 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     if (total === 0 || (!force && now - drawnAt < REDRAW_EVERY)) return;
     drawnAt = now;
     const { rate, leftMs } = progress(done, total, now - startedAt);
-    const filled = Math.round((done / total) * BAR_CELLS);
-    const bar = "█".repeat(filled) + "░".repeat(BAR_CELLS - filled);
-    const waiting = waitsUntil > now ? ` · waiting ${durationText(waitsUntil - now)}: ${reason}` : "";
-    const left =
-      leftMs === undefined || done === total ? "" : ` · ${durationText(Math.max(leftMs, 1000))} left`;
-    show(`${bar} ${done}/${total} · ${rateText(rate)}${left}${waiting}`);
+    // The narrower the terminal, the shorter the bar: what is waited for is to be seen.
+    const next =
+      waitsUntil > now
+        ? ` · waiting ${durationText(waitsUntil - now)}: ${reason}`
+        : leftMs === undefined || done === total
+          ? ""
+          : ` · ${durationText(Math.max(leftMs, 1000))} left`;
+    const text = `${done}/${total} · ${rateText(rate)}${next}`;
+    show(`${bar(done / total, columns() - 2 - text.length)}${text}`);
   };
   const say = (mark: string, text: string): void => {
     terminal.write(`${clear()}${mark} ${text}\n`);
@@ -117,6 +122,14 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         event satisfies never;
     }
   };
+}
+
+/** As much of it as there is room for. */
+function bar(share: number, room: number): string {
+  const cells = Math.min(BAR_CELLS, room);
+  if (cells < SHORTEST_BAR) return "";
+  const filled = Math.round(share * cells);
+  return `${"█".repeat(filled)}${"░".repeat(cells - filled)} `;
 }
 
 const hintLine = (hint: string | undefined): string =>

@@ -125,9 +125,16 @@ describe("the progress bar", () => {
   });
 
   test("says why nothing happens", () => {
-    const { tell, screen } = aTerminal();
-    tell(planned(2), { kind: "waiting", ms: 12_000, reason: "the service asked to slow down" });
-    expect(screen()[0]).toMatch(/0\/2 .* waiting 12 s: the servic/);
+    const { clock, tell, screen } = aTerminal();
+    tell(planned(10_000));
+    clock.elapsed = 10_000;
+    tell(recorded(), { kind: "waiting", ms: 12_000, reason: "the service allows about 180/min" });
+    expect(screen()[0]).toMatch(
+      /^░{4,} 1\/10000 · 6\/min · waiting 12 s: the service allows about 180\/min$/,
+    );
+    clock.elapsed = 22_000;
+    tell(recorded());
+    expect(screen()[0]).toMatch(/^░{28} 2\/10000 · 5\/min · .* left$/);
   });
 
   test("counts rotations too, which come after the planned changes", () => {
