@@ -1,6 +1,6 @@
+import { connectionHint } from "../sql/connection-hints.ts";
 import type { Failures } from "../sql/failures.ts";
 import type { SourceFailures } from "../sql/source-query.ts";
-import { tlsHint } from "../sql/tls-hints.ts";
 
 /** What the server says of an error beside its message; empty where it comes from the driver or the network. */
 const sqlState = (error: unknown): string =>
@@ -10,21 +10,11 @@ const sqlState = (error: unknown): string =>
 const errorNumber = (error: unknown): number =>
   sqlState(error) !== "" && error instanceof Error && "errno" in error ? Number(error.errno) : 0;
 
-const driverCode = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-
 const GRANT = "grant the user the right that is missing";
 const NO_CONNECTION =
   "the server has no connection to spare; raise max_connections, or the limit of this user";
 const TOO_SLOW =
   "the server cancelled it: is max_statement_time (MariaDB) or max_execution_time (MySQL) too short for this user?";
-
-const DRIVER_HINTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "is the database running, and are host and port in the url right?",
-  ENOTFOUND: "the host in the url is not known; is it spelled right?",
-  EAI_AGAIN: "the host in the url could not be looked up; does DNS work here?",
-  ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
-};
 
 const HINTS: Readonly<Record<number, string>> = {
   1040: NO_CONNECTION,
@@ -62,7 +52,7 @@ const NO_MISTAKES: ReadonlySet<number> = new Set([1044, 1049, 1142, 1143, 1146, 
 const DATA_ERRORS: ReadonlySet<number> = new Set([1265, 1364, 1366, 1369, 1526, 1644, 3819, 3854, 3988]);
 
 export const failures: Failures & SourceFailures = {
-  hintFor: (error) => HINTS[errorNumber(error)] ?? DRIVER_HINTS[driverCode(error)] ?? tlsHint("mysql", error),
+  hintFor: (error) => HINTS[errorNumber(error)] ?? connectionHint("mysql", error),
   isDataError: (error) => /^(22|23|44|45)/.test(sqlState(error)) || DATA_ERRORS.has(errorNumber(error)),
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),

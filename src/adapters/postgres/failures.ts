@@ -1,16 +1,12 @@
+import { connectionHint } from "../sql/connection-hints.ts";
 import type { Failures } from "../sql/failures.ts";
 import type { SourceFailures } from "../sql/source-query.ts";
-import { tlsHint } from "../sql/tls-hints.ts";
 
 /** What PostgreSQL says of an error beside its message. */
 const sqlState = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 
 const HINTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "is the database running, and are host and port in the url right?",
-  ENOTFOUND: "the host in the url is not known; is it spelled right?",
-  EAI_AGAIN: "the host in the url could not be looked up; does DNS work here?",
-  ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
   "28P01": "check user and password in the url",
   "28000":
     "check user and pg_hba.conf: the server doesn't let this user in from here, or not without TLS (sslmode=require)",
@@ -23,7 +19,7 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 export const failures: Failures & SourceFailures = {
-  hintFor: (error) => HINTS[sqlState(error)] ?? tlsHint("postgres", error),
+  hintFor: (error) => HINTS[sqlState(error)] ?? connectionHint("postgres", error),
   // Class 22 are the values, 23 the constraints, 44 the views, and P0001 comes from a trigger.
   isDataError: (error) => /^(22|23|44|P0001)/.test(sqlState(error)),
   refusesNull: (error, column) =>

@@ -1,9 +1,17 @@
 import { type TlsDialect, tlsFileNames } from "../../core/database-tls.ts";
 
-type Names = ReturnType<typeof tlsFileNames>;
+type FileNames = ReturnType<typeof tlsFileNames>;
+
+/** By code. */
+const NETWORK: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "is the database running, and are host and port in the url right?",
+  ENOTFOUND: "the host in the url is not known; is it spelled right?",
+  EAI_AGAIN: "the host in the url could not be looked up; does DNS work here?",
+  ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
+};
 
 /** By message: not every driver leaves the codes of OpenSSL and Node.js as they are. */
-const HINTS: readonly (readonly [RegExp, (names: Names) => string])[] = [
+const TLS: readonly (readonly [RegExp, (names: FileNames) => string])[] = [
   [
     /self-signed certificate|certificate signature failure|unable to (verify|get)\b.*\b(certificate|issuer)/i,
     ({ ca }) =>
@@ -31,9 +39,10 @@ const HINTS: readonly (readonly [RegExp, (names: Names) => string])[] = [
   ],
 ];
 
-/** What an operator can do about an error of TLS itself. */
-export function tlsHint(dialect: TlsDialect, error: unknown): string | undefined {
+/** What an operator can do about an error of the network or of TLS, which no server has answered with. */
+export function connectionHint(dialect: TlsDialect, error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  const found = HINTS.find(([message]) => message.test(error.message));
-  return found?.[1](tlsFileNames(dialect));
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const tls = TLS.find(([message]) => message.test(error.message));
+  return NETWORK[code] ?? tls?.[1](tlsFileNames(dialect));
 }
