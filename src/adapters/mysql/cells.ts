@@ -4,10 +4,10 @@ import { type Cell, Unusable } from "../../core/tenant.ts";
 import { shortestDecimal } from "./float.ts";
 
 /** Turns the text of a value into a cell. */
-type Parse = (text: string) => Cell;
+export type Parse = (text: string) => Cell;
 
 /** How the values of a column become cells. */
-export interface ColumnType {
+export interface CellType {
   readonly name: string;
   /** The SQL for a value's text, exact and independent of the session. */
   readonly text: (column: string) => string;
@@ -18,7 +18,7 @@ export interface ColumnType {
 
 const asText = (value: string): string => `CONVERT(${value} USING utf8mb4)`;
 
-const aType = (name: string, parse: Parse, more: Partial<ColumnType> = {}): ColumnType => ({
+const aType = (name: string, parse: Parse, more: Partial<CellType> = {}): CellType => ({
   name,
   text: asText,
   parse,
@@ -88,7 +88,7 @@ const INTEGERS: Readonly<Record<number, string>> = {
 };
 
 /** MySQL's numbers for the types that leave no question open. */
-const TYPES: Readonly<Record<number, ColumnType>> = {
+const TYPES: Readonly<Record<number, CellType>> = {
   0: aType("decimal", asIs),
   // As text it has six digits.
   4: aType("float", float, { text: (column) => asText(`${column} + 0e0`) }),
@@ -111,7 +111,7 @@ const ENUM = 256;
 const SET = 2048;
 
 /** What the server says of a result's column. */
-export function columnTypeOf(field: FieldPacket): ColumnType {
+export function cellTypeOf(field: FieldPacket): CellType {
   const { columnType: type = 0, columnLength: length = 0 } = field;
   const has = (flag: number): boolean => typeof field.flags === "number" && (field.flags & flag) !== 0;
 

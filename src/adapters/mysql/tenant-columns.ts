@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import type { Connection, FieldPacket } from "mysql2/promise";
 import { MAX_ID_BYTES } from "../../core/id.ts";
-import { BUCKETS, type Cell } from "../../core/tenant.ts";
+import { BUCKETS } from "../../core/tenant.ts";
 import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from "../sql/source-query.ts";
-import { type ColumnType, columnTypeOf } from "./cells.ts";
+import { type CellType, cellTypeOf, type Parse } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
 
@@ -16,7 +16,7 @@ export interface DescribedRows {
   readonly removed: string | undefined;
   /** All columns as text. */
   readonly selected: readonly string[];
-  readonly parsers: readonly ((text: string) => Cell)[];
+  readonly parsers: readonly Parse[];
   /** Orders by the UTF-8 bytes of the id, and puts rows without one last. */
   readonly order: string;
   readonly bucket: string;
@@ -34,7 +34,7 @@ export async function describeRows(connection: Connection, wanted: Wanted): Prom
   const [, fields] = await connection.query(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
   const described = columns.flatMap((column) => {
     const field = fields.find((one) => one.name === column);
-    return field ? [{ column, field, type: columnTypeOf(field) }] : [];
+    return field ? [{ column, field, type: cellTypeOf(field) }] : [];
   });
   if (described.length < columns.length) {
     throw missingColumns(
@@ -74,7 +74,7 @@ export async function describeRows(connection: Connection, wanted: Wanted): Prom
 interface Described {
   readonly column: string;
   readonly field: FieldPacket;
-  readonly type: ColumnType;
+  readonly type: CellType;
 }
 
 const textOf = ({ column, type }: Described): string => type.text(names.quoteName(column));

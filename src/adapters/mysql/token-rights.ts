@@ -6,12 +6,13 @@ import { names } from "./names.ts";
 
 /**
  * Runs `body` and, where the user lacks a right, says which. What a user may do is known to the server alone: it
- * depends on the rights to the server, database, table and columns, and on roles. `more` are rights that it takes too.
+ * depends on the rights to the server, database, table and columns, and on roles. `more` are rights to the table that
+ * it takes too.
  */
 export async function explainingRights(
   database: Connections,
   { table, rows, tokenColumn }: TokenTableOptions,
-  more: "" | "CREATE, ",
+  more: readonly string[],
   body: () => Promise<void>,
 ): Promise<void> {
   try {
@@ -24,10 +25,10 @@ export async function explainingRights(
     const account = [user.slice(0, at), user.slice(at + 1)].map(quoteAccount).join("@");
     const rights =
       rows === "own"
-        ? `${more}SELECT, INSERT, UPDATE, DELETE`
-        : `SELECT, UPDATE (${names.quoteName(tokenColumn)})`;
+        ? ["SELECT", "INSERT", "UPDATE", "DELETE"]
+        : ["SELECT", `UPDATE (${names.quoteName(tokenColumn)})`];
     throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${user} may not write tokens to ${table}`, {
-      hint: `GRANT ${rights} ON ${names.quoteTable(table)} TO ${account}`,
+      hint: `GRANT ${[...more, ...rights].join(", ")} ON ${names.quoteTable(table)} TO ${account}`,
       cause: error,
     });
   }

@@ -24,12 +24,13 @@ export async function prepareTokenTable(
   rehearse: () => Promise<void>,
 ): Promise<PreparedTokenTable> {
   if (options.rows === "own") {
-    await explainingRights(database, options, "CREATE, ", async () => {
-      if (!(await tableExists(database, ansiNames.quoteTable(options.table))))
+    await explainingRights(database, options, ["CREATE"], async () => {
+      if (!(await tableExists(database, ansiNames.quoteTable(options.table)))) {
         await create(database, options);
+      }
     });
   }
-  await explainingRights(database, options, "", async () => {
+  await explainingRights(database, options, [], async () => {
     try {
       await rehearse();
     } catch (error) {
