@@ -94,7 +94,11 @@ const portFault = (port: Port, when: "before" | "after"): fc.Arbitrary<Fault> =>
 const pause: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constant("pauses" as const),
   at: point,
-  ms: fc.constantFrom(20 * SECOND, 35 * SECOND, 50 * SECOND, 2 * MINUTE, HOUR),
+  // Around the length of a lease every second counts.
+  ms: fc.oneof(
+    fc.constantFrom(20 * SECOND, 50 * SECOND, 2 * MINUTE, HOUR),
+    fc.integer({ min: 25, max: 50 }).map((seconds) => seconds * SECOND),
+  ),
   isAsleep: fc.boolean(),
 });
 
@@ -208,6 +212,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
+/** A tenant that is there for one run between two absences. */
+const visit: fc.Arbitrary<Step[]> = fc
+  .tuple(id, run, row, run)
+  .map(([tenant, first, visible, second]) => [
+    { kind: "row", id: tenant, row: { kind: "gone" } },
+    first,
+    { kind: "row", id: tenant, row: visible },
+    second,
+    { kind: "row", id: tenant, row: { kind: "gone" } },
+  ]);
+
 export const anyHistory = (): fc.Arbitrary<History> =>
   fc.record({
     place,
@@ -215,7 +230,7 @@ export const anyHistory = (): fc.Arbitrary<History> =>
     tenants: fc.dictionary(id, firstRow, { maxKeys: IDS.length, noNullPrototype: true }),
     startsInSync: fc.oneof({ weight: 2, arbitrary: fc.constant(true) }, fc.boolean()),
     steps: fc
-      .array(fc.oneof({ weight: 12, arbitrary: step.map((one) => [one]) }, overtakenRun), {
+      .array(fc.oneof({ weight: 12, arbitrary: step.map((one) => [one]) }, overtakenRun, visit), {
         minLength: 1,
         maxLength: 8,
         size: "max",

@@ -46,6 +46,7 @@ export class Program {
       holder,
       config,
       isWhole: command.name === "sync" && command.only === null,
+      isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
       wallTime: () => this.clock.now().getTime(),
       events: [],
       read: undefined,

@@ -21,6 +21,8 @@ export interface RunRecord {
   readonly config: SimulatedConfig;
   /** A sync of all tenants. */
   readonly isWhole: boolean;
+  /** Whether it decides on this id, and notes what it has seen of it. */
+  readonly isAbout: (id: string) => boolean;
   /** Of its machine, in milliseconds. */
   readonly wallTime: () => number;
   readonly events: RunEvent[];
@@ -196,7 +198,7 @@ export class Watch {
     if (gracePeriodMs === 0 || this.#clockHasJumped) return true;
     let next = last;
     let healthyMs = 0;
-    for (const read of this.#reads.filter((other) => other !== last).reverse()) {
+    for (const read of this.#reads.filter((other) => other !== last && other.run.isAbout(id)).reverse()) {
       const sinceThen = isGood(read) && isGood(next) ? Math.max(0, next.wallTime - read.wallTime) : 0;
       if (read.isComplete && isGoneFrom(read, id) && healthyMs + sinceThen >= gracePeriodMs) return true;
       if (read.isComplete && !isGoneFrom(read, id) && read.run.isRecorded) return false;
