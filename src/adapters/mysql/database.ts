@@ -14,6 +14,7 @@ import { mysql as dialect } from "./dialect.ts";
 import { isAnswer } from "./failures.ts";
 import { inTime } from "./in-time.ts";
 import { readStream } from "./read-stream.ts";
+import { EVERY_SESSION } from "./session.ts";
 import { withValues } from "./statement.ts";
 import { columnValue } from "./values.ts";
 
@@ -22,9 +23,13 @@ const STATEMENT_TIMEOUT = 60_000;
 /** The server ends a session that stands still for longer than a minute; ours are ended before. In milliseconds. */
 const IDLE_TIMEOUT = 20_000;
 
-/** What the dialect's statements count on, whatever the server's own settings are. */
-const SESSION = `SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00',
-  wait_timeout = 60, sql_select_limit = 18446744073709551615, autocommit = 1, foreign_key_checks = 1, unique_checks = 1`;
+/**
+ * What the dialect's statements count on. A COMMIT must neither begin a transaction nor end the session. A statement
+ * that waits for a table somebody is altering must not outlive its sender: it would keep the lease's row locked.
+ */
+const SESSION = `SET SESSION ${EVERY_SESSION}, sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
+  wait_timeout = 60, lock_wait_timeout = 50, autocommit = 1, completion_type = NO_CHAIN, sql_safe_updates = 0,
+  foreign_key_checks = 1, unique_checks = 1`;
 const ISOLATION = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /** A MySQL or MariaDB database. */

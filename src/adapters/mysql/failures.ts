@@ -37,6 +37,7 @@ const HINTS: Readonly<Record<number, string>> = {
   1290: "is this a read-only replica? The ledger and the tokens need a server that takes writes",
   1356: "look at the view with SHOW CREATE VIEW: what it reads has changed, or its definer may no longer read it",
   1412: "the table was altered meanwhile; the next run reads it as it is then",
+  1665: "set binlog_format to ROW or MIXED on the server: as STATEMENT it can't log these writes",
   1969: TOO_SLOW,
   3024: TOO_SLOW,
 };

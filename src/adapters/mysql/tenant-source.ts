@@ -4,19 +4,17 @@ import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.t
 import { connectionOptions } from "./connection.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
+import { EVERY_SESSION } from "./session.ts";
 import { describeRows } from "./tenant-columns.ts";
 import { MysqlTenantSnapshot } from "./tenant-snapshot.ts";
 
 /**
  * Text forms that don't depend on the server's settings; for the rest its sql_mode stays, as the customer's SQL is
- * written for it. A limit would pass for the end of the rows. max_sort_length, in bytes, has to reach to the end of
- * the longest id. A reader may stand still for an hour.
+ * written for it. max_sort_length, in bytes, has to reach to the end of the longest id. A reader may stand still for
+ * an hour.
  */
-const SESSION = `SET SESSION
-  character_set_client = utf8mb4, character_set_connection = utf8mb4, character_set_results = utf8mb4,
-  time_zone = '+00:00',
+const SESSION = `SET SESSION ${EVERY_SESSION},
   sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', ''),
-  sql_select_limit = 18446744073709551615,
   max_sort_length = 4096,
   net_write_timeout = 3600`;
 const BEGIN = [

@@ -1,0 +1,77 @@
+import { expect, onTestFinished, test } from "vitest";
+import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
+import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
+import { anApply } from "../../builders/groups.ts";
+import { collect } from "../../contracts/collect.ts";
+import { leaseOf, NOW } from "../../contracts/ledger/rig.ts";
+import { someTokens } from "../../contracts/token-store.ts";
+import { startMariadb } from "../../support/embedded-mariadb.ts";
+import { SERVERS } from "../../support/fresh-database.ts";
+import { mariadbPrograms } from "../../support/mariadb-binaries.ts";
+import { aDatabase, LOCATION } from "../sql/ledger-database.ts";
+import { OWN } from "../sql/token-place.ts";
+
+/** Where there is none, the global setup says so aloud. */
+const isThere = await mariadbPrograms().then(
+  () => true,
+  () => false,
+);
+
+const TOKENS = { "Größe 😀": "a token 😀", "it's \\": "another" };
+
+/** Each of them would have a statement fail, or do something else. */
+const ODD_SETTINGS = [
+  "completion_type = CHAIN",
+  "sql_safe_updates = 1",
+  "sql_mode = 'ORACLE,NO_BACKSLASH_ESCAPES,EMPTY_STRING_IS_NULL'",
+  "autocommit = 0",
+  "sql_select_limit = 1",
+];
+
+test.skipIf(!isThere)("the server's own settings change nothing for the ledger and the tokens", async () => {
+  // Text goes by latin1 then, whatever a client asks for.
+  const server = await startMariadb({
+    settings: { character_set_server: "latin1", skip_character_set_client_handshake: "1" },
+  });
+  onTestFinished(server.stop);
+  const { query, end } = SERVERS.mysql.connect(server.url);
+  onTestFinished(end);
+  for (const setting of ODD_SETTINGS) await query(`SET GLOBAL ${setting}`);
+  await query("CREATE DATABASE odd");
+  const database = aDatabase(`${server.url}odd`, "mysql");
+  const ledger = new SqlLedger(database, LOCATION, "default");
+  const tokens = new SqlTokenTable(database, OWN);
+  await ledger.prepare();
+  await tokens.prepare();
+  const lease = await leaseOf(ledger);
+
+  const ids = Object.keys(TOKENS);
+  await ledger.write(lease, async (transaction) => {
+    await transaction.begin(
+      ids.map((user_group_id) => anApply({ user_group_id })),
+      NOW,
+    );
+    expect(await tokens.write(someTokens(TOKENS), transaction)).toEqual(new Map());
+  });
+  const groups = (await collect(ledger.groups())).flat();
+  expect(groups.map((group) => group.user_group_id)).toEqual(ids);
+  expect(await ledger.renewLease(lease, 60_000)).toBe(true);
+
+  const another = aDatabase(`${server.url}odd`, "mysql");
+  const stored = await new SqlTokenTable(another, OWN).read(ids);
+  expect(Object.fromEntries([...stored].map(([id, token]) => [id, token.reveal()]))).toEqual(TOKENS);
+  expect(await new SqlLedger(another, LOCATION, "default").acquireLease("another", 60_000)).toMatchObject({
+    kind: "held",
+  });
+});
+
+test.skipIf(!isThere)(
+  "no statement waits for a table's lock when its sender has given up on it",
+  async () => {
+    const server = await startMariadb();
+    onTestFinished(server.stop);
+    const database = aDatabase(`${server.url}mysql`, "mysql");
+    const [session] = await database.query<{ patience: string }>("SELECT @@lock_wait_timeout AS patience");
+    expect(Number(session?.patience)).toBeLessThan(60);
+  },
+);
