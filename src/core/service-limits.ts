@@ -124,12 +124,17 @@ export class ServiceLimits {
     for (const other of this.#inFlight) {
       if (other.startedAt > call.startedAt && other.load > 0) other.load--;
     }
+    const suspect = this.#suspect(call);
     if (this.#pause && !call.isProbe) {
-      // The calls that were under way together are refused together: that is one refusal, as long as the longest.
-      this.#pause = { ...this.#pause, until: Math.max(this.#pause.until, now + (retryAfterMs ?? 0)) };
+      // The calls that were under way together are refused together: that is one refusal, as long as the longest, and
+      // put down to the rate where it holds those as well that had few beside them.
+      this.#pause = {
+        suspect: suspect === "rate" ? suspect : this.#pause.suspect,
+        since: this.#pause.since,
+        until: Math.max(this.#pause.until, now + (retryAfterMs ?? 0)),
+      };
       return;
     }
-    const suspect = this.#suspect(call);
     if (suspect === "rate") {
       this.#concurrency.distrust();
     } else {

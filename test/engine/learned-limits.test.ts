@@ -54,6 +54,20 @@ describe.each(Object.entries(LIMITS))("%s", (name, aLimit) => {
   );
 });
 
+// Without a burst a bucket refuses whatever comes a little sooner than its rate, and so does what arrives unevenly.
+it.each(Object.entries(LIMITS).filter(([name]) => !/at once|no burst/.test(name)))(
+  "%s is learned where many calls are under way before the first refusal is heard",
+  async (_, aLimit) => {
+    for (const retryAfter of ["seconds", "date", "none"] as const) {
+      const limit = aLimit();
+      const done = await backfill({ calls: 3_600, workers: 16, limit, retryAfter, isCheckedLate: true });
+      const { through, refused } = shares(done, limit, 3_600);
+      expect(through).toBeGreaterThanOrEqual(0.95);
+      expect(refused).toBeLessThanOrEqual(0.02);
+    }
+  },
+);
+
 it("a limit that one caller at a time meets is learned from it", async () => {
   const limit = aWindow(perMinute(180));
   const { through, refused } = shares(await backfill({ calls: 3_600, workers: 1, limit }), limit, 3_600);

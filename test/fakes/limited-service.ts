@@ -75,6 +75,8 @@ export interface Backfill {
   readonly limit: ServiceLimit | ((now: number) => ServiceLimit);
   /** Milliseconds, evenly spread. */
   readonly latency?: readonly [number, number];
+  /** The limit is looked at when a request has been worked on, and not when it comes in. */
+  readonly isCheckedLate?: boolean;
   readonly retryAfter?: RetryAfter;
   readonly ceilings?: Ceilings;
   readonly seed?: number;
@@ -104,6 +106,7 @@ export async function backfill({
   workers,
   limit,
   latency: [shortest, longest] = [20, 80],
+  isCheckedLate = false,
   retryAfter = "seconds",
   ceilings = { concurrency: workers },
   seed = 1,
@@ -129,6 +132,8 @@ export async function backfill({
 
   const request = async (): Promise<ServiceFailure | undefined> => {
     await time.sleep(WAY);
+    const work = (): Promise<void> => time.sleep(shortest + clock.random() * (longest - shortest));
+    if (isCheckedLate) await work();
     const service = typeof limit === "function" ? limit(time.elapsed) : limit;
     const wait = service.enter(time.elapsed);
     if (wait > 0) {
@@ -137,7 +142,7 @@ export async function backfill({
       const retryAfterMs = parseRetryAfter(retryAfterValue(retryAfter, wait, now.getTime()), now);
       return new ServiceFailure("THROTTLED", "HTTP 429", retryAfterMs === undefined ? {} : { retryAfterMs });
     }
-    await time.sleep(shortest + clock.random() * (longest - shortest));
+    if (!isCheckedLate) await work();
     service.leave();
     await time.sleep(WAY);
     return outcome(clock.random());
