@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { compareIds, MAX_ID_BYTES } from "../../../src/core/id.ts";
 import { rowsOf } from "../../contracts/rows-of.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
+import { isMariadb } from "../../support/is-mariadb.ts";
 import { mysqlSource } from "./source-database.ts";
 
 const idsOf = async (url: string): Promise<unknown[]> =>
@@ -38,8 +39,7 @@ describe("an id column", () => {
 
   test("of type uuid", async ({ skip }) => {
     const { url, query } = await freshDatabase("mysql");
-    const [server] = await query<{ version: string }>("SELECT version() AS version");
-    skip(!server?.version.includes("MariaDB"), "MySQL has no such type");
+    skip(!(await isMariadb(query)), "only MariaDB has the type uuid");
     const ids = ["b0000000-0000-0000-0000-000000000000", "A0000000-0000-0000-0000-000000000000"];
     await query("CREATE TABLE customers (id uuid)");
     await query("INSERT INTO customers VALUES ($1), ($2)", ids);

@@ -4,24 +4,22 @@ import { type Cell, Unusable } from "../../../src/core/tenant.ts";
 import { COLUMN_LINES, type Example } from "../../contracts/column-values.ts";
 import { rowsOf } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
-import { mysqlSource } from "../mysql/source-database.ts";
-import { postgresSource } from "../postgres/source-database.ts";
+import { isMariadb } from "../../support/is-mariadb.ts";
+import { SOURCES } from "../sources.ts";
 
 const kind = inject("databaseKind");
-const sourceOf = { postgres: postgresSource, mysql: mysqlSource }[kind];
 /** Dates that are none can be there since before a server became strict. */
 const LENIENT = { postgres: "", mysql: "SET SESSION sql_mode = 'ALLOW_INVALID_DATES';" }[kind];
 
 test.each(COLUMN_LINES.map((line) => [line.types[kind], line] as const))("%s", async (_, line) => {
   const { url, query } = await freshDatabase();
-  const [server] = await query<{ version: string }>("SELECT version() AS version");
-  const more = server?.version.includes("MariaDB") ? (line.mariadb ?? []) : [];
+  const more = (await isMariadb(query)) ? (line.mariadb ?? []) : [];
   const found: Example[] = [];
   const examples = [...line.examples[kind], ...more];
   for (const [index, [type, literal]] of examples.entries()) {
     await query(`${LENIENT} CREATE TABLE t${index} (id varchar(9), value ${type})`);
     await query(`${LENIENT} INSERT INTO t${index} VALUES ('a', ${literal}), ('b', NULL)`);
-    const rows = await rowsOf(sourceOf(url, { table: `t${index}` }), ["id", "value"]);
+    const rows = await rowsOf(SOURCES[kind](url, { table: `t${index}` }), ["id", "value"]);
     expect(rows[1]).toEqual(["b", null]);
     found.push([type, literal, shown(rows[0]?.[1] ?? null)]);
   }

@@ -7,10 +7,7 @@ import { anyId, anyJson, anyText } from "../builders/arbitraries.ts";
 import { column, someRules } from "../builders/rules.ts";
 import { readAll } from "../contracts/rows-of.ts";
 import { type DatabaseKind, freshDatabase } from "../support/fresh-database.ts";
-import { mysqlSource } from "./mysql/source-database.ts";
-import { postgresSource } from "./postgres/source-database.ts";
-
-const SOURCES = { postgres: postgresSource, mysql: mysqlSource } as const;
+import { SOURCES } from "./sources.ts";
 
 const text = (maxLength: number) =>
   anyText({ maxLength }).map((value) => [...value.replaceAll("\0", "0")].slice(0, maxLength).join(""));
