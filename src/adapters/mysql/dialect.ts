@@ -4,6 +4,7 @@ import { failures } from "./failures.ts";
 import { jsonRows } from "./json-rows.ts";
 import { migrateLedger } from "./ledger-migration.ts";
 import { ansiNames } from "./names.ts";
+import { SNAPSHOT } from "./session.ts";
 import { tableExists } from "./table-exists.ts";
 import { MysqlTokenStatements } from "./token-statements.ts";
 
@@ -15,10 +16,7 @@ export const mysql: Dialect = {
     write: ["SET SESSION innodb_lock_wait_timeout = 50", "START TRANSACTION"],
     tokens: ["SET SESSION innodb_lock_wait_timeout = 50", "START TRANSACTION"],
     lease: ["SET SESSION innodb_lock_wait_timeout = 2", "START TRANSACTION"],
-    snapshot: [
-      "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-      "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-    ],
+    snapshot: SNAPSHOT,
   },
   now: "SYSDATE(6)",
   literal: (text) => quoted(text),

@@ -4,7 +4,7 @@ import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.t
 import { connectionOptions } from "./connection.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
-import { EVERY_SESSION } from "./session.ts";
+import { EVERY_SESSION, SNAPSHOT } from "./session.ts";
 import { describeRows } from "./tenant-columns.ts";
 import { MysqlTenantSnapshot } from "./tenant-snapshot.ts";
 
@@ -17,10 +17,6 @@ const SESSION = `SET SESSION ${EVERY_SESSION},
   sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', ''),
   max_sort_length = 4096,
   net_write_timeout = 3600`;
-const BEGIN = [
-  "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-  "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-];
 
 /** Opens snapshots of the tenants, each over a connection of its own. */
 export class MysqlTenantSource implements TenantSource {
@@ -41,7 +37,7 @@ export class MysqlTenantSource implements TenantSource {
     });
     const session = connection.promise();
     try {
-      for (const statement of [SESSION, ...BEGIN]) await session.query(statement);
+      for (const statement of [SESSION, ...SNAPSHOT]) await session.query(statement);
       const rows = await describeRows(session, wanted);
       return new MysqlTenantSnapshot(connection, rows, (error) =>
         sourceError(wanted, failures, lost ?? error),
