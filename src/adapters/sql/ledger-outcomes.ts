@@ -3,6 +3,7 @@ import { tokenFingerprint } from "../../core/group.ts";
 import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
 import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";
+import { jsonPortions } from "./json-portions.ts";
 import { type LedgerPlace, ofIds, updateGroups } from "./ledger-place.ts";
 import { formerTokens } from "./ledger-rotations.ts";
 import { storable } from "./storable.ts";
@@ -83,13 +84,13 @@ class OutcomeWriter {
       }
     }
     if (retokened.length > 0) await this.#keepFormerTokens(retokened, now);
-    if (applied.length > 0) await this.#recordApplied(applied, now);
+    for (const portion of jsonPortions(applied)) await this.#recordApplied(portion, now);
     if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
     if (deleted.length > 0) await this.#closeRows(deleted);
     if (removals.length > 0) await this.#countRemovals(removals, now);
   }
 
-  async #recordApplied(rows: readonly object[], now: Date): Promise<void> {
+  async #recordApplied(rows: string, now: Date): Promise<void> {
     // The rows are there since `begin`. An upsert finds each by the primary key; for an update that joins them,
     // PostgreSQL takes a table that has just been filled for a small one, and reads all of it every time.
     await this.#place.connection.query(
@@ -128,7 +129,7 @@ class OutcomeWriter {
           updated_at: is("updated_at"),
         }),
       }),
-      [this.#place.scope, JSON.stringify(rows), now, UNKNOWN_STATE],
+      [this.#place.scope, rows, now, UNKNOWN_STATE],
     );
   }
 
