@@ -17,6 +17,7 @@ const TOO_SLOW =
   "the server cancelled it: is max_statement_time (MariaDB) or max_execution_time (MySQL) too short for this user?";
 
 const HINTS: Readonly<Record<number, string>> = {
+  1038: "a row is too large for the server to sort: raise sort_buffer_size beyond the size of the largest JSON",
   1040: NO_CONNECTION,
   1203: NO_CONNECTION,
   1226: NO_CONNECTION,

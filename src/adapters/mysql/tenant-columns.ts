@@ -27,6 +27,16 @@ export interface DescribedRows {
 /** In bytes. Longer values are hashed on their own: a CONCAT beyond `max_allowed_packet` is NULL. */
 const LONG = 4_096;
 
+/** MySQL's own: MariaDB's JSON is a text. */
+const MYSQL_JSON = 245;
+/**
+ * MySQL sorts JSON along with the ids, whole, and gives up where the buffer can't take one row of it: one tenant would
+ * fail all. A packet brings no larger one into the table, unless its limit is raised; the server takes only as much
+ * memory as there is to sort.
+ */
+const ROOM_TO_SORT = `SET SESSION sort_buffer_size =
+  CAST(GREATEST(@@SESSION.sort_buffer_size, ${64 * 1024 ** 2}) AS UNSIGNED)`;
+
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
 export async function describeRows(connection: Connection, wanted: Wanted): Promise<DescribedRows> {
   const { relation, where, removedWhen, columns, seed } = wanted;
@@ -42,6 +52,7 @@ export async function describeRows(connection: Connection, wanted: Wanted): Prom
       fields.map((field) => field.name),
     );
   }
+  if (described.some(({ field }) => field.columnType === MYSQL_JSON)) await connection.query(ROOM_TO_SORT);
   const [id, ...rest] = described as [Described, ...Described[]];
   if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
 
