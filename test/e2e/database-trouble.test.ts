@@ -112,8 +112,8 @@ test("connections that are cut in the middle of the work", async () => {
 test("connections that are cut while they rest are replaced", async () => {
   const world = await aWorld({ tenants: 9, service: { latency: { min: 1_000, max: 1_000 } } });
   const program = world.start("sync");
-  // The first call is made alone; once it is recorded the other eight are under way, and nothing is written.
-  await until(async () => (await world.requests()).max_in_flight === 8);
+  // The first call is made alone; once it is recorded the next are under way, and nothing is written.
+  await until(async () => (await world.requests()).max_in_flight > 1);
   await until(async () => Object.keys(await world.stored()).length === 1);
   await endProgramSessions(world.database);
   expect((await program.ended).code).toBe(0);

@@ -93,8 +93,8 @@ test("one that was stopped, lost its lease and goes on writes nothing more", asy
     config: { service: { timeout: "1s" } },
   });
   const paused = world.start("sync", "--json");
-  // The first group is recorded, and the next eight are under way.
-  await until(async () => (await world.requests()).max_in_flight === 8);
+  // The first group is recorded, and the next are under way.
+  await until(async () => (await world.requests()).max_in_flight > 1);
   await until(async () => Object.keys(await world.stored()).length === 1);
   paused.child.kill("SIGSTOP");
 
