@@ -1,26 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { readFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
-import { onFreePort, startSupervised } from "./embedded-server.ts";
+import {
+  type EmbeddedServer,
+  onFreePort,
+  type ServerOptions,
+  serverFolder,
+  startSupervised,
+} from "./embedded-server.ts";
 import { type MariadbPrograms, mariadbPrograms } from "./mariadb-binaries.ts";
-
-export interface MariadbOptions {
-  /** Commits survive a power cut, as in production. Off by default: tests want speed, benchmarks the truth. */
-  readonly durable?: boolean;
-  /** More server settings, e.g. `{ default_time_zone: "+05:45" }`. */
-  readonly settings?: Readonly<Record<string, string>>;
-  /** Files beside the data folder, for no eyes but the server's; a setting names one as `../name`. */
-  readonly files?: Readonly<Record<string, string>>;
-}
-
-export interface MariadbServer {
-  /** The superuser's url, password included. It names no database. */
-  readonly url: string;
-  readonly port: number;
-  /** Stops the server, whoever is connected, and removes its data. May be called again. */
-  stop(): Promise<void>;
-}
 
 const NOT_DURABLE = {
   innodb_flush_log_at_trx_commit: "0",
@@ -30,9 +19,10 @@ const NOT_DURABLE = {
 
 /**
  * Starts a MariaDB of its own on a free port of 127.0.0.1, with its data in a fresh temporary folder.
+ * The url names no database.
  * Needs no cleaning up by exit handlers: it lives as long as this process at most, even if that is killed.
  */
-export async function startMariadb(options: MariadbOptions = {}): Promise<MariadbServer> {
+export async function startMariadb(options: ServerOptions = {}): Promise<EmbeddedServer> {
   const programs = await mariadbPrograms();
   return onFreePort("Bind on TCP/IP port", (port) => startOn(port, programs, options));
 }
@@ -40,11 +30,10 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
 async function startOn(
   port: number,
   programs: MariadbPrograms,
-  options: MariadbOptions,
-): Promise<MariadbServer> {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-mariadb-"));
+  options: ServerOptions,
+): Promise<EmbeddedServer> {
   const password = randomBytes(16).toString("hex");
-  const settings = {
+  const settings = (folder: string) => ({
     datadir: join(folder, "data"),
     tmpdir: folder,
     lc_messages_dir: programs.share,
@@ -56,12 +45,12 @@ async function startOn(
     max_connections: "200",
     ...(options.durable ? {} : NOT_DURABLE),
     ...options.settings,
-  };
-  writeFileSync(join(folder, "settings.cnf"), configFile(settings));
-  writeFileSync(join(folder, "bootstrap.sql"), bootstrapScript(programs, password));
-  for (const [name, text] of Object.entries(options.files ?? {})) {
-    writeFileSync(join(folder, name), text, { mode: 0o600 });
-  }
+  });
+  const folder = serverFolder("mariadb", (path) => ({
+    "settings.cnf": configFile(settings(path)),
+    "bootstrap.sql": bootstrapScript(programs, password),
+    ...options.files,
+  }));
   const stop = await startSupervised({
     name: "MariaDB",
     script: "embedded-mariadb.sh",

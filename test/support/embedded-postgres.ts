@@ -1,39 +1,25 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { onFreePort, startSupervised } from "./embedded-server.ts";
+import {
+  type EmbeddedServer,
+  onFreePort,
+  type ServerOptions,
+  serverFolder,
+  startSupervised,
+} from "./embedded-server.ts";
 import { postgresPrograms } from "./postgres-binaries.ts";
-
-export interface PostgresOptions {
-  /** Commits survive a power cut, as in production. Off by default: tests want speed, benchmarks the truth. */
-  readonly durable?: boolean;
-  /** More server settings, e.g. `{ timezone: "Asia/Kathmandu" }`. */
-  readonly settings?: Readonly<Record<string, string>>;
-  /** Files beside the data folder, for no eyes but the server's; a setting names one as `../name`. */
-  readonly files?: Readonly<Record<string, string>>;
-}
-
-export interface PostgresServer {
-  /** The superuser's url of the database `postgres`, password included. */
-  readonly url: string;
-  readonly port: number;
-  /** Stops the server, whoever is connected, and removes its data. May be called again. */
-  stop(): Promise<void>;
-}
 
 const NOT_DURABLE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
 /**
  * Starts a PostgreSQL of its own on a free port of 127.0.0.1, with its data in a fresh temporary folder.
+ * The url is that of the database `postgres`.
  * Needs no cleaning up by exit handlers: it lives as long as this process at most, even if that is killed.
  */
-export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres(options: ServerOptions = {}): Promise<EmbeddedServer> {
   return onFreePort("could not bind", (port) => startOn(port, options));
 }
 
-async function startOn(port: number, options: PostgresOptions): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), "groupsync-postgres-"));
+async function startOn(port: number, options: ServerOptions): Promise<EmbeddedServer> {
   const password = randomBytes(16).toString("hex");
   const settings = {
     port: String(port),
@@ -44,11 +30,11 @@ async function startOn(port: number, options: PostgresOptions): Promise<Postgres
     ...(options.durable ? {} : NOT_DURABLE),
     ...options.settings,
   };
-  writeFileSync(join(folder, "password"), password);
-  writeFileSync(join(folder, "settings.conf"), configFile(settings));
-  for (const [name, text] of Object.entries(options.files ?? {})) {
-    writeFileSync(join(folder, name), text, { mode: 0o600 });
-  }
+  const folder = serverFolder("postgres", () => ({
+    password,
+    "settings.conf": configFile(settings),
+    ...options.files,
+  }));
   const { bin, prefix } = postgresPrograms(folder);
 
   const stop = await startSupervised({

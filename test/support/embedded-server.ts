@@ -1,9 +1,29 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+
+export interface ServerOptions {
+  /** Commits survive a power cut, as in production. Off by default: tests want speed, benchmarks the truth. */
+  readonly durable?: boolean;
+  /** More server settings, e.g. `{ timezone: "Asia/Kathmandu" }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Files beside the data folder, for no eyes but the server's; a setting names one as `../name`. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+export interface EmbeddedServer {
+  /** The superuser's url, password included. */
+  readonly url: string;
+  readonly port: number;
+  /** Stops the server, whoever is connected, and removes its data. May be called again. */
+  stop(): Promise<void>;
+}
 
 export interface Supervised {
   /** The server's name, for the error when it does not start. */
@@ -29,6 +49,18 @@ export async function onFreePort<T>(portTaken: string, start: (port: number) => 
       if (!taken || attempt === ATTEMPTS) throw error;
     }
   }
+}
+
+/** A fresh temporary folder with files in it, whose texts may name it. The script that runs the server removes it. */
+export function serverFolder(
+  kind: string,
+  files: (folder: string) => Readonly<Record<string, string>>,
+): string {
+  const folder = mkdtempSync(join(tmpdir(), `groupsync-${kind}-`));
+  for (const [name, text] of Object.entries(files(folder))) {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+  }
+  return folder;
 }
 
 /** Waits until the server takes connections. What comes back stops it, and may be called again. */
