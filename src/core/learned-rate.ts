@@ -7,9 +7,8 @@ const LONGEST_PERIOD = 60_000;
 const LARGEST_BURST = 20;
 /** Fewer calls than these don't tell a rate. */
 const EVIDENCE = 8;
-/** A limit that was found is left alone for so many answers, and so many times the pause that a refusal costs. */
+/** A limit that was found is left alone for so many answers, and for twice as many each time that it stood fast. */
 const ANSWERS_LEFT_ALONE = 64;
-const PAUSES_LEFT_ALONE = 32;
 
 /** What passed between two pauses, the second included. */
 export interface Span {
@@ -33,7 +32,6 @@ export class LearnedRate {
   /** How long it takes until too high a rate is refused, as far as that is known. */
   #periodMs = SHORTEST_PERIOD;
   #burst = LARGEST_BURST;
-  #patienceMs = 0;
 
   /** `ceiling` in calls per millisecond. */
   constructor(ceiling: number) {
@@ -60,8 +58,7 @@ export class LearnedRate {
     limit.countPass();
     const { value, passed, failures } = search;
     if (limit.isFound) {
-      const patienceMs = Math.max(this.#periodMs, this.#patienceMs);
-      limit.raiseAfter(ANSWERS_LEFT_ALONE * 2 ** failures, patienceMs, now);
+      limit.raiseAfter(ANSWERS_LEFT_ALONE * 2 ** failures, this.#periodMs, now);
     } else {
       // The smaller a step is, the longer it takes to use up a burst.
       const steps = limit.isTrial ? value / (value - passed) : 2;
@@ -100,7 +97,6 @@ export class LearnedRate {
 
   #correct(limit: TestedLimit, measured: number, pauseMs: number, now: number): void {
     const { value, passed } = limit.search;
-    if (limit.goesBeyond) this.#patienceMs = Math.max(2 * this.#patienceMs, PAUSES_LEFT_ALONE * pauseMs);
     const wasTestedTooShortly = pauseMs > this.#periodMs;
     if (wasTestedTooShortly) this.#periodMs = Math.min(LONGEST_PERIOD, 1.5 * pauseMs);
     limit.refute(

@@ -39,9 +39,6 @@ export const beginSearch = (value: number, stride: number): LimitSearch => ({
 /** More than what is known to pass is in force. */
 export const isTrial = ({ value, passed }: LimitSearch): boolean => value > passed;
 
-/** What is in force goes beyond all that is known of the limit. */
-export const goesBeyond = (search: LimitSearch): boolean => isTrial(search) && search.refused === Infinity;
-
 /** The limit is known as exactly as it matters. */
 export const isFound = (
   { value, passed, refused }: LimitSearch,
@@ -68,11 +65,12 @@ export function raised(search: LimitSearch, scale: SearchScale): LimitSearch {
 
 /** What is in force was refused; `passed`, which is less, is taken to pass, and is in force from now on. */
 export function refuted(search: LimitSearch, scale: SearchScale, passed: number): LimitSearch {
+  const wentBeyond = isTrial(search) && search.refused === Infinity;
   return {
     value: passed,
     passed,
     refused: search.value,
     stride: Math.max(scale.step(passed), passed / 4),
-    failures: goesBeyond(search) ? search.failures + 1 : search.failures,
+    failures: wentBeyond ? search.failures + 1 : search.failures,
   };
 }

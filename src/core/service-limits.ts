@@ -175,6 +175,5 @@ export class ServiceLimits {
     this.#rate.restart(now);
     this.#span = { since: at, passes: 1 };
     this.#nextStart = at + this.#rate.spacing;
-    this.#roomSince = now;
   }
 }

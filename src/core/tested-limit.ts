@@ -1,12 +1,4 @@
-import {
-  goesBeyond,
-  isFound,
-  isTrial,
-  type LimitSearch,
-  raised,
-  refuted,
-  type SearchScale,
-} from "./limit-search.ts";
+import { isFound, isTrial, type LimitSearch, raised, refuted, type SearchScale } from "./limit-search.ts";
 
 /** A limit that is being searched for, and how what is in force has stood the test until now. */
 export class TestedLimit {
@@ -33,10 +25,6 @@ export class TestedLimit {
 
   get isTrial(): boolean {
     return isTrial(this.#search);
-  }
-
-  get goesBeyond(): boolean {
-    return goesBeyond(this.#search);
   }
 
   /** Since when it is tested. */

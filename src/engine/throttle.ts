@@ -9,7 +9,6 @@ const TOLD_PAUSE = 500;
 const TOLD_SPACING = 5_000;
 
 interface Waiter {
-  readonly since: number;
   readonly signal: AbortSignal;
   readonly admit: (call: Call) => void;
 }
@@ -34,12 +33,12 @@ export class Throttle {
 
   /** Resolves when the next call may start, or as soon as the signal aborts; then tell what becomes of the call. */
   async ready(signal: AbortSignal): Promise<Call> {
-    const since = this.#clock.monotonic();
-    if (signal.aborted) return this.#limits.start(since);
-    if (this.#waiting.length === 0 && this.#limits.dueAt() <= since) return this.#limits.start(since);
+    const now = this.#clock.monotonic();
+    const isNext = this.#waiting.length === 0 && this.#limits.dueAt() <= now;
+    if (isNext || signal.aborted) return this.#limits.start(now);
     this.#listen(signal);
     return new Promise((admit) => {
-      this.#waiting.push({ since, signal, admit });
+      this.#waiting.push({ signal, admit });
       this.#admit();
     });
   }
@@ -77,7 +76,7 @@ export class Throttle {
       }
       this.#waiting.shift();
       // Not the time on the clock, which is a little later: a pace would lose that with every call.
-      next.admit(this.#limits.start(Math.max(due, next.since)));
+      next.admit(this.#limits.start(due));
     }
   }
 

@@ -209,6 +209,21 @@ describe("calls that time out", () => {
   });
 });
 
+it("lets calls through in the order in which they came", async () => {
+  const { time, throttle } = aThrottle({ count: 1, perMs: 1_000 });
+  const order: string[] = [];
+  const call = async (name: string): Promise<void> => {
+    const started = await throttle.ready(FOREVER);
+    order.push(name);
+    throttle.ended(started);
+  };
+  await call("first");
+  // It comes at the moment at which the other's turn comes, and is heard before it.
+  const late = time.sleep(1_000).then(() => call("late"));
+  await Promise.all([call("early"), late]);
+  expect(order).toEqual(["first", "early", "late"]);
+});
+
 it("holds nobody back who is told to stop", async () => {
   const { time, throttle, call } = aThrottle({ count: 1, perMs: 60_000 });
   const stopping = new AbortController();
