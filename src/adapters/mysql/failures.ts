@@ -29,7 +29,7 @@ const HINTS: Readonly<Record<number, string>> = {
   1046: "name a database: mysql://user:password@host/database",
   1049: "check the database's name in the url, or in front of the table",
   1146: "check the table's name and database",
-  1153: "a group is larger than the server lets a statement be: raise max_allowed_packet",
+  1153: "a statement is larger than the server lets it be: raise max_allowed_packet",
   1142: GRANT,
   1143: GRANT,
   1227: GRANT,
@@ -59,11 +59,11 @@ export const failures: Failures & SourceFailures = {
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
   isDeadlock: (error) => errorNumber(error) === 1213,
+  isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
   // Or it does what a read can't: it writes (25006).
   isSqlMistake: (error) =>
     MISTAKES.has(errorNumber(error)) ||
     (/^(42|25006)/.test(sqlState(error)) && !NO_MISTAKES.has(errorNumber(error))),
-  isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
 };
 
 /** Also where its database is missing, but not where the url's is: then nobody is let in. */

@@ -1,7 +1,7 @@
 import type { Names } from "./names.ts";
 
 export interface LedgerLocation {
-  /** The user's default schema where left out. */
+  /** On PostgreSQL alone; the user's default schema where left out. */
   readonly schema?: string | undefined;
   readonly tablePrefix: string;
 }
