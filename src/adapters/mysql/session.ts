@@ -5,7 +5,7 @@
 export const EVERY_SESSION = `
   character_set_client = utf8mb4, character_set_connection = utf8mb4, character_set_results = utf8mb4,
   time_zone = '+00:00',
-  sql_select_limit = 18446744073709551615`;
+  sql_select_limit = 18446744073709551615, sql_big_selects = 1`;
 
 /** What opens a transaction that reads at one point in time. */
 export const SNAPSHOT = [

@@ -16,6 +16,7 @@ const ODD_SETTINGS = [
   "sql_mode = 'PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,ANSI'",
   "time_zone = '+05:45'",
   "sql_select_limit = 2",
+  "max_join_size = 1",
   "max_sort_length = 64",
   "net_write_timeout = 1",
 ];
