@@ -31,6 +31,18 @@ describe("own rows", () => {
     await store.prepare();
   });
 
+  test("a time that the server computes is refused before any token is fetched", async () => {
+    const { url, query } = await freshDatabase("mysql");
+    await query(
+      `CREATE TABLE groupsync_tokens (user_group_id varbinary(36) PRIMARY KEY, token text, since datetime,
+         updated_at datetime AS (since + INTERVAL 1 DAY) STORED)`,
+    );
+    expect(await refusalOf(new SqlTokenTable(aDatabase(url, "mysql"), OWN))).toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: "tokens.table: groupsync_tokens computes column updated_at by itself",
+    });
+  });
+
   test("ids in a shorter column, in bytes, under a name with capitals, are good", async () => {
     const { url, query } = await freshDatabase("mysql");
     await query(
