@@ -1,10 +1,8 @@
 import type { FieldPacket } from "mysql2";
 import { parseJson } from "../../core/json.ts";
-import { type Cell, Unusable } from "../../core/tenant.ts";
+import { Unusable } from "../../core/tenant.ts";
+import type { Parse } from "../sql/described-rows.ts";
 import { shortestDecimal } from "./float.ts";
-
-/** Turns the text of a value into a cell. */
-export type Parse = (text: string) => Cell;
 
 /** How the values of a column become cells. */
 export interface CellType {

@@ -2,27 +2,11 @@ import { hash } from "node:crypto";
 import type { Connection, FieldPacket } from "mysql2/promise";
 import { MAX_ID_BYTES } from "../../core/id.ts";
 import { BUCKETS } from "../../core/tenant.ts";
+import type { DescribedRows } from "../sql/described-rows.ts";
 import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from "../sql/source-query.ts";
-import { type CellType, cellTypeOf, type Parse } from "./cells.ts";
+import { type CellType, cellTypeOf } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
-
-/** The source's rows as SQL, and how their values become cells. */
-export interface DescribedRows {
-  readonly relation: string;
-  /** Predicates that are true of every row that counts. */
-  readonly conditions: readonly string[];
-  /** 1 for rows whose tenants are gone, and otherwise 0; undefined where no row can say so. */
-  readonly removed: string | undefined;
-  /** All columns as text. */
-  readonly selected: readonly string[];
-  readonly parsers: readonly Parse[];
-  /** Orders by the UTF-8 bytes of the id, and puts rows without one last. */
-  readonly order: string;
-  readonly bucket: string;
-  /** A signed 64-bit integer, as text. */
-  readonly digest: string;
-}
 
 /** In bytes. Longer values are hashed on their own: a CONCAT beyond `max_allowed_packet` is NULL. */
 const LONG = 4_096;

@@ -2,10 +2,10 @@ import type { Connection, RowDataPacket } from "mysql2";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import type { DescribedRows } from "../sql/described-rows.ts";
 import { whereAll } from "../sql/source-query.ts";
 import { cutOff, endInTime } from "./cut-off.ts";
 import { readStream } from "./read-stream.ts";
-import type { DescribedRows } from "./tenant-columns.ts";
 
 const BATCH = 2_000;
 

@@ -1,9 +1,7 @@
 import { parse as parseArray } from "postgres-array";
 import { type Json, parseJson } from "../../core/json.ts";
-import { type Cell, Unusable } from "../../core/tenant.ts";
-
-/** Turns the text of a value, as PostgreSQL sends it, into a cell. */
-export type Parse = (text: string) => Cell;
+import { Unusable } from "../../core/tenant.ts";
+import type { Parse } from "../sql/described-rows.ts";
 
 /** What pg_type says of a type. */
 export interface TypeInfo {

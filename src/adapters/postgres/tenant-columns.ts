@@ -1,26 +1,11 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { BUCKETS } from "../../core/tenant.ts";
+import type { DescribedRows, Parse } from "../sql/described-rows.ts";
 import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from "../sql/source-query.ts";
-import { ID_TYPES, type Parse, parsersOf, type TypeInfo } from "./cells.ts";
+import { ID_TYPES, parsersOf, type TypeInfo } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { quoteName } from "./names.ts";
-
-/** The source's rows as SQL, and how their values become cells. */
-export interface DescribedRows {
-  readonly relation: string;
-  /** Predicates that are true of every row that counts. */
-  readonly conditions: readonly string[];
-  /** True of rows whose tenants are gone, and otherwise false; undefined where no row can say so. */
-  readonly removed: string | undefined;
-  /** The id as text, and the other columns as they are. */
-  readonly selected: readonly string[];
-  readonly parsers: readonly Parse[];
-  /** Orders by the UTF-8 bytes of the id. */
-  readonly order: string;
-  readonly bucket: string;
-  readonly digest: string;
-}
 
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
 export async function describeRows(client: pg.Client, wanted: Wanted): Promise<DescribedRows> {

@@ -2,10 +2,9 @@ import type pg from "pg";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import type { DescribedRows, Parse } from "../sql/described-rows.ts";
 import { whereAll } from "../sql/source-query.ts";
-import type { Parse } from "./cells.ts";
 import { readCursor } from "./database.ts";
-import type { DescribedRows } from "./tenant-columns.ts";
 
 const BATCH = 2_000;
 
