@@ -10,6 +10,9 @@ it.each([
   expect(parseRateLimit(text)).toEqual(rate);
 });
 
-it.each(["", "170", "0/s", "170/m", "1.5/s", "5/0s", "5/1.5s", "170 / min", "/s"])("%j is no rate", (text) => {
-  expect(parseRateLimit(text)).toBeUndefined();
-});
+it.each(["", "170", "0/s", "170/m", "1.5/s", "5/0s", "5/1.5s", "170 / min", "/s"])(
+  "%j is no rate",
+  (text) => {
+    expect(parseRateLimit(text)).toBeUndefined();
+  },
+);
