@@ -25,7 +25,8 @@ export const SERVICE_FAILURES = {
   },
   INTERMEDIARY_REFUSED: {
     reaction: "stop",
-    mayHaveHappened: false,
+    // A firewall may take offence at the answer as well, a token in it for one.
+    mayHaveHappened: true,
     remedy:
       "a proxy, gateway or firewall between here and the service doesn't pass a GET that carries a body; call the service past it, or have it allow /api/user",
   },

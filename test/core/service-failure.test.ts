@@ -9,7 +9,7 @@ import {
 /** design.md, "Failures", and whether the call may have had its effect. */
 const expected: Record<ServiceFailureCode, [Reaction, mayHaveHappened: boolean]> = {
   KEY_REFUSED: ["stop", false],
-  INTERMEDIARY_REFUSED: ["stop", false],
+  INTERMEDIARY_REFUSED: ["stop", true],
   THROTTLED: ["slow", false],
   OVERLOADED: ["slow", true],
   UNREACHABLE: ["retry", false],

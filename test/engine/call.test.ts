@@ -89,7 +89,7 @@ describe("a call that", () => {
     ["REFUSED", 1, false],
     ["BAD_RESPONSE", 1, true],
     ["KEY_REFUSED", 1, false],
-    ["INTERMEDIARY_REFUSED", 1, false],
+    ["INTERMEDIARY_REFUSED", 1, true],
   ])("fails with %s is made %i times; may have happened: %s", async (code, times, mayHaveHappened) => {
     const { result, requests } = await call([code]);
     expect(result).toMatchObject({ kind: "failed", failure: { code }, mayHaveHappened });

@@ -8,10 +8,10 @@ import { SERVICE_FAILURES, ServiceFailure } from "../../../src/core/service-fail
 import type { ServiceGroup } from "../../../src/ports/group-service.ts";
 import { aGroup } from "../../builders/groups.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
+import { writtenForms } from "../../support/written-forms.ts";
 import { listening } from "../listening.ts";
 import {
   anAnswer,
-  formsOf,
   isClearNo,
   isOrdinary,
   isSuccess,
@@ -121,7 +121,7 @@ async function resultOf(service: HttpGroupService, operation: Operation): Promis
     expect(Object.keys(SERVICE_FAILURES)).toContain(error.code);
     const shown = everythingIn(error);
     const secrets = [KEY, OTHER_TOKEN, ...(operation === "GET" ? [] : [TOKEN])];
-    for (const form of secrets.flatMap(formsOf)) expect(shown).not.toContain(form);
+    for (const form of secrets.flatMap(writtenForms)) expect(shown).not.toContain(form);
     expect(error.message).not.toMatch(/\p{C}/u);
     expect(error.message.length).toBeLessThan(500);
     expect(error.retryAfterMs ?? 0).toBeGreaterThanOrEqual(0);
@@ -161,7 +161,7 @@ test("whatever a server answers: it is believed where it carries what is promise
         expect(result.value).toEqual(promised);
       } else {
         const { code, mayHaveHappened } = result.failure;
-        if (!mayHaveHappened) expect(isWhole(answer) && isClearNo(answer, operation)).toBe(true);
+        if (!mayHaveHappened) expect(isWhole(answer) && isClearNo(answer)).toBe(true);
         // A machine may be too slow for any answer.
         if (isOrdinary(answer) && isSuccess(answer) && promised) expect(code).toBe("TIMEOUT");
       }
