@@ -47,10 +47,6 @@ export class LearnedRate {
     return 1 / Math.min(this.search?.value ?? Number.POSITIVE_INFINITY, this.#ceiling);
   }
 
-  get isTrial(): boolean {
-    return this.#limit?.isTrial === true;
-  }
-
   /** A call passed that had to wait for its turn under this search. */
   passed(search: LimitSearch, now: number): void {
     const limit = this.#limit;

@@ -13,8 +13,8 @@ export interface Ceilings {
 /** A call in flight. */
 export interface Call {
   readonly startedAt: number;
-  /** So many others were in flight when it began, without those that turned out to be refused. */
-  load: number;
+  /** So many others were in flight when it began. */
+  readonly load: number;
   /** What was in force when it began: its answer speaks of that, and of nothing newer. */
   readonly concurrency: LimitSearch;
   readonly tookLastPlace: boolean;
@@ -121,10 +121,7 @@ export class ServiceLimits {
   /** The service refused it for now. `retryAfterMs` 0 says no more than undefined. */
   refused(call: Call, now: number, retryAfterMs: number | undefined, random: () => number): void {
     this.ended(call, now);
-    for (const other of this.#inFlight) {
-      if (other.startedAt > call.startedAt && other.load > 0) other.load--;
-    }
-    const suspect = this.#suspect(call);
+    const suspect = call.isProbe || this.#concurrency.isProven(call.load) ? "rate" : "concurrency";
     if (this.#pause && !call.isProbe) {
       // The calls that were under way together are refused together: that is one refusal, as long as the longest, and
       // put down to the rate where it holds those as well that had few beside them.
@@ -157,10 +154,6 @@ export class ServiceLimits {
   ended(call: Call, now: number): void {
     if (call.isProbe || this.#inFlight.size >= this.#concurrency.most) this.#roomSince = now;
     this.#inFlight.delete(call);
-  }
-
-  #suspect({ load, isProbe }: Call): Pause["suspect"] {
-    return isProbe || this.#concurrency.isProven(load) || this.#rate.isTrial ? "rate" : "concurrency";
   }
 
   /** The probe that began at `at` has passed. */

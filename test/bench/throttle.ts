@@ -23,10 +23,10 @@ interface Limited {
 
 const LIMITS: readonly Limited[] = [
   {
-    name: "180 in each 10 s",
-    flags: ["--rate-limit", "180/10s", "--latency", "20-80"],
-    seconds: 150,
-    allowed: (seconds) => 180 * Math.ceil(seconds / 10),
+    name: "180 in each 15 s",
+    flags: ["--rate-limit", "180/15s", "--latency", "20-80"],
+    seconds: 180,
+    allowed: (seconds) => 180 * Math.ceil(seconds / 15),
   },
   {
     name: "bucket, 20/s and 20 at once",

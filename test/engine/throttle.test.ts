@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RateLimit } from "../../src/core/rate-limit.ts";
@@ -239,6 +240,22 @@ it("holds nobody back who is told to stop", async () => {
   await throttle.ready(stopping.signal);
   expect(time.elapsed).toBe(5);
   expect(isOthersTurn).toBe(false);
+});
+
+it("listens to no signal with which nobody waits", async () => {
+  const { throttle, call } = aThrottle({ count: 10, perMs: 1_000 });
+  const { signal } = new AbortController();
+  const listening: number[] = [];
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const started = await throttle.ready(signal);
+      listening.push(getEventListeners(signal, "abort").length);
+      throttle.ended(started);
+    }),
+  );
+  await call();
+  expect(Math.max(...listening)).toBe(1);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 it("gives back the place of a call that was not made", async () => {
