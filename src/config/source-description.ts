@@ -14,9 +14,10 @@ export const describeSource = ({ url, table, query }: SourceConfig, idColumn: st
 
 function describeDatabase({ dialect, url }: DatabaseUrl): string {
   const { hostname, port, pathname, searchParams } = new URL(url.reveal());
-  // The drivers prefer these two to what stands before the path: it is how a Unix socket is named.
-  const host = searchParams.get("host") || decodeURIComponent(hostname) || "localhost";
-  const shownPort = searchParams.get("port") || port || DEFAULT_PORTS[dialect];
+  // PostgreSQL's driver prefers these two to what stands before the path: it is how a Unix socket is named.
+  const preferred = (name: string): string | null => (dialect === "postgres" ? searchParams.get(name) : null);
+  const host = preferred("host") || decodeURIComponent(hostname) || "localhost";
+  const shownPort = preferred("port") || port || DEFAULT_PORTS[dialect];
   const shownHost = host.startsWith("/") ? host.replace(/\/+$/, "") : host.toLowerCase();
   return `${shownHost}:${shownPort}${decodeURIComponent(pathname) || "/"}`;
 }

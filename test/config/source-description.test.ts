@@ -25,6 +25,7 @@ describe("where ids come from", () => {
     ["postgres://db/my%20crm", "db:5432/my crm"],
     ["postgres:///crm?host=/run/postgresql", "/run/postgresql:5432/crm"],
     ["postgres://db/crm?host=/run/postgresql&port=6432", "/run/postgresql:6432/crm"],
+    ["mysql://db/crm?host=other&port=6432", "db:3306/crm"],
     ["postgres://%2Frun%2Fpostgresql/crm", "/run/postgresql:5432/crm"],
   ])("%s", (url, place) => {
     expect(ofUrl(url)).toBe(`${place} customers by id`);
