@@ -41,7 +41,8 @@ export class ProcessClock extends VirtualClock {
   }
 
   override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    await super.sleep(ms, signal);
+    // As a timer does: less than what a clock can show would never pass.
+    await super.sleep(Math.max(1, Math.ceil(ms)), signal);
     if (this.isPaused) await this.untilItGoesOn();
   }
 }
