@@ -40,7 +40,7 @@ export function tokenBucket({ rate: { count, perMs }, burst }: TokenBucket): Lim
     countedAt = now;
     // Not quite 1: fractions of tokens add up with rounding errors.
     if (tokens < 1 - 1e-6) return ((1 - tokens) * perMs) / count;
-    tokens -= 1;
+    tokens = Math.max(0, tokens - 1);
     return 0;
   };
 }
