@@ -177,6 +177,7 @@ function writtenForms(secret: Secret): string[] {
     base64,
     base64.replace(/=+$/, ""),
     bytes.toString("base64url"),
+    bytes.toString("hex"),
   ];
 }
 
@@ -197,11 +198,11 @@ const isHtml = ({ body, contentType }: WireAnswer): boolean =>
   (/^text\/html\b/i.test(contentType) && body !== "" && jsonObject(body) === undefined);
 
 function originOf(location: string, { secrets }: WireRequest): string {
-  const isIn = (text: string) => (secret: Secret) => text.includes(secret.reveal().toLowerCase());
   try {
-    const { origin } = new URL(location);
+    const { origin, hostname } = new URL(location);
     // What stands for a host is written small.
-    return secrets.some(isIn(origin)) ? "another host" : origin;
+    const isTold = secrets.flatMap(writtenForms).some((form) => origin.includes(form.toLowerCase()));
+    return isTold || /[^.]{32}/.test(hostname) ? "another host" : origin;
   } catch {
     return "another path";
   }

@@ -272,6 +272,7 @@ describe("the service's own words", () => {
     ["in a url", encodeURIComponent],
     ["in base64", (secret) => Buffer.from(secret).toString("base64")],
     ["in base64 for urls", (secret) => Buffer.from(secret).toString("base64url")],
+    ["in hexadecimal", (secret) => Buffer.from(secret).toString("hex")],
   ])("have no secret %s, however short it is", (_, write) => {
     const secret = 'k"/ü+?>';
     const failure = failureOf(
@@ -314,9 +315,11 @@ describe("the service's own words", () => {
       "GET was answered HTTP 302 with an empty body, a redirect to https://login.test",
     );
     expect(failureOf({ status: 302, body: "", location: "/login?key=abc" }).message).toMatch(/another path$/);
-    expect(failureOf({ status: 302, body: "", location: `https://${KEY}.test/` }).message).toMatch(
-      /another host$/,
-    );
+    for (const host of [KEY, "x".repeat(32)]) {
+      expect(failureOf({ status: 302, body: "", location: `https://${host}.test/` }).message).toMatch(
+        /another host$/,
+      );
+    }
   });
 });
 
