@@ -1,4 +1,4 @@
-import { type Apply, type Change, type Delete, fingerprintOf, isRemoval } from "./change.ts";
+import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
 import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
 import {
@@ -22,8 +22,6 @@ export interface Waiting {
   readonly message: string;
   /** ISO 8601: plans are written down as JSON. */
   readonly retryAt: string;
-  /** A removal that an earlier run has begun: it counts against the limit while it waits, too. */
-  readonly isBegunRemoval: boolean;
 }
 
 /** A group whose tenant is gone, and which is not deleted now. */
@@ -184,7 +182,6 @@ function unlessWaiting<C extends Change>(
   if (failure === null || eager || failure.fingerprint !== fingerprintOf(change)) return change;
   const { code, message, retryAt } = failure;
   if (retryAt <= now) return change;
-  const { user_group_id, underWay } = change;
-  const isBegunRemoval = isRemoval(change) && underWay;
-  return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString(), isBegunRemoval };
+  const { user_group_id } = change;
+  return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
 }

@@ -2,6 +2,7 @@ import { ApprovalCode, type ApprovalScope } from "./approval-code.ts";
 import { isRemoval } from "./change.ts";
 import type { RemovalSummary } from "./clearance.ts";
 import type { Decision } from "./decide.ts";
+import { intendsRemoval, type LedgerGroup } from "./ledger-group.ts";
 
 /** Sums up what a plan wants removed, without keeping it. Decisions come in the order of their ids. */
 export class RemovalTally {
@@ -16,12 +17,7 @@ export class RemovalTally {
     const counts = this.#counts;
     if (decision.kind === "delete" || (decision.kind === "missing" && decision.dueInMs !== null))
       counts.gone++;
-    if (decision.kind === "waiting" && decision.isBegunRemoval) counts.underWay++;
-    if (!isRemoval(decision)) return;
-    if (decision.underWay) {
-      counts.underWay++;
-      return;
-    }
+    if (!isRemoval(decision) || decision.underWay) return;
     this.#code.add(decision);
     if (decision.kind === "replace") {
       counts.replacements++;
@@ -31,9 +27,9 @@ export class RemovalTally {
     }
   }
 
-  /** A removal that an earlier run has begun, and that this plan is not about. */
-  addBegun(): void {
-    this.#counts.underWay++;
+  /** A removal that an earlier run has begun may be done already, whatever is decided on its group now. */
+  see({ intent }: Pick<LedgerGroup, "intent">): void {
+    if (intendsRemoval(intent)) this.#counts.underWay++;
   }
 
   /** Nothing can be added afterwards. */

@@ -1,6 +1,6 @@
 import { type Circumstances, clearanceOf } from "../core/clearance.ts";
 import type { Decision } from "../core/decide.ts";
-import { intendsRemoval, type LedgerGroup } from "../core/ledger-group.ts";
+import type { LedgerGroup } from "../core/ledger-group.ts";
 import type { Note } from "../core/note.ts";
 import type { RemovalTally } from "../core/removal-tally.ts";
 import type { Tenant } from "../core/tenant.ts";
@@ -45,13 +45,11 @@ export class PlanBuilder {
 
   /** What either side has of an id, whether or not anything is decided on it. */
   see(tenant: Tenant | undefined, group: LedgerGroup | undefined): void {
-    if (group !== undefined) this.#owned++;
+    if (group !== undefined) {
+      this.#owned++;
+      this.#removals.see(group);
+    }
     if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
-  }
-
-  /** A group that the operator has not named; what was begun of it counts against the limit all the same. */
-  passOver(group: LedgerGroup | undefined): void {
-    if (group !== undefined && intendsRemoval(group.intent)) this.#removals.addBegun();
   }
 
   /** What is to be done about an id, and what is to be noted of it. */

@@ -88,10 +88,7 @@ export async function planRun(
       builder.see(tenant, group);
       if (only !== undefined) {
         const id = tenant?.user_group_id ?? group?.user_group_id;
-        if (id === undefined || !only.has(id)) {
-          builder.passOver(group);
-          return;
-        }
+        if (id === undefined || !only.has(id)) return;
         seen.add(id);
       }
       const decided = decide(tenant, group, context);

@@ -199,7 +199,6 @@ it("a group that waits says why and until when", () => {
     code: "REFUSED",
     message: "GET was answered HTTP 422",
     retryAt: "2026-03-01T12:00:01.000Z",
-    isBegunRemoval: false,
   });
 });
 

@@ -4,6 +4,7 @@ import { ServiceFailure } from "../../src/core/service-failure.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import { aGroup } from "../builders/groups.ts";
 import type { Point } from "../fakes/instance.ts";
+import type { TenantRecord } from "../fakes/tenant-source.ts";
 import { tenants, World } from "../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
@@ -265,24 +266,27 @@ describe("the grace period", () => {
   });
 });
 
-it("--only counts what an earlier run has begun of other groups against the limit", async () => {
+it.each<[string, (world: World) => void, { only?: ReadonlySet<string> }]>([
+  ["the next run is about another group alone", () => {}, { only: new Set(["a"]) }],
+  ["its row can't be used any more", (world) => change(world, "b", { name: null }), {}],
+])("what an earlier run has begun counts against the limit, also where %s", async (_, meanwhile, options) => {
   const settings = { ...deletion({ limit: { count: 1, percent: 0 } }), update: "replace" } as const;
-  const change = (world: World, changed: string): void => {
-    world.tenants = world.tenants.map((tenant) =>
-      tenant.id === changed ? { ...tenant, plan: "new" } : tenant,
-    );
-  };
   for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
     const world = await aSyncedWorld(settings);
     const before = world.service.tokens;
-    change(world, "b");
+    change(world, "b", { plan: "new" });
     end = await world.start({ settings, diesAt }).report;
-    change(world, "a");
-    await world.sync({ settings, only: new Set(["a"]) });
+    meanwhile(world);
+    change(world, "a", { plan: "new" });
+    await world.sync({ settings, ...options });
     const replaced = [...before].filter(([id, token]) => world.service.tokens.get(id) !== token);
     expect({ diesAt, isWithinLimit: replaced.length <= 1 }).toEqual({ diesAt, isWithinLimit: true });
   }
 });
+
+function change(world: World, id: string, columns: TenantRecord): void {
+  world.tenants = world.tenants.map((tenant) => (tenant.id === id ? { ...tenant, ...columns } : tenant));
+}
 
 describe("what exceeds the limit", () => {
   const settings = { ...deletion({ limit: { count: 1, percent: 10 } }), update: "replace" } as const;
