@@ -20,8 +20,8 @@ test.each<[string, SandboxOptions]>([
   expect(report).toMatchObject({ created: 150, failed: 0 });
   const { total, refused } = await world.requests();
   expect(refused).toBeGreaterThan(0);
-  // What was in flight when a limit was met for the first time is most of it.
-  expect(refused).toBeLessThan(30);
+  // Whatever is in flight when a limit is met is refused together, and that happens a few times while it is learned.
+  expect(refused).toBeLessThan(4 * 16);
   expect(report.requests).toBe(total);
   expect(await world.stored()).toEqual(await world.live());
 });
