@@ -60,6 +60,10 @@ export const afterHeldRead = (evidence: Evidence, { source }: Reading): Evidence
   holding: true,
 });
 
+/** Nobody has aged by it; but where the first groups came from has to be known when the config names another source. */
+export const afterPartialRead = (evidence: Evidence, { source }: Reading): Evidence =>
+  evidence.source === null ? { ...evidence, source } : evidence;
+
 /** The operator's word is good once. */
 export const afterApproval = (evidence: Evidence): Evidence => ({
   ...evidence,

@@ -2,6 +2,7 @@ import {
   afterApproval,
   afterHealthyRead,
   afterHeldRead,
+  afterPartialRead,
   type Evidence,
   whileReading,
 } from "../core/evidence.ts";
@@ -23,13 +24,13 @@ export async function recordEvidence(
   { ledger, lease }: Writing,
 ): Promise<void> {
   const isApproved = plan.clearance.kind === "cleared" && plan.clearance.approved;
+  if (!plan.conclusive) return;
   if (!plan.isWhole) {
     // A plan of a few ids says nothing of the others; but a code that was used is used.
-    if (isApproved)
-      await ledger.write(lease, (transaction) => transaction.keepEvidence(afterApproval(before)));
+    const after = afterPartialRead(isApproved ? afterApproval(before) : before, plan.reading);
+    if (after !== before) await ledger.write(lease, (transaction) => transaction.keepEvidence(after));
     return;
   }
-  if (!plan.conclusive) return;
   const isHeld = plan.clearance.kind === "held";
   const after = isHeld ? afterHeldRead(before, plan.reading) : afterHealthyRead(before, plan.reading);
   await ledger.write(lease, async (transaction) => {

@@ -26,3 +26,13 @@ it("has nothing to say of another source with the same tenants", async () => {
   await warningsOf(world, "customers");
   expect(await warningsOf(world, "replica")).toEqual([]);
 });
+
+it("deletes nothing by another source without approval where the only syncs before were of a few ids", async () => {
+  const world = new World(tenants("a", "b"));
+  const atOnce = { ...deletion, gracePeriodMs: 0, limit: { count: 100, percent: 100 } };
+  await world.sync({ settings: { source: "customers", deletion: atOnce }, only: new Set(["a"]) });
+  world.tenants = tenants("x");
+  const report = await world.sync({ settings: { source: "prospects", deletion: atOnce } });
+  expect(report).toMatchObject({ outcome: "held", counts: { deleted: 0, held: 1 } });
+  expect([...world.service.groups.keys()]).toContain("a");
+});
