@@ -155,12 +155,17 @@ export class Program {
         this.#stop.abort();
         return;
       case "pauses":
-        this.clock.pause(fault.ms, fault.isAsleep);
+        // Where the clock on the wall was set back at the same time, nothing on that machine shows that it slept.
+        this.clock.pause(fault.ms, fault.isAsleep && !this.#isSetBack());
         return;
       case "clock jumps":
         this.#world.watch.clockJumps();
         this.clock.jump(fault.ms);
     }
+  }
+
+  #isSetBack(): boolean {
+    return this.#options.faults.some((fault) => fault.kind === "clock jumps" && fault.ms < 0);
   }
 
   #failureAt(point: Point): Pick<PortFault, "port" | "code"> | undefined {
