@@ -13,6 +13,8 @@ export interface Expectation {
   readonly mayBeAnother: boolean;
   /** A call of this run with this group may have reached the service, its answer lost. */
   readonly mayHaveBeenSent: boolean;
+  /** So may one of an earlier run: where the group was gone meanwhile, either has made it anew. */
+  readonly mayHaveBeenMade: boolean;
   /** Whether GET is known to change an existing group; null until it has been seen. */
   readonly serviceUpdates: boolean | null;
 }
@@ -40,6 +42,7 @@ export type Verdict =
  * | new                               | created                                              |
  * | existing, other name              | not updated: the service keeps existing groups       |
  * | existing, new name after a rename | updated: the service updates existing groups         |
+ * | the same, perhaps made anew       | updated, which shows nothing of the service          |
  * | existing, confirmed as it is sent | what it was: GET either keeps it or sends the same   |
  * | existing, same name as before     | as far as is known of the service; unverified if not |
  * | existing, perhaps made otherwise  | the same: an earlier run may have made it like that  |
@@ -58,8 +61,9 @@ export function judge(expected: Expectation, answer: Answer): Verdict {
   }
   if (confirmedAs === "verified") return { kind: "updated", unverified: false };
   if (confirmedAs === "adopted") return { kind: "adopted", unverified: serviceUpdates !== true };
-  if (confirmedName !== null && !sameName(confirmedName, sent.name)) {
-    return { kind: "updated", unverified: false, serviceUpdates: true };
+  if (confirmedName !== null && !sameName(confirmedName, sent.name) && !expected.mayBeAnother) {
+    const lesson = expected.mayHaveBeenMade ? {} : { serviceUpdates: true };
+    return { kind: "updated", unverified: false, ...lesson };
   }
   if (confirmedName !== null || expected.mayBeAnother) {
     if (serviceUpdates === false) {

@@ -24,6 +24,7 @@ export async function upsertGroup(
       confirmedAs: confirmedAs(change, before),
       mayBeAnother: mayBeAnother(change, before),
       mayHaveBeenSent: called.mayHaveBeenSent,
+      mayHaveBeenMade: called.mayHaveBeenSent || hasChangeUnderWay(before),
       serviceUpdates: identity.updates,
     },
     { isNew, name: serviceName },
@@ -36,9 +37,13 @@ export async function upsertGroup(
   return { kind: verdict.kind, change, token, serviceName, unverified: verdict.unverified };
 }
 
-/** Of a group that was never confirmed, only the intents tell what it may have been made as. */
+/** What an earlier run may have made of it, only the intents tell. */
 const mayBeAnother = ({ fingerprint }: Upsert, before: KnownGroup | null): boolean =>
-  before !== null && before.fingerprint === null && before.intent !== null && before.intended !== fingerprint;
+  hasChangeUnderWay(before) && before?.intended !== fingerprint;
+
+/** A rotation leaves all but the token as it was. */
+const hasChangeUnderWay = (before: KnownGroup | null): boolean =>
+  before !== null && before.intent !== null && before.intent !== "rotate";
 
 function confirmedAs({ fingerprint }: Upsert, before: KnownGroup | null): Expectation["confirmedAs"] {
   return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;

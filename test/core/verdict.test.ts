@@ -9,6 +9,7 @@ type Before =
   | "in the ledger, never confirmed"
   | "never confirmed, perhaps made otherwise"
   | "confirmed as Old"
+  | "confirmed as Old, perhaps made otherwise"
   | "confirmed as New, otherwise different"
   | "confirmed like this"
   | "adopted like this"
@@ -26,6 +27,7 @@ const befores: Record<Before, Pick<Expectation, "known" | "confirmedName" | "con
   "in the ledger, never confirmed": { known: true, confirmedName: null, confirmedAs: null },
   "never confirmed, perhaps made otherwise": { known: true, confirmedName: null, confirmedAs: null },
   "confirmed as Old": { known: true, confirmedName: "Old", confirmedAs: null },
+  "confirmed as Old, perhaps made otherwise": { known: true, confirmedName: "Old", confirmedAs: null },
   "confirmed as New, otherwise different": { known: true, confirmedName: "New", confirmedAs: null },
   "confirmed like this": { known: true, confirmedName: "New", confirmedAs: "verified" },
   "adopted like this": { known: true, confirmedName: "New", confirmedAs: "adopted" },
@@ -67,6 +69,7 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
     "in the ledger, never confirmed": either(always(created)),
     "never confirmed, perhaps made otherwise": either(always(created)),
     "confirmed as Old": either(always(created)),
+    "confirmed as Old, perhaps made otherwise": either(always(created)),
     "confirmed as New, otherwise different": either(always(created)),
     "confirmed like this": either(always(created)),
     "adopted like this": either(always(created)),
@@ -77,6 +80,7 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
     "in the ledger, never confirmed": either(always(notUpdated)),
     "never confirmed, perhaps made otherwise": either(always(notUpdated)),
     "confirmed as Old": either(always(notUpdated)),
+    "confirmed as Old, perhaps made otherwise": either(always(notUpdated)),
     "confirmed as New, otherwise different": either(always(notUpdated)),
     "confirmed like this": either(always(notUpdated)),
     "adopted like this": either(always(notUpdated)),
@@ -89,7 +93,12 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
       "maybe sent before": always(created),
     },
     "never confirmed, perhaps made otherwise": either(unseen),
-    "confirmed as Old": either(always(renamed)),
+    "confirmed as Old": {
+      "not sent before": always(renamed),
+      // It may have been gone, and made anew by the call whose answer was lost.
+      "maybe sent before": always({ kind: "updated", unverified: false }),
+    },
+    "confirmed as Old, perhaps made otherwise": either(unseen),
     "confirmed as New, otherwise different": either(unseen),
     "confirmed like this": either(always({ kind: "updated", unverified: false })),
     "adopted like this": either(asFarAsKnown("adopted")),
@@ -108,8 +117,9 @@ describe("the group is", () => {
       const expectation: Expectation = {
         sent: aGroup({ name: "New" }),
         ...befores[before],
-        mayBeAnother: before === "never confirmed, perhaps made otherwise",
+        mayBeAnother: before.endsWith("perhaps made otherwise"),
         mayHaveBeenSent: sents[sent],
+        mayHaveBeenMade: sents[sent],
         serviceUpdates: updates[known],
       };
       const verdict = judge(expectation, answers[answer]);
@@ -131,6 +141,7 @@ it.each([
       confirmedAs: null,
       mayBeAnother: false,
       mayHaveBeenSent: false,
+      mayHaveBeenMade: false,
       serviceUpdates: null,
     },
     { isNew: false, name: answered },
@@ -146,6 +157,7 @@ it("a group that was not updated says both names", () => {
     confirmedAs: null,
     mayBeAnother: false,
     mayHaveBeenSent: false,
+    mayHaveBeenMade: false,
     serviceUpdates: null,
   };
   expect(judge(expectation, { isNew: false, name: "Old" })).toMatchObject({

@@ -87,3 +87,16 @@ it.each(["name", "plan"])(
     }
   },
 );
+
+it("a group that was gone and is made anew under another name shows nothing of the service", async () => {
+  for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+    const world = new World(tenants("a"));
+    await world.sync();
+    // By somebody else.
+    world.service.groups.delete("a");
+    world.tenants = [{ ...tenants("a")[0], name: "another" }];
+    end = await world.start({ diesAt }).report;
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect({ diesAt, updates: world.ledger.service.updates }).toEqual({ diesAt, updates: null });
+  }
+});
