@@ -32,7 +32,7 @@ deletion:
 
 const NEXT = `Copy config.example.yaml to config.yaml. What is yours in it:
 
-  source.url      your PostgreSQL; groupsync's own tables and the tokens go there too
+  source.url      your database; groupsync's own tables and the tokens go there too
   source.table    the table or view with one row for each customer
   group           the columns that make up a group's id, name, mapping and properties
 
