@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { stringify } from "yaml";
 import { describe, SyncError } from "../core/errors.ts";
-import { parseRateLimit, type RateLimit } from "../core/rate-limit.ts";
+import { parseWindow, type RateLimit } from "../core/rate-limit.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/faults.ts";
 import type { TokenBucket } from "../sandbox/rate-limit.ts";
 import { type SandboxOptions, SERVICE_DEFAULTS, startSandbox } from "../sandbox/server.ts";
@@ -173,14 +173,14 @@ function latency(text: string): Latency {
 }
 
 function rateLimit(text: string): RateLimit {
-  const limit = parseRateLimit(text);
+  const limit = parseWindow(text);
   if (limit) return limit;
   throw new InvalidArgumentError("It has to be requests per time, such as 10/s, 180/min or 180/10s.");
 }
 
 function tokenBucket(text: string): TokenBucket {
   const [, rateText = "", burst] = /^(.+):(\d{1,9})$/.exec(text) ?? [];
-  const rate = parseRateLimit(rateText);
+  const rate = parseWindow(rateText);
   if (rate && Number(burst) > 0) return { rate, burst: Number(burst) };
   throw new InvalidArgumentError("It has to be requests per time and a burst, such as 3/s:20 or 180/min:30.");
 }
