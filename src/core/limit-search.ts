@@ -64,13 +64,13 @@ export function raised(search: LimitSearch, scale: SearchScale): LimitSearch {
 }
 
 /** What is in force was refused; `passed`, which is less, is taken to pass, and is in force from now on. */
-export function refuted(search: LimitSearch, scale: SearchScale, passed: number): LimitSearch {
+export function refuted(search: LimitSearch, passed: number): LimitSearch {
   const wentBeyond = isTrial(search) && search.refused === Infinity;
   return {
+    ...search,
     value: passed,
     passed,
     refused: search.value,
-    stride: Math.max(scale.step(passed), passed / 4),
     failures: wentBeyond ? search.failures + 1 : search.failures,
   };
 }

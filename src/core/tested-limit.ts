@@ -46,7 +46,7 @@ export class TestedLimit {
 
   /** Less: `passed` is what is taken to pass. */
   refute(passed: number, now: number): void {
-    this.#search = refuted(this.#search, this.#scale, passed);
+    this.#search = refuted(this.#search, passed);
     this.restart(now);
   }
 

@@ -19,7 +19,7 @@ const COUNT: SearchScale = { ceiling: 1_000, tolerance: () => 1, step: () => 1, 
 
 /** Tries what the search says against a service that takes so much. */
 const tried = (search: LimitSearch, scale: SearchScale, limit: number): LimitSearch =>
-  search.value <= limit ? raised(search, scale) : refuted(search, scale, search.passed);
+  search.value <= limit ? raised(search, scale) : refuted(search, search.passed);
 
 describe.each([
   ["a rate", RATE, fc.double({ min: 1, max: 2_000, noNaN: true })],
@@ -50,7 +50,7 @@ describe.each([
           // What was taken to pass is refused: a measurement tells what passes instead.
           const isWrong = search.value > after && search.value === search.passed;
           search = isWrong
-            ? refuted(search, scale, Math.max(1, scale.round(0.9 * after)))
+            ? refuted(search, Math.max(1, scale.round(0.9 * after)))
             : tried(search, scale, after);
         }
         expect(search.passed).toBeLessThanOrEqual(Math.min(after, scale.ceiling));
@@ -68,7 +68,7 @@ describe.each([
           for (const share of said) {
             const lower = Math.max(1, scale.round((share ?? 0) * search.value));
             if (share === null) search = raised(search, scale);
-            else if (lower < search.value) search = refuted(search, scale, lower);
+            else if (lower < search.value) search = refuted(search, lower);
             expect(search.passed).toBeLessThanOrEqual(search.value);
             expect(search.value).toBeLessThanOrEqual(scale.ceiling);
             expect(search.value).toBeLessThan(search.refused);
@@ -82,7 +82,7 @@ describe.each([
 it("counts the attempts to go beyond a limit in a row, until one passes", () => {
   let search = beginSearch(4, 1);
   for (let attempt = 1; attempt <= 3; attempt++) {
-    search = refuted(raised(search, COUNT), COUNT, 4);
+    search = refuted(raised(search, COUNT), 4);
     expect(search).toMatchObject({ value: 4, refused: 5, failures: attempt });
   }
   search = raised(raised(search, COUNT), COUNT);
