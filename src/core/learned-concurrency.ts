@@ -15,7 +15,7 @@ export class LearnedConcurrency {
   #patienceMs = 0;
 
   constructor(ceiling: number) {
-    const scale = { ceiling, tolerance: () => 1, step: () => 1, round: Math.floor };
+    const scale = { ceiling, tolerance: () => 1, step: () => 1, round: Math.ceil };
     this.#limit = new TestedLimit(beginSearch(1, 1), scale, 0);
   }
 

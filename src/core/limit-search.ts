@@ -24,7 +24,7 @@ export interface SearchScale {
   readonly tolerance: (value: number) => number;
   /** The first step beyond this value. */
   readonly step: (value: number) => number;
-  /** Rounds down to a value that there is. */
+  /** Rounds up to a value that there is. */
   readonly round: (value: number) => number;
 }
 
@@ -56,11 +56,8 @@ export function raised(search: LimitSearch, scale: SearchScale): LimitSearch {
     return { ...next, value: Math.min(ceiling, passed + step), refused: Infinity, stride: 2 * step };
   }
   if (isFound(next, scale)) return next;
-  if (refused < Infinity) {
-    const between = round(Math.sqrt(passed * refused));
-    return { ...next, value: between > passed ? between : passed + scale.step(passed) };
-  }
-  return { ...next, value: Math.min(ceiling, round(passed + stride)), stride: 2 * stride, failures: 0 };
+  if (refused < Infinity) return { ...next, value: round(Math.sqrt(passed * refused)) };
+  return { ...next, value: Math.min(ceiling, passed + stride), stride: 2 * stride, failures: 0 };
 }
 
 /** What is in force was refused; `passed`, which is less, is taken to pass, and is in force from now on. */

@@ -15,7 +15,7 @@ const RATE: SearchScale = {
   step: (rate) => 0.05 * rate,
   round: (rate) => rate,
 };
-const COUNT: SearchScale = { ceiling: 1_000, tolerance: () => 1, step: () => 1, round: Math.floor };
+const COUNT: SearchScale = { ceiling: 1_000, tolerance: () => 1, step: () => 1, round: Math.ceil };
 
 /** Tries what the search says against a service that takes so much. */
 const tried = (search: LimitSearch, scale: SearchScale, limit: number): LimitSearch =>
