@@ -10,7 +10,7 @@ const PAUSES_LEFT_ALONE = 32;
 /** How many calls a service takes at once. It begins with one, and doubles. */
 export class LearnedConcurrency {
   readonly #limit: TestedLimit;
-  /** Load (others in flight) → calls that passed under it since a refusal was last put down to something else. */
+  /** Load (others in flight) → calls that passed under it since a refusal was last put down to the rate. */
   #passes: number[] = [];
   #patienceMs = 0;
 
@@ -33,10 +33,12 @@ export class LearnedConcurrency {
     if (search !== this.search) return;
     this.#limit.countPass();
     if (!tookLastPlace) return;
-    const often = 2 ** search.failures;
-    if (this.#limit.isFound)
-      this.#limit.raiseAfter(ANSWERS_LEFT_ALONE * often, this.#patienceMs * often, now);
-    else this.#limit.raiseAfter(search.value / 2, 0, now);
+    if (!this.#limit.isFound) {
+      this.#limit.raiseAfter(search.value / 2, 0, now);
+      return;
+    }
+    const times = 2 ** search.failures;
+    this.#limit.raiseAfter(ANSWERS_LEFT_ALONE * times, this.#patienceMs * times, now);
   }
 
   /** As many others in flight, and more, were no problem before. */
@@ -54,8 +56,8 @@ export class LearnedConcurrency {
     this.#lower(load, now);
   }
 
-  /** A call was refused for another reason: with fewer calls passing it may become this one. */
-  distrust(): void {
+  /** A refusal was put down to the rate. If that was wrong, because fewer pass at once now, the next one shows it. */
+  forgetPasses(): void {
     this.#passes = [];
   }
 

@@ -1,12 +1,12 @@
-import { beginSearch, type LimitSearch } from "./limit-search.ts";
+import { beginSearch, type LimitSearch, type SearchScale } from "./limit-search.ts";
 import { TestedLimit } from "./tested-limit.ts";
 
 const SHORTEST_PERIOD = 1_000;
 const LONGEST_PERIOD = 60_000;
-/** The most of a token bucket's burst that a trial has to outlast; what outlasts more shows itself later. */
+/** A trial outlasts a token bucket's burst of up to so many calls; under a larger one a refusal comes later. */
 const LARGEST_BURST = 20;
 /** Fewer calls than these don't tell a rate. */
-const EVIDENCE = 8;
+export const RATE_EVIDENCE = 8;
 /** A limit that was found is left alone for so many answers, and for twice as many each time that it stood fast. */
 const ANSWERS_LEFT_ALONE = 64;
 
@@ -14,7 +14,7 @@ const ANSWERS_LEFT_ALONE = 64;
 export interface Span {
   readonly passes: number;
   readonly ms: number;
-  /** Of them, how long the service refused more. */
+  /** Of these, the pause at the end, in which the service took no more. */
   readonly pauseMs: number;
 }
 
@@ -24,18 +24,23 @@ export interface Span {
  * is none.
  */
 export class LearnedRate {
-  readonly #ceiling: number;
-  /** In calls per millisecond. */
+  /** In calls per millisecond, as is the limit. */
+  readonly #scale: SearchScale;
   #limit: TestedLimit | undefined;
   /** The last span had too few calls to tell a rate. */
   #wasShort = false;
-  /** How long it takes until too high a rate is refused, as far as that is known. */
+  /** The length of the service's windows, as far as it is known: for so long too high a rate may pass. */
   #periodMs = SHORTEST_PERIOD;
   #burst = LARGEST_BURST;
 
   /** `ceiling` in calls per millisecond. */
   constructor(ceiling: number) {
-    this.#ceiling = ceiling;
+    this.#scale = {
+      ceiling,
+      tolerance: (rate) => 0.03 * rate,
+      step: (rate) => 0.05 * rate,
+      round: (rate) => rate,
+    };
   }
 
   get search(): LimitSearch | undefined {
@@ -44,7 +49,7 @@ export class LearnedRate {
 
   /** Between two calls, in milliseconds. */
   get spacing(): number {
-    return 1 / Math.min(this.search?.value ?? Number.POSITIVE_INFINITY, this.#ceiling);
+    return 1 / Math.min(this.search?.value ?? Number.POSITIVE_INFINITY, this.#scale.ceiling);
   }
 
   /** A call passed that had to wait for its turn under this search. */
@@ -64,7 +69,7 @@ export class LearnedRate {
 
   /** A pause for the rate's sake is over. */
   learn(span: Span, now: number): void {
-    const measured = Math.min(this.#ceiling, Math.max(1, span.passes) / span.ms);
+    const measured = Math.min(this.#scale.ceiling, Math.max(1, span.passes) / span.ms);
     if (this.#limit) this.#correct(this.#limit, measured, span.pauseMs, now);
     else this.#begin(measured, span, now);
   }
@@ -76,23 +81,18 @@ export class LearnedRate {
 
   #begin(measured: number, { passes, ms }: Span, now: number): void {
     // One refusal after a handful of calls may be anything; two are a small limit.
-    this.#wasShort = passes < EVIDENCE && !this.#wasShort;
+    this.#wasShort = passes < RATE_EVIDENCE && !this.#wasShort;
     if (this.#wasShort) return;
     this.#periodMs = Math.min(LONGEST_PERIOD, Math.max(SHORTEST_PERIOD, ms));
     this.#burst = Math.min(LARGEST_BURST, Math.max(1, passes));
-    const scale = {
-      ceiling: this.#ceiling,
-      tolerance: (rate: number) => 0.03 * rate,
-      step: (rate: number) => 0.05 * rate,
-      round: (rate: number) => rate,
-    };
-    this.#limit = new TestedLimit(beginSearch(measured, measured / 4), scale, now);
-    // Pauses are named in whole seconds, rounded up: what was measured is rather too low.
+    this.#limit = new TestedLimit(beginSearch(measured, measured / 4), this.#scale, now);
+    // Pauses are named in whole seconds, rounded up: what was measured is too low, if anything.
     this.#limit.raiseAfter(0, 0, now);
   }
 
   #correct(limit: TestedLimit, measured: number, pauseMs: number, now: number): void {
     const { value, passed } = limit.search;
+    // What passed before a trial passes still, unless windows are longer than was thought.
     const wasTestedTooShortly = pauseMs > this.#periodMs;
     if (wasTestedTooShortly) this.#periodMs = Math.min(LONGEST_PERIOD, 1.5 * pauseMs);
     limit.refute(

@@ -1,6 +1,6 @@
 /**
  * The search for a limit that nobody tells: halfway between what has passed and what was refused; and beyond, in steps
- * that double for as long as they pass. (TCP's BIC looks for its window so.)
+ * that double for as long as they pass. (TCP BIC searches for its congestion window in this way.)
  *
  * `passed` ≤ `value` ≤ the scale's ceiling, and `value` < `refused`.
  */
@@ -20,7 +20,7 @@ export interface LimitSearch {
 /** What is searched. */
 export interface SearchScale {
   readonly ceiling: number;
-  /** The difference at this value that is not worth a refusal. */
+  /** At this value, the difference that is not worth a refusal. */
   readonly tolerance: (value: number) => number;
   /** The first step beyond this value. */
   readonly step: (value: number) => number;

@@ -1,5 +1,5 @@
 import { LearnedConcurrency } from "./learned-concurrency.ts";
-import { LearnedRate } from "./learned-rate.ts";
+import { LearnedRate, RATE_EVIDENCE } from "./learned-rate.ts";
 import type { LimitSearch } from "./limit-search.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -32,17 +32,25 @@ interface Pause {
   readonly until: number;
 }
 
-/** Where the service doesn't say how long; in milliseconds. */
-const FIRST_PAUSE = 1_000;
-const LONGEST_PAUSE = 60_000;
-const PAUSE_GROWTH = 1.6;
-/** A pause, which is named in whole seconds, and calls before it tell something of a rate from here on. */
+/** The pause where the service doesn't say how long, in milliseconds. */
+const FIRST_BACKOFF = 1_000;
+const LONGEST_BACKOFF = 60_000;
+const BACKOFF_GROWTH = 1.6;
+/** Pauses are named in whole seconds: a shorter one doesn't tell a rate. */
 const TELLING_PAUSE = 1_500;
-const TELLING_PASSES = 8;
 
 /**
- * Learns what a service allows from what it lets through and what it refuses: so many calls in flight, and so many in
- * a time. Both are searched for in the same way, and each refusal is put down to one of the two.
+ * Learns what a service allows, so many calls in flight and so many in a time, from what it lets through and what it
+ * refuses.
+ *
+ * It begins with one call in flight, doubles that with every round that passes, and keeps to no rate. A refusal (429,
+ * 503) is put down to the calls in flight, unless as many have passed before: then to the rate. If it was the calls in
+ * flight, there are fewer from then on. If it was the rate, or if the service says `Retry-After`, there is a pause: for
+ * as long as the service says, else a backoff with jitter. One call, the probe, then shows whether the pause is over.
+ * Once it passes, the rate to begin with is the calls that passed since the pause before, by the time that they took,
+ * this pause included; from then on calls are spaced evenly. Both limits are searched for in the same way (see
+ * LimitSearch): halfway between what passed and what was refused, and now and then beyond what was found, for a service
+ * may change its mind. A timeout counts as too many calls in flight.
  *
  * Always: no more calls are in flight than the ceiling, none begins sooner after the one before than the rate's ceiling
  * has it, nor in a pause that the service asked for; and there is always a next call, or one in flight.
@@ -57,7 +65,7 @@ export class ServiceLimits {
   /** Since when there is room for another call. */
   #roomSince = 0;
   #pause: Pause | undefined;
-  #nextPauseMs = FIRST_PAUSE;
+  #backoffMs = FIRST_BACKOFF;
   /** What has passed since the last pause began to end. */
   #span: { readonly since: number; passes: number } | undefined;
 
@@ -79,7 +87,7 @@ export class ServiceLimits {
     if (this.#rate.search) return this.#rate.search.passed * 1000;
     if (this.#pause?.suspect !== "rate" || this.#span === undefined) return undefined;
     const { since, until } = this.#pause;
-    if (until - since < TELLING_PAUSE || this.#span.passes < TELLING_PASSES) return undefined;
+    if (until - since < TELLING_PAUSE || this.#span.passes < RATE_EVIDENCE) return undefined;
     return (this.#span.passes * 1000) / (until - this.#span.since);
   }
 
@@ -92,7 +100,7 @@ export class ServiceLimits {
     return Math.max(due, this.#pause.until);
   }
 
-  /** A call begins: not before `dueAt()`, but where it has to be made in any case. */
+  /** A call begins: not before `dueAt()`, unless it has to be made in any case. */
   start(at: number): Call {
     const load = this.#inFlight.size;
     const call: Call = {
@@ -118,29 +126,29 @@ export class ServiceLimits {
     else if (call.rate) this.#rate.passed(call.rate, now);
   }
 
-  /** The service refused it for now. `retryAfterMs` 0 says no more than undefined. */
-  refused(call: Call, now: number, retryAfterMs: number | undefined, random: () => number): void {
+  /** The service refused it for now, and asked to be left alone for so long; 0 where it didn't say how long. */
+  refused(call: Call, now: number, retryAfterMs: number, random: () => number): void {
     this.ended(call, now);
     const suspect = call.isProbe || this.#concurrency.isProven(call.load) ? "rate" : "concurrency";
     if (this.#pause && !call.isProbe) {
-      // The calls that were under way together are refused together: that is one refusal, as long as the longest, and
-      // put down to the rate where it holds those as well that had few beside them.
+      // Calls that were under way together are refused together. That is one refusal, with the longest of their pauses,
+      // and put down to the rate if any of them is.
       this.#pause = {
         suspect: suspect === "rate" ? suspect : this.#pause.suspect,
         since: this.#pause.since,
-        until: Math.max(this.#pause.until, now + (retryAfterMs ?? 0)),
+        until: Math.max(this.#pause.until, now + retryAfterMs),
       };
       return;
     }
     if (suspect === "rate") {
-      this.#concurrency.distrust();
+      this.#concurrency.forgetPasses();
     } else {
-      this.#concurrency.refused(call.load, retryAfterMs ?? 0, now);
+      this.#concurrency.refused(call.load, retryAfterMs, now);
       // There is room again as soon as another call ends.
-      if (!retryAfterMs) return;
+      if (retryAfterMs === 0) return;
     }
-    const ms = retryAfterMs || this.#nextPauseMs * (0.8 + random() / 5);
-    this.#nextPauseMs = Math.min(LONGEST_PAUSE, this.#nextPauseMs * PAUSE_GROWTH);
+    const ms = retryAfterMs || this.#backoffMs * (0.8 + random() / 5);
+    this.#backoffMs = Math.min(LONGEST_BACKOFF, this.#backoffMs * BACKOFF_GROWTH);
     this.#pause = { suspect, since: this.#pause?.since ?? now, until: now + ms };
   }
 
@@ -159,7 +167,7 @@ export class ServiceLimits {
   /** The probe that began at `at` has passed. */
   #resume({ suspect, since }: Pause, at: number, now: number): void {
     this.#pause = undefined;
-    this.#nextPauseMs = FIRST_PAUSE;
+    this.#backoffMs = FIRST_BACKOFF;
     if (suspect === "rate" && this.#span) {
       // The probe itself belongs to what comes.
       const passes = this.#span.passes - 1;

@@ -13,7 +13,11 @@ interface Waiter {
   readonly admit: (call: Call) => void;
 }
 
-/** Lets calls through one after the other, as fast as the ceilings and the service allow: see ServiceLimits. */
+/**
+ * Holds calls back until the ceilings and the service allow them, first come, first served. When that is, and how it is
+ * learned, stands in {@link ServiceLimits}: read that first. Here are the queue, the alarm clock, and the waits as they
+ * are told.
+ */
 export class Throttle {
   readonly #clock: Clock;
   readonly #observe: Observe;
@@ -22,7 +26,7 @@ export class Throttle {
   readonly #listeners = new Map<AbortSignal, () => void>();
   #waiting: Waiter[] = [];
   #alarm: { readonly at: number; readonly off: AbortController } | undefined;
-  /** What has been told to be waited for. */
+  /** The end of the last wait that was told. */
   #toldUntil = 0;
 
   constructor(clock: Clock, observe: Observe, ceilings: Ceilings) {
@@ -47,7 +51,7 @@ export class Throttle {
   ended(call: Call, failure?: ServiceFailure): void {
     const now = this.#clock.monotonic();
     if (failure?.reaction === "slow") {
-      this.#limits.refused(call, now, failure.retryAfterMs, () => this.#clock.random());
+      this.#limits.refused(call, now, failure.retryAfterMs ?? 0, () => this.#clock.random());
     } else if (failure?.code === "TIMEOUT") {
       this.#limits.timedOut(call, now);
     } else if (failure?.code === "UNREACHABLE") {

@@ -60,15 +60,15 @@ describe("how many calls go at once", () => {
 describe("a refusal", () => {
   it("is not for the calls in flight where as many, or more, have passed again and again", () => {
     const learned = found(32);
-    learned.distrust();
+    learned.forgetPasses();
     for (let n = 0; n < 8; n++) learned.passed(5, learned.search, false, 0);
     expect([0, 4, 5, 6].map((load) => learned.isProven(load))).toEqual([true, true, true, false]);
   });
 
-  it("may be for them once one for another reason has come", () => {
+  it("may be for them once one was put down to the rate", () => {
     const learned = found(32);
     for (let n = 0; n < 100; n++) learned.passed(5, learned.search, false, 0);
-    learned.distrust();
+    learned.forgetPasses();
     expect(learned.isProven(3)).toBe(false);
     expect(learned.isProven(0)).toBe(true);
   });
