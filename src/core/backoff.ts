@@ -10,9 +10,17 @@ export function waitAfterFailures(failures: number): number {
   return Math.min(LONGEST_WAIT, MINUTE * 2 ** (failures - 3));
 }
 
-/** How often one request is made at most, the first time included. */
-export const MAX_ATTEMPTS = 5;
+/**
+ * Whether the next try is due. One further away than the longest wait was planned by a clock that ran ahead.
+ */
+export const isDue = (retryAt: Date, now: Date): boolean =>
+  retryAt <= now || retryAt.getTime() - now.getTime() > LONGEST_WAIT;
+
+/** How often one request is made at most, the first time included: of those that fail by chance nearly all succeed. */
+export const MAX_ATTEMPTS = 8;
+/** How long one request is tried at most, in milliseconds: calls and the waits between them, but no waiting for a slot. */
+export const LONGEST_TRY = 60_000;
 
 /** How long to wait before attempt `attempt` (2, 3, …) of one request, in milliseconds, jittered. */
 export const waitBeforeAttempt = (attempt: number, random: () => number): number =>
-  Math.min(30_000, 125 * 2 ** attempt) * (0.5 + random() / 2);
+  Math.min(8_000, 125 * 2 ** attempt) * (0.5 + random() / 2);

@@ -1,3 +1,4 @@
+import { isDue } from "./backoff.ts";
 import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
 import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
@@ -181,7 +182,7 @@ function unlessWaiting<C extends Change>(
 ): C | Waiting {
   if (failure === null || eager || failure.fingerprint !== fingerprintOf(change)) return change;
   const { code, message, retryAt } = failure;
-  if (retryAt <= now) return change;
+  if (isDue(retryAt, now)) return change;
   const { user_group_id } = change;
   return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
 }

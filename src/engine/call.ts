@@ -1,4 +1,4 @@
-import { MAX_ATTEMPTS, waitBeforeAttempt } from "../core/backoff.ts";
+import { LONGEST_TRY, MAX_ATTEMPTS, waitBeforeAttempt } from "../core/backoff.ts";
 import { ServiceFailure } from "../core/service-failure.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Observe } from "../ports/observer.ts";
@@ -51,6 +51,7 @@ export async function callRepeatedly<T>(
   let mayHaveHappened = false;
   let refusedSince: number | undefined;
   let attempt = 1;
+  let triedMs = 0;
   let isMade = false;
   for (;;) {
     const call = await throttle.ready(signal);
@@ -60,6 +61,7 @@ export async function callRepeatedly<T>(
       throttle.withdraw(call);
       return { kind: "interrupted", mayHaveHappened };
     }
+    const sentAt = clock.monotonic();
     try {
       context.lease.assertHeld();
       context.countRequest();
@@ -84,13 +86,16 @@ export async function callRepeatedly<T>(
         if (mustNotBeRepeated) return failed;
         continue;
       }
-      if (error.reaction !== "retry" || attempt === MAX_ATTEMPTS || mustNotBeRepeated) return failed;
+      triedMs += clock.monotonic() - sentAt;
+      const isSpent = attempt === MAX_ATTEMPTS || triedMs >= LONGEST_TRY;
+      if (error.reaction !== "retry" || isSpent || mustNotBeRepeated) return failed;
       // What came before a follow-up must not be left half done for want of a budget.
       if (context.isFollowUp !== true && !context.retries.mayRetry()) return failed;
       attempt++;
       const waitMs = waitBeforeAttempt(attempt, () => clock.random());
       const { code, message } = error;
       context.observe({ kind: "retry", user_group_id: id, code, message, attempt, waitMs });
+      triedMs += waitMs;
       await clock.sleep(waitMs, signal);
     }
   }

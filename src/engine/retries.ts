@@ -8,21 +8,26 @@ const LEAST_RESERVE = 100;
 export class Retries {
   readonly #budget: RetryBudget;
   readonly #observe: Observe;
+  #hasAnswered = false;
   #hasWarned = false;
 
   /** Every call in flight may use up its attempts: a short outage meets all of them at once. */
   constructor(concurrency: number, observe: Observe) {
-    this.#budget = new RetryBudget(Math.max(LEAST_RESERVE, concurrency * (MAX_ATTEMPTS - 1)));
+    const forOneCall = MAX_ATTEMPTS - 1;
+    const reserve = Math.max(LEAST_RESERVE, concurrency * forOneCall);
+    this.#budget = new RetryBudget({ reserve, unanswered: forOneCall });
     this.#observe = observe;
   }
 
   answered(): void {
+    this.#hasAnswered = true;
     this.#budget.answered();
   }
 
   mayRetry(): boolean {
     if (this.#budget.take()) return true;
-    if (!this.#hasWarned) {
+    // One that has never answered is about to end the run, which says it all.
+    if (this.#hasAnswered && !this.#hasWarned) {
       this.#hasWarned = true;
       this.#observe({
         kind: "warning",

@@ -1,3 +1,4 @@
+import { isDue } from "../core/backoff.ts";
 import { dueBefore, mayStart, type RotationCandidate, type RotationPolicy } from "../core/rotation.ts";
 import { interrupted } from "./interrupted.ts";
 import { leasedRun, type RunPorts, type RunSettings } from "./leased-run.ts";
@@ -52,7 +53,7 @@ async function* readyOnes(
   let left = most;
   for await (const { user_group_id, failure } of candidates) {
     if (left <= 0) return;
-    if (failure && failure.retryAt > clock.now()) {
+    if (failure && !isDue(failure.retryAt, clock.now())) {
       const { code, message, retryAt } = failure;
       tally.counts.failed++;
       tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });

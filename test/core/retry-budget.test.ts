@@ -4,10 +4,12 @@ import { RetryBudget } from "../../src/core/retry-budget.ts";
 import { seededRandom } from "../../src/sandbox/faults.ts";
 
 const RESERVE = 100;
+const UNANSWERED = 7;
+const aBudget = () => new RetryBudget({ reserve: RESERVE, unanswered: UNANSWERED });
 
 /** How many of so many calls fail for good, each made again while the budget allows. */
 function failedCalls(calls: number, failShare: number): number {
-  const budget = new RetryBudget(RESERVE);
+  const budget = aBudget();
   const random = seededRandom(1);
   let failed = 0;
   for (let n = 0; n < calls; n++) {
@@ -29,7 +31,7 @@ test.each([0.05, 0.3, 0.4])(
 test("there are never more retries than answers and the reserve, and the reserve is all that can be saved up", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom("answer", "failure"), { maxLength: 1_000 }), (outcomes) => {
-      const budget = new RetryBudget(RESERVE);
+      const budget = aBudget();
       let answers = 0;
       let retries = 0;
       for (const outcome of outcomes) {
@@ -45,4 +47,14 @@ test("there are never more retries than answers and the reserve, and the reserve
       expect(saved).toBeGreaterThanOrEqual(Math.min(RESERVE, answers - retries));
     }),
   );
+});
+
+test("before the first answer only a few are repeated, and the whole reserve is there with it", () => {
+  const budget = aBudget();
+  let retries = 0;
+  while (budget.take()) retries++;
+  expect(retries).toBe(UNANSWERED);
+  budget.answered();
+  while (budget.take()) retries++;
+  expect(retries).toBe(RESERVE + 1);
 });

@@ -4,8 +4,8 @@ import { SEED, SEEDED } from "./seed.ts";
 import { aWorld } from "./world.ts";
 
 const TENANTS = 2_000;
-/** Of 0.3⁵ of the groups all five attempts fail; five of them, as a rule, and the next sync makes those good. */
-const MOST_FAILED = 25;
+/** All eight attempts fail for 0.3⁸ of the groups, which is one in seven or eight runs; the next sync makes it good. */
+const MOST_FAILED = 4;
 
 test(`a first sync of ${TENANTS} where 30 % of the requests fail, a third of them with their effect ${SEEDED}`, async () => {
   const world = await aWorld({
@@ -19,8 +19,8 @@ test(`a first sync of ${TENANTS} where 30 % of the requests fail, a third of the
   expect(first.report.failed).toBeLessThanOrEqual(MOST_FAILED);
   const { total, by_group } = await world.requests();
   expect(first.report.requests).toBe(total);
-  expect(Math.max(...Object.values(by_group).map(({ GET }) => GET))).toBeLessThanOrEqual(5);
-  // One request for each group, and 0.3 + 0.3² + 0.3³ + 0.3⁴ for what fails.
+  expect(Math.max(...Object.values(by_group).map(({ GET }) => GET))).toBeLessThanOrEqual(8);
+  // One request for each group, and 0.3 + 0.3² + 0.3³ + … for what fails.
   expect(total / TENANTS).toBeGreaterThan(1.3);
   expect(total / TENANTS).toBeLessThan(1.55);
 

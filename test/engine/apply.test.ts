@@ -164,7 +164,7 @@ describe("failures of the service", () => {
       at: failing("before", "getOrCreate", service("SERVICE_ERROR")),
     });
     expect(report.error?.code).toBe("SERVICE_UNAVAILABLE");
-    expect(report.requests).toBe(5 * 5);
+    expect(report.requests).toBe(8 + 4);
   });
 });
 

@@ -22,12 +22,14 @@ interface CallOptions extends Pick<CallContext, "isFollowUp" | "isUnrepeatable">
   readonly loseLeaseAt?: number;
   /** Other calls have used up what the run may repeat. */
   readonly isBudgetSpent?: boolean;
+  /** How long one takes. */
+  readonly callMs?: number;
 }
 
 /** Calls a service that gives these replies in order, the last of them again and again. */
 async function call(
   replies: readonly Reply[],
-  { stopAt, loseLeaseAt, isBudgetSpent = false, ...context }: CallOptions = {},
+  { stopAt, loseLeaseAt, isBudgetSpent = false, callMs = 10, ...context }: CallOptions = {},
 ): Promise<Called> {
   const time = new VirtualTime();
   const clock = new VirtualClock(time);
@@ -39,6 +41,7 @@ async function call(
   let received = 0;
   if (stopAt === 0) stopping.abort();
   const retries = new Retries(1, observe);
+  if (isBudgetSpent) retries.answered();
   while (isBudgetSpent && retries.mayRetry());
   const result = await callRepeatedly(
     "acme",
@@ -46,7 +49,7 @@ async function call(
       const reply = replies[Math.min(received++, replies.length - 1)];
       if (received === stopAt) stopping.abort();
       if (received === loseLeaseAt) lost.abort();
-      await time.sleep(10);
+      await time.sleep(callMs);
       if (reply === "answer" || reply === undefined) return "answer";
       throw reply instanceof ServiceFailure ? reply : new ServiceFailure(reply, reply);
     },
@@ -82,10 +85,10 @@ describe("a call that", () => {
   });
 
   it.each<[ServiceFailureCode, number, boolean]>([
-    ["TIMEOUT", 5, true],
-    ["CONNECTION_LOST", 5, true],
-    ["SERVICE_ERROR", 5, true],
-    ["UNREACHABLE", 5, false],
+    ["TIMEOUT", 8, true],
+    ["CONNECTION_LOST", 8, true],
+    ["SERVICE_ERROR", 8, true],
+    ["UNREACHABLE", 8, false],
     ["REFUSED", 1, false],
     ["BAD_RESPONSE", 1, true],
     ["KEY_REFUSED", 1, false],
@@ -94,6 +97,11 @@ describe("a call that", () => {
     const { result, requests } = await call([code]);
     expect(result).toMatchObject({ kind: "failed", failure: { code }, mayHaveHappened });
     expect(requests).toBe(times);
+  });
+
+  it("takes long to fail is tried for a minute, whatever it waits for a slot", async () => {
+    const { requests } = await call(["TIMEOUT"], { callMs: 15_000 });
+    expect(requests).toBe(4);
   });
 
   it("is repeated says so each time, and how long it waits", async () => {
@@ -176,7 +184,7 @@ describe("where the run may repeat no more", () => {
 
   it("one that follows up on another is repeated all the same", async () => {
     const { requests } = await call(["SERVICE_ERROR"], { isBudgetSpent, isFollowUp: true });
-    expect(requests).toBe(5);
+    expect(requests).toBe(8);
   });
 
   it("the run says so, once", async () => {
@@ -234,10 +242,10 @@ describe("a call that must not be repeated", () => {
     expect(requests).toBe(3);
   });
 
-  it("is tried five times at most where it never reaches the service", async () => {
+  it("is tried eight times at most where it never reaches the service", async () => {
     const { result, requests } = await call(["UNREACHABLE"], { isUnrepeatable });
     expect(result).toMatchObject({ kind: "failed", mayHaveHappened: false });
-    expect(requests).toBe(5);
+    expect(requests).toBe(8);
   });
 });
 

@@ -13,6 +13,7 @@ export interface Terminal {
 const REDRAW_EVERY = 100;
 const BAR_CELLS = 28;
 const SHORTEST_BAR = 4;
+const LONG_WAIT = 4_000;
 const LONGEST_WARNING = 2_000;
 const CLEAR_LINE_ABOVE = "\u001b[A\r\u001b[K";
 
@@ -59,6 +60,12 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     draw(true);
   };
 
+  const wait = (ms: number, why: string): void => {
+    waitsUntil = clock.monotonic() + ms;
+    reason = why;
+    draw(true);
+  };
+
   const advance = (): void => {
     done++;
     draw(done === total);
@@ -67,7 +74,6 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   return (event: RunEvent): void => {
     switch (event.kind) {
       case "started":
-      case "retry":
       // Known before the first call: the report at the end lists them.
       case "rejected":
       case "held":
@@ -89,9 +95,11 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         draw(true);
         break;
       case "waiting":
-        waitsUntil = clock.monotonic() + event.ms;
-        reason = event.reason;
-        draw(true);
+        wait(event.ms, event.reason);
+        break;
+      case "retry":
+        // What has failed several times over may be all that the run still waits for.
+        if (event.waitMs >= LONG_WAIT) wait(event.waitMs, `${event.code}: ${printable(event.message)}`);
         break;
       case "warning": {
         const message = printable(event.message, LONGEST_WARNING);

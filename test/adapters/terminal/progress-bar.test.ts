@@ -137,6 +137,18 @@ describe("the progress bar", () => {
     expect(screen()[0]).toMatch(/^░{28} 2\/10000 · 5\/min · .* left$/);
   });
 
+  test("says what a run waits for that is tried again and again, and nothing of a single retry", () => {
+    const { tell, screen } = aTerminal();
+    const retry = (attempt: number, waitMs: number): RunEvent => {
+      const message = "cannot connect to dashboards.example.com";
+      return { kind: "retry", user_group_id: "acme", code: "UNREACHABLE", message, attempt, waitMs };
+    };
+    tell(planned(100), retry(2, 500));
+    expect(screen()[0]).not.toContain("waiting");
+    tell(retry(5, 4_000));
+    expect(screen()[0]).toMatch(/ · waiting 4\.0 s: UNREACHABLE: cannot connect to dash/);
+  });
+
   test("counts rotations too, which come after the planned changes", () => {
     const { tell, screen } = aTerminal();
     tell(planned(1), recorded(), { kind: "rotating", tokens: 3 }, rotated, rotated, rotated);
@@ -170,7 +182,8 @@ describe("the progress bar", () => {
   test("lets no id and no message take over the terminal", () => {
     const { tell, written, screen } = aTerminal();
     const evil = `a${ESC}[2J${ESC}]0;title\u0007\r\n\u009b31m\u202eb`;
-    tell(planned(3), failed(evil, evil), unstored(evil, evil), {
+    const retry = { user_group_id: evil, code: "TIMEOUT", message: evil, attempt: 6, waitMs: 9_000 } as const;
+    tell(planned(3), { kind: "retry", ...retry }, failed(evil, evil), unstored(evil, evil), {
       kind: "warning",
       code: "GROUP_LEFT_BEHIND",
       message: evil,
