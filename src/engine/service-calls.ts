@@ -59,13 +59,13 @@ export class ServiceCalls {
     if (called.kind !== "answered") return called;
     const { isNew, group: found } = called.answer;
     await confirmTeam(isNew, found, group.user_group_id, this.#run);
-    this.#haveEffect();
-    // That a group is new is promised to be said of new ones, and not to be left unsaid of others.
+    this.#noteEffect();
+    // The interface says that a new group is called new, and not that no other one is.
     const isKnown = tokenFingerprint(found.token) === this.#knownToken;
     return { ...called, answer: { isNew: isNew && !isKnown, group: found } };
   }
 
-  /** POST, never repeated once it may have had its effect. That the token is refused is for the caller to make good. */
+  /** POST, never repeated once it may have had its effect. A token that is refused is for the caller to make good. */
   async rotate(id: string, currentToken: Secret): Promise<CallResult<ServiceGroup>> {
     const called = await this.#call(
       id,
@@ -77,11 +77,11 @@ export class ServiceCalls {
     if (called.kind === "failed" && !isTokenRefused(called.failure) && !isWaitedFor) {
       this.#insistOnService(called.failure);
     }
-    if (called.kind === "answered") this.#haveEffect();
+    if (called.kind === "answered") this.#noteEffect();
     return called;
   }
 
-  /** DELETE. That the token is refused is for the caller to make good. */
+  /** DELETE. A token that is refused is for the caller to make good. */
   async remove(group: RemovableGroup): Promise<CallResult<void>> {
     const called = await this.#call(
       group.user_group_id,
@@ -89,7 +89,7 @@ export class ServiceCalls {
       this.#context,
     );
     if (called.kind === "failed" && !isTokenRefused(called.failure)) this.#insistOnService(called.failure);
-    if (called.kind === "answered") this.#haveEffect();
+    if (called.kind === "answered") this.#noteEffect();
     return called;
   }
 
@@ -107,11 +107,11 @@ export class ServiceCalls {
   ): Promise<CallResult<T>> {
     const called = await callRepeatedly(id, request, context);
     if (called.kind === "answered") this.#run.breaker.succeeded();
-    else if (called.mayHaveHappened) this.#haveEffect();
+    else if (called.mayHaveHappened) this.#noteEffect();
     return called;
   }
 
-  #haveEffect(): void {
+  #noteEffect(): void {
     this.#mayHaveHappened = true;
     this.#onEffect();
   }
