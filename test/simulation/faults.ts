@@ -46,7 +46,7 @@ const CALLS: Readonly<Record<string, Port>> = {
 export const portOf = ({ call }: Point): Port => CALLS[call] ?? "ledger";
 
 /** How a call of the service may fail, where it took no effect and where it did. */
-export const SERVICE_CODES = {
+const SERVICE_CODES = {
   before: [
     "CONNECTION_LOST",
     "TIMEOUT",

@@ -5,10 +5,7 @@ import { SimulatedWorld } from "./simulated-world.ts";
 /** No run is waited for longer: it is killed then, as by somebody who has lost patience. */
 const LONGEST_RUN = 6 * 3_600_000;
 
-/** A guarantee that does not hold. The message says which, and what happened. */
-export class Breach extends Error {}
-
-/** Plays a history with the whole engine, then ends its faults. Rejects with a Breach. */
+/** Plays a history with the whole engine, then ends its faults. Rejects where a guarantee does not hold: with which, and why. */
 export async function play(history: History): Promise<void> {
   const world = new SimulatedWorld(history);
   try {
@@ -36,7 +33,7 @@ const SYNC: RunStep = {
 
 function insistOn({ watch }: SimulatedWorld): void {
   watch.looksAround();
-  if (watch.breaches.length > 0) throw new Breach(watch.breaches.join("\n"));
+  if (watch.breaches.length > 0) throw new Error(watch.breaches.join("\n"));
 }
 
 async function takeStep(step: Step, world: SimulatedWorld): Promise<void> {
