@@ -69,7 +69,7 @@ describe("a share of the requests", () => {
       counts.set(fault, (counts.get(fault) ?? 0) + 1 / 20_000);
     }
     for (const [fault, share] of Object.entries({ ...shares, none: 0.25 })) {
-      expect(counts.get(fault)).toBeCloseTo(share, 1);
+      expect(counts.get(fault)).toBeCloseTo(share, 2);
     }
   });
 
