@@ -53,7 +53,8 @@ export async function leasedRun(
       breaker: new Breaker(),
       tally,
       concurrency: settings.concurrency,
-      signal,
+      // What still waits for the service then would only keep this process from ending.
+      signal: AbortSignal.any([signal, lease.lost]),
     };
     await tokens.prepare();
     await body(run, service);

@@ -62,6 +62,21 @@ test("syncs with different names work beside each other on the same tables", asy
   ]);
 });
 
+test("a sync that has lost its lease ends at once, however long the service has asked it to wait", async () => {
+  const world = await aWorld({
+    tenants: 20,
+    service: { rateLimit: { count: 10, perMs: 3_600_000 } },
+    config: { service: { timeout: "1s" } },
+  });
+  const program = world.start("sync", "--json");
+  await until(() => program.output().includes("waits"));
+  await world.database.query("UPDATE groupsync_leases SET epoch = epoch + 1");
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ created: 10, errors: [{ code: "LEASE_LOST" }] });
+  expect(await world.stored()).toEqual(await world.live());
+});
+
 test("SIGTERM lets the calls under way be recorded, and the next sync asks for the rest", async () => {
   const world = await aWorld({ tenants: 300, service: { latency: { min: 30, max: 60 } } });
   const program = world.start("sync", "--json");
