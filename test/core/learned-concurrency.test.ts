@@ -65,6 +65,14 @@ describe("a refusal", () => {
     expect([0, 4, 5, 6].map((load) => learned.isProven(load))).toEqual([true, true, true, false]);
   });
 
+  it("is for them where as many were refused, whatever had passed before", () => {
+    const learned = found(32);
+    learned.forgetPasses();
+    for (let n = 0; n < 8; n++) learned.passed(5, learned.search, false, 0);
+    learned.refused(5, 0, 0);
+    expect(learned.isProven(5)).toBe(false);
+  });
+
   it("may be for them once one was put down to the rate", () => {
     const learned = found(32);
     for (let n = 0; n < 100; n++) learned.passed(5, learned.search, false, 0);

@@ -101,6 +101,17 @@ it("a slow service's limit is learned with many calls in flight", async () => {
   expect(refused).toBeLessThanOrEqual(0.02);
 });
 
+it("a limit at once is not taken for a rate where the service says when to come back", async () => {
+  const limit = atOnce(4);
+  const { through, refused } = shares(
+    await backfill({ calls: 3_600, workers: 8, limit, retryAfter: "seconds" }),
+    limit,
+    3_600,
+  );
+  expect(through).toBeGreaterThanOrEqual(0.9);
+  expect(refused).toBeLessThanOrEqual(0.02);
+});
+
 it("a limit at once and one in time are learned together", async () => {
   const rate = aWindow(perMinute(300));
   const places = atOnce(3);
