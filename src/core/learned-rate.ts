@@ -74,11 +74,6 @@ export class LearnedRate {
     else this.#begin(measured, span, now);
   }
 
-  /** There was a pause: what passed before it doesn't count. */
-  restart(now: number): void {
-    this.#limit?.restart(now);
-  }
-
   #begin(measured: number, { passes, ms }: Span, now: number): void {
     // One refusal after a handful of calls may be anything; two are a small limit.
     this.#wasShort = passes < RATE_EVIDENCE && !this.#wasShort;

@@ -173,7 +173,6 @@ export class ServiceLimits {
       const passes = this.#span.passes - 1;
       this.#rate.learn({ passes, ms: at - this.#span.since, pauseMs: at - since }, now);
     }
-    this.#rate.restart(now);
     this.#span = { since: at, passes: 1 };
     this.#nextStart = at + this.#rate.spacing;
   }

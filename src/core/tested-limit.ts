@@ -40,18 +40,16 @@ export class TestedLimit {
   /** More, once enough have passed for long enough. */
   raiseAfter(passes: number, ms: number, now: number): void {
     if (this.#passes < passes || now - this.#since < ms) return;
-    this.#search = raised(this.#search, this.#scale);
-    this.restart(now);
+    this.#begin(raised(this.#search, this.#scale), now);
   }
 
   /** Less: `passed` is what is taken to pass. */
   refute(passed: number, now: number): void {
-    this.#search = refuted(this.#search, passed);
-    this.restart(now);
+    this.#begin(refuted(this.#search, passed), now);
   }
 
-  /** What has passed until now doesn't count. */
-  restart(now: number): void {
+  #begin(search: LimitSearch, now: number): void {
+    this.#search = search;
     this.#since = now;
     this.#passes = 0;
   }
