@@ -19,13 +19,20 @@ const RULES: Rules = {
       packages: ["pg", "pg-cursor", "postgres-array"],
       node: "all",
     },
+    "adapters/notify": { layers: ["core", "ports"], packages: ["undici"], node: "all" },
     "adapters/sql": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/service": { layers: ["core", "ports"], packages: ["undici", "zod"], node: "all" },
     "adapters/terminal": { layers: ["core", "ports"], packages: [], node: "all" },
 
     config: { layers: ["core"], packages: ["leven", "node-cron", "yaml", "zod"], node: "all" },
+    daemon: { layers: ["core", "engine", "ports"], packages: ["node-cron", "prom-client"], node: "all" },
     sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },
     commands: { layers: ["core", "engine", "ports"], packages: ["commander"], node: "all" },
+    "commands/run.ts": {
+      layers: ["commands", "core", "daemon", "engine", "ports"],
+      packages: ["commander"],
+      node: "all",
+    },
     "commands/sandbox.ts": {
       layers: ["commands", "core", "engine", "ports", "sandbox"],
       packages: ["commander", "yaml"],

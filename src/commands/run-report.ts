@@ -1,6 +1,7 @@
 import { counted } from "../core/counted.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
+import { countsText } from "../core/summary-text.ts";
 import type { RunReport } from "../engine/report.ts";
 import type { ReportedError } from "../engine/run.ts";
 import { heldJson, heldLines } from "./held-groups.ts";
@@ -32,10 +33,7 @@ const LONGEST_REASON = 2_000;
 export function reportText(of: Reported, report: RunReport, colours: boolean): string {
   const paint = painter(colours);
   const { counts, requests, durationMs, error, hold } = report;
-  const numbers = Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${count} ${name}`)
-    .join(", ");
+  const numbers = countsText(counts);
   const reason = error ?? hold;
   const lines = [
     headline(of, report, reason?.message ?? "unknown", paint),

@@ -3,7 +3,7 @@ import type { RateLimit } from "../core/rate-limit.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
 import type { KnownService, Ledger } from "../ports/ledger.ts";
-import type { Observe } from "../ports/observer.ts";
+import type { Observe, RunSummary } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { Breaker } from "./breaker.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
@@ -69,7 +69,22 @@ export async function leasedRun(
     if (!(thrown instanceof SyncError)) throw thrown;
     error = thrown;
   }
-  return reportOn(tally, clock.monotonic() - started, error);
+  const report = reportOn(tally, clock.monotonic() - started, error);
+  observe({ kind: "finished", ...summaryOf(command, report) });
+  return report;
+}
+
+function summaryOf(
+  command: string,
+  { outcome, counts, requests, durationMs, error, hold }: RunReport,
+): RunSummary {
+  const reason = error ?? hold;
+  const { code, message, hint } = reason ?? {};
+  const failure =
+    code === undefined || message === undefined
+      ? null
+      : { code, message, ...(hint !== undefined && { hint }) };
+  return { command, outcome, counts, requests, durationMs, error: failure };
 }
 
 /** Keeps the run in the ledger's history, also where it fails. */

@@ -49,6 +49,10 @@ export interface LedgerView {
   /** How many these are. */
   rotatableCount(until: Date): Promise<number>;
   status(): Promise<LedgerStatus>;
+  /** The runs that began at this time or later, newest first, at most so many. */
+  history(since: Date, limit: number): Promise<readonly RecordedRun[]>;
+  /** For each of these times, how many groups have a token that is live since then, or longer. */
+  tokensLiveSince(times: readonly Date[]): Promise<readonly number[]>;
 }
 
 export interface RotatableOptions {
@@ -214,6 +218,8 @@ export interface LedgerStatus {
   };
   /** Since when the token is live that has been so for the longest; null where there is none. */
   readonly oldestToken: Date | null;
+  /** Since when the change waits that has been failing or under way for the longest; null where none does. */
+  readonly oldestUnsynced: Date | null;
   /** Null where nothing waits for approval. */
   readonly held: HeldGroups | null;
   /** The longest-failing first, a hundred at most. */

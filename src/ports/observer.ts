@@ -1,4 +1,6 @@
 import type { AbsenceKind } from "../core/ledger-group.ts";
+import type { Failure } from "../core/outcome.ts";
+import type { Summary } from "../core/summary-text.ts";
 import type { RejectedTenant } from "../core/tenant.ts";
 
 /** What a run says of itself while it goes on: to a log, a progress bar, a metric. Never a secret. */
@@ -67,6 +69,13 @@ export type RunEvent =
       readonly user_group_id: string;
       readonly code: string;
       readonly message: string;
-    };
+    }
+  /** Always the last one, also of a run that never had the lease. */
+  | ({ readonly kind: "finished" } & RunSummary);
+
+/** A run that has ended, in short. `error` is why it did not reach its end, or why removals are held. */
+export interface RunSummary extends Summary {
+  readonly error: (Failure & { readonly hint?: string }) | null;
+}
 
 export type Observe = (event: RunEvent) => void;

@@ -17,6 +17,7 @@ function textAfter(runs: readonly RecordedRun[], failing = 0, held: LedgerStatus
   const status: LedgerStatus = {
     groups: { total: 9, in_sync: 9, under_way: 0, failing, missing: 0, unverified: 0 },
     oldestToken: null,
+    oldestUnsynced: null,
     held,
     failing: [],
     runs,

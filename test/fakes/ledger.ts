@@ -17,6 +17,7 @@ import type {
   LedgerBucket,
   LedgerStatus,
   LedgerTransaction,
+  RecordedRun,
   RotatableOptions,
 } from "../../src/ports/ledger.ts";
 import type { Step } from "./instance.ts";
@@ -202,6 +203,7 @@ export class InMemoryLedger implements Ledger {
       oldestToken: all
         .flatMap(({ tokenSince }) => tokenSince ?? [])
         .reduce<Date | null>((oldest, since) => (oldest && oldest < since ? oldest : since), null),
+      oldestUnsynced: null,
       held: this.#held(),
       failing: [...rows]
         .flatMap(([user_group_id, { failure }]) => (failure ? [{ user_group_id, ...failure }] : []))
@@ -211,6 +213,15 @@ export class InMemoryLedger implements Ledger {
       lease: lease && lease.expiresAt > this.#now() ? holderOf(lease) : null,
       service,
     };
+  }
+
+  async history(since: Date, limit: number): Promise<readonly RecordedRun[]> {
+    return this.#state.runs.filter(({ startedAt }) => startedAt >= since).slice(0, limit);
+  }
+
+  async tokensLiveSince(times: readonly Date[]): Promise<readonly number[]> {
+    const since = [...this.#state.rows.values()].flatMap(({ tokenSince }) => tokenSince ?? []);
+    return times.map((time) => since.filter((begin) => begin <= time).length);
   }
 
   #held(): HeldGroups | null {

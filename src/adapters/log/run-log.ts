@@ -2,8 +2,9 @@ import type { Logger } from "pino";
 import { ABSENCE_TEXT } from "../../core/absence-text.ts";
 import { counted } from "../../core/counted.ts";
 import { durationText, progress, rateText } from "../../core/progress.ts";
+import { summaryText } from "../../core/summary-text.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Observe, RunEvent } from "../../ports/observer.ts";
+import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
 
 const PROGRESS_EVERY = 10_000;
 
@@ -44,7 +45,7 @@ export function runLog(logger: Logger, clock: Clock): Observe {
       case "planned":
         total = event.changes;
         startedAt = toldAt = clock.monotonic();
-        log.info(
+        log[event.changes > 0 ? "info" : "debug"](
           withoutMessage(fields),
           `${counted(event.changes, "change")} to make, ${counted(event.unchanged, "group")} unchanged`,
         );
@@ -95,11 +96,35 @@ export function runLog(logger: Logger, clock: Clock): Observe {
         log.warn(withoutMessage(fields), `failed: ${event.message}`);
         advance();
         break;
+      case "finished": {
+        const { command, outcome, counts, requests, durationMs, error } = event;
+        const duration_ms = Math.round(durationMs);
+        log[levelOf(event)](
+          { command, outcome, ...counts, requests, duration_ms, code: error?.code, hint: error?.hint },
+          summaryText(event),
+        );
+        break;
+      }
       default:
         event satisfies never;
     }
   };
 }
+
+function levelOf({ outcome, error }: RunSummary): "info" | "warn" | "error" {
+  switch (outcome) {
+    case "ok":
+      return "info";
+    case "partial":
+    case "held":
+      return "warn";
+    case "failed":
+      return error && NO_FAULT.includes(error.code) ? "info" : "error";
+  }
+}
+
+/** Somebody else is at work, or somebody wanted it so. */
+const NO_FAULT: readonly string[] = ["LEASE_HELD", "INTERRUPTED"];
 
 function withoutMessage(fields: object): object {
   const { message: _, ...rest } = fields as { message?: string };

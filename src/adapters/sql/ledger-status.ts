@@ -14,6 +14,7 @@ const SHOWN_RUNS = 10;
 export const NO_STATUS: Omit<LedgerStatus, "service"> = {
   groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
   oldestToken: null,
+  oldestUnsynced: null,
   held: null,
   failing: [],
   runs: [],
@@ -36,9 +37,10 @@ export class StatusReader {
     return {
       groups: await this.#groupCounts(),
       oldestToken: await this.#oldestToken(),
+      oldestUnsynced: await this.#oldestUnsynced(),
       held: await this.#held(),
       failing: await this.#failing(),
-      runs: await this.#runs(),
+      runs: await this.history(null, SHOWN_RUNS),
       lease: await this.#lease(),
     };
   }
@@ -69,6 +71,23 @@ export class StatusReader {
   async #oldestToken(): Promise<Date | null> {
     const [row] = await this.#database.query<{ since: Date | null }>(
       `SELECT min(token_since) AS since FROM ${this.#tables.groups} WHERE scope = $1`,
+      [this.#scope],
+    );
+    return row?.since ?? null;
+  }
+
+  async tokensLiveSince(times: readonly Date[]): Promise<number[]> {
+    const counts = times.map((_, n) => `count(CASE WHEN token_since <= $${n + 2} THEN 1 END) AS "n${n}"`);
+    const [row] = await this.#database.query<Readonly<Record<string, string>>>(
+      `SELECT ${counts.join(", ")} FROM ${this.#tables.groups} WHERE scope = $1`,
+      [this.#scope, ...times],
+    );
+    return times.map((_, n) => Number(row?.[`n${n}`] ?? 0));
+  }
+
+  async #oldestUnsynced(): Promise<Date | null> {
+    const [row] = await this.#database.query<{ since: Date | null }>(
+      `SELECT min(intent_at) AS since FROM ${this.#tables.groups} WHERE scope = $1 AND intent IS NOT NULL`,
       [this.#scope],
     );
     return row?.since ?? null;
@@ -111,10 +130,12 @@ export class StatusReader {
     );
   }
 
-  async #runs(): Promise<RecordedRun[]> {
+  /** The runs that began at `since` or later, or whenever where that is null. */
+  async history(since: Date | null, limit: number): Promise<RecordedRun[]> {
     const rows = await this.#database.query<RunColumns>(
-      `SELECT * FROM ${this.#tables.runs} WHERE scope = $1 ORDER BY id DESC LIMIT ${SHOWN_RUNS}`,
-      [this.#scope],
+      `SELECT * FROM ${this.#tables.runs}
+       WHERE scope = $1 ${since ? "AND started_at >= $3" : ""} ORDER BY id DESC LIMIT $2`,
+      since ? [this.#scope, limit, since] : [this.#scope, limit],
     );
     return rows.map((row) => ({
       id: row.id,

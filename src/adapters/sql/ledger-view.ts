@@ -9,6 +9,7 @@ import type {
   LedgerBucket,
   LedgerStatus,
   LedgerView,
+  RecordedRun,
   RotatableOptions,
 } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
@@ -28,11 +29,13 @@ export class SqlLedgerView implements LedgerView {
   readonly database: Database;
   protected readonly tables: LedgerTables;
   protected readonly scope: string;
+  readonly #reader: StatusReader;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
     this.tables = ledgerTables(database.dialect, location);
     this.scope = scope;
+    this.#reader = new StatusReader(database, this.tables, scope);
   }
 
   async service(): Promise<KnownService> {
@@ -153,9 +156,19 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async status(): Promise<LedgerStatus> {
-    const reader = new StatusReader(this.database, this.tables, this.scope);
-    const status = await this.#read(NO_STATUS, () => reader.read());
+    const status = await this.#read(NO_STATUS, () => this.#reader.read());
     return { ...status, service: await this.service() };
+  }
+
+  async history(since: Date, limit: number): Promise<readonly RecordedRun[]> {
+    return this.#read([], () => this.#reader.history(since, limit));
+  }
+
+  async tokensLiveSince(times: readonly Date[]): Promise<readonly number[]> {
+    return this.#read(
+      times.map(() => 0),
+      () => this.#reader.tokensLiveSince(times),
+    );
   }
 
   async #read<T>(empty: T, read: () => Promise<T>): Promise<T> {

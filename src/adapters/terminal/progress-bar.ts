@@ -74,6 +74,8 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   return (event: RunEvent): void => {
     switch (event.kind) {
       case "started":
+      // The command prints the report.
+      case "finished":
       // Known before the first call: the report at the end lists them.
       case "rejected":
       case "held":
