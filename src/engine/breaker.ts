@@ -2,11 +2,11 @@ import { SyncError } from "../core/errors.ts";
 import { RecentCalls } from "../core/recent-calls.ts";
 import { SERVICE_FAILURES, type ServiceFailure } from "../core/service-failure.ts";
 
-/** So many failures in a row are the service's, and not the groups'; */
+/** So many failures in a row are the service's fault, and no longer the groups'. */
 const IN_A_ROW = 20;
-/** so are these, as long as nothing has succeeded yet; */
+/** Fewer are, as long as nothing has succeeded. */
 const IN_A_ROW_AT_FIRST = 5;
-/** and so many of the last, in a row or not. */
+/** So are so many of the last calls, in a row or not. */
 const FAILED = 45;
 const OF_THE_LAST = 50;
 
