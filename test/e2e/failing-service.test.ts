@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { SEED, SEEDED } from "../support/seed.ts";
 import { expectInSync } from "./in-sync.ts";
-import { SEED, SEEDED } from "./seed.ts";
 import { aWorld } from "./world.ts";
 
 const TENANTS = 2_000;

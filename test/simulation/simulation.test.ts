@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { SEED } from "../e2e/seed.ts";
+import { SEED } from "../support/seed.ts";
 import { anyHistory } from "./any-history.ts";
 import { inWords } from "./in-words.ts";
 import { play } from "./play.ts";
