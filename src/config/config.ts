@@ -4,6 +4,7 @@ import type { RateLimit } from "../core/rate-limit.ts";
 import type { RotationPolicy } from "../core/rotation.ts";
 import type { GroupRules } from "../core/rule.ts";
 import type { Secret } from "../core/secret.ts";
+import type { ListenAddress } from "./listen-address.ts";
 
 /** The config file, checked and complete: defaults filled in, durations in milliseconds, secrets wrapped. */
 export interface Config {
@@ -16,9 +17,36 @@ export interface Config {
   readonly ledger: LedgerConfig;
   readonly deletion: DeletionPolicy;
   readonly rotation: RotationPolicy;
+  readonly schedule: ScheduleConfig;
+  /** How long the daemon may take to end once it is told to. */
+  readonly shutdownTimeoutMs: number;
+  /** How long the ledger keeps a run. */
+  readonly historyMs: number;
+  readonly http: HttpConfig;
+  readonly notify: NotifyConfig;
+}
+
+/** When the daemon syncs. */
+export interface ScheduleConfig {
   /** A cron line, read in `timezone`. */
-  readonly schedule: string;
+  readonly line: string;
   readonly timezone: string;
+  /** Each tick is put off by a random part of this. */
+  readonly jitterMs: number;
+  readonly runAtStart: boolean;
+}
+
+export interface HttpConfig {
+  readonly listen?: ListenAddress;
+  /** So old may the last good sync be; left out: three periods of the schedule. */
+  readonly staleAfterMs?: number;
+}
+
+export interface NotifyConfig {
+  /** Gets a message with each change of state. */
+  readonly webhook?: Secret;
+  /** Is pinged after each sync that reached its end. */
+  readonly heartbeat?: Secret;
 }
 
 export interface ServiceConfig {

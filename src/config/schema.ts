@@ -1,125 +1,29 @@
-import { validateDetailed } from "node-cron";
 import { z } from "zod";
 import { parseDailyWindow } from "../core/daily-window.ts";
-import { parseDuration } from "../core/duration.ts";
 import { parseRateLimit } from "../core/rate-limit.ts";
-import { Secret } from "../core/secret.ts";
-import type { Config, LedgerConfig } from "./config.ts";
+import type { Config } from "./config.ts";
 import { existingRowsAreNamed, limitsHaveAnAge, sectionsFitTogether, tableOrQuery } from "./consistency.ts";
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
-import { choice, number, scalar, wanted } from "./scalars.ts";
+import { choice, flag, number, scalar, wanted } from "./scalars.ts";
 import { section } from "./section.ts";
-import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "./urls.ts";
-
-const HOUR_MS = 3_600_000;
-
-const databaseUrl = scalar(
-  parseDatabaseUrl,
-  wanted(
-    "the url of a database",
-    "write it like postgres://user:password@host:5432/database or mysql://…, with %40 for an @, %2F for a / in the password",
-    "{secret}",
-  ),
-).superRefine((url, context) => {
-  for (const message of tlsProblems(url)) context.addIssue({ code: "custom", message });
-});
-
-const baseUrl = scalar(
-  parseBaseUrl,
-  wanted(
-    "the address of a service",
-    "write it like https://dashboards.example.com, without user, query or /api/user",
-    "{secret}",
-  ),
-);
-
-/** Goes into a header as it is. */
-const apiKey = scalar(
-  (key) => (/^[!-~]+$/.test(key) ? new Secret(key) : undefined),
-  wanted(
-    "an API key",
-    `write \${GROUPSYNC_API_KEY}, and set it to the bare key, without the word Token`,
-    "{secret}",
-  ),
-);
-
-const duration = (fits: (ms: number) => boolean, what: string, remedy: string) =>
-  z.preprocess(
-    (value) => (value === 0 ? "0" : value),
-    scalar(
-      (written) => {
-        const ms = parseDuration(written);
-        return ms !== undefined && fits(ms) ? ms : undefined;
-      },
-      wanted(what, remedy),
-    ),
-  );
-
-/** With the value that it has when left out. */
-const wholeNumber = (from: number, to: number, otherwise: number) =>
-  number(
-    (want) => z.int(want).min(from, want).max(to, want),
-    wanted(`a whole number from ${from} to ${to}`, `the default is ${otherwise}`),
-  ).prefault(otherwise);
-
-const percentage = (otherwise: number) =>
-  number(
-    (want) => z.number(want).min(0, want).max(100, want),
-    wanted("a number from 0 to 100", `the default is ${otherwise}`),
-  ).prefault(otherwise);
-
-/** `table` or `schema.table`, either part in double quotes where it has to be. Quoting is the adapters' business. */
-const TABLE = /^(?:(?:"(?:[^"]|"")+"|[\p{L}\p{N}_$-]+)(?:\.(?!$)|$)){1,2}$/u;
-const table = scalar(
-  (name) => (TABLE.test(name) ? name : undefined),
-  wanted("the name of a table", 'write it like customers, app.customers or app."Customers"'),
-);
-
-/** Without the semicolon at its end, for it becomes part of a larger statement. */
-const query = scalar((sql) => sql.replace(/[;\s]+$/, "") || undefined, wanted("a query", "write SELECT …"));
-
-const condition = scalar(
-  (sql) => sql.trim() || undefined,
-  wanted("a condition", "write it like status = 'active'"),
-);
-
-const tablePrefix = scalar(
-  (written): Omit<LedgerConfig, "url"> | undefined => {
-    const [, schema, prefix] = /^(?:([a-z_]\w{0,62})\.)?([a-z_]\w{0,31})$/i.exec(written) ?? [];
-    return prefix === undefined
-      ? undefined
-      : { tablePrefix: prefix, ...(schema !== undefined && { schema }) };
-  },
-  wanted("a prefix for table names", "write letters, digits and _, like groupsync_ or ops.groupsync_"),
-);
-
-/** No capitals: LISTEN folds a name without quotes to small letters, and would hear nothing. */
-const channel = scalar(
-  (name) => (/^[a-z_][a-z0-9_]{0,62}$/.test(name) ? name : undefined),
-  wanted("the name of a channel", "write small letters, digits and _, like groupsync_tokens"),
-);
-
-const cronLine = z
-  .string(wanted("a cron line", 'write it like "*/5 * * * *"'))
-  .superRefine((line, context) => {
-    const { valid, errors } = validateDetailed(line);
-    const field =
-      errors[0] === undefined || errors[0].field === "expression" ? "" : ` (see its ${errors[0].field})`;
-    const message = `{value} is not a cron line${field}; write minute, hour, day, month and weekday: "*/5 * * * *"`;
-    if (!valid) context.addIssue({ code: "custom", message });
-  });
-
-const timeZone = scalar(
-  (zone) => {
-    try {
-      new Intl.DateTimeFormat("en", { timeZone: zone });
-      return zone;
-    } catch {
-      return undefined;
-    }
-  },
-  wanted("a time zone", "write it like UTC or Europe/Berlin"),
-);
+import {
+  apiKey,
+  baseUrl,
+  channel,
+  condition,
+  cronLine,
+  databaseUrl,
+  duration,
+  HOUR_MS,
+  listenAddress,
+  percentage,
+  query,
+  table,
+  tablePrefix,
+  timeZone,
+  webUrl,
+  wholeNumber,
+} from "./values.ts";
 
 const configFile = section(
   {
@@ -194,6 +98,19 @@ const configFile = section(
     ),
     schedule: cronLine.prefault("*/5 * * * *"),
     timezone: timeZone.prefault("UTC"),
+    jitter: duration((ms) => ms <= HOUR_MS, "a duration up to 1h", "write it like 30s").prefault("0"),
+    run_at_start: flag.prefault(true),
+    shutdown_timeout: duration(
+      (ms) => ms > 0 && ms <= HOUR_MS,
+      "a duration up to 1h",
+      "write it like 25s",
+    ).prefault("25s"),
+    history: duration((ms) => ms >= HOUR_MS, "a duration of 1h or more", "write it like 90d").prefault("90d"),
+    http: section({
+      listen: listenAddress.optional(),
+      stale_after: duration((ms) => ms > 0, "a duration above zero", "write it like 15m").optional(),
+    }),
+    notify: section({ webhook: webUrl.optional(), heartbeat: webUrl.optional() }),
   },
   sectionsFitTogether,
 );
@@ -246,7 +163,21 @@ export const configSchema = configFile.transform((file): Config => {
       maxPerRun: rotation.max_per_run ?? null,
       concurrency: rotation.concurrency,
     },
-    schedule: file.schedule,
-    timezone: file.timezone,
+    schedule: {
+      line: file.schedule,
+      timezone: file.timezone,
+      jitterMs: file.jitter,
+      runAtStart: file.run_at_start,
+    },
+    shutdownTimeoutMs: file.shutdown_timeout,
+    historyMs: file.history,
+    http: {
+      ...(file.http.listen && { listen: file.http.listen }),
+      ...(file.http.stale_after !== undefined && { staleAfterMs: file.http.stale_after }),
+    },
+    notify: {
+      ...(file.notify.webhook && { webhook: file.notify.webhook }),
+      ...(file.notify.heartbeat && { heartbeat: file.notify.heartbeat }),
+    },
   };
 });

@@ -40,6 +40,11 @@ export function parseBaseUrl(text: string): string | undefined {
   return url.origin + path;
 }
 
+/** Of a server that a message is sent to. All of it is secret: such addresses are keys themselves. */
+export function parseWebUrl(text: string): Secret | undefined {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? new Secret(text) : undefined;
+}
+
 /** The drivers decode a url while they connect, and a stray `%` in a password fails there with no word of why. */
 function isPercentEncoded(text: string): boolean {
   try {

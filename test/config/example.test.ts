@@ -10,6 +10,8 @@ const env = {
   DATABASE_URL: "postgres://db/crm",
   TOKENS_DATABASE_URL: "mysql://db/tokens",
   LEDGER_DATABASE_URL: "mysql://db/ledger",
+  GROUPSYNC_WEBHOOK: "https://hooks.example.com/x",
+  GROUPSYNC_HEARTBEAT: "https://beats.example.com/y",
 };
 const load = (yaml: string): Config => loadConfig("config.yaml", { env, readFile: () => yaml });
 
@@ -47,7 +49,7 @@ group: { id: id, name: company_name }
 
   it("loads with the keys that it shows behind a #", () => {
     const shown = example.replace(
-      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|"\d+"|plan|tier|logo): )/gm,
+      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|listen|stale_after|webhook|heartbeat|"\d+"|plan|tier|logo): )/gm,
       "$1$2",
     );
     const config = load(shown);
@@ -57,7 +59,9 @@ group: { id: id, name: company_name }
       tokens: { url: { dialect: "mysql" } },
       ledger: { url: { dialect: "mysql" } },
       rotation: { maxAgeMs: 7_776_000_000, window: { from: 120, to: 300 }, maxPerRun: 50 },
+      http: { listen: { host: "127.0.0.1", port: 8080 }, staleAfterMs: 900_000 },
     });
+    expect(config.notify.webhook?.reveal()).toBe("https://hooks.example.com/x");
     // A channel is PostgreSQL's, and the url that is shown beside it is MySQL's here.
     expect(load(example.replace("# notify:", "notify:")).tokens.notify).toBe("groupsync_tokens");
     expect(config.group).toMatchObject({

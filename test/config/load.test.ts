@@ -72,8 +72,11 @@ describe("a config that is right", () => {
       ledger: { url: source.url, tablePrefix: "groupsync_" },
       deletion: { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 3, percent: 10 } },
       rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
-      schedule: "*/5 * * * *",
-      timezone: "UTC",
+      schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
+      shutdownTimeoutMs: 25_000,
+      historyMs: 7_776_000_000,
+      http: {},
+      notify: {},
     });
   });
 
@@ -96,6 +99,12 @@ describe("a config that is right", () => {
         rotation: { max_age: "90d", window: "22:30-04:00", max_per_run: 50, concurrency: 4 },
         schedule: "0 3 * * MON",
         timezone: "Europe/Berlin",
+        jitter: "30s",
+        run_at_start: false,
+        shutdown_timeout: "50s",
+        history: "7d",
+        http: { listen: "[::1]:9000", stale_after: "15m" },
+        notify: { webhook: "https://hooks.example.com/x", heartbeat: "http://beat:9/y" },
       }),
     );
     expect(config).toMatchObject({
@@ -127,9 +136,13 @@ describe("a config that is right", () => {
         maxPerRun: 50,
         concurrency: 4,
       },
-      schedule: "0 3 * * MON",
-      timezone: "Europe/Berlin",
+      schedule: { line: "0 3 * * MON", timezone: "Europe/Berlin", jitterMs: 30_000, runAtStart: false },
+      shutdownTimeoutMs: 50_000,
+      historyMs: 604_800_000,
+      http: { listen: { host: "::1", port: 9000 }, staleAfterMs: 900_000 },
     });
+    expect(config.notify.webhook?.reveal()).toBe("https://hooks.example.com/x");
+    expect(config.notify.heartbeat?.reveal()).toBe("http://beat:9/y");
     expect(config.ledger.url.url.reveal()).toBe("postgres://l@db/ops");
   });
 
@@ -514,6 +527,21 @@ timezone: Mars/Base
       "a channel that LISTEN would not hear",
       { tokens: { notify: "Tokens" } },
       'tokens.notify: "Tokens" is not the name of a channel',
+    ],
+    ["a jitter that is too long", { jitter: "2h" }, 'jitter: "2h" is not a duration up to 1h'],
+    ["no time to end in", { shutdown_timeout: "0s" }, 'shutdown_timeout: "0s" is not a duration up to 1h'],
+    ["a history of nothing", { history: "5m" }, 'history: "5m" is not a duration of 1h or more'],
+    ["neither yes nor no", { run_at_start: "maybe" }, 'run_at_start: "maybe" is not true or false'],
+    ["a port that is none", { http: { listen: "127.0.0.1:99999" } }, 'http.listen: "127.0.0.1:99999" is not'],
+    [
+      "a port alone",
+      { http: { listen: "8080" } },
+      'http.listen: "8080" is not an address to listen on; write',
+    ],
+    [
+      "a webhook that is none, without showing it",
+      { notify: { webhook: "hooks.example.com/hunter2" } },
+      "notify.webhook: the value is not the address of a web page",
     ],
     ["an empty value", { timezone: null }, "timezone: an empty value is not a time zone"],
     [
