@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** A package's files, below `root` as they would be below `/`. Its programs run in `env`. */
+export interface UnpackedPackage {
+  readonly root: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface UnpackOptions {
+  /** Whether the packages that it needs, and that are not installed here, come with it; true by default. */
+  readonly withDependencies?: boolean;
+}
+
+const CACHE = fileURLToPath(new URL("../../node_modules/.cache/groupsync-debian/", import.meta.url));
+/** Longer than any mirror that works needs for 100 MB, in milliseconds. */
+const PATIENCE = 240_000;
+
+const run = promisify(execFile);
+
+/** The path of an installed program. An ordinary user of Debian doesn't have /usr/sbin in the PATH. */
+export const installedProgram = (name: string): string | undefined =>
+  [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"]
+    .map((folder) => join(folder, name))
+    .find((path) => existsSync(path));
+
+/**
+ * Downloads a package of Debian and unpacks it into a cache, without installing it: that needs neither root nor
+ * a running dpkg. Fails where there is no apt, or no mirror within reach.
+ */
+export async function unpackedPackage(
+  name: string,
+  { withDependencies = true }: UnpackOptions = {},
+): Promise<UnpackedPackage> {
+  const root = join(CACHE, `${name}-${process.arch}`);
+  if (!existsSync(root)) await download(name, withDependencies, root);
+  return { root, env: { LD_LIBRARY_PATH: await libraryPath(root) } };
+}
+
+/** `root` is there once everything is in it, and not before: two runs may download at once. */
+async function download(name: string, withDependencies: boolean, root: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true });
+  const folder = await mkdtemp(join(CACHE, "download-"));
+  try {
+    await downloadPackages(name, withDependencies, folder);
+    for (const file of await readdir(folder)) {
+      if (file.endsWith(".deb")) await run("dpkg-deb", ["-x", join(folder, file), join(folder, "root")]);
+    }
+    await rename(join(folder, "root"), root);
+  } catch (error) {
+    if (!existsSync(root)) throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The package lists may be missing, as in most container images, or be older than what the mirror has. */
+async function downloadPackages(name: string, withDependencies: boolean, folder: string): Promise<void> {
+  const downloadWith = async (options: readonly string[]): Promise<void> => {
+    const wanted = withDependencies ? await notInstalled(name, options, folder) : [name];
+    await apt([...options, "download", ...wanted], folder);
+  };
+  try {
+    await downloadWith([]);
+  } catch {
+    const options = await ownPackageLists(folder);
+    await downloadWith(options);
+  }
+}
+
+/** apt says which packages this one needs here that are not installed: their names differ by release. */
+async function notInstalled(
+  name: string,
+  options: readonly string[],
+  folder: string,
+): Promise<readonly string[]> {
+  const plan = await apt([...options, "--simulate", "--no-install-recommends", "install", name], folder);
+  return [...plan.matchAll(/^Inst (\S+)/gm)].flatMap(([, found]) => found ?? []);
+}
+
+/** Fetches package lists that need no root, and gives the options that make apt use them. */
+async function ownPackageLists(folder: string): Promise<readonly string[]> {
+  const lists = join(folder, "lists");
+  const cache = join(folder, "cache");
+  await mkdir(join(lists, "partial"), { recursive: true });
+  await mkdir(join(cache, "archives/partial"), { recursive: true });
+  const options = ["-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${cache}`];
+  // One repository of several that can't be had is an error here, and perhaps no matter for what follows.
+  await apt([...options, "update"], folder).catch(() => {});
+  return options;
+}
+
+async function apt(args: readonly string[], cwd: string): Promise<string> {
+  const patience = ["-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20"];
+  const env = { ...process.env, LC_ALL: "C" };
+  const { stdout } = await run("apt-get", [...patience, ...args], { cwd, env, timeout: PATIENCE });
+  return stdout;
+}
+
+async function libraryPath(root: string): Promise<string> {
+  const found: string[] = [];
+  for (const parent of [join(root, "lib"), join(root, "usr/lib")]) {
+    if (!existsSync(parent)) continue;
+    const folders = await readdir(parent);
+    found.push(...folders.filter((name) => name.includes("-linux-")).map((name) => join(parent, name)));
+  }
+  return found.join(delimiter);
+}
