@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
-import { debianPackage } from "./debian-package.ts";
+import { dirname, join } from "node:path";
+import { installedProgram, unpackedPackage } from "./debian-packages.ts";
 
 /** How to run the MariaDB server, in `env`. */
 export interface MariadbPrograms {
@@ -17,17 +17,11 @@ const SERVER = "mariadbd";
 
 /** Finds an installed MariaDB server, or brings Debian's. Fails where neither can be had. */
 export async function mariadbPrograms(): Promise<MariadbPrograms> {
-  const installed = installedServer();
+  const installed = installedProgram(SERVER);
   if (installed) return programsOf(await realpath(installed), {});
-  const { root, env } = await debianPackage("mariadb-server-core", "groupsync-mariadb");
+  const { root, env } = await unpackedPackage("mariadb-server-core");
   return programsOf(join(root, "usr/sbin", SERVER), env);
 }
-
-/** An ordinary user of Debian doesn't have /usr/sbin in the PATH. */
-const installedServer = (): string | undefined =>
-  [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"]
-    .map((folder) => join(folder, SERVER))
-    .find((path) => existsSync(path));
 
 /** Until MariaDB 11 the files have MySQL's name. */
 function programsOf(mariadbd: string, env: MariadbPrograms["env"]): MariadbPrograms {
