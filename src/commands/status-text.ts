@@ -1,13 +1,20 @@
 import { counted } from "../core/counted.ts";
+import { type Health, healthOf } from "../core/health.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
-import type { FailingGroup, LedgerStatus, RecordedRun, RunResult } from "../ports/ledger.ts";
+import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
 import { heldLines } from "./held-groups.ts";
-import { outOfSyncText } from "./out-of-sync.ts";
 import { type Paint, painter } from "./paint.ts";
 
 const SHOWN_FAILURES = 20;
-const LONGEST = 500;
+
+const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
+  killed: "red",
+  failed: "red",
+  held: "yellow",
+  attention: "yellow",
+  well: "green",
+};
 
 /** The ledger in a minute: is all well, then the numbers, then what needs attention, then the last runs. */
 export function statusText(status: LedgerStatus, now: Date, colours: boolean): string {
@@ -21,8 +28,10 @@ export function statusText(status: LedgerStatus, now: Date, colours: boolean): s
     [groups.unverified, "unverified"],
   ] as const;
   const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
+  const { kind, sentence } = healthOf(status);
+  const colour = COLOURS[kind];
   const lines = [
-    verdict(status, paint),
+    colour === undefined ? sentence : paint(colour, sentence),
     "",
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
     `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
@@ -37,38 +46,6 @@ export function statusText(status: LedgerStatus, now: Date, colours: boolean): s
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
   if (runs.length > 0) lines.push("", "Last runs", ...runLines(runs, now, lease !== null));
   return `${lines.join("\n")}\n`;
-}
-
-function verdict({ groups, held, runs, lease }: LedgerStatus, paint: Paint): string {
-  const [last] = runs;
-  if (!last) return "Nothing has been synced yet.";
-  if (last.result === null) {
-    return lease
-      ? "A run is going on."
-      : paint("red", "The last run was killed; the next one settles what it left.");
-  }
-  const [command, { outcome, counts, error }] = telling(last.command, last.result, runs);
-  if (outcome === "failed")
-    return paint("red", `The last ${command} failed: ${error ? printable(error.message) : "unknown"}`);
-  if (outcome === "held" && error)
-    return paint("yellow", `Needs attention: ${printable(error.message, LONGEST)}.`);
-  if (held) return paint("yellow", `Needs attention: ${counted(held.count, "removal")} held.`);
-  const outOfSync = outOfSyncText({ ...counts, failed: groups.failing });
-  if (outOfSync !== "") return paint("yellow", `Needs attention: ${outOfSync}.`);
-  return outcome === "ok"
-    ? paint("green", "All is well.")
-    : paint("yellow", `The last ${command} ended ${outcome}.`);
-}
-
-/** The run that tells how things are. A rotation reads no rows: one that went well says nothing of them. */
-function telling(
-  command: string,
-  result: RunResult,
-  runs: readonly RecordedRun[],
-): readonly [command: string, result: RunResult] {
-  if (result.outcome === "failed") return [command, result];
-  const sync = runs.find((run) => run.command === "sync" && run.result !== null);
-  return sync?.result ? [sync.command, sync.result] : [command, result];
 }
 
 const failureLine = ({ user_group_id, code, message, count, retryAt }: FailingGroup): string =>

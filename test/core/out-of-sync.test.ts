@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outOfSyncText } from "../../src/commands/out-of-sync.ts";
+import { outOfSyncText } from "../../src/core/out-of-sync.ts";
 
 test.each([
   [0, 0, 0, ""],

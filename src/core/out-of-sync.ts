@@ -1,5 +1,5 @@
-import { countedList } from "../core/counted.ts";
-import type { Counts } from "../core/outcome.ts";
+import { countedList } from "./counted.ts";
+import type { Counts } from "./outcome.ts";
 
 /** What keeps all from being in sync: `2 rejected rows and 1 failing group`; empty where nothing does. */
 export const outOfSyncText = ({
