@@ -3,11 +3,10 @@ import type { RunOutcome } from "../core/outcome.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { RunEvent, RunSummary } from "../ports/observer.ts";
 
-/** Beside a run's own outcomes: it was told to stop, or another instance held the lease. Neither is a failure. */
-type Ending = RunOutcome | "interrupted" | "standby";
+/** That a run was told to stop is no failure. */
+type Ending = RunOutcome | "interrupted";
 
-/** Of the runs that had something to do. */
-const OUTCOMES = ["ok", "partial", "held", "failed", "interrupted"] as const satisfies readonly Ending[];
+const OUTCOMES: readonly Ending[] = ["ok", "partial", "held", "failed", "interrupted"];
 const CHANGES = ["created", "adopted", "updated", "replaced", "deleted", "rotated"] as const;
 
 const RUN_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800];
@@ -31,13 +30,13 @@ export class RunMetrics {
     this.#clock = clock;
     this.#runs = new Counter({
       name: "groupsync_runs_total",
-      help: "Runs that have ended, by outcome.",
+      help: "Runs that have ended, by outcome; waiting for the lease is no run.",
       labelNames: ["outcome"],
       registers,
     });
     this.#durations = new Histogram({
       name: "groupsync_run_duration_seconds",
-      help: "How long runs took, but those that ended on standby.",
+      help: "How long runs took, by outcome.",
       labelNames: ["outcome"],
       buckets: RUN_SECONDS,
       registers,
@@ -70,8 +69,10 @@ export class RunMetrics {
       collect: () => this.#countWaiting(),
     });
     // What an alert asks for is there from the start: a series that begins with 1 has not increased.
-    for (const outcome of [...OUTCOMES, "standby"]) this.#runs.inc({ outcome }, 0);
-    for (const outcome of OUTCOMES) this.#durations.zero({ outcome });
+    for (const outcome of OUTCOMES) {
+      this.#runs.inc({ outcome }, 0);
+      this.#durations.zero({ outcome });
+    }
     for (const change of CHANGES) this.#changes.inc({ change }, 0);
   }
 
@@ -105,10 +106,12 @@ export class RunMetrics {
     }
   }
 
-  #finished(run: RunSummary): void {
-    const outcome = endingOf(run);
-    this.#runs.inc({ outcome });
-    if (outcome !== "standby") this.#durations.observe({ outcome }, run.durationMs / 1_000);
+  #finished({ outcome, error, durationMs }: RunSummary): void {
+    // Another instance is at work; on standby this one asks again and again.
+    if (error?.code === "LEASE_HELD") return;
+    const ending: Ending = error?.code === "INTERRUPTED" ? "interrupted" : outcome;
+    this.#runs.inc({ outcome: ending });
+    this.#durations.observe({ outcome: ending }, durationMs / 1_000);
   }
 
   /** A wait counts as it passes: it may be cut short, and two may overlap. */
@@ -117,10 +120,4 @@ export class RunMetrics {
     this.#throttled.inc(Math.max(0, Math.min(now, this.#waitsUntil) - this.#countedTo) / 1_000);
     this.#countedTo = now;
   }
-}
-
-function endingOf({ outcome, error }: RunSummary): Ending {
-  if (outcome === "failed" && error?.code === "LEASE_HELD") return "standby";
-  if (outcome === "failed" && error?.code === "INTERRUPTED") return "interrupted";
-  return outcome;
 }
