@@ -44,7 +44,7 @@ const TOKEN_CONNECTIONS = 2;
 const VIEW_CONNECTIONS = 2;
 
 /** What `sync` needs. Nothing is contacted before it is used; the caller closes it. */
-export async function composeSync(config: Config, host: Host, level: LogLevel): Promise<Opened<SyncSetup>> {
+export async function composeSync(config: Config, host: Host, observe: Observe): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name);
   const ledgerDatabase = databases.open(config.ledger.url, LEDGER_CONNECTIONS);
@@ -57,10 +57,10 @@ export async function composeSync(config: Config, host: Host, level: LogLevel): 
         source: tenantSource(config),
         service: groups,
         tokens: new SqlTokenTable(tokenDatabase, config.tokens),
-        ledger: new SqlLedger(ledgerDatabase, config.ledger, config.name),
+        ledger: new SqlLedger(ledgerDatabase, config.ledger, config.name, config.historyMs),
         clock: hostClock,
         openSpool: () => new DiskSpool(),
-        observe: observer(host, level),
+        observe,
       },
       settings: {
         ...planSettings(config),
@@ -126,7 +126,8 @@ function tenantSource({ name, source }: Config): TenantSource {
   }
 }
 
-function observer({ terminal }: Host, level: LogLevel): Observe {
+/** What a command tells of its run on standard error. */
+export function observer({ terminal }: Host, level: LogLevel): Observe {
   // On a terminal the bar says it all; asked for more, the log does.
   if (terminal && level === "info") return progressBar(terminal, hostClock);
   return runLog(createLogger(level, terminal !== undefined), hostClock);

@@ -13,7 +13,7 @@ import { InMemoryGroupService, ServiceState } from "../fakes/service.ts";
 import { openSpool } from "../fakes/spool.ts";
 import { type DatabaseKind, type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
 import { SOURCES } from "./sources.ts";
-import { aDatabase, LOCATION } from "./sql/ledger-database.ts";
+import { aDatabase, HISTORY_MS, LOCATION } from "./sql/ledger-database.ts";
 
 interface Row {
   readonly id: string | null;
@@ -55,7 +55,7 @@ class Side {
     const { kind, url, query } = this.#database;
     const service = new ServiceState();
     service.existing = "update";
-    const ledger = new SqlLedger(this.#connections, LOCATION, scope);
+    const ledger = new SqlLedger(this.#connections, LOCATION, scope, HISTORY_MS);
     const table = `tokens_${scope}`;
     const ports = {
       source: SOURCES[kind](url, { table: "customers" }),

@@ -2,27 +2,32 @@ import type { RunId, RunResult } from "../../ports/ledger.ts";
 import type { LedgerPlace } from "./ledger-place.ts";
 import { storable } from "./storable.ts";
 
-/** The history goes back so many runs: more than a week of one every ten minutes. */
-const KEPT_RUNS = 1_500;
+/** So many runs stay, however old they are: where nothing has run for long, they tell how things were. */
+const LEAST_RUNS = 10;
 
 /** Removals are kept longer than any limit asks for: they are also the record of what was deleted when. */
 const KEPT_REMOVALS = 90;
 /** Which token was live when is asked after an incident, and that may be found late. */
 const KEPT_TOKENS = 365;
 
-/** Begins a run in the history, and forgets what is older than it goes back. */
+/** Begins a run in the history, and forgets what is older than it goes back; that of the runs is `historyMs` long. */
 export async function startRun(
   { connection, tables, scope }: LedgerPlace,
   command: string,
   now: Date,
+  historyMs: number,
 ): Promise<RunId> {
   const { runs, removals, formerTokens } = tables;
-  const [oldest] = await connection.query<{ id: string }>(
-    `SELECT id FROM ${runs} WHERE scope = $1 ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_RUNS - 1}`,
+  const [oldestOfLast] = await connection.query<{ id: string }>(
+    `SELECT id FROM ${runs} WHERE scope = $1 ORDER BY id DESC LIMIT 1 OFFSET ${LEAST_RUNS - 1}`,
     [scope],
   );
-  if (oldest) {
-    await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND id <= $2`, [scope, oldest.id]);
+  if (oldestOfLast) {
+    await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND started_at < $2 AND id < $3`, [
+      scope,
+      new Date(now.getTime() - historyMs),
+      oldestOfLast.id,
+    ]);
   }
   await connection.query(`DELETE FROM ${removals} WHERE scope = $1 AND removed_at < $2`, [
     scope,

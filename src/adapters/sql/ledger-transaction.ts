@@ -41,12 +41,20 @@ export class SqlLedgerTransaction implements LedgerTransaction {
   readonly connection: Queryable;
   readonly #place: LedgerPlace;
   readonly #notes: NoteWriter;
+  readonly #historyMs: number;
 
-  constructor(database: Database, connection: Queryable, tables: LedgerTables, scope: string) {
+  constructor(
+    database: Database,
+    connection: Queryable,
+    tables: LedgerTables,
+    scope: string,
+    historyMs: number,
+  ) {
     this.database = database;
     this.connection = connection;
     this.#place = { dialect: database.dialect, connection, tables, scope };
     this.#notes = new NoteWriter(this.#place);
+    this.#historyMs = historyMs;
   }
 
   async bindService({ baseUrl, teamId, updates }: KnownService): Promise<void> {
@@ -200,7 +208,7 @@ export class SqlLedgerTransaction implements LedgerTransaction {
   }
 
   startRun(command: string, now: Date): Promise<RunId> {
-    return startRun(this.#place, command, now);
+    return startRun(this.#place, command, now, this.#historyMs);
   }
 
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void> {

@@ -17,10 +17,13 @@ const MOST_ATTEMPTS = 5;
  */
 export class SqlLedger extends SqlLedgerView implements Ledger {
   readonly #location: LedgerLocation;
+  readonly #historyMs: number;
 
-  constructor(database: Database, location: LedgerLocation, scope: string) {
+  /** `historyMs`: how long the history of the runs is kept. */
+  constructor(database: Database, location: LedgerLocation, scope: string, historyMs: number) {
     super(database, location, scope);
     this.#location = location;
+    this.#historyMs = historyMs;
   }
 
   async prepare(): Promise<void> {
@@ -84,7 +87,9 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
     const begin = [...this.database.dialect.begin.write, this.ifHeld(lease)];
     return this.database.transaction(begin, async (connection, held) => {
       if (held.length === 0) throw leaseLost();
-      return body(new SqlLedgerTransaction(this.database, connection, this.tables, this.scope));
+      return body(
+        new SqlLedgerTransaction(this.database, connection, this.tables, this.scope, this.#historyMs),
+      );
     });
   }
 

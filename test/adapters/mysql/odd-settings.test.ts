@@ -8,7 +8,7 @@ import { someTokens } from "../../contracts/token-store.ts";
 import { startMariadb } from "../../support/embedded-mariadb.ts";
 import { SERVERS } from "../../support/fresh-database.ts";
 import { mariadbPrograms } from "../../support/mariadb-binaries.ts";
-import { aDatabase, LOCATION } from "../sql/ledger-database.ts";
+import { aDatabase, HISTORY_MS, LOCATION } from "../sql/ledger-database.ts";
 import { OWN } from "../sql/token-place.ts";
 
 /** Where there is none, the global setup says so aloud. */
@@ -40,7 +40,7 @@ test.skipIf(!isThere)("the server's own settings change nothing for the ledger a
   for (const setting of ODD_SETTINGS) await query(`SET GLOBAL ${setting}`);
   await query("CREATE DATABASE odd");
   const database = aDatabase(`${server.url}odd`, "mysql");
-  const ledger = new SqlLedger(database, LOCATION, "default");
+  const ledger = new SqlLedger(database, LOCATION, "default", HISTORY_MS);
   const tokens = new SqlTokenTable(database, OWN);
   await ledger.prepare();
   await tokens.prepare();
@@ -61,7 +61,9 @@ test.skipIf(!isThere)("the server's own settings change nothing for the ledger a
   const another = aDatabase(`${server.url}odd`, "mysql");
   const stored = await new SqlTokenTable(another, OWN).read(ids);
   expect(Object.fromEntries([...stored].map(([id, token]) => [id, token.reveal()]))).toEqual(TOKENS);
-  expect(await new SqlLedger(another, LOCATION, "default").acquireLease("another", 60_000)).toMatchObject({
+  expect(
+    await new SqlLedger(another, LOCATION, "default", HISTORY_MS).acquireLease("another", 60_000),
+  ).toMatchObject({
     kind: "held",
   });
 });

@@ -3,14 +3,14 @@ import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import { SqlLedgerView } from "../../../src/adapters/sql/ledger-view.ts";
 import { collect } from "../../contracts/collect.ts";
 import { aRole } from "../../support/role.ts";
-import { aDatabase, LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
+import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
 import { latin1Database } from "./latin1-database.ts";
 
 const OPS = { schema: "Ops Team", tablePrefix: "Sync_" };
 
 test("the ledger makes its schema where there is none", async () => {
   const { url, tables } = await ledgerDatabase();
-  const ledgers = ["a", "b", "c"].map((scope) => new SqlLedger(aDatabase(url), OPS, scope));
+  const ledgers = ["a", "b", "c"].map((scope) => new SqlLedger(aDatabase(url), OPS, scope, HISTORY_MS));
   await Promise.all(ledgers.map((ledger) => ledger.prepare()));
   expect(await tables()).toContain('"Ops Team"."Sync_groups"');
   expect(await collect(new SqlLedgerView(aDatabase(url), OPS, "a").groups())).toEqual([]);
@@ -21,7 +21,7 @@ test("a schema that exists is enough: no right to create another one is needed",
   await database.query('CREATE SCHEMA "Ops Team"');
   const { name, url } = await aRole(database);
   await database.query(`GRANT USAGE, CREATE ON SCHEMA "Ops Team" TO ${name}`);
-  await new SqlLedger(aDatabase(url), OPS, "a").prepare();
+  await new SqlLedger(aDatabase(url), OPS, "a", HISTORY_MS).prepare();
   expect(await database.tables()).toContain('"Ops Team"."Sync_groups"');
 });
 
@@ -37,7 +37,7 @@ test("a migration that fails leaves nothing behind", async () => {
 
 test("a database that can't hold every id is refused", async () => {
   const url = await latin1Database();
-  await expect(new SqlLedger(aDatabase(url), LOCATION, "a").prepare()).rejects.toMatchObject({
+  await expect(new SqlLedger(aDatabase(url), LOCATION, "a", HISTORY_MS).prepare()).rejects.toMatchObject({
     code: "LEDGER_ENCODING",
     message: "the ledger's database is encoded in LATIN1",
     hint: expect.stringContaining("ledger.url"),

@@ -16,6 +16,7 @@ import {
 import { PROCESS_LIST } from "../../support/mysql-server.ts";
 
 export const LOCATION: LedgerLocation = { tablePrefix: "groupsync_" };
+export const HISTORY_MS = 90 * 24 * 3_600_000;
 
 const DATABASES = { postgres: PostgresDatabase, mysql: MysqlDatabase } as const;
 
@@ -84,7 +85,7 @@ export async function ledgerDatabase(kind?: DatabaseKind): Promise<LedgerDatabas
   };
   return {
     ...fresh,
-    ledger: (scope = "default") => new SqlLedger(aDatabase(url, fresh.kind), LOCATION, scope),
+    ledger: (scope = "default") => new SqlLedger(aDatabase(url, fresh.kind), LOCATION, scope, HISTORY_MS),
     view: (scope = "default") => new SqlLedgerView(aDatabase(url, fresh.kind), LOCATION, scope),
     tables,
     formerTokens: (scope = "default") =>

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from "vitest";
 import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
-import { aDatabase, LOCATION, ledgerDatabase } from "./ledger-database.ts";
+import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
 
 /** A ledger whose lease a holder keeps locked, as one that was stopped in the middle of a write. */
 async function aLockedLease(ttlMs: number): Promise<SqlLedger> {
   const { url } = await ledgerDatabase();
-  const ledger = new SqlLedger(aDatabase(url), LOCATION, "default");
+  const ledger = new SqlLedger(aDatabase(url), LOCATION, "default", HISTORY_MS);
   await ledger.prepare();
   const attempt = await ledger.acquireLease("stopped", ttlMs);
   if (attempt.kind === "held") throw new Error("the lease should be free");

@@ -7,7 +7,7 @@ import type { SyncError } from "../../../src/core/errors.ts";
 import type { Lease } from "../../../src/ports/ledger.ts";
 import { someTokens, type TokenPlace } from "../../contracts/token-store.ts";
 import { type DatabaseKind, type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
-import { aDatabase, LOCATION } from "./ledger-database.ts";
+import { aDatabase, HISTORY_MS, LOCATION } from "./ledger-database.ts";
 
 export const OWN: TokenTableOptions = {
   table: "groupsync_tokens",
@@ -25,7 +25,7 @@ export const EXISTING: TokenTableOptions = {
 
 /** A ledger and its lease, in a database that is prepared for it. */
 async function aHeldLedger(database: Database): Promise<{ ledger: SqlLedger; lease: Lease }> {
-  const ledger = new SqlLedger(database, LOCATION, "default");
+  const ledger = new SqlLedger(database, LOCATION, "default", HISTORY_MS);
   await ledger.prepare();
   const attempt = await ledger.acquireLease("me", 60_000);
   if (attempt.kind === "held") throw new Error("the lease should be free");

@@ -19,6 +19,7 @@ import {
   groupOf,
   groupsOf,
   hold,
+  inDays,
   knownOf,
   LATER,
   type LedgerPlace,
@@ -30,8 +31,6 @@ import {
   write,
 } from "./rig.ts";
 
-const DAY = 24 * 3_600_000;
-const inDays = (days: number, ms = 0): Date => new Date(NOW.getTime() + days * DAY + ms);
 const atRest = aLedgerGroup();
 const absent = { kind: "absent", since: NOW, at: { ms: 5, reads: 2 } } as const;
 

@@ -39,6 +39,7 @@ export interface LedgerDatabase extends LedgerPlace {
 
 export const NOW = new Date("2026-03-01T12:00:00.123Z");
 export const LATER = new Date("2026-03-02T12:00:00Z");
+export const inDays = (days: number, ms = 0): Date => new Date(NOW.getTime() + days * 24 * 3_600_000 + ms);
 export const TTL = 60_000;
 /** A lease of no length has expired when anybody looks at it. */
 export const EXPIRED = 0;

@@ -26,6 +26,7 @@ import {
   groupOf,
   groupsOf,
   hold,
+  inDays,
   knownOf,
   LATER,
   type LedgerPlace,
@@ -38,8 +39,6 @@ import {
   write,
 } from "./rig.ts";
 
-const DAY = 24 * 3_600_000;
-const inDays = (days: number, ms = 0): Date => new Date(NOW.getTime() + days * DAY + ms);
 const FOREVER = inDays(10_000);
 const FIRST = tokenFingerprint(new Secret("ugt_acme"));
 const SECOND = tokenFingerprint(new Secret("ugt_acme_2"));

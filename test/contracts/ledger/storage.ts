@@ -83,15 +83,6 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
       expect(text).not.toContain(token.reveal());
     });
 
-    test("old runs make room for new ones", async () => {
-      const { ledger, lease, database } = await opened(makeDatabase);
-      const started = 1_510;
-      await ledger.write(lease, async (transaction) => {
-        for (let index = 0; index < started; index++) await transaction.startRun("many", NOW);
-      });
-      expect((await database.dump()).split("many")).toHaveLength(1_500 + 1);
-    });
-
     test("the lease changes hands only when an open write is done; a heartbeat doesn't wait", async () => {
       const { database, ledger, lease } = await opened(makeDatabase);
       const other = database.ledger();
