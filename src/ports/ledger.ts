@@ -197,6 +197,8 @@ export interface RecordedRun {
 
 export interface FailingGroup extends GroupFailure {
   readonly user_group_id: string;
+  /** Of the first failure in the row. */
+  readonly since: Date;
 }
 
 export interface HeldGroups {

@@ -1,4 +1,5 @@
 import { ledgerGroupsContract } from "./ledger/groups.ts";
+import { ledgerHistoryContract } from "./ledger/history.ts";
 import { ledgerLeaseContract } from "./ledger/lease.ts";
 import { ledgerMarksContract } from "./ledger/marks.ts";
 import { ledgerRemovalsContract } from "./ledger/removals.ts";
@@ -7,6 +8,7 @@ import { ledgerRotationsContract } from "./ledger/rotations.ts";
 import { ledgerStatusContract } from "./ledger/status.ts";
 import { ledgerStorageContract } from "./ledger/storage.ts";
 import { ledgerTablesContract } from "./ledger/tables.ts";
+import { ledgerUnsyncedContract } from "./ledger/unsynced.ts";
 
 /** What every ledger does, wherever it is kept. */
 export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -15,6 +17,8 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerMarksContract(name, makePlace);
   ledgerRotationsContract(name, makePlace);
   ledgerStatusContract(name, makePlace);
+  ledgerHistoryContract(name, makePlace);
+  ledgerUnsyncedContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
 }
 

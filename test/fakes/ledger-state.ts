@@ -21,9 +21,12 @@ export interface LedgerRow {
   /** Fingerprint of the group that the intent means to make. */
   readonly intended: string | null;
   readonly intent: LedgerGroup["intent"];
+  readonly intentAt: Date | null;
   readonly absence: LedgerGroup["absence"];
   readonly held: LedgerGroup["held"];
   readonly failure: GroupFailure | null;
+  /** When the first failure in the row was. */
+  readonly failingSince: Date | null;
 }
 
 /** A group that was deleted or replaced. */
@@ -81,8 +84,10 @@ export const NEW_ROW: LedgerRow = {
   dataSourceId: null,
   unverified: null,
   intent: null,
+  intentAt: null,
   intended: null,
   absence: null,
   held: null,
   failure: null,
+  failingSince: null,
 };

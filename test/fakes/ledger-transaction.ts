@@ -3,7 +3,7 @@ import type { Held } from "../../src/core/clearance.ts";
 import type { Evidence } from "../../src/core/evidence.ts";
 import { tokenFingerprint } from "../../src/core/group.ts";
 import { compareIds } from "../../src/core/id.ts";
-import { type HealthyTime, UNKNOWN_STATE } from "../../src/core/ledger-group.ts";
+import { type GroupFailure, type HealthyTime, UNKNOWN_STATE } from "../../src/core/ledger-group.ts";
 import type { LeftNote, SettledNote } from "../../src/core/note.ts";
 import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
 import { ROTATED } from "../../src/core/rotation.ts";
@@ -22,11 +22,15 @@ import type { Step } from "./instance.ts";
 import { type LedgerRow, type LedgerState, NEW_ROW } from "./ledger-state.ts";
 
 const DAY = 24 * 3_600_000;
+const KEPT_RUNS = 90 * DAY;
+const LEAST_RUNS = 10;
 const KEPT_REMOVALS = 90 * DAY;
 const KEPT_TOKENS = 365 * DAY;
 
 /** The tenant is there: nothing waits to be deleted. */
 const PRESENT = { absence: null, held: null };
+const NO_INTENT = { intent: null, intentAt: null };
+const NOT_FAILING = { failure: null, failingSince: null };
 
 /** Reads what is committed, and keeps its own changes back until it is committed itself. */
 export class InMemoryLedgerTransaction implements LedgerTransaction {
@@ -57,9 +61,9 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
-  async begin(changes: readonly Change[]): Promise<readonly Begun[]> {
+  async begin(changes: readonly Change[], now: Date): Promise<readonly Begun[]> {
     await this.#step({ when: "before", call: "begin" });
-    for (const change of changes) this.enlist(() => this.#intend(change));
+    for (const change of changes) this.enlist(() => this.#intend(change, now));
     return changes.map((change) => {
       const row = this.#state.rows.get(change.user_group_id);
       return { change, before: row ? knownGroup(row) : null };
@@ -70,8 +74,10 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     await this.#step({ when: "before", call: "withdraw" });
     for (const { change, before } of begun) {
       this.enlist(() => {
-        if (before) this.#change(change.user_group_id, { intent: before.intent, intended: before.intended });
-        else this.#state.rows.delete(change.user_group_id);
+        const id = change.user_group_id;
+        if (before?.intent === null) this.#change(id, { ...NO_INTENT, intended: before.intended });
+        else if (before) this.#change(id, { intent: before.intent, intended: before.intended });
+        else this.#state.rows.delete(id);
       });
     }
   }
@@ -109,7 +115,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
           dataSourceId,
           absence: null,
           held: null,
-          failure: null,
+          ...NOT_FAILING,
         }),
       );
     }
@@ -145,19 +151,19 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
-  async beginRotation(id: string): Promise<KnownToken | undefined> {
+  async beginRotation(id: string, now: Date): Promise<KnownToken | undefined> {
     await this.#step({ when: "before", call: "beginRotation", id });
     const row = this.#state.rows.get(id);
     if (row === undefined) return undefined;
     const { tokenFingerprint, intent, failure } = row;
-    if (intent === null) this.enlist(() => this.#change(id, { intent: "rotate" }));
+    if (intent === null) this.enlist(() => this.#change(id, { intent: "rotate", intentAt: now }));
     return { tokenFingerprint, intent, failures: failure?.count ?? 0 };
   }
 
   async withdrawRotation(id: string): Promise<void> {
     await this.#step({ when: "before", call: "withdrawRotation", id });
     this.enlist(() => {
-      if (this.#state.rows.get(id)?.intent === "rotate") this.#change(id, { intent: null });
+      if (this.#state.rows.get(id)?.intent === "rotate") this.#change(id, NO_INTENT);
     });
   }
 
@@ -168,9 +174,9 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
       const row = this.#state.rows.get(id);
       if (row === undefined) return;
       const isOurs = row.failure === null || row.failure.fingerprint === ROTATED;
-      const failed = failure && { ...failure, fingerprint: ROTATED, count: (row.failure?.count ?? 0) + 1 };
+      const failed = failure ? failedOnce(row, { ...failure, fingerprint: ROTATED }, now) : NOT_FAILING;
       if (tokenFingerprint !== null) this.#retoken(id, tokenFingerprint, now);
-      this.#change(id, { intent: isOpen ? row.intent : null, ...(isOurs ? { failure: failed } : {}) });
+      this.#change(id, { ...(isOpen ? {} : NO_INTENT), ...(isOurs ? failed : {}) });
     });
   }
 
@@ -179,9 +185,10 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     const id = String(++this.#state.runsStarted);
     const run = { id, command, startedAt: now, finishedAt: null, result: null };
     this.enlist(() => {
-      this.#state.runs.unshift(run);
-      const { removals, formerTokens } = this.#state;
+      const { runs, removals, formerTokens } = this.#state;
       const age = (time: Date): number => now.getTime() - time.getTime();
+      const kept = runs.filter(({ startedAt }, index) => index < LEAST_RUNS || age(startedAt) <= KEPT_RUNS);
+      runs.splice(0, runs.length, run, ...kept);
       this.#state.removals = removals.filter(({ at }) => age(at) <= KEPT_REMOVALS);
       this.#state.formerTokens = formerTokens.filter(({ until }) => age(until) <= KEPT_TOKENS);
     });
@@ -198,12 +205,13 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
-  #intend(change: Change): void {
+  #intend(change: Change, now: Date): void {
     const { rows } = this.#state;
     const id = change.user_group_id;
     const intent = intentOf(change, rows.get(id)?.intent);
+    const intentAt = rows.get(id)?.intentAt ?? now;
     if (change.kind === "delete") {
-      this.#change(id, { intent });
+      this.#change(id, { intent, intentAt });
       return;
     }
     const row = rows.get(id) ?? { ...NEW_ROW, bucket: change.row.bucket };
@@ -212,6 +220,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     rows.set(id, {
       ...row,
       intent,
+      intentAt,
       intended: meansTheSame ? change.fingerprint : null,
       ...(wasNeverMade ? { dataSourceId: change.dataSourceId } : {}),
     });
@@ -230,7 +239,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     }
     if (outcome.kind !== "failed") this.#retoken(user_group_id, tokenFingerprint(outcome.token), at);
     const row = rows.get(user_group_id);
-    if (row) rows.set(user_group_id, { ...row, ...changesBy({ ...recorded, outcome }, row) });
+    if (row) rows.set(user_group_id, { ...row, ...changesBy({ ...recorded, outcome }, row, at) });
   }
 
   /** Null: its last token dies. */
@@ -270,22 +279,33 @@ const knownGroup = ({
   failures: failure?.count ?? 0,
 });
 
+const failedOnce = (
+  row: LedgerRow,
+  failure: Omit<GroupFailure, "count">,
+  at: Date,
+): Pick<LedgerRow, "failure" | "failingSince"> => ({
+  failure: { ...failure, count: (row.failure?.count ?? 0) + 1 },
+  failingSince: row.failingSince ?? at,
+});
+
 /** What an outcome makes of a group's row; of one that was deleted, nothing is left. */
 function changesBy(
   { outcome, retryAt = new Date(0) }: RecordedOutcome & { outcome: Exclude<Outcome, Deleted> },
   row: LedgerRow,
+  at: Date,
 ): Partial<LedgerRow> {
-  const failed = ({ code, message }: Failure): Pick<LedgerRow, "failure"> => {
-    const count = (row.failure?.count ?? 0) + 1;
-    return { failure: { code, message, fingerprint: fingerprintOf(outcome.change), count, retryAt } };
-  };
+  const failed = ({ code, message }: Failure): Partial<LedgerRow> =>
+    failedOnce(row, { code, message, fingerprint: fingerprintOf(outcome.change), retryAt }, at);
   if (outcome.kind === "failed") {
     const { change, failure, mayHaveHappened } = outcome;
-    const intent = mayHaveHappened ? row.intent : null;
-    return { ...failed(failure), intent, ...(change.kind === "delete" ? {} : PRESENT) };
+    return {
+      ...failed(failure),
+      ...(mayHaveHappened ? {} : NO_INTENT),
+      ...(change.kind === "delete" ? {} : PRESENT),
+    };
   }
   const { change, serviceName } = outcome;
-  const answered = { serviceName, intent: null, ...PRESENT };
+  const answered = { serviceName, ...NO_INTENT, ...PRESENT };
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.
     return { ...answered, ...failed(outcome.failure), fingerprint: row.fingerprint ?? UNKNOWN_STATE };
@@ -298,6 +318,6 @@ function changesBy(
     bucket: change.row.bucket,
     dataSourceId: change.dataSourceId,
     unverified: outcome.unverified ? (outcome.kind === "updated" ? "updated" : "adopted") : null,
-    failure: null,
+    ...NOT_FAILING,
   };
 }

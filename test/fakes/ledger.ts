@@ -200,14 +200,14 @@ export class InMemoryLedger implements Ledger {
         missing: all.filter((row) => row.absence !== null).length,
         unverified: all.filter((row) => row.unverified).length,
       },
-      oldestToken: all
-        .flatMap(({ tokenSince }) => tokenSince ?? [])
-        .reduce<Date | null>((oldest, since) => (oldest && oldest < since ? oldest : since), null),
-      oldestUnsynced: null,
+      oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
+      oldestUnsynced: oldestOf(all.flatMap(({ intentAt, failingSince }) => [intentAt, failingSince])),
       held: this.#held(),
       failing: [...rows]
-        .flatMap(([user_group_id, { failure }]) => (failure ? [{ user_group_id, ...failure }] : []))
-        .sort((a, b) => b.count - a.count || compareIds(a.user_group_id, b.user_group_id))
+        .flatMap(([user_group_id, { failure, failingSince: since }]) =>
+          failure && since ? [{ user_group_id, ...failure, since }] : [],
+        )
+        .sort((a, b) => a.since.getTime() - b.since.getTime() || compareIds(a.user_group_id, b.user_group_id))
         .slice(0, SHOWN),
       runs: runs.slice(0, 10),
       lease: lease && lease.expiresAt > this.#now() ? holderOf(lease) : null,
@@ -216,10 +216,12 @@ export class InMemoryLedger implements Ledger {
   }
 
   async history(since: Date, limit: number): Promise<readonly RecordedRun[]> {
+    await this.#step({ when: "before", call: "history" });
     return this.#state.runs.filter(({ startedAt }) => startedAt >= since).slice(0, limit);
   }
 
   async tokensLiveSince(times: readonly Date[]): Promise<readonly number[]> {
+    await this.#step({ when: "before", call: "tokensLiveSince" });
     const since = [...this.#state.rows.values()].flatMap(({ tokenSince }) => tokenSince ?? []);
     return times.map((time) => since.filter((begin) => begin <= time).length);
   }
@@ -283,5 +285,8 @@ export class InMemoryLedger implements Ledger {
 
 const byAge = (a: RotationCandidate, b: RotationCandidate): number =>
   a.tokenSince.getTime() - b.tokenSince.getTime() || compareIds(a.user_group_id, b.user_group_id);
+
+const oldestOf = (times: readonly (Date | null)[]): Date | null =>
+  times.reduce((oldest, time) => (time && !(oldest && oldest < time) ? time : oldest), null);
 
 const holderOf = (lease: LeaseRow): LeaseHolder => ({ ...lease, epoch: String(lease.epoch) });

@@ -73,6 +73,9 @@ export const isMissingTable = (error: unknown): boolean =>
 /** A column is missing, or computed by the server. */
 export const isColumnMistake = (error: unknown): boolean => [1054, 1906, 3105].includes(errorNumber(error));
 
+/** A column or a key that was to be added has been before. */
+export const isThereAlready = (error: unknown): boolean => [1060, 1061].includes(errorNumber(error));
+
 /** A right to a database, a table or a column is missing. */
 export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
 

@@ -1,6 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
 import type { LedgerLocation, LedgerTables } from "../sql/ledger-tables.ts";
+import { isThereAlready } from "./failures.ts";
 import { MIGRATIONS, TABLE_OPTIONS } from "./ledger-migrations.ts";
 
 /** How long a program waits for another that is at it, in seconds. */
@@ -35,7 +36,13 @@ export async function migrateLedger(
       );
       for (const { version, statements } of MIGRATIONS) {
         if (version <= Number(latest?.version ?? 0)) continue;
-        for (const statement of statements({ migrations, ...tables })) await connection.query(statement);
+        for (const statement of statements({ migrations, ...tables })) {
+          try {
+            await connection.query(statement);
+          } catch (error) {
+            if (!isThereAlready(error)) throw error;
+          }
+        }
         await connection.query(
           `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`,
           [version],

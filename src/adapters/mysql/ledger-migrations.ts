@@ -11,7 +11,7 @@ export const TABLE_OPTIONS =
 export interface Migration {
   /** What the ledger's version is then. */
   readonly version: number;
-  /** Each commits by itself, so that the whole has to bear being run again. */
+  /** Each commits by itself, so that the whole has to bear being run again. Columns and keys are added only once. */
   readonly statements: (tables: LedgerTables) => readonly string[];
 }
 
@@ -109,6 +109,14 @@ export const MIGRATIONS: readonly Migration[] = [
         KEY user_group_id (scope, user_group_id),
         KEY live_until (scope, live_until)
       ) ${TABLE_OPTIONS}`,
+    ],
+  },
+  {
+    version: 4,
+    statements: ({ groups, runs }) => [
+      `ALTER TABLE ${groups} ADD COLUMN failing_since DATETIME(6)`,
+      `UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0 AND failing_since IS NULL`,
+      `ALTER TABLE ${runs} ADD KEY started_at (scope, started_at)`,
     ],
   },
 ];

@@ -108,4 +108,9 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     );
     CREATE INDEX ON ${formerTokens} (scope, user_group_id);
     CREATE INDEX ON ${formerTokens} (scope, live_until);`,
+  ({ groups, runs }) => `
+    -- When the first of its failures in a row was.
+    ALTER TABLE ${groups} ADD COLUMN failing_since timestamptz;
+    UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0;
+    CREATE INDEX ON ${runs} (scope, started_at);`,
 ];

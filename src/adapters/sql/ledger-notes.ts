@@ -56,6 +56,7 @@ export class NoteWriter {
       data_source_id: "t.data_source_id",
       ...NOTHING_MISSING,
       held: "NULL",
+      failing_since: "NULL",
       failure_fingerprint: "NULL",
       failure_code: "NULL",
       failure_message: "NULL",

@@ -121,6 +121,8 @@ class OutcomeWriter {
           missing_ms: "NULL",
           missing_reads: "NULL",
           held: "NULL",
+          failing_since: `CASE WHEN ${is("failure_code")} IS NOT NULL
+            THEN coalesce(${was("failing_since")}, ${is("updated_at")}) END`,
           failure_fingerprint: is("failure_fingerprint"),
           failure_code: is("failure_code"),
           failure_message: is("failure_message"),
@@ -138,6 +140,7 @@ class OutcomeWriter {
     const set = {
       intent_at: "CASE WHEN t.intent IS NOT NULL THEN g.intent_at END",
       intent: "CASE WHEN t.intent IS NOT NULL THEN g.intent END",
+      failing_since: "coalesce(g.failing_since, $4)",
       failure_fingerprint: "t.failure_fingerprint",
       failure_code: "t.failure_code",
       failure_message: "t.failure_message",

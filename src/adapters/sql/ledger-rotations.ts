@@ -59,6 +59,7 @@ export async function recordRotation(
            token_fingerprint = coalesce($3, token_fingerprint),
            intent = CASE WHEN $5 THEN intent END,
            intent_at = CASE WHEN $5 THEN intent_at END,
+           ${ours("failing_since", failure === null ? "NULL" : "coalesce(failing_since, $4)")},
            ${ours("failure_code", "$6")},
            ${ours("failure_message", "$7")},
            ${ours("retry_at", "$8")},

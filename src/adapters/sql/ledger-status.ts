@@ -10,6 +10,9 @@ const BATCH = 5_000;
 const SHOWN = 100;
 const SHOWN_RUNS = 10;
 
+/** An older groupsync that was at work while the ledger was migrated has left it null. */
+const FAILING_SINCE = "CASE WHEN failure_count > 0 THEN coalesce(failing_since, updated_at) END";
+
 /** Of an empty ledger. */
 export const NO_STATUS: Omit<LedgerStatus, "service"> = {
   groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
@@ -35,9 +38,8 @@ export class StatusReader {
 
   async read(): Promise<Omit<LedgerStatus, "service">> {
     return {
-      groups: await this.#groupCounts(),
+      ...(await this.#groups()),
       oldestToken: await this.#oldestToken(),
-      oldestUnsynced: await this.#oldestUnsynced(),
       held: await this.#held(),
       failing: await this.#failing(),
       runs: await this.history(null, SHOWN_RUNS),
@@ -45,26 +47,33 @@ export class StatusReader {
     };
   }
 
-  async #groupCounts(): Promise<LedgerStatus["groups"]> {
-    const [row] = await this.#database.query<Readonly<Record<keyof LedgerStatus["groups"], string>>>(
+  async #groups(): Promise<Pick<LedgerStatus, "groups" | "oldestUnsynced">> {
+    const [row] = await this.#database.query<GroupSums>(
       `SELECT count(*) AS total,
          count(CASE WHEN intent IS NULL AND failure_count = 0 AND missing_kind IS NULL AND held IS NULL
            THEN 1 END) AS in_sync,
          count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
          count(CASE WHEN failure_count > 0 THEN 1 END) AS failing,
          count(CASE WHEN missing_kind IS NOT NULL THEN 1 END) AS missing,
-         count(CASE WHEN unverified IS NOT NULL THEN 1 END) AS unverified
+         count(CASE WHEN unverified IS NOT NULL THEN 1 END) AS unverified,
+         min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
+         min(${FAILING_SINCE}) AS "failingSince"
        FROM ${this.#tables.groups} WHERE scope = $1`,
       [this.#scope],
     );
-    if (!row) return NO_STATUS.groups;
+    if (!row) return NO_STATUS;
+    const { underWaySince, failingSince, ...counts } = row;
+    const isFailing = failingSince && !(underWaySince && underWaySince < failingSince);
     return {
-      total: Number(row.total),
-      in_sync: Number(row.in_sync),
-      under_way: Number(row.under_way),
-      failing: Number(row.failing),
-      missing: Number(row.missing),
-      unverified: Number(row.unverified),
+      groups: {
+        total: Number(counts.total),
+        in_sync: Number(counts.in_sync),
+        under_way: Number(counts.under_way),
+        failing: Number(counts.failing),
+        missing: Number(counts.missing),
+        unverified: Number(counts.unverified),
+      },
+      oldestUnsynced: isFailing ? failingSince : underWaySince,
     };
   }
 
@@ -77,20 +86,13 @@ export class StatusReader {
   }
 
   async tokensLiveSince(times: readonly Date[]): Promise<number[]> {
+    if (times.length === 0) return [];
     const counts = times.map((_, n) => `count(CASE WHEN token_since <= $${n + 2} THEN 1 END) AS "n${n}"`);
     const [row] = await this.#database.query<Readonly<Record<string, string>>>(
       `SELECT ${counts.join(", ")} FROM ${this.#tables.groups} WHERE scope = $1`,
       [this.#scope, ...times],
     );
     return times.map((_, n) => Number(row?.[`n${n}`] ?? 0));
-  }
-
-  async #oldestUnsynced(): Promise<Date | null> {
-    const [row] = await this.#database.query<{ since: Date | null }>(
-      `SELECT min(intent_at) AS since FROM ${this.#tables.groups} WHERE scope = $1 AND intent IS NOT NULL`,
-      [this.#scope],
-    );
-    return row?.since ?? null;
   }
 
   async #held(): Promise<HeldGroups | null> {
@@ -123,9 +125,10 @@ export class StatusReader {
   #failing(): Promise<FailingGroup[]> {
     return this.#database.query<FailingGroup>(
       `SELECT user_group_id, failure_fingerprint AS "fingerprint", failure_code AS "code",
-         failure_message AS "message", failure_count AS "count", retry_at AS "retryAt"
+         failure_message AS "message", failure_count AS "count", retry_at AS "retryAt",
+         ${FAILING_SINCE} AS "since"
        FROM ${this.#tables.groups} WHERE scope = $1 AND failure_count > 0
-       ORDER BY failure_count DESC, user_group_id LIMIT ${SHOWN}`,
+       ORDER BY "since", user_group_id LIMIT ${SHOWN}`,
       [this.#scope],
     );
   }
@@ -159,6 +162,11 @@ export class StatusReader {
     );
     return row ?? null;
   }
+}
+
+interface GroupSums extends Readonly<Record<keyof LedgerStatus["groups"], string>> {
+  readonly underWaySince: Date | null;
+  readonly failingSince: Date | null;
 }
 
 type HeldColumns = [user_group_id: string, kind: Held["kind"], baseUrl: string | null, approvals: number];

@@ -1,7 +1,30 @@
 import { expect, test } from "vitest";
+import { mysql } from "../../../src/adapters/mysql/dialect.ts";
 import { MIGRATIONS } from "../../../src/adapters/mysql/ledger-migrations.ts";
 import { LATEST_VERSION } from "../../../src/adapters/sql/ledger-schema.ts";
-import { ledgerDatabase } from "../sql/ledger-database.ts";
+import { ledgerTables } from "../../../src/adapters/sql/ledger-tables.ts";
+import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";
+import type { FreshDatabase } from "../../support/fresh-database.ts";
+import { LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
+
+/** With a group at rest, and one that is failing. */
+async function aLedgerOfVersion3(): Promise<LedgerDatabase & FreshDatabase> {
+  const database = await ledgerDatabase("mysql");
+  await database.query(
+    "CREATE TABLE groupsync_migrations (version INT NOT NULL PRIMARY KEY, applied_at DATETIME(6) NOT NULL)",
+  );
+  const [migration] = MIGRATIONS;
+  const statements = migration?.statements(ledgerTables(mysql, LOCATION)) ?? [];
+  for (const statement of statements) await database.query(statement);
+  await database.setVersion(3);
+  await database.query(
+    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, failure_fingerprint, failure_code, failure_message,
+      failure_count, retry_at, created_at, updated_at) VALUES
+    ('default', 'at rest', 7, NULL, NULL, NULL, 0, NULL, '2026-01-01', '2026-01-02'),
+    ('default', 'failing', 7, 'g', 'REFUSED', 'no', 2, '2026-03-01', '2026-01-01', '2026-02-01')`,
+  );
+  return database;
+}
 
 test("the migrations lead to the version that the statements are written for", () => {
   expect(MIGRATIONS.at(-1)?.version).toBe(LATEST_VERSION);
@@ -15,9 +38,41 @@ test("a migration that died between two tables is done again", async () => {
   await database.query("DELETE FROM groupsync_migrations");
   await database.ledger().prepare();
   expect(await database.tables()).toEqual(tables);
-  expect(await database.query("SELECT version FROM groupsync_migrations")).toEqual([
-    { version: LATEST_VERSION },
+  expect(await database.query("SELECT version FROM groupsync_migrations ORDER BY version")).toEqual(
+    MIGRATIONS.map(({ version }) => ({ version })),
+  );
+});
+
+test("in a ledger of version 3, a group is taken to be failing since its last change", async () => {
+  const database = await aLedgerOfVersion3();
+  await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
+  await database.ledger().prepare();
+  const since = new Date("2026-02-01T00:00:00Z");
+  expect(await database.view().status()).toMatchObject({
+    failing: [{ user_group_id: "failing", count: 2, since }],
+    oldestUnsynced: since,
+  });
+});
+
+test.each([1, 2, 3])("a migration that died after statement %i is done again", async (done) => {
+  const database = await aLedgerOfVersion3();
+  const [, migration] = MIGRATIONS;
+  const statements = migration?.statements(ledgerTables(mysql, LOCATION)).slice(0, done) ?? [];
+  for (const statement of statements) await database.query(statement);
+  await database.ledger().prepare();
+  expect((await database.view().status()).failing).toMatchObject([
+    { user_group_id: "failing", since: new Date("2026-02-01T00:00:00Z") },
   ]);
+});
+
+test("a migration that fails leaves the version as it was", async () => {
+  const database = await aLedgerOfVersion3();
+  await database.query("DROP TABLE groupsync_runs");
+  await expect(database.ledger().prepare()).rejects.toMatchObject({
+    code: "LEDGER_UNAVAILABLE",
+    message: expect.stringContaining("groupsync_runs"),
+  });
+  expect(await database.query("SELECT version FROM groupsync_migrations")).toEqual([{ version: 3 }]);
 });
 
 test("the tables compare texts by their bytes and can be rolled back, whatever the server's defaults are", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { postgres } from "../../../src/adapters/postgres/dialect.ts";
 import { MIGRATIONS } from "../../../src/adapters/postgres/ledger-migrations.ts";
+import { LATEST_VERSION } from "../../../src/adapters/sql/ledger-schema.ts";
 import { ledgerTables } from "../../../src/adapters/sql/ledger-tables.ts";
 import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
 import { aRotation, aRow } from "../../builders/groups.ts";
@@ -20,6 +21,10 @@ async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDat
   await database.query(sql);
   return database;
 }
+
+test("the migrations lead to the version that the statements are written for", () => {
+  expect(MIGRATIONS).toHaveLength(LATEST_VERSION);
+});
 
 /** Groups at rest, under way, failing and missing; a run and a service. */
 const aVersion1Ledger = (): Promise<LedgerDatabase> =>
@@ -98,5 +103,31 @@ test("in a ledger of version 2, a token is taken for as old as its group", async
   await write(at, (transaction) => transaction.recordRotation(aRotation(), NOW));
   expect(await database.formerTokens()).toEqual([
     { user_group_id: "acme", fingerprint: "the first", since: new Date("2026-02-01T00:00:00Z"), until: NOW },
+  ]);
+});
+
+test("in a ledger of version 3, a group is taken to be failing since its last change", async () => {
+  const database = await aLedgerOfVersion(
+    3,
+    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, failure_fingerprint, failure_code, failure_message,
+      failure_count, retry_at, created_at, updated_at) VALUES
+    ('default', 'at rest', 7, NULL, NULL, NULL, 0, NULL, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
+    ('default', 'failing', 7, 'g', 'REFUSED', 'no', 2, '2026-03-01T00:00:00Z', '2026-01-01T00:00:00Z',
+      '2026-02-01T00:00:00Z')`,
+  );
+  await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
+  const at = await opened(async () => database);
+  const since = new Date("2026-02-01T00:00:00Z");
+  expect(await at.ledger.status()).toMatchObject({
+    failing: [{ user_group_id: "failing", count: 2, since }],
+    oldestUnsynced: since,
+  });
+  // As an older groupsync would have it fail that was at work meanwhile.
+  await database.query(
+    "UPDATE groupsync_groups SET failure_count = 1, failure_code = 'REFUSED', failing_since = NULL",
+  );
+  expect((await at.ledger.status()).failing).toMatchObject([
+    { user_group_id: "at rest", since: new Date("2026-01-02T00:00:00Z") },
+    { user_group_id: "failing", since },
   ]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
 import { collect } from "../collect.ts";
-import { type LedgerDatabase, NOW, prepared } from "./rig.ts";
+import { LATER, type LedgerDatabase, NOW, prepared } from "./rig.ts";
 
 export function ledgerTablesContract(name: string, makeDatabase: () => Promise<LedgerDatabase>): void {
   describe(`${name}: the ledger's tables`, () => {
@@ -44,6 +44,8 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       await expect(view.confirmed(["acme"])).rejects.toMatchObject(refusal);
       await expect(view.rotatable({ until: NOW, limit: 1 })).rejects.toMatchObject(refusal);
       await expect(view.rotatableCount(NOW)).rejects.toMatchObject(refusal);
+      await expect(view.history(NOW, 1)).rejects.toMatchObject(refusal);
+      await expect(view.tokensLiveSince([NOW])).rejects.toMatchObject(refusal);
     });
 
     test("read as empty where there are none, and reading makes none", async () => {
@@ -56,9 +58,12 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       expect(await view.confirmed(["acme"])).toEqual(new Map());
       expect(await view.rotatable({ until: NOW, limit: 1 })).toEqual([]);
       expect(await view.rotatableCount(NOW)).toBe(0);
+      expect(await view.history(new Date(0), 1)).toEqual([]);
+      expect(await view.tokensLiveSince([NOW, LATER])).toEqual([0, 0]);
       expect(await view.status()).toMatchObject({
         groups: { total: 0 },
         oldestToken: null,
+        oldestUnsynced: null,
         held: null,
         runs: [],
         lease: null,
