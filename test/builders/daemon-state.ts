@@ -1,0 +1,72 @@
+import { noCounts } from "../../src/core/outcome.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot } from "../../src/daemon/state.ts";
+import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
+import type { RunSummary } from "../../src/ports/observer.ts";
+
+/** A daemon that has just started, and knows nothing yet. */
+export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState => ({
+  version: "1.2.3",
+  name: "default",
+  startedAt: new Date("2026-03-01T00:00:00Z"),
+  schedule: "*/5 * * * *",
+  timezone: "UTC",
+  nextRun: new Date("2026-03-01T00:05:00Z"),
+  current: null,
+  standby: null,
+  lastRun: null,
+  lastGoodSync: null,
+  staleAfterMs: 900_000,
+  skippedTicks: 0,
+  ledger: null,
+  ...overrides,
+});
+
+export const aCurrentRun = (overrides: Partial<CurrentRun> = {}): CurrentRun => ({
+  since: new Date("2026-03-01T00:00:00Z"),
+  run: "1",
+  done: 0,
+  total: 0,
+  waiting: null,
+  ...overrides,
+});
+
+/** All is in sync. */
+export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
+  groups: { total: 1, in_sync: 1, under_way: 0, failing: 0, missing: 0, unverified: 0 },
+  oldestToken: new Date("2026-02-01T00:00:00Z"),
+  oldestUnsynced: null,
+  held: null,
+  failing: [],
+  runs: [],
+  lease: null,
+  service: { baseUrl: "https://dashboards.example.com", teamId: 1, updates: null },
+  ...overrides,
+});
+
+export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot => ({
+  readAt: new Date("2026-03-01T00:00:00Z"),
+  status: aLedgerStatus(),
+  history: [],
+  tokenAges: [],
+  ...overrides,
+});
+
+/** A sync that changed nothing. */
+export const aRecordedRun = (overrides: Partial<RecordedRun> = {}): RecordedRun => ({
+  id: "1",
+  command: "sync",
+  startedAt: new Date("2026-03-01T00:00:00Z"),
+  finishedAt: new Date("2026-03-01T00:00:01Z"),
+  result: { outcome: "ok", counts: { ...noCounts(), unchanged: 1 }, requests: 0, error: null },
+  ...overrides,
+});
+
+export const aRunSummary = (overrides: Partial<RunSummary> = {}): RunSummary => ({
+  command: "sync",
+  outcome: "ok",
+  counts: { ...noCounts(), unchanged: 1 },
+  requests: 0,
+  durationMs: 1_000,
+  error: null,
+  ...overrides,
+});
