@@ -1,0 +1,108 @@
+import { printable } from "../../core/printable.ts";
+import { durationText, progress } from "../../core/progress.ts";
+import { countsText } from "../../core/summary-text.ts";
+import type { LedgerStatus, RunResult } from "../../ports/ledger.ts";
+import type { CurrentRun, DaemonState } from "../state.ts";
+import { briefMoment, grouped, moment, roundText, took } from "./figures.ts";
+import { type Content, type Html, html } from "./html.ts";
+
+const LONGEST_MESSAGE = 500;
+
+/** The last run, the next one, and the last that was good. */
+export function runFacts(state: DaemonState, now: Date): Html {
+  const { nextRun, lastGoodSync, staleAfterMs, schedule } = state;
+  const last = lastRunOf(state);
+  return html`<section aria-labelledby="runs"><h2 id="runs">Runs</h2><dl class="tiles">
+${tile("Last run", last ? moment(last.startedAt, now) : "none yet", last && lastRunText(last))}
+${tile("Next run", nextRun ? moment(nextRun, now) : "none: it is stopping", html`<code>${schedule}</code> in ${state.timezone}`)}
+${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, now) : "none yet", `may be ${roundText(staleAfterMs)} old`)}
+</dl></section>`;
+}
+
+interface EndedRun {
+  readonly command: string;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  readonly result: Omit<RunResult, "error"> & { readonly error: { code: string; message: string } | null };
+}
+
+/** This process's, or the ledger's where that is newer. */
+function lastRunOf({ lastRun, ledger }: DaemonState): EndedRun | null {
+  const recorded = ledger?.status.runs.find((run) => run.result !== null);
+  if (lastRun && !(recorded && recorded.startedAt > lastRun.startedAt))
+    return { ...lastRun, result: lastRun };
+  return recorded?.result ? { ...recorded, result: recorded.result } : null;
+}
+
+function lastRunText({ command, startedAt, finishedAt, result }: EndedRun): Html {
+  const { outcome, counts, requests, error } = result;
+  const what =
+    error && outcome === "failed"
+      ? `${error.code}: ${printable(error.message, LONGEST_MESSAGE)}`
+      : countsText(counts);
+  const duration = finishedAt ? ` in ${took(startedAt, finishedAt)}` : "";
+  return html`<strong class="outcome ${outcome}">${command} ${outcome}</strong> <bdi>${what || "nothing to do"}</bdi>; ${grouped(requests)} ${requests === 1 ? "request" : "requests"}${duration}`;
+}
+
+/** How many groups are in which state, as of when. */
+export function groupFacts({ groups }: LedgerStatus, readAt: Date, now: Date): Html {
+  return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
+${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
+${number("failing", groups.failing, "bad")}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
+</dl><p class="note">As the ledger was ${briefMoment(readAt, now)}. Missing: the tenant is gone, and the group is
+kept for now. Unverified: nothing has shown yet that the service took a change.</p></section>`;
+}
+
+/** How far the run is that goes on. */
+export function currentFacts({ since, run, done, total, waiting }: CurrentRun, now: Date): Html {
+  const { leftMs } = progress(done, total, now.getTime() - since.getTime());
+  const left = leftMs !== undefined && done < total ? `, about ${roundText(leftMs)} left` : "";
+  return html`<section aria-labelledby="now"><h2 id="now">Going on</h2>
+${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
+<p>${workText(run, done, total)}${left}, since ${briefMoment(since, now)}</p>
+${waiting && html`<p class="note">Waits until ${briefMoment(waiting.until, now)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}</section>`;
+}
+
+function workText(run: CurrentRun["run"], done: number, total: number): string {
+  if (run === null) return "Waiting for the lease";
+  return total > 0 ? `${grouped(done)} of ${grouped(total)} done` : "Reading the source and comparing";
+}
+
+/** What is what: for whoever reports or repairs something. */
+export function aboutFacts(state: DaemonState, now: Date): Html {
+  const { ledger, name, version, startedAt, skippedTicks } = state;
+  const service = ledger?.status.service;
+  const unsynced = ledger?.status.oldestUnsynced;
+  return html`<section aria-labelledby="about"><h2 id="about">About</h2><dl class="about">
+${entry("Name", name)}${entry("Version", version)}
+${entry("Schedule", html`<code>${state.schedule}</code>`)}${entry("Time zone", state.timezone)}
+${entry("Lease", leaseText(state, now))}
+${service?.baseUrl ? entry("Service", `${service.baseUrl}, team ${service.teamId ?? "not known yet"}`) : null}
+${unsynced ? entry("Oldest unsynced", moment(unsynced, now)) : null}
+${entry("Up since", moment(startedAt, now))}
+${entry("Skipped ticks", html`${grouped(skippedTicks)} <small>came while a run went on</small>`)}
+</dl></section>`;
+}
+
+function leaseText({ current, standby, ledger }: DaemonState, now: Date): Content {
+  if (current?.run) return "held by this instance";
+  if (standby) return html`<bdi>${printable(standby.message, LONGEST_MESSAGE)}</bdi>`;
+  const lease = ledger?.status.lease;
+  if (!lease) return ledger ? "free" : "not known yet";
+  return html`<bdi>${printable(lease.holder)}</bdi>, since ${briefMoment(lease.acquiredAt, now)}`;
+}
+
+/** When it was made: what the page shows is no newer. */
+export const madeText = (now: Date, refreshSeconds: number): Html =>
+  html`As of ${briefMomentOfNow(now)}; renewed every ${durationText(refreshSeconds * 1000)}`;
+
+const briefMomentOfNow = (now: Date): Html =>
+  html`<time datetime="${now.toISOString()}">${now.toISOString().slice(0, 19).replace("T", " ")} UTC</time>`;
+
+const tile = (label: string, value: Content, note: Content): Html =>
+  html`<div><dt>${label}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`;
+
+const number = (label: string, count: number, tone = ""): Html =>
+  html`<div class="${count > 0 ? tone : ""}"><dt>${label}</dt><dd>${grouped(count)}</dd></div>`;
+
+const entry = (label: string, value: Content): Html => html`<div><dt>${label}</dt><dd>${value}</dd></div>`;

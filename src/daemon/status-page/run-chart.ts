@@ -1,0 +1,138 @@
+import { durationText } from "../../core/progress.ts";
+import type { RecordedRun } from "../../ports/ledger.ts";
+import { groupedCount, roundText } from "./figures.ts";
+import { type Day, daysOf, ENDINGS, type Ending, type RunTally, worstOf } from "./hours.ts";
+import { type Html, html } from "./html.ts";
+
+/** Seven times 24 hours touch eight days. */
+const DAYS = 8;
+
+// One unit is about a pixel: an hour is a column, with a gap to the next.
+const COLUMN = 7;
+const BAR = 5;
+const WIDTH = 24 * COLUMN;
+const HEIGHT = 84;
+/** Of the strip above the bars, for marks. */
+const TOP = 12;
+const SHORTEST_BAR = 3;
+/** One with no end has no length, and has to be seen. */
+const ENDLESS_BAR = 14;
+
+const DAY_NAME = new Intl.DateTimeFormat("en", {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  timeZone: "UTC",
+});
+
+/** What a bar can stand for. Each looks different in black and white, too. */
+const MEANING: Readonly<Record<Ending, string>> = {
+  ok: "ok",
+  partial: "partial: rows rejected or groups failing",
+  held: "held: deletions wait for approval",
+  unfinished: "did not finish",
+  failed: "failed",
+};
+
+/** The runs of the last days: a bar for each hour in which runs began, marked by the worst ending among them. */
+export function runChart(runs: readonly RecordedRun[], now: Date, goesOn: string | null): Html {
+  const days = daysOf(runs, now, DAYS, goesOn);
+  const scale = scaleFor(days);
+  const seen = ENDINGS.filter((ending) => days.some(({ tally }) => tally.endings[ending] > 0));
+  return html`<div class="days">${days.map((day) => dayChart(day, scale))}</div>
+<ul class="legend">${seen.map(legendEntry)}</ul>
+<p class="note">A bar is an hour (UTC) and shows the worst ending among its runs. Its height is the longest run, on a
+logarithmic scale from ${durationText(SHORTEST_MS)} to ${roundText(scale.topMs)}${linesText(scale)}.</p>
+${asTable(days)}`;
+}
+
+const dayChart = ({ start, tally, hours }: Day, scale: Scale): Html =>
+  html`<figure><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${dayName(start)}: ${tallyText(tally)}">
+${scale.lines.map((ms) => html`<path class="grid" d="M0 ${yOf(ms, scale)}h${WIDTH}"/>`)}
+<path class="base" d="M0 ${HEIGHT - 0.5}h${WIDTH}"/>
+${hours.map((ofHour, hour) => ofHour && hourBar(ofHour, hour, scale))}</svg>
+<figcaption>${dayName(start)}</figcaption></figure>`;
+
+function hourBar(tally: RunTally, hour: number, scale: Scale): Html {
+  const ending = worstOf(tally);
+  const y =
+    tally.longestMs === null
+      ? HEIGHT - ENDLESS_BAR
+      : Math.min(yOf(tally.longestMs, scale), HEIGHT - SHORTEST_BAR);
+  const hours = `${twoDigits(hour)}:00 to ${twoDigits(hour + 1)}:00`;
+  return html`<g><title>${hours}: ${tallyText(tally)}</title>${bar(ending, hour * COLUMN + 1, y)}</g>`;
+}
+
+/** Full, striped, hollow, dashed, or dark under a cross. */
+function bar(ending: Ending, x: number, y: number): Html {
+  const height = round(HEIGHT - y);
+  switch (ending) {
+    case "ok":
+      return html`<rect class="ok" x="${x}" y="${y}" width="${BAR}" height="${height}"/>`;
+    case "partial":
+      return html`<path class="partial" stroke-width="${BAR}" d="M${x + BAR / 2} ${HEIGHT}V${y}"/>`;
+    case "held":
+    case "unfinished":
+      return html`<rect class="${ending}" x="${x + 0.75}" y="${round(y + 0.75)}" width="${BAR - 1.5}" height="${round(height - 1.5)}"/>`;
+    case "failed":
+      return html`<rect class="failed-column" x="${x - 1}" y="0" width="${COLUMN}" height="${HEIGHT}"/><rect class="failed" x="${x}" y="${y}" width="${BAR}" height="${height}"/><path class="cross" d="M${x} 2l${BAR} ${BAR}m0 -${BAR}l-${BAR} ${BAR}"/>`;
+  }
+}
+
+const legendEntry = (ending: Ending): Html =>
+  html`<li><svg viewBox="0 ${HEIGHT - 20} ${COLUMN} 20" aria-hidden="true">${legendBar(ending)}</svg>${MEANING[ending]}</li>`;
+
+const legendBar = (ending: Ending): Html =>
+  ending === "failed"
+    ? html`<rect class="failed" x="1" y="${HEIGHT - 10}" width="${BAR}" height="10"/><path class="cross" d="M1 ${HEIGHT - 18}l${BAR} ${BAR}m0 -${BAR}l-${BAR} ${BAR}"/>`
+    : bar(ending, 1, HEIGHT - 17);
+
+/** For those who can't see the picture, and whoever wants the numbers. */
+const asTable = (days: readonly Day[]): Html =>
+  html`<details><summary>The same in numbers</summary><div class="scrolls" tabindex="0" role="region" aria-label="Runs by day"><table>
+<thead><tr><th scope="col">Day</th><th scope="col">Runs</th>${ENDINGS.map((ending) => html`<th scope="col">${ending}</th>`)}<th scope="col">Longest</th></tr></thead>
+<tbody>${days.map(
+    ({ start, tally }) =>
+      html`<tr><th scope="row">${dayName(start)}</th><td>${tally.runs}</td>${ENDINGS.map((ending) => html`<td>${tally.endings[ending]}</td>`)}<td>${tally.longestMs === null ? "–" : durationText(tally.longestMs)}</td></tr>`,
+  )}</tbody></table></div></details>`;
+
+/** `288 runs: 286 ok, 2 failed; the longest took 4.2 s` */
+function tallyText({ runs, endings, longestMs }: RunTally): string {
+  if (runs === 0) return "no runs";
+  const counts = ENDINGS.flatMap((ending) => (endings[ending] > 0 ? [`${endings[ending]} ${ending}`] : []));
+  const longest = longestMs === null ? "" : `; the longest took ${durationText(longestMs)}`;
+  return `${groupedCount(runs, "run")}: ${counts.join(", ")}${longest}`;
+}
+
+const dayName = (start: Date): string => DAY_NAME.format(start);
+const twoDigits = (hour: number): string => String(hour).padStart(2, "0");
+
+/** From 100 ms to the first line above the longest run: runs of seconds and of hours are to fit beside each other. */
+interface Scale {
+  readonly topMs: number;
+  readonly lines: readonly number[];
+}
+
+const SHORTEST_MS = 100;
+const LINES_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 360_000_000];
+
+function scaleFor(days: readonly Day[]): Scale {
+  const longest = Math.max(0, ...days.map(({ tally }) => tally.longestMs ?? 0));
+  const topMs = LINES_MS.slice(1).find((ms) => ms >= longest) ?? longest;
+  return { topMs, lines: LINES_MS.filter((ms) => ms < topMs) };
+}
+
+function yOf(ms: number, { topMs }: Scale): number {
+  const share = Math.log(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) / Math.log(topMs / SHORTEST_MS);
+  return round(HEIGHT - share * (HEIGHT - TOP));
+}
+
+const linesText = ({ lines }: Scale): string =>
+  lines.length === 1
+    ? ` with a line at ${lines.map(roundText).join()}`
+    : ` with lines at ${lines
+        .map(roundText)
+        .join(", ")
+        .replace(/, ([^,]*)$/, " and $1")}`;
+
+const round = (value: number): number => Math.round(value * 10) / 10;

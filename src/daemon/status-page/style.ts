@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+
+/** All of the page's looks: nothing is loaded, so nothing has to be allowed but this text. */
+export const STYLE = `
+:root{color-scheme:light dark;--page:#f5f6f8;--card:#fff;--text:#1a1f26;--muted:#56606c;--line:#dce1e7;--grid:#e4e8ed;--code:#eef1f5;
+--good:#17693f;--good-tint:#e3f3ea;--idle:#3d4753;--idle-tint:#e9ecf0;--busy:#0b4f9c;--busy-tint:#e4effb;
+--attention:#6d4a00;--attention-tint:#fcf0d4;--bad:#96160f;--bad-tint:#fce6e4;
+--bar-ok:#3d9970;--bar-partial:#8a6100;--bar-held:#8a6100;--bar-failed:#a3170f;--bar-age:#4a7fb5}
+@media (prefers-color-scheme:dark){:root{--page:#0d1117;--card:#151b23;--text:#e6ebf1;--muted:#9ca7b3;--line:#2b333d;--grid:#232b35;--code:#0d1117;
+--good:#7fdcaa;--good-tint:#10291d;--idle:#c0c9d3;--idle-tint:#1d242d;--busy:#93c4ff;--busy-tint:#10253f;
+--attention:#f0cb6b;--attention-tint:#2f2610;--bad:#ffa9a1;--bad-tint:#381717;
+--bar-ok:#37885f;--bar-partial:#e0b64a;--bar-held:#e0b64a;--bar-failed:#ff8f85;--bar-age:#5b8fc4}}
+*{box-sizing:border-box;margin:0}
+html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
+body{background:var(--page);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+header,main,footer{max-width:72rem;margin:0 auto;padding:0 1rem}
+header{display:flex;flex-wrap:wrap;align-items:baseline;gap:.25rem .75rem;padding-top:1.5rem;padding-bottom:1rem}
+header p{color:var(--muted)}header .product{color:var(--text);font-weight:700;letter-spacing:-.01em;font-size:1.125rem}header .version{margin-left:auto}
+footer{padding-top:.5rem;padding-bottom:2.5rem}
+main{display:grid;gap:1rem}
+section,.headline{min-width:0;background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.25rem}
+h2{font-size:1rem;font-weight:650;margin-bottom:.75rem}
+h3{font-size:1rem;font-weight:600}
+small,.note,footer p{color:var(--muted);font-size:.875rem}
+time small{display:block}
+code,pre,h3,.held-groups bdi{font-family:ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
+code,h3{font-size:.9em}
+.headline{display:grid;grid-template-columns:2.5rem 1fr;gap:0 1rem;align-items:start;border-color:transparent;padding:1.5rem 1.25rem}
+.headline svg{width:2.5rem;height:2.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.headline h1{font-size:1.75rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;padding-top:.125rem}
+.headline h1.long{font-size:1.25rem;line-height:1.4;letter-spacing:0;padding-top:.3rem}
+.headline p{grid-column:2;margin-top:.375rem;max-width:46rem}
+.good{color:var(--good)}.idle{color:var(--idle)}.busy{color:var(--busy)}.attention{color:var(--attention)}.bad{color:var(--bad)}
+.headline.good{background:var(--good-tint)}.headline.idle{background:var(--idle-tint)}.headline.busy{background:var(--busy-tint)}
+.headline.attention{background:var(--attention-tint)}.headline.bad{background:var(--bad-tint)}
+.count{font-weight:400;color:var(--muted);margin-left:.25rem}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:1.25rem 2rem}
+dt{color:var(--muted);font-size:.875rem}
+.tiles dd{font-size:1.25rem;line-height:1.35}.tiles dd.note{font-size:.875rem;line-height:1.5;margin-top:.25rem}
+.outcome{font-weight:600}.outcome.ok{color:var(--good)}.outcome.partial,.outcome.held{color:var(--attention)}.outcome.failed{color:var(--bad)}
+.numbers{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(8.5rem,40%),1fr));gap:1rem;margin-bottom:.75rem}
+.numbers div{display:flex;flex-direction:column-reverse}.numbers dd{font-size:1.75rem;line-height:1.2;letter-spacing:-.02em}
+.numbers .bad dt{color:inherit}.numbers .bad dd{font-weight:650}
+progress{display:block;width:100%;height:.625rem;margin-bottom:.5rem;appearance:none;-webkit-appearance:none;border:0;border-radius:1rem;overflow:hidden;background:var(--busy-tint)}
+progress::-webkit-progress-bar{background:var(--busy-tint)}progress::-webkit-progress-value{background:var(--busy)}progress::-moz-progress-bar{background:var(--busy)}
+pre{background:var(--code);border:1px solid var(--line);border-radius:.5rem;padding:.75rem 1rem;margin:.5rem 0;white-space:pre-wrap}
+pre code{user-select:all;-webkit-user-select:all}
+ul{list-style:none;padding:0}
+.held-groups{display:grid;gap:.125rem 2rem;margin-top:.75rem}
+.failing-groups li{padding:.75rem 0;border-top:1px solid var(--line)}
+.failing-groups li:first-child{border-top:0;padding-top:0}.failing-groups li:last-child{padding-bottom:0}
+.code{font-weight:600;font-size:.875rem;color:var(--bad)}
+.days{display:grid;grid-template-columns:repeat(8,1fr);gap:1rem .75rem}
+@media (max-width:64rem){.days{grid-template-columns:repeat(4,1fr)}}
+@media (max-width:40rem){.days{grid-template-columns:repeat(2,1fr)}}
+figure svg{display:block;width:100%}
+figcaption{color:var(--muted);font-size:.8125rem;margin-top:.25rem}
+.grid{stroke:var(--grid)}.base{stroke:var(--muted);opacity:.6}
+svg .ok{fill:var(--bar-ok)}svg .failed{fill:var(--bar-failed)}svg .failed-column{fill:var(--bad-tint)}
+svg .partial{stroke:var(--bar-partial);stroke-dasharray:3 1.5}
+svg .held,svg .unfinished{fill:none;stroke-width:1.5}svg .held{stroke:var(--bar-held)}svg .unfinished{stroke:var(--muted);stroke-dasharray:2 1.5}
+.cross{fill:none;stroke:var(--bar-failed);stroke-width:1.75}
+.legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:1rem 0 .25rem;font-size:.875rem}
+.legend li{display:flex;align-items:end;gap:.5rem}.legend svg{width:.5rem;height:1.4286rem;flex:none}
+details{margin-top:.5rem}summary{cursor:pointer;font-size:.875rem;color:var(--muted)}
+.scrolls{overflow-x:auto;margin-top:.5rem}
+table{border-collapse:collapse;font-size:.875rem}
+.scrolls th,.scrolls td{padding:.25rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
+.scrolls thead th{border-top:0;color:var(--muted);font-weight:400}.scrolls th:first-child{text-align:left;padding-left:0;font-weight:400}
+.histogram{width:100%}.histogram caption{text-align:left;color:var(--muted);margin-bottom:.5rem}
+.histogram th{width:1%;white-space:nowrap;text-align:left;font-weight:400;padding:.1875rem 1rem .1875rem 0}
+.histogram td{display:flex;align-items:center;gap:.625rem;padding:.1875rem 0}
+.histogram td svg{height:1rem;flex:1;min-width:0}.histogram td span{width:6rem}.histogram rect{fill:var(--bar-age)}
+.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.about{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:.75rem 2rem}
+:focus-visible{outline:2px solid var(--busy);outline-offset:2px}
+@media print{body{background:none}section,.headline{break-inside:avoid}}
+`;
+
+const hash = createHash("sha256").update(STYLE).digest("base64");
+
+/** To be sent with the page: its own style, its icon, and nothing else from anywhere. */
+export const statusPageHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    `style-src 'sha256-${hash}'`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+};

@@ -1,0 +1,24 @@
+import type { TokenAge } from "../state.ts";
+import { grouped } from "./figures.ts";
+import { type Html, html } from "./html.ts";
+
+/** How old the tokens are: a histogram on its side, which is a table that anybody can read. */
+export function tokenAges(ages: readonly TokenAge[]): Html {
+  const most = Math.max(1, ...ages.map(({ groups }) => groups));
+  return html`<table class="histogram"><caption>Groups by the age of their token</caption>
+<thead class="unseen"><tr><th scope="col">Age</th><th scope="col">Groups</th></tr></thead>
+<tbody>${ages.map(
+    ({ fromDays, groups }, index) =>
+      html`<tr><th scope="row">${spanText(fromDays, ages[index + 1]?.fromDays)}</th><td><svg aria-hidden="true"><rect width="${widthOf(groups, most)}%" height="100%" rx="2"/></svg> <span>${grouped(groups)}</span></td></tr>`,
+  )}</tbody></table>`;
+}
+
+/** `0–7 days`, `365 days and more` */
+function spanText(from: number, to: number | undefined): string {
+  if (to === undefined) return `${grouped(from)} days and more`;
+  return from === 0 ? `under ${to === 1 ? "1 day" : `${to} days`}` : `${from} to ${to} days`;
+}
+
+/** A single group is not to look like none. */
+const widthOf = (groups: number, most: number): number =>
+  groups === 0 ? 0 : Math.max(0.5, Math.round((groups / most) * 1000) / 10);
