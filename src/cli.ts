@@ -1,17 +1,20 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { LOG_LEVELS, type LogLevel } from "./adapters/log/logger.ts";
-import type { CommandIo } from "./commands/io.ts";
+import type { CommandIo, Opened } from "./commands/io.ts";
 import { planCommand } from "./commands/plan.ts";
 import { rotateCommand } from "./commands/rotate.ts";
+import { runCommand } from "./commands/run.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
 import { statusCommand } from "./commands/status.ts";
-import { syncCommand } from "./commands/sync.ts";
-import { composeLedgerView, composePlan, composeSync, type Host, readConfig } from "./compose.ts";
+import { type SyncSetup, syncCommand } from "./commands/sync.ts";
+import { composeLedgerView, composePlan, composeSync, type Host, observer, readConfig } from "./compose.ts";
+import { composeDaemon } from "./compose-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { SyncError } from "./core/errors.ts";
 import { EXIT, exitCodeOfError } from "./core/exit-code.ts";
 import { printable } from "./core/printable.ts";
+import type { Lifecycle } from "./daemon/lifecycle.ts";
 
 const MAX_LINE = 2_000;
 
@@ -67,10 +70,18 @@ function program(io: CommandIo, host: Host): Command {
     })
     .addHelpText("after", EXIT_CODES);
 
+  const openSync = (command: Command): Promise<Opened<SyncSetup>> =>
+    composeSync(configOf(command), host, observer(host, flagsOf(command).logLevel));
+  const openDaemon = async (command: Command): Promise<Lifecycle> => {
+    const { config, logLevel } = flagsOf(command);
+    return composeDaemon(config, host, { version: version(), logLevel, signal: io.signal });
+  };
+
   const commands = [
-    syncCommand(io, (command) => composeSync(configOf(command), host, flagsOf(command).logLevel)),
+    runCommand(io, openDaemon),
+    syncCommand(io, openSync),
     planCommand(io, async (command) => composePlan(configOf(command))),
-    rotateCommand(io, (command) => composeSync(configOf(command), host, flagsOf(command).logLevel)),
+    rotateCommand(io, openSync),
     statusCommand(io, async (command) => composeLedgerView(configOf(command))),
     sandboxCommand(io),
   ];

@@ -29,6 +29,9 @@ await cli(
     stderr: (text) => stderr.write(text),
     isTerminal: stdout.isTTY === true && !env.NO_COLOR,
     signal: stopping.signal,
+    // Only who asks for it: the other commands end when their terminal is closed.
+    onReload: (listener) => process.on("SIGHUP", listener),
+    quit: (code) => process.exit(code),
     finish: (code) => {
       process.exitCode = code;
     },

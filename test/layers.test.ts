@@ -39,6 +39,7 @@ const RULES: Rules = {
       node: "all",
     },
 
+    "compose-daemon.ts": { layers: "all", packages: [], node: "all" },
     "compose.ts": { layers: "all", packages: [], node: "all" },
     "cli.ts": { layers: "all", packages: ["commander"], node: "all" },
     "main.ts": { layers: "all", packages: [], node: "all" },

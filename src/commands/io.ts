@@ -8,6 +8,10 @@ export interface CommandIo {
   readonly isTerminal: boolean;
   /** Aborted when the process is told to stop. */
   readonly signal: AbortSignal;
+  /** Calls the listener each time that the process is told to read its config again (SIGHUP), from now on. */
+  readonly onReload: (listener: () => void) => void;
+  /** Ends the process at once, whatever is under way. */
+  readonly quit: (code: ExitCode) => void;
   /** The code that the process will exit with, where it is not 0. */
   readonly finish: (code: ExitCode) => void;
 }

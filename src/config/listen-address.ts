@@ -1,8 +1,7 @@
+import { SyncError } from "../core/errors.ts";
+
 /** Where the daemon's HTTP server listens; `off` where there is to be none. */
 export type ListenAddress = "off" | { readonly host: string; readonly port: number };
-
-/** Where neither the config nor `GROUPSYNC_HTTP_LISTEN` says otherwise: this machine alone. */
-export const LOCAL: ListenAddress = { host: "127.0.0.1", port: 8080 };
 
 /** `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` or `off`; undefined for anything else. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
@@ -11,4 +10,21 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   const host = ipv6 ?? name;
   const port = Number(digits);
   return host !== undefined && port <= 65_535 ? { host, port } : undefined;
+}
+
+const LOCAL: ListenAddress = { host: "127.0.0.1", port: 8080 };
+
+/**
+ * Where it listens if the config doesn't say: `GROUPSYNC_HTTP_LISTEN`, as in a container image, or this machine alone.
+ * Throws CONFIG_INVALID where the variable is none of the above.
+ */
+export function defaultListenAddress({
+  GROUPSYNC_HTTP_LISTEN: text,
+}: Readonly<Record<string, string | undefined>>): ListenAddress {
+  if (!text) return LOCAL;
+  const address = parseListenAddress(text);
+  if (address) return address;
+  throw new SyncError("CONFIG_INVALID", `GROUPSYNC_HTTP_LISTEN is "${text}"`, {
+    hint: "write it like 127.0.0.1:8080, [::1]:8080, 0.0.0.0:8080 or off",
+  });
 }

@@ -17,6 +17,10 @@ export function anIo(): { io: CommandIo; printed: Printed } {
       printed.stderr += text;
     },
     isTerminal: false,
+    onReload: () => {},
+    quit: (code) => {
+      printed.code = code;
+    },
     signal: new AbortController().signal,
     finish: (code) => {
       printed.code = code;

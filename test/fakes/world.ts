@@ -91,7 +91,7 @@ export class World {
 }
 
 /** Rows have the columns id, name and plan. */
-const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSettings => ({
+export const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSettings => ({
   rules: someRules({ properties: { kind: "keys", keys: { plan: column("plan") } } }),
   update: "upsert",
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },

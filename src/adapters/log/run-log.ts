@@ -8,8 +8,11 @@ import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
 
 const PROGRESS_EVERY = 10_000;
 
-/** Writes a run to the log: what went wrong in a line each, how far it is now and then, the rest at debug. */
-export function runLog(logger: Logger, clock: Clock): Observe {
+/**
+ * Writes a run to the log: what went wrong in a line each, how far it is now and then, what it did in one at its end,
+ * the rest at debug. `atEnd` gives that line more fields.
+ */
+export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () => ({})): Observe {
   let log = logger;
   let done = 0;
   let total = 0;
@@ -34,6 +37,7 @@ export function runLog(logger: Logger, clock: Clock): Observe {
     switch (event.kind) {
       case "started":
         log = logger.child({ run: event.run });
+        done = total = 0;
         log.debug("the run begins");
         break;
       case "phase":
@@ -100,9 +104,20 @@ export function runLog(logger: Logger, clock: Clock): Observe {
         const { command, outcome, counts, requests, durationMs, error } = event;
         const duration_ms = Math.round(durationMs);
         log[levelOf(event)](
-          { command, outcome, ...counts, requests, duration_ms, code: error?.code, hint: error?.hint },
+          {
+            command,
+            outcome,
+            ...counts,
+            requests,
+            duration_ms,
+            code: error?.code,
+            hint: error?.hint,
+            ...atEnd(),
+          },
           summaryText(event),
         );
+        // A daemon's next run may end before it has an id.
+        log = logger;
         break;
       }
       default:

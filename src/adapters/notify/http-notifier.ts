@@ -1,0 +1,85 @@
+import { request } from "undici";
+import { describe } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Notifier } from "../../ports/notifier.ts";
+
+export interface NotifyOptions {
+  readonly webhook?: Secret;
+  readonly heartbeat?: Secret;
+}
+
+/** For one attempt. */
+const TIMEOUT = 5_000;
+/** Before each attempt: a change of state is told once, so a receiver that is away for a moment is asked again. */
+const ATTEMPTS = [0, 1_000, 4_000];
+
+/** A webhook that takes Slack's `{"text": "…"}`, and a monitor's address. What is left out is not told. */
+export class HttpNotifier implements Notifier {
+  readonly #options: NotifyOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #signal: AbortSignal;
+
+  /** No further attempt is made once the signal aborts. */
+  constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  async tell(message: string): Promise<void> {
+    const body = JSON.stringify({ text: escaped(message) });
+    const headers = { "content-type": "application/json" };
+    await this.#send("notify.webhook", this.#options.webhook, { method: "POST", headers, body });
+  }
+
+  async beat(): Promise<void> {
+    await this.#send("notify.heartbeat", this.#options.heartbeat, { method: "GET" });
+  }
+
+  /** The address is a secret, and an error of the client may hold it: neither is in what is logged. */
+  async #send(key: string, url: Secret | undefined, options: Sent): Promise<void> {
+    if (url === undefined) return;
+    let problem = "";
+    for (const waitMs of ATTEMPTS) {
+      if (waitMs > 0) await this.#clock.sleep(waitMs, this.#signal);
+      if (waitMs > 0 && this.#signal.aborted) break;
+      const found = await attempt(url, options);
+      if (found === undefined) return;
+      problem = found;
+    }
+    this.#log({
+      level: "warn",
+      code: "NOTIFY_FAILED",
+      message: `${key} was not reached: ${problem}`,
+      hint: "syncs go on all the same; check the address, and what is between here and there",
+    });
+  }
+}
+
+interface Sent {
+  readonly method: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** What went wrong; undefined where nothing did. */
+async function attempt(url: Secret, options: Sent): Promise<string | undefined> {
+  try {
+    const { statusCode, body } = await request(url.reveal(), {
+      ...options,
+      signal: AbortSignal.timeout(TIMEOUT),
+    });
+    await body.dump();
+    return statusCode < 300 ? undefined : `HTTP ${statusCode}`;
+  } catch (error) {
+    return describe(error).replaceAll(url.reveal(), "…");
+  }
+}
+
+/** Slack's three: an id must not become a mention or a link. */
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

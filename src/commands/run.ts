@@ -1,0 +1,18 @@
+import { once } from "node:events";
+import { Command } from "commander";
+import { EXIT } from "../core/exit-code.ts";
+import type { Lifecycle } from "../daemon/lifecycle.ts";
+import type { CommandIo } from "./io.ts";
+
+/** `groupsync run`: the daemon. `open` reads the config. */
+export function runCommand(io: CommandIo, open: (command: Command) => Promise<Lifecycle>): Command {
+  return new Command("run")
+    .description("sync on the schedule until told to stop, with a status page, probes and metrics")
+    .action(async (_flags: unknown, command: Command) => {
+      const lifecycle = await open(command);
+      await lifecycle.begin();
+      io.onReload(() => void lifecycle.reload());
+      if (!io.signal.aborted) await once(io.signal, "abort");
+      if (!(await lifecycle.end())) io.quit(EXIT.failed);
+    });
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { hostClock } from "./adapters/host/clock.ts";
+import { logTo } from "./adapters/log/entry-log.ts";
+import { createLogger, type LogLevel } from "./adapters/log/logger.ts";
+import { runLog } from "./adapters/log/run-log.ts";
+import { HttpNotifier } from "./adapters/notify/http-notifier.ts";
+import { composeLedgerView, composeSync, type Host } from "./compose.ts";
+import type { Config } from "./config/config.ts";
+import { HeldConfig } from "./config/held-config.ts";
+import { defaultListenAddress } from "./config/listen-address.ts";
+import { readLedger } from "./daemon/ledger-snapshot.ts";
+import { Lifecycle, type LifecycleSettings } from "./daemon/lifecycle.ts";
+import { measuredService } from "./daemon/measured-service.ts";
+import { Metrics } from "./daemon/metrics.ts";
+import { pages } from "./daemon/pages.ts";
+import { CronTimetable } from "./daemon/timetable.ts";
+import type { Observe } from "./ports/observer.ts";
+
+interface DaemonOptions {
+  readonly version: string;
+  readonly logLevel: LogLevel;
+  readonly signal: AbortSignal;
+}
+
+/** What `run` needs; throws CONFIG_… where the config is wrong. Nothing is contacted before it begins. */
+export function composeDaemon(
+  path: string,
+  host: Host,
+  { version, logLevel, signal }: DaemonOptions,
+): Lifecycle {
+  const held = new HeldConfig(path, { env: host.env, readFile: (file) => readFileSync(file, "utf8") });
+  const settings = (config: Config): LifecycleSettings => settingsOf(config, host);
+  const logger = createLogger(logLevel, host.terminal !== undefined);
+  const log = logTo(logger);
+  const metrics = new Metrics(() => lifecycle.state, hostClock);
+  const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
+  const observe: Observe = (event) => {
+    tellLog(event);
+    metrics.observe(event);
+  };
+  const lifecycle = new Lifecycle(
+    version,
+    settings(held.current()),
+    {
+      openSync: async () => {
+        const { value, close } = await composeSync(held.current(), host, observe);
+        const { ports } = value;
+        return {
+          ...value,
+          ports: { ...ports, service: measuredService(ports.service, hostClock, metrics.calls) },
+          close,
+        };
+      },
+      readLedger: async () => {
+        const ledger = composeLedgerView(held.current());
+        try {
+          return await readLedger(ledger.value, hostClock.now());
+        } finally {
+          await ledger.close();
+        }
+      },
+      notifier: () => new HttpNotifier(held.current().notify, hostClock, log, signal),
+      reread: () => settings(held.reread()),
+      pages: pages(
+        () => lifecycle.state,
+        metrics,
+        () => hostClock.now(),
+      ),
+      timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
+      clock: hostClock,
+      observe,
+      log,
+    },
+    signal,
+  );
+  return lifecycle;
+}
+
+const settingsOf = (
+  { name, schedule, http, shutdownTimeoutMs }: Config,
+  { env }: Host,
+): LifecycleSettings => ({
+  name,
+  schedule,
+  shutdownTimeoutMs,
+  listen: http.listen ?? defaultListenAddress(env),
+  ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
+});

@@ -1,0 +1,35 @@
+import { type Summary, summaryText } from "../core/summary-text.ts";
+import type { RunSummary } from "../ports/observer.ts";
+
+/** How things are, as far as somebody has to be told: `partial` where some tenants are not served. */
+export type Condition = "well" | "partial" | "held" | "failing";
+
+/** The run was told to stop, or another instance is at work: that says nothing of how things are. */
+const NO_NEWS = ["INTERRUPTED", "LEASE_HELD"];
+
+/** What a run says of how things are; undefined where it says nothing. */
+export function conditionOf({ outcome, error }: Pick<Summary, "outcome" | "error">): Condition | undefined {
+  switch (outcome) {
+    case "ok":
+      return "well";
+    case "partial":
+      return "partial";
+    case "held":
+      return "held";
+    case "failed":
+      return error && NO_NEWS.includes(error.code) ? undefined : "failing";
+  }
+}
+
+const HEADLINE: Record<Condition, string> = {
+  well: "recovered",
+  partial: "some tenants are failing",
+  held: "deletions are held",
+  failing: "failing",
+};
+
+/** What people are told when things have become so: which daemon, what, why, and what to do. */
+export function newsText(name: string, condition: Condition, run: RunSummary): string {
+  const hint = run.error?.hint ?? (condition === "partial" ? "groupsync status names them" : undefined);
+  return `groupsync ${name}: ${HEADLINE[condition]}\n${summaryText(run)}${hint === undefined ? "" : `\n${hint}`}`;
+}

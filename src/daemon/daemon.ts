@@ -1,0 +1,210 @@
+import { describe, SyncError } from "../core/errors.ts";
+import { noCounts } from "../core/outcome.ts";
+import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Notifier } from "../ports/notifier.ts";
+import type { Observe, RunEvent, RunSummary } from "../ports/observer.ts";
+import { type Condition, conditionOf, newsText } from "./condition.ts";
+import type { DaemonState, LedgerSnapshot } from "./state.ts";
+import type { ScheduleSettings, Timetable } from "./timetable.ts";
+import { Tracker } from "./tracker.ts";
+
+export interface DaemonSettings {
+  /** The scope. */
+  readonly name: string;
+  readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
+  /** Left out: three periods of the schedule. */
+  readonly staleAfterMs?: number;
+}
+
+/** What one sync needs; opened for it, and closed after it. */
+export interface OpenedSync {
+  readonly ports: Omit<SyncPorts, "observe">;
+  readonly settings: SyncSettings;
+  close(): Promise<void>;
+}
+
+export interface DaemonPorts {
+  /** With the secrets as they are now. Rejects with CONFIG_… where they can't be had. */
+  readonly openSync: () => Promise<OpenedSync>;
+  readonly readLedger: () => Promise<LedgerSnapshot>;
+  /** Ticks between its start and its stop. */
+  readonly timetable: (settings: ScheduleSettings, onTick: () => void) => Timetable;
+  readonly clock: Clock;
+  /** Of the runs, beside what the daemon makes of it itself. */
+  readonly observe: Observe;
+  readonly log: Log;
+  readonly notifier: () => Notifier;
+}
+
+const PERIODS_UNTIL_STALE = 3;
+/** How often an instance in standby asks for the lease: often enough to take over soon, and cheap. */
+const STANDBY_RETRY = 15_000;
+
+/** Syncs on a schedule until it is told to stop. Nothing that happens in a run ends it. */
+export class Daemon {
+  readonly #ports: DaemonPorts;
+  readonly #tracker: Tracker;
+  readonly #signal: AbortSignal;
+  readonly #telling = new Set<Promise<void>>();
+  #settings: DaemonSettings;
+  #timetable: Timetable;
+  #work: Promise<void> | undefined;
+  #condition: Condition = "well";
+
+  /** Once the signal aborts no new call starts, and those under way finish. */
+  constructor(version: string, settings: DaemonSettings, ports: DaemonPorts, signal: AbortSignal) {
+    this.#ports = ports;
+    this.#settings = settings;
+    this.#signal = signal;
+    this.#timetable = this.#newTimetable();
+    const now = (): Date => ports.clock.now();
+    const nextRun = (): Date | null => (signal.aborted ? null : this.#timetable.next);
+    this.#tracker = new Tracker({ version, startedAt: now() }, this.#settled(), nextRun, now);
+  }
+
+  /** From here on it syncs. */
+  begin(): void {
+    this.#timetable.start();
+    this.#signal.addEventListener("abort", () => this.#timetable.stop(), { once: true });
+    this.#work = this.#undisturbed(async () => {
+      await this.#recall();
+      if (this.#settings.schedule.runAtStart) await this.#untilDone();
+    });
+  }
+
+  get state(): DaemonState {
+    return this.#tracker.state;
+  }
+
+  /** Takes other settings from now on; a run that goes on is not disturbed. */
+  reconfigure(settings: DaemonSettings): void {
+    if (this.#signal.aborted) return;
+    this.#settings = settings;
+    this.#timetable.stop();
+    this.#timetable = this.#newTimetable();
+    this.#timetable.start();
+    this.#tracker.configured(this.#settled());
+  }
+
+  /** Resolves once nothing is under way, after the signal has aborted. */
+  async ended(): Promise<void> {
+    await this.#work;
+    await Promise.all(this.#telling);
+  }
+
+  #newTimetable(): Timetable {
+    return this.#ports.timetable(this.#settings.schedule, () => this.#tick());
+  }
+
+  #settled() {
+    const { name, schedule, staleAfterMs } = this.#settings;
+    return {
+      name,
+      schedule: schedule.line,
+      timezone: schedule.timezone,
+      staleAfterMs: staleAfterMs ?? PERIODS_UNTIL_STALE * this.#timetable.periodMs,
+    };
+  }
+
+  #tick(): void {
+    if (this.#work === undefined) this.#work = this.#undisturbed(() => this.#untilDone());
+    // In standby it asks for the lease all the time.
+    else if (this.state.standby === null) {
+      this.#tracker.skipped();
+      this.#ports.log({ level: "info", message: "this tick is left out: the last sync still goes on" });
+    }
+  }
+
+  async #undisturbed(work: () => Promise<void>): Promise<void> {
+    await work();
+    this.#work = undefined;
+  }
+
+  /** One sync; in standby again and again, until this instance gets the lease. */
+  async #untilDone(): Promise<void> {
+    while (!this.#signal.aborted) {
+      const run = await this.#sync();
+      await this.#readLedger();
+      if (run.error?.code !== "LEASE_HELD") return this.#spread(run);
+      await this.#ports.clock.sleep(STANDBY_RETRY, this.#signal);
+    }
+  }
+
+  async #sync(): Promise<RunSummary> {
+    const { clock, openSync } = this.#ports;
+    const started = clock.monotonic();
+    let summary: RunSummary | undefined;
+    const observe = (event: RunEvent): void => {
+      if (event.kind === "finished") summary = event;
+      this.#observe(event);
+    };
+    this.#tracker.begins();
+    try {
+      const { ports, settings, close } = await openSync();
+      try {
+        await sync({ ...ports, observe }, settings, { only: undefined, approval: undefined }, this.#signal);
+      } finally {
+        await close();
+      }
+    } catch (error) {
+      summary ??= this.#failedEarly(error, clock.monotonic() - started);
+    }
+    return summary ?? this.#failedEarly(new Error("the sync has told nothing of its end"), 0);
+  }
+
+  /** Before it was a run at all, as with a secret that can't be read; or by a mistake in this program. */
+  #failedEarly(error: unknown, durationMs: number): RunSummary {
+    const { code, message, hint } =
+      error instanceof SyncError ? error : new SyncError("INTERNAL", describe(error));
+    const failure = { code, message, ...(hint !== undefined && { hint }) };
+    const summary: RunSummary = {
+      command: "sync",
+      outcome: "failed",
+      counts: noCounts(),
+      requests: 0,
+      durationMs,
+      error: failure,
+    };
+    this.#observe({ kind: "finished", ...summary });
+    return summary;
+  }
+
+  #observe(event: RunEvent): void {
+    this.#ports.observe(event);
+    this.#tracker.observe(event);
+  }
+
+  /** What was said of how things are before this process: it is no news. */
+  async #recall(): Promise<void> {
+    await this.#readLedger();
+    const syncs = this.state.ledger?.history.filter(({ command }) => command === "sync") ?? [];
+    const conditions = syncs.flatMap(({ result }) => (result && conditionOf(result)) ?? []);
+    this.#condition = conditions[0] ?? "well";
+  }
+
+  async #readLedger(): Promise<void> {
+    try {
+      this.#tracker.read(await this.#ports.readLedger());
+    } catch (error) {
+      this.#ports.log({ level: "debug", message: `the page and the metrics are old: ${describe(error)}` });
+    }
+  }
+
+  /** Tells those outside, in the background. */
+  #spread(run: RunSummary): void {
+    const notifier = this.#ports.notifier();
+    if (run.outcome !== "failed") this.#tell(notifier.beat());
+    const condition = conditionOf(run);
+    if (condition === undefined) return;
+    const before = this.#condition;
+    this.#condition = condition;
+    if (condition !== before) this.#tell(notifier.tell(newsText(this.#settings.name, condition, run)));
+  }
+
+  #tell(telling: Promise<void>): void {
+    this.#telling.add(telling);
+    void telling.finally(() => this.#telling.delete(telling));
+  }
+}

@@ -1,0 +1,21 @@
+import type { LedgerView } from "../ports/ledger.ts";
+import type { LedgerSnapshot } from "./state.ts";
+
+const DAY = 86_400_000;
+const HISTORY_DAYS = 7;
+const MOST_RUNS = 5_000;
+/** From so many days on: fine where rotation is to come, coarse where it is long overdue. */
+const AGES = [0, 1, 7, 30, 60, 90, 180, 365];
+
+/** Reads what page and metrics show of the ledger. Rejects with LEDGER_…. */
+export async function readLedger(ledger: LedgerView, now: Date): Promise<LedgerSnapshot> {
+  const before = (days: number): Date => new Date(now.getTime() - days * DAY);
+  const status = await ledger.status();
+  const history = await ledger.history(before(HISTORY_DAYS), MOST_RUNS);
+  const atLeast = await ledger.tokensLiveSince(AGES.map(before));
+  const tokenAges = AGES.map((fromDays, n) => ({
+    fromDays,
+    groups: (atLeast[n] ?? 0) - (atLeast[n + 1] ?? 0),
+  }));
+  return { readAt: now, status, history, tokenAges };
+}

@@ -1,0 +1,105 @@
+import type { RunEvent } from "../ports/observer.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot } from "./state.ts";
+
+type Identity = Pick<DaemonState, "version" | "startedAt">;
+type Tracked = Omit<DaemonState, "nextRun">;
+export type Settled = Pick<DaemonState, "name" | "schedule" | "timezone" | "staleAfterMs">;
+
+/** Keeps the daemon's state up to date with what happens. */
+export class Tracker {
+  readonly #nextRun: () => Date | null;
+  readonly #now: () => Date;
+  #state: Tracked;
+
+  constructor(identity: Identity, settled: Settled, nextRun: () => Date | null, now: () => Date) {
+    this.#nextRun = nextRun;
+    this.#now = now;
+    this.#state = {
+      ...identity,
+      ...settled,
+      current: null,
+      standby: null,
+      lastRun: null,
+      lastGoodSync: null,
+      skippedTicks: 0,
+      ledger: null,
+    };
+  }
+
+  get state(): DaemonState {
+    return { ...this.#state, nextRun: this.#nextRun() };
+  }
+
+  configured(settled: Settled): void {
+    this.#set(settled);
+  }
+
+  skipped(): void {
+    this.#set({ skippedTicks: this.#state.skippedTicks + 1 });
+  }
+
+  begins(): void {
+    this.#set({ current: { since: this.#now(), run: null, done: 0, total: 0, waiting: null } });
+  }
+
+  /** The ledger as it is after a run: it knows of other instances' runs too. */
+  read(ledger: LedgerSnapshot): void {
+    const good = ledger.history.find(({ command, result }) => command === "sync" && reachedItsEnd(result));
+    this.#set({ ledger });
+    this.#goodSync(good?.finishedAt);
+  }
+
+  observe(event: RunEvent): void {
+    const { current } = this.#state;
+    if (current === null) return;
+    const advance = (by: Partial<CurrentRun>): void => this.#set({ current: { ...current, ...by } });
+    switch (event.kind) {
+      case "started":
+        advance({ run: event.run });
+        break;
+      case "planned":
+        advance({ total: event.changes });
+        break;
+      case "rotating":
+        advance({ total: current.total + event.tokens });
+        break;
+      case "recorded":
+      case "deleted":
+      case "rotated":
+      case "failed":
+        advance({ done: current.done + 1, waiting: null });
+        break;
+      case "waiting": {
+        const until = new Date(this.#now().getTime() + event.ms);
+        advance({ waiting: { until, reason: event.reason } });
+        break;
+      }
+      case "finished":
+        this.#finished(event, current);
+    }
+  }
+
+  #finished(event: Extract<RunEvent, { kind: "finished" }>, { since, run }: CurrentRun): void {
+    const { kind: _, ...summary } = event;
+    this.#set({ current: null });
+    if (summary.error?.code === "LEASE_HELD") {
+      this.#set({ standby: this.#state.standby ?? { since, message: summary.error.message } });
+      return;
+    }
+    const finishedAt = this.#now();
+    this.#set({ standby: null, lastRun: { ...summary, run, startedAt: since, finishedAt } });
+    if (reachedItsEnd(summary)) this.#goodSync(finishedAt);
+  }
+
+  #goodSync(at: Date | null | undefined): void {
+    const { lastGoodSync } = this.#state;
+    if (at && (lastGoodSync === null || lastGoodSync < at)) this.#set({ lastGoodSync: at });
+  }
+
+  #set(change: Partial<Tracked>): void {
+    this.#state = { ...this.#state, ...change };
+  }
+}
+
+const reachedItsEnd = (run: { readonly outcome: string } | null): boolean =>
+  run !== null && run.outcome !== "failed";

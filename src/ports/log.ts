@@ -1,0 +1,10 @@
+/** Where the daemon says what it does between its runs; a run has its own events. */
+export type Log = (entry: LogEntry) => void;
+
+export interface LogEntry {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly message: string;
+  readonly code?: string;
+  /** What an operator can do about it. */
+  readonly hint?: string;
+}

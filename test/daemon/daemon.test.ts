@@ -1,0 +1,217 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SyncError } from "../../src/core/errors.ts";
+import { withLease } from "../../src/engine/lease.ts";
+import { InMemoryLedger } from "../fakes/ledger.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
+import { PERIOD, SETTINGS, Stage } from "./stage.ts";
+
+const DAY = 86_400_000;
+
+describe("a daemon", () => {
+  test("syncs at its start, and with each tick, and holds nothing open in between", async () => {
+    const stage = new Stage();
+    await stage.begin();
+    expect([...stage.world.service.groups.keys()]).toEqual(["a", "b"]);
+    stage.world.tenants = tenants("a", "b", "c");
+    await stage.ticked();
+    expect([...stage.world.service.groups.keys()]).toEqual(["a", "b", "c"]);
+    expect([stage.opened, stage.closed]).toEqual([2, 2]);
+    expect(stage.daemon.state).toMatchObject({
+      version: "1.2.3",
+      name: "eu",
+      current: null,
+      lastRun: { run: "2", outcome: "ok", counts: { created: 1, unchanged: 2 } },
+      skippedTicks: 0,
+      staleAfterMs: 3 * PERIOD,
+      ledger: { status: { groups: { total: 3 } } },
+    });
+  });
+
+  test("waits for its first tick where it is not to run at the start, and knows the ledger all the same", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    const stage = new Stage(world, { schedule: { ...SETTINGS.schedule, runAtStart: false } });
+    await stage.begin();
+    expect(stage.opened).toBe(0);
+    expect(stage.daemon.state).toMatchObject({ lastRun: null, ledger: { status: { groups: { total: 1 } } } });
+    expect(stage.daemon.state.lastGoodSync).toEqual(world.ledger.runs[0]?.finishedAt);
+    await stage.ticked();
+    expect(stage.opened).toBe(1);
+  });
+
+  test("leaves out and counts a tick that comes while a run goes on", async () => {
+    const stage = new Stage();
+    stage.daemon.begin();
+    stage.tick();
+    stage.tick();
+    await stage.idle();
+    expect(stage.opened).toBe(1);
+    expect(stage.daemon.state.skippedTicks).toBe(2);
+    expect(stage.log.map(({ message }) => message)).toEqual([
+      "this tick is left out: the last sync still goes on",
+      "this tick is left out: the last sync still goes on",
+    ]);
+    await stage.ticked();
+    expect(stage.opened).toBe(2);
+  });
+
+  test.each<[string, Error, object]>([
+    [
+      "a secret that can't be read",
+      new SyncError("CONFIG_INVALID", "no key", { hint: "mend it" }),
+      { code: "CONFIG_INVALID", message: "no key", hint: "mend it" },
+    ],
+    [
+      "a mistake in the program",
+      new TypeError("x is undefined"),
+      { code: "INTERNAL", message: "x is undefined" },
+    ],
+  ])("goes on after %s", async (_, thrown, error) => {
+    const stage = new Stage();
+    stage.openFails = thrown;
+    await stage.begin();
+    expect(stage.daemon.state.lastRun).toMatchObject({ run: null, outcome: "failed", error });
+    stage.openFails = undefined;
+    await stage.ticked();
+    expect(stage.daemon.state.lastRun).toMatchObject({ outcome: "ok", counts: { created: 2 } });
+  });
+
+  test("goes on with what it knew where the ledger can't be read", async () => {
+    const stage = new Stage();
+    await stage.begin();
+    const { ledger } = stage.daemon.state;
+    stage.readFails = new SyncError("LEDGER_UNAVAILABLE", "away");
+    await stage.ticked();
+    expect(stage.daemon.state.ledger).toBe(ledger);
+    expect(stage.daemon.state.lastRun).toMatchObject({ run: "2", outcome: "ok" });
+  });
+
+  test("takes other settings without disturbing anything", async () => {
+    const stage = new Stage();
+    await stage.begin();
+    const schedule = { line: "0 3 * * *", timezone: "Europe/Berlin", jitterMs: 9, runAtStart: true };
+    stage.daemon.reconfigure({ name: "us", schedule, staleAfterMs: 7 });
+    expect(stage.schedules.at(-1)).toBe(schedule);
+    expect(stage.daemon.state).toMatchObject({
+      name: "us",
+      schedule: "0 3 * * *",
+      timezone: "Europe/Berlin",
+      staleAfterMs: 7,
+      lastRun: { run: "1" },
+    });
+    await stage.ticked();
+    expect(stage.opened).toBe(2);
+  });
+
+  test("finishes what is under way when it is told to stop, and begins nothing more", async () => {
+    const ids = Array.from({ length: 50 }, (_, n) => `t${n}`);
+    const stage = new Stage(
+      new World(tenants(...ids)),
+      {},
+      {
+        at: ({ when, call, id }) => {
+          if (when === "after" && call === "getOrCreate" && id === "t10") stage.stopping.abort();
+        },
+      },
+    );
+    stage.daemon.begin();
+    while (!stage.stopping.signal.aborted) await new Promise(setImmediate);
+    await stage.daemon.ended();
+    const { size } = stage.world.service.groups;
+    expect(size).toBeGreaterThan(0);
+    expect(size).toBeLessThan(50);
+    expect(stage.world.store.tokens.size).toBe(size);
+    expect(stage.daemon.state.ledger?.status.lease).toBeNull();
+    expect(stage.daemon.state).toMatchObject({ nextRun: null, lastRun: { error: { code: "INTERRUPTED" } } });
+    expect(stage.told).toEqual([]);
+  });
+});
+
+describe("an instance in standby", () => {
+  test("waits for the lease and takes over once it is free", async () => {
+    const world = new World(tenants("a"));
+    const stage = new Stage(world);
+    const release = somebodyAtWork(world);
+    stage.daemon.begin();
+    while (stage.daemon.state.standby === null) await new Promise(setImmediate);
+    expect(stage.daemon.state).toMatchObject({
+      standby: { message: expect.stringContaining("another instance is at work: another") },
+      lastRun: null,
+    });
+    stage.tick();
+    expect(stage.daemon.state.skippedTicks).toBe(0);
+    release();
+    while (stage.daemon.state.lastRun === null) await new Promise(setImmediate);
+    expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" } });
+    expect([...world.service.groups.keys()]).toEqual(["a"]);
+    expect(stage.told).toEqual([]);
+  });
+
+  test("stops at once", async () => {
+    const stage = new Stage();
+    somebodyAtWork(stage.world);
+    stage.daemon.begin();
+    while (stage.daemon.state.standby === null) await new Promise(setImmediate);
+    stage.stopping.abort();
+    await stage.daemon.ended();
+  });
+});
+
+describe("those outside are told", () => {
+  const failure = new SyncError("CONFIG_INVALID", "no key", { hint: "mend it" });
+
+  test("of each change of state once, and a monitor of every sync that reached its end", async () => {
+    const stage = new Stage();
+    await stage.begin();
+    expect(stage.told).toEqual([]);
+    stage.openFails = failure;
+    await stage.ticked();
+    await stage.ticked();
+    expect(stage.told).toEqual(["groupsync eu: failing\nsync failed: no key (0 requests in 0 ms)\nmend it"]);
+    stage.openFails = undefined;
+    await stage.ticked();
+    await stage.ticked();
+    expect(stage.told.slice(1)).toEqual([
+      expect.stringMatching(/^groupsync eu: recovered\nsync ok: 2 unchanged; 0 requests in /),
+    ]);
+    expect(stage.beats).toBe(3);
+  });
+
+  test("of rejected rows and failing groups", async () => {
+    const stage = new Stage(new World([...tenants("a"), { id: "b", name: null, plan: null }]));
+    await stage.begin();
+    expect(stage.told).toEqual([
+      expect.stringMatching(
+        /^groupsync eu: some tenants are failing\nsync partial: 1 created, 1 rejected; .*\ngroupsync status names them$/,
+      ),
+    ]);
+    expect(stage.beats).toBe(1);
+  });
+
+  test("of nothing that was so before this process", async () => {
+    const world = new World([...tenants("a"), { id: "b", name: null, plan: null }]);
+    await world.sync();
+    const stage = new Stage(world);
+    await stage.begin();
+    expect(stage.told).toEqual([]);
+    stage.world.tenants = tenants("a", "b");
+    await stage.ticked();
+    expect(stage.told).toEqual([expect.stringContaining("groupsync eu: recovered\n")]);
+  });
+});
+
+/** Another process that holds the lease, and renews it until it is told to let go. */
+function somebodyAtWork(world: World): () => void {
+  const clock = new VirtualClock(world.time);
+  const leaving = new AbortController();
+  const ledger = new InMemoryLedger(
+    world.ledger,
+    async () => {},
+    () => clock.now(),
+  );
+  const settings = { ...syncSettings().lease, holder: "another" };
+  void withLease(ledger, clock, settings, leaving.signal, () => clock.sleep(DAY, leaving.signal));
+  onTestFinished(() => leaving.abort());
+  return () => leaving.abort();
+}

@@ -1,0 +1,105 @@
+import { onTestFinished } from "vitest";
+import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/daemon.ts";
+import { readLedger } from "../../src/daemon/ledger-snapshot.ts";
+import type { ScheduleSettings } from "../../src/daemon/timetable.ts";
+import type { LogEntry } from "../../src/ports/log.ts";
+import { type Fate, Instance } from "../fakes/instance.ts";
+import { InMemoryLedger } from "../fakes/ledger.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
+
+export const PERIOD = 300_000;
+
+export const SETTINGS: DaemonSettings = {
+  name: "eu",
+  schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
+};
+
+/** A daemon in a simulated world. The test gives the ticks. */
+export class Stage {
+  readonly world: World;
+  readonly daemon: Daemon;
+  /** Of the service and the stores, as this daemon reaches them. */
+  readonly instance: Instance;
+  readonly stopping = new AbortController();
+  readonly told: string[] = [];
+  readonly log: LogEntry[] = [];
+  readonly schedules: ScheduleSettings[] = [];
+  beats = 0;
+  opened = 0;
+  closed = 0;
+  /** What the attempt to open what a sync needs throws. */
+  openFails: Error | undefined;
+  /** What a read of the ledger for the page throws. */
+  readFails: Error | undefined;
+  #tick = (): void => {};
+
+  constructor(world = new World(tenants("a", "b")), settings: Partial<DaemonSettings> = {}, fate: Fate = {}) {
+    this.world = world;
+    this.instance = new Instance(fate);
+    this.daemon = new Daemon("1.2.3", { ...SETTINGS, ...settings }, this.#ports(), this.stopping.signal);
+    onTestFinished(() => this.stopping.abort());
+  }
+
+  async begin(): Promise<void> {
+    this.daemon.begin();
+    await this.idle();
+  }
+
+  tick(): void {
+    this.#tick();
+  }
+
+  async ticked(): Promise<void> {
+    this.tick();
+    await this.idle();
+  }
+
+  /** Until no run goes on. */
+  async idle(): Promise<void> {
+    do {
+      for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    } while (this.daemon.state.current !== null);
+  }
+
+  #ports(): DaemonPorts {
+    const { world } = this;
+    const clock = new VirtualClock(world.time);
+    return {
+      openSync: async () => {
+        if (this.openFails) throw this.openFails;
+        this.opened++;
+        return {
+          ports: world.ports(this.instance, clock),
+          settings: syncSettings(),
+          close: async () => {
+            this.closed++;
+          },
+        };
+      },
+      readLedger: async () => {
+        if (this.readFails) throw this.readFails;
+        const ledger = new InMemoryLedger(
+          world.ledger,
+          async () => {},
+          () => clock.now(),
+        );
+        return readLedger(ledger, clock.now());
+      },
+      timetable: (schedule, onTick) => {
+        this.schedules.push(schedule);
+        this.#tick = onTick;
+        return { start: () => {}, stop: () => {}, next: new Date(0), periodMs: PERIOD };
+      },
+      clock,
+      observe: () => {},
+      log: (entry) => this.log.push(entry),
+      notifier: () => ({
+        tell: async (message) => void this.told.push(message),
+        beat: async () => {
+          this.beats++;
+        },
+      }),
+    };
+  }
+}
