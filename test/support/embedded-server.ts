@@ -98,7 +98,8 @@ function untilReady({ name, readyWhen }: Supervised, output: Readable): Promise<
   });
 }
 
-async function freePort(): Promise<number> {
+/** Of 127.0.0.1; somebody else may take it at any moment. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -1,0 +1,60 @@
+# groupsync as a container: `docker build -t groupsync .`; README.md, "Container", says how to run it.
+#
+# Node.js 26 ("Lithium") is LTS until April 2029. For builds that repeat to the byte, name an image by its digest:
+# --build-arg NODE_IMAGE=node:26-trixie-slim@sha256:…
+ARG NODE_IMAGE=node:26-trixie-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /build
+COPY .npmrc package.json package-lock.json ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+
+# A stage of its own, so that nothing of the development packages can be left over, and no change of src undoes it.
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /build
+COPY .npmrc package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM ${NODE_IMAGE}
+WORKDIR /opt/groupsync
+COPY --from=dependencies /build/node_modules node_modules
+COPY --from=build /build/dist dist
+# Readable for everybody, whatever the umask was under which they were checked out.
+COPY --chmod=0644 LICENSE package.json ./
+RUN ln -s /opt/groupsync/dist/main.js /usr/local/bin/groupsync
+
+# The page and the probes are for others than the container itself, which 127.0.0.1 would shut out.
+ENV GROUPSYNC_CONFIG=/etc/groupsync/config.yaml \
+    GROUPSYNC_HTTP_LISTEN=0.0.0.0:8080
+EXPOSE 8080
+
+# By number: Kubernetes' runAsNonRoot can't tell who a name is. It owns no file here, and writes none but a plan of
+# more than 10,000 entries, into /tmp: the root filesystem may be read-only where /tmp is a tmpfs.
+USER 1000:1000
+
+# Of the daemon; a `sync` has no port to ask, so switch it off there (--no-healthcheck). Port 9090 is
+# GROUPSYNC_HTTP_LISTEN=0.0.0.0:9090, and not http.listen in the config, which isn't known here.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["node", "-e", "fetch('http://localhost:' + process.env.GROUPSYNC_HTTP_LISTEN.split(':').at(-1) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+
+# No tini: groupsync handles SIGTERM and SIGINT itself, which a PID 1 has to, and starts no processes whose ends
+# somebody would have to wait for. env, in its first line, becomes node: node is PID 1.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["groupsync"]
+CMD ["run"]
+
+# Last, because they change with every build.
+ARG VERSION
+ARG REVISION
+ARG CREATED
+ARG SOURCE
+LABEL org.opencontainers.image.title="groupsync" \
+      org.opencontainers.image.description="Keeps the user groups of a dashboard service equal to the tenants in your database, and their tokens where your application reads them." \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.source="${SOURCE}"

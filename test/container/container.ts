@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { onTestFinished } from "vitest";
+import { type Ended, type Program, startProcess } from "../e2e/program.ts";
+import type { Image } from "./image.ts";
+import { inRoot, type Mount } from "./machine.ts";
+
+export interface ContainerOptions {
+  /** In place of the image's CMD. */
+  readonly args?: readonly string[];
+  /** In place of the image's ENTRYPOINT and CMD. */
+  readonly command?: readonly string[];
+  /** Beside the image's own. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly mounts?: readonly Mount[];
+}
+
+/**
+ * `docker run --read-only --tmpfs /tmp --network host IMAGE ARGS`, with no capabilities and no new privileges.
+ * What it stops with gets to the program itself, which is PID 1.
+ */
+export function startContainer(image: Image, options: ContainerOptions = {}): Program {
+  const { args = image.cmd, command = [...image.entrypoint, ...args], env, mounts = [] } = options;
+  const [file = "", ...rest] = inRoot({
+    ...{ root: image.root, readOnly: true, workdir: image.workdir, user: image.user },
+    ...{ env: { ...image.env, ...env }, mounts, command },
+  });
+  const program = startProcess(file, rest);
+  const signal = (name: NodeJS.Signals): void => {
+    const pid = firstProcess(program.child.pid ?? 0);
+    if (pid !== undefined) process.kill(pid, name);
+  };
+  // All that is in it ends with its PID 1, and nothing does with the unshare outside.
+  onTestFinished(() => signal("SIGKILL"));
+  return {
+    ...program,
+    stop(name) {
+      signal(name);
+      return program.ended;
+    },
+  };
+}
+
+export const runContainer = (image: Image, options?: ContainerOptions): Promise<Ended> =>
+  startContainer(image, options).ended;
+
+/** By its number outside. Undefined where it has ended. */
+function firstProcess(unshare: number): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${unshare}/task/${unshare}/children`, "utf8").trim()) || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,171 @@
+import { chmodSync, cpSync, lstatSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { contextOf } from "./context.ts";
+import { commandOf, expand, type Instruction, pairsOf, parseDockerfile } from "./dockerfile.ts";
+import { layBase, type Mount, runInRoot } from "./machine.ts";
+
+/** What a Dockerfile comes to. */
+export interface Image {
+  /** Its root filesystem, without what the base image would bring. */
+  readonly root: string;
+  readonly base: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly workdir: string;
+  readonly user: string;
+  readonly entrypoint: readonly string[];
+  readonly cmd: readonly string[];
+  readonly healthcheck: readonly string[];
+  readonly exposed: string;
+  readonly stopSignal: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface BuildOptions {
+  /** The folder with Dockerfile and .dockerignore. */
+  readonly context: string;
+  /** An empty folder for the stages. */
+  readonly folder: string;
+  /** `--build-arg`. */
+  readonly args?: Readonly<Record<string, string>>;
+  /** What RUN gets from the machine, and no image keeps: a cache, the way to a registry. */
+  readonly mounts: readonly Mount[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface Stage {
+  readonly name: string;
+  readonly root: string;
+  readonly base: string;
+  readonly variables: Map<string, string>;
+  readonly env: Record<string, string>;
+  readonly labels: Record<string, string>;
+  workdir: string;
+  user: string;
+  entrypoint: string[];
+  cmd: string[];
+  healthcheck: string[];
+  exposed: string;
+  stopSignal: string;
+}
+
+/**
+ * Builds a Dockerfile instruction by instruction, as far as that goes without a container engine: each stage is a
+ * folder, RUN runs in it as its root filesystem, and in place of the base image stands this machine with its own
+ * Node.js. An instruction that it doesn't know is an error. There are no layers and no cache.
+ */
+export async function buildImage(options: BuildOptions): Promise<Image> {
+  const stages: Stage[] = [];
+  const globals = new Map<string, string>();
+  for (const instruction of parseDockerfile(readFileSync(join(options.context, "Dockerfile"), "utf8"))) {
+    const stage = stages.at(-1);
+    if (instruction.name === "FROM") {
+      stages.push(newStage(instruction, globals, join(options.folder, `stage-${stages.length}`)));
+    } else if (stage) {
+      await carryOut(instruction, stage, stages, options);
+    } else {
+      declare(instruction, globals, options);
+    }
+  }
+  const last = stages.at(-1);
+  if (!last) throw new Error("the Dockerfile has no FROM");
+  return last;
+}
+
+function newStage({ text }: Instruction, globals: ReadonlyMap<string, string>, root: string): Stage {
+  const [image = "", , name = ""] = text.split(/\s+/);
+  layBase(root);
+  return {
+    ...{ name, root, base: expand(image, globals), variables: new Map(), env: {}, labels: {} },
+    ...{ workdir: "/", user: "", entrypoint: [], cmd: [], healthcheck: [], exposed: "", stopSignal: "" },
+  };
+}
+
+async function carryOut(
+  instruction: Instruction,
+  stage: Stage,
+  stages: readonly Stage[],
+  options: BuildOptions,
+): Promise<void> {
+  const text = instruction.text;
+  switch (instruction.name) {
+    case "ARG":
+      return declare(instruction, stage.variables, options);
+    case "ENV":
+      for (const [name, value] of pairsOf(text, stage.variables)) {
+        stage.env[name] = value;
+        stage.variables.set(name, value);
+      }
+      return;
+    case "WORKDIR":
+      stage.workdir = resolve(stage.workdir, expand(text, stage.variables));
+      mkdirSync(stage.root + stage.workdir, { recursive: true });
+      return chmodSync(stage.root + stage.workdir, 0o755);
+    case "COPY":
+      return copy(instruction, stage, stages, options.context);
+    case "RUN":
+      if (stage.user !== "")
+        throw new Error(`line ${instruction.line}: RUN as ${stage.user} is not understood`);
+      return runInRoot({
+        ...{ root: stage.root, readOnly: false, workdir: stage.workdir, command: commandOf(text) },
+        ...{ mounts: options.mounts, env: { HOME: "/root", ...options.env, ...stage.env } },
+      });
+    case "LABEL":
+      return void Object.assign(stage.labels, Object.fromEntries(pairsOf(text, stage.variables)));
+    case "USER":
+      stage.user = expand(text, stage.variables);
+      return;
+    case "EXPOSE":
+      stage.exposed = expand(text, stage.variables);
+      return;
+    case "STOPSIGNAL":
+      stage.stopSignal = text;
+      return;
+    case "ENTRYPOINT":
+      stage.entrypoint = commandOf(text);
+      return;
+    case "CMD":
+      stage.cmd = commandOf(text);
+      return;
+    case "HEALTHCHECK":
+      stage.healthcheck = commandOf(text.replace(/^CMD\s+/, ""));
+      return;
+    default:
+      throw new Error(`line ${instruction.line}: ${instruction.name} is not understood`);
+  }
+}
+
+/** ARG: the default, unless the build was given a value. */
+function declare({ line, name, text }: Instruction, into: Map<string, string>, options: BuildOptions): void {
+  if (name !== "ARG") throw new Error(`line ${line}: ${name} before FROM`);
+  const [key = "", value = ""] = text.split(/=(.*)/s);
+  into.set(key, options.args?.[key] ?? expand(value, into));
+}
+
+function copy(instruction: Instruction, stage: Stage, stages: readonly Stage[], context: string): void {
+  const { line, flags, text } = instruction;
+  const unknown = [...flags.keys()].find((flag) => flag !== "from" && flag !== "chmod");
+  if (unknown !== undefined) throw new Error(`line ${line}: --${unknown} is not understood`);
+  const from = flags.get("from");
+  const other = stages.find(({ name }) => name !== "" && name === from);
+  if (from !== undefined && !other) throw new Error(`line ${line}: there is no stage ${from} yet`);
+
+  const paths = expand(text, stage.variables).split(/\s+/);
+  const target = paths.pop() ?? "";
+  const destination = stage.root + resolve(stage.workdir, target);
+  const files = other ? undefined : new Set(contextOf(context));
+  for (const path of paths) {
+    const source = other ? other.root + resolve("/", path) : join(context, path);
+    const isFolder = statSync(source).isDirectory();
+    const into =
+      !isFolder && (target.endsWith("/") || paths.length > 1)
+        ? join(destination, basename(path))
+        : destination;
+    const taken = (file: string): boolean =>
+      lstatSync(file).isDirectory() || !files || files.has(file.slice(context.length + 1));
+    if (!isFolder && !taken(source)) throw new Error(`line ${line}: .dockerignore keeps ${path} out`);
+    mkdirSync(dirname(into), { recursive: true });
+    cpSync(source, into, { recursive: true, verbatimSymlinks: true, filter: taken });
+    const mode = flags.get("chmod");
+    if (mode !== undefined) chmodSync(into, Number.parseInt(mode, 8));
+  }
+}

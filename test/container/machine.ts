@@ -1,0 +1,128 @@
+import { execFile, execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  symlinkSync,
+} from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** A file or folder of this machine, and where a container sees it. */
+export interface Mount {
+  readonly source: string;
+  readonly target: string;
+  /** Read-only unless told otherwise. */
+  readonly writable?: boolean;
+}
+
+/** A command in a root filesystem of its own; everything but the command has to be spelled out. */
+export interface InRoot {
+  /** The folder that it sees as `/`, as an image has it; what the machine lends it is mounted on top. */
+  readonly root: string;
+  readonly readOnly: boolean;
+  readonly workdir: string;
+  /** Numbers, as `1000:1000`; root where it is left out. */
+  readonly user?: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts?: readonly Mount[];
+  readonly command: readonly string[];
+}
+
+const SCRIPT = fileURLToPath(new URL("in-root.sh", import.meta.url));
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** The command line on this machine that runs a command in a root filesystem of its own, as PID 1. */
+export function inRoot({ root, readOnly, workdir, user, env, mounts = [], command }: InRoot): string[] {
+  const namespaces = ["--mount", "--pid", "--fork", "--kill-child"];
+  if (process.getuid?.() !== 0) namespaces.push("--user", "--map-root-user");
+  return [
+    "unshare",
+    ...namespaces,
+    ...[SCRIPT, root, readOnly ? "ro" : "rw", workdir, user ?? ""],
+    ...[...base(), ...mounts].map(
+      ({ source, target, writable }) => `${source}:${target}:${writable ? "rw" : "ro"}`,
+    ),
+    ...["--", "env", "-i", `PATH=${PATH}`, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)],
+    ...command,
+  ];
+}
+
+/** Runs it to its end; throws what it printed where it fails. */
+export async function runInRoot(run: InRoot): Promise<void> {
+  const [file = "", ...args] = inRoot(run);
+  await promisify(execFile)(file, args, { maxBuffer: 64 * 1024 * 1024 });
+}
+
+/** What keeps a container from running on this machine, if anything does. The folder is a new one for the trial. */
+export function whyNoContainer(root: string): string | undefined {
+  layBase(root);
+  try {
+    const [file = "", ...args] = inRoot({
+      ...{ root, readOnly: true, workdir: "/", user: "1000:1000", env: {} },
+      command: ["node", "--version"],
+    });
+    execFileSync(file, args, { stdio: ["ignore", "ignore", "pipe"] });
+    return undefined;
+  } catch (error) {
+    return String((error as { stderr?: Buffer }).stderr ?? error).trim();
+  }
+}
+
+/** What stands in for the base image: this machine's Debian, Node.js and npm, where the Node.js image has them. */
+function base(): Mount[] {
+  const same = (path: string): Mount => ({ source: path, target: path });
+  const system = readdirSync("/usr")
+    .filter((name) => name !== "local")
+    .map((name) => join("/usr", name));
+  const etc = [
+    "alternatives",
+    "group",
+    "hosts",
+    "ld.so.cache",
+    "nsswitch.conf",
+    "passwd",
+    "resolv.conf",
+    "ssl",
+  ];
+  return [
+    ...[...system, ...TOP_FOLDERS.filter((path) => !isLink(path)), ...etc.map((name) => `/etc/${name}`)]
+      .filter(existsSync)
+      .map((path) => ({ ...same(path), source: realpathSync(path) })),
+    { source: process.execPath, target: "/usr/local/bin/node" },
+    { source: npmFolder(), target: "/usr/local/lib/node_modules/npm" },
+  ];
+}
+
+const TOP_FOLDERS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const isLink = (path: string): boolean => existsSync(path) && lstatSync(path).isSymbolicLink();
+
+/** Makes what a base image has of its own in the folder: some folders and links, on top of which the rest is lent. */
+export function layBase(root: string): void {
+  for (const path of ["/", "/tmp", "/etc", "/usr", "/usr/local", "/usr/local/bin", "/usr/local/lib"]) {
+    mkdirSync(root + path, { recursive: true });
+    // Whatever the umask of the tests is.
+    chmodSync(root + path, 0o755);
+  }
+  for (const [path, target] of baseLinks()) symlinkSync(target, root + path);
+}
+
+/** By their paths in the root filesystem. */
+export const baseLinks = (): [path: string, target: string][] => [
+  ...TOP_FOLDERS.filter(isLink).map((path): [string, string] => [path, readlinkSync(path)]),
+  ["/usr/local/bin/npm", "../lib/node_modules/npm/bin/npm-cli.js"],
+];
+
+function npmFolder(): string {
+  const npm = (process.env.PATH ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "npm"))
+    .find(existsSync);
+  if (npm === undefined) throw new Error("there is no npm in the PATH");
+  return dirname(dirname(realpathSync(npm)));
+}
