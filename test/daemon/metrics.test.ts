@@ -66,10 +66,16 @@ describe("of the daemon's state", () => {
     let state = aDaemonState({
       current: aCurrentRun(),
       skippedTicks: 2,
-      ledger: aLedgerSnapshot({ status: aLedgerStatus({ oldestUnsynced: new Date() }) }),
+      ledger: aLedgerSnapshot({
+        status: aLedgerStatus({
+          oldestUnsynced: new Date(),
+          held: { count: 7, code: "4025bf58a4c4", groups: [] },
+        }),
+      }),
     });
     const metrics = new Metrics(() => state, aClock());
-    expect(await samplesOf(metrics)).toMatchObject({ groupsync_skipped_ticks_total: 2 });
+    const before = await samplesOf(metrics);
+    expect(before).toMatchObject({ groupsync_skipped_ticks_total: 2, groupsync_held_removals: 7 });
 
     state = aDaemonState({ skippedTicks: 3, ledger: aLedgerSnapshot() });
     const after = await samplesOf(metrics);
