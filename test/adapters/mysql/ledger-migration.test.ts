@@ -3,7 +3,8 @@ import { mysql } from "../../../src/adapters/mysql/dialect.ts";
 import { MIGRATIONS } from "../../../src/adapters/mysql/ledger-migrations.ts";
 import { LATEST_VERSION } from "../../../src/adapters/sql/ledger-schema.ts";
 import { ledgerTables } from "../../../src/adapters/sql/ledger-tables.ts";
-import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";
+import { aFailed, anApply } from "../../builders/groups.ts";
+import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
 import { LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
 
@@ -46,12 +47,19 @@ test("a migration that died between two tables is done again", async () => {
 test("in a ledger of version 3, a group is taken to be failing since its last change", async () => {
   const database = await aLedgerOfVersion3();
   await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
-  await database.ledger().prepare();
+  const at = await opened(async () => database);
   const since = new Date("2026-02-01T00:00:00Z");
-  expect(await database.view().status()).toMatchObject({
+  expect(await at.ledger.status()).toMatchObject({
     failing: [{ user_group_id: "failing", count: 2, since }],
     oldestUnsynced: since,
   });
+  for (const id of ["at rest", "failing"]) {
+    await carryOut(at, aFailed({ change: anApply({ user_group_id: id }) }), LATER);
+  }
+  expect((await at.ledger.status()).failing).toMatchObject([
+    { user_group_id: "failing", count: 3, since },
+    { user_group_id: "at rest", count: 1, since: NOW },
+  ]);
 });
 
 test.each([1, 2, 3])("a migration that died after statement %i is done again", async (done) => {

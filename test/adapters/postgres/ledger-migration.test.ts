@@ -4,13 +4,22 @@ import { MIGRATIONS } from "../../../src/adapters/postgres/ledger-migrations.ts"
 import { LATEST_VERSION } from "../../../src/adapters/sql/ledger-schema.ts";
 import { ledgerTables } from "../../../src/adapters/sql/ledger-tables.ts";
 import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
-import { aRotation, aRow } from "../../builders/groups.ts";
+import { aFailed, anApply, aRotation, aRow } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";
-import { groupOf, type LedgerDatabase, NOW, opened, write } from "../../contracts/ledger/rig.ts";
+import {
+  carryOut,
+  groupOf,
+  LATER,
+  type LedgerDatabase,
+  NOW,
+  opened,
+  write,
+} from "../../contracts/ledger/rig.ts";
+import type { FreshDatabase } from "../../support/fresh-database.ts";
 import { LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
 
 /** A ledger's tables as this version made them, with what these statements put into them. */
-async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase> {
+async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
   const database = await ledgerDatabase();
   await database.query(
     "CREATE TABLE groupsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
@@ -122,12 +131,18 @@ test("in a ledger of version 3, a group is taken to be failing since its last ch
     failing: [{ user_group_id: "failing", count: 2, since }],
     oldestUnsynced: since,
   });
-  // As an older groupsync would have it fail that was at work meanwhile.
-  await database.query(
-    "UPDATE groupsync_groups SET failure_count = 1, failure_code = 'REFUSED', failing_since = NULL",
-  );
+  for (const id of ["at rest", "failing"]) {
+    await carryOut(at, aFailed({ change: anApply({ user_group_id: id }) }), LATER);
+  }
   expect((await at.ledger.status()).failing).toMatchObject([
-    { user_group_id: "at rest", since: new Date("2026-01-02T00:00:00Z") },
-    { user_group_id: "failing", since },
+    { user_group_id: "failing", count: 3, since },
+    { user_group_id: "at rest", count: 1, since: NOW },
   ]);
+});
+
+test("a group that an older groupsync had fail while the ledger was migrated is failing since then", async () => {
+  const at = await opened(() => ledgerDatabase());
+  await carryOut(at, aFailed(), LATER);
+  await at.database.query("UPDATE groupsync_groups SET failing_since = NULL");
+  expect(await at.ledger.status()).toMatchObject({ failing: [{ since: NOW }], oldestUnsynced: NOW });
 });
