@@ -2,11 +2,14 @@ import { counted } from "../core/counted.ts";
 import { type Health, healthOf } from "../core/health.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
+import { countsText } from "../core/summary-text.ts";
 import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
 import { heldLines } from "./held-groups.ts";
 import { type Paint, painter } from "./paint.ts";
 
 const SHOWN_FAILURES = 20;
+/** Of an error, in a list of them. */
+const LONGEST = 120;
 
 const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
   killed: "red",
@@ -16,10 +19,15 @@ const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
   well: "green",
 };
 
-/** The ledger in a minute: is all well, then the numbers, then what needs attention, then the last runs. */
-export function statusText(status: LedgerStatus, now: Date, colours: boolean): string {
+/** The ledger in a minute: is all well, then the numbers, then what needs attention, then these runs. */
+export function statusText(
+  status: LedgerStatus,
+  runs: readonly RecordedRun[],
+  now: Date,
+  colours: boolean,
+): string {
   const paint = painter(colours);
-  const { groups, oldestToken, held, failing, runs, lease, service } = status;
+  const { groups, oldestToken, held, failing, lease, service } = status;
   const counts = [
     [groups.in_sync, "in sync"],
     [groups.under_way, "under way"],
@@ -48,30 +56,32 @@ export function statusText(status: LedgerStatus, now: Date, colours: boolean): s
   return `${lines.join("\n")}\n`;
 }
 
-const failureLine = ({ user_group_id, code, message, count, retryAt }: FailingGroup): string =>
-  `  ${printableId(user_group_id)}  ${code} (${count} in a row, next try after ${retryAt.toISOString()}): ${printable(message)}`;
+const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
+  `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;
 
 function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
   const width = Math.max(...runs.map(({ command }) => command.length));
-  return runs.map((run) => runLine({ ...run, command: run.command.padEnd(width) }, now, leaseHeld));
+  // Of those without an end, only the newest can be going on.
+  return runs.map((run, index) =>
+    runLine({ ...run, command: run.command.padEnd(width) }, now, leaseHeld && index === 0),
+  );
 }
 
 function runLine(
   { command, startedAt, finishedAt, result }: RecordedRun,
   now: Date,
-  leaseHeld: boolean,
+  mayGoOn: boolean,
 ): string {
   const when = `  ${startedAt.toISOString()}  ${command}`;
   if (!result || !finishedAt) {
-    return `${when}  ${leaseHeld ? `running for ${durationText(now.getTime() - startedAt.getTime())}` : "did not finish"}`;
+    return `${when}  ${mayGoOn ? `running for ${durationText(now.getTime() - startedAt.getTime())}` : "did not finish"}`;
   }
-  const took = durationText(finishedAt.getTime() - startedAt.getTime());
-  const changed = Object.entries(result.counts)
-    .filter(([name, count]) => count > 0 && name !== "unchanged")
-    .map(([name, count]) => `${count} ${name}`);
-  const what =
-    result.error && result.outcome === "failed"
-      ? `${result.error.code}: ${printable(result.error.message)}`
-      : changed.join(", ") || "nothing to do";
-  return `${when}  ${result.outcome.padEnd(7)}  ${what}; ${counted(result.requests, "request")} in ${took}`;
+  const { outcome, counts, requests, error } = result;
+  const changed = countsText({ ...counts, unchanged: 0 });
+  const what = [
+    ...(changed === "" && error ? [] : [changed || "nothing to do"]),
+    `${counted(requests, "request")} in ${durationText(finishedAt.getTime() - startedAt.getTime())}`,
+    ...(error ? [`${error.code}: ${printable(error.message, LONGEST)}`] : []),
+  ];
+  return `${when}  ${outcome.padEnd(7)}  ${what.join("; ")}`;
 }

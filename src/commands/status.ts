@@ -1,10 +1,13 @@
-import { Command } from "commander";
-import type { LedgerStatus, LedgerView } from "../ports/ledger.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { LedgerStatus, LedgerView, RecordedRun } from "../ports/ledger.ts";
 import { heldJson } from "./held-groups.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { statusText } from "./status-text.ts";
 
+const EVER = new Date(0);
+
 interface Flags {
+  readonly runs: number;
   readonly json?: boolean;
 }
 
@@ -15,23 +18,39 @@ export function statusCommand(
 ): Command {
   return new Command("status")
     .description("show what the ledger knows: groups, failures, runs, lease")
+    .addOption(
+      new Option("--runs <N>", "how many of the last runs to show").argParser(wholeNumber).default(10),
+    )
     .option("--json", "print it as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async (ledger) => {
         const status = await ledger.status();
-        io.stdout(flags.json ? statusJson(status) : statusText(status, new Date(), io.isTerminal));
+        const runs = await ledger.history(EVER, flags.runs);
+        io.stdout(
+          flags.json ? statusJson(status, runs) : statusText(status, runs, new Date(), io.isTerminal),
+        );
       });
     });
 }
 
-function statusJson({ groups, oldestToken, held, failing, runs, lease, service }: LedgerStatus): string {
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && Number.isSafeInteger(value)) return value;
+  throw new InvalidArgumentError("It has to be a whole number from 1 on.");
+}
+
+function statusJson(
+  { groups, oldestToken, held, failing, lease, service }: LedgerStatus,
+  runs: readonly RecordedRun[],
+): string {
   const object = {
     groups,
     tokens: { oldest: oldestToken },
-    failing: failing.map(({ user_group_id, code, message, count, retryAt }) => ({
+    failing: failing.map(({ user_group_id, code, message, since, count, retryAt }) => ({
       user_group_id,
       code,
       message,
+      since,
       count,
       retry_at: retryAt,
     })),

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { statusText } from "../../src/commands/status-text.ts";
 import { type Counts, type Failure, noCounts, runOutcome } from "../../src/core/outcome.ts";
 import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
+import { aGroupFailure } from "../builders/groups.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 
@@ -12,20 +13,23 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
   return { id: "1", command, startedAt: NOW, finishedAt: NOW, result };
 }
 
+const GROUPS = { total: 9, in_sync: 9, under_way: 0, failing: 0, missing: 0, unverified: 0 };
+
+const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
+  groups: GROUPS,
+  oldestToken: null,
+  oldestUnsynced: null,
+  held: null,
+  failing: [],
+  runs: [],
+  lease: null,
+  service: { baseUrl: null, teamId: null, updates: null },
+  ...overrides,
+});
+
 /** The newest run first. */
-function textAfter(runs: readonly RecordedRun[], failing = 0, held: LedgerStatus["held"] = null): string {
-  const status: LedgerStatus = {
-    groups: { total: 9, in_sync: 9, under_way: 0, failing, missing: 0, unverified: 0 },
-    oldestToken: null,
-    oldestUnsynced: null,
-    held,
-    failing: [],
-    runs,
-    lease: null,
-    service: { baseUrl: null, teamId: null, updates: null },
-  };
-  return statusText(status, NOW, false);
-}
+const textAfter = (runs: readonly RecordedRun[], failing = 0, held: LedgerStatus["held"] = null): string =>
+  statusText(aStatus({ groups: { ...GROUPS, failing }, held, runs }), runs, NOW, false);
 
 test.each<[string, string, Partial<Counts>, number]>([
   ["nothing is wrong", "All is well.", { unchanged: 9 }, 0],
@@ -72,4 +76,50 @@ test("a rotation that failed comes before what an earlier sync said", () => {
 test("the outcomes of runs stand below each other", () => {
   const runs = textAfter([aRun("rotate", { rotated: 1 }), aRun("sync", {})]).split("Last runs\n")[1];
   expect(runs?.split("\n").map((line) => line.indexOf("ok"))).toEqual([36, 36, -1]);
+});
+
+test.each<[string, RecordedRun, string]>([
+  ["with nothing to do", aRun("sync", { unchanged: 9 }), "ok       nothing to do; 1 request in 0 ms"],
+  [
+    "that changed something",
+    aRun("sync", { created: 2, failed: 1, unchanged: 9 }),
+    "partial  2 created, 1 failed; 1 request in 0 ms",
+  ],
+  [
+    "that failed in the middle",
+    aRun("sync", { created: 2 }, refused),
+    "failed   2 created; 1 request in 0 ms; KEY_REFUSED: the service refuses the key",
+  ],
+  [
+    "that failed before anything",
+    aRun("sync", {}, { ...refused, message: `\u0007${"x".repeat(500)}` }),
+    `failed   1 request in 0 ms; KEY_REFUSED: \\u0007${"x".repeat(113)}…`,
+  ],
+])("a run %s has one line that says it all", (_, run, line) => {
+  expect(textAfter([run])).toContain(`  2026-03-01T12:00:00.000Z  sync  ${line}\n`);
+});
+
+test("while a run goes on, an earlier one without an end did not finish", () => {
+  const open = { ...aRun("sync", {}), finishedAt: null, result: null };
+  const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW };
+  const later = new Date(NOW.getTime() + 2_500);
+  expect(statusText(aStatus({ lease }), [open, open], later, false)).toContain(`
+Last runs
+  2026-03-01T12:00:00.000Z  sync  running for 2.5 s
+  2026-03-01T12:00:00.000Z  sync  did not finish
+`);
+});
+
+test("the verdict goes by the last sync, also where that is not among the runs that are shown", () => {
+  const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { rejected: 2 })];
+  const text = statusText(aStatus({ runs }), runs.slice(0, 1), NOW, false);
+  expect(text.split("\n")[0]).toBe("Needs attention: 2 rejected rows.");
+  expect(text).not.toContain("  sync  ");
+});
+
+test("a failing group says since when", () => {
+  const failing = [{ user_group_id: "acme", ...aGroupFailure(), since: new Date("2026-02-27T08:00:00Z") }];
+  expect(statusText(aStatus({ failing }), [], NOW, false)).toContain(`
+Failing
+  acme  REFUSED (3 in a row since 2026-02-27T08:00:00.000Z, next try after 2026-03-01T00:00:00.000Z): GET was answered`);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { statusCommand } from "../../src/commands/status.ts";
+import { ServiceFailure } from "../../src/core/service-failure.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { tenants, World } from "../fakes/world.ts";
@@ -25,4 +26,61 @@ test("the oldest token says since when it is live", async () => {
   await world.sync();
   expect(await status(world)).toContain(`\nTokens   oldest from ${since}\n`);
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: since } });
+});
+
+test("--runs says how many of the last runs are shown", async () => {
+  const world = new World(tenants("a"));
+  for (let run = 0; run < 12; run++) await world.sync();
+  const shown = async (...flags: string[]) => {
+    const lines = (await status(world, ...flags)).split("\nLast runs\n")[1]?.trimEnd().split("\n");
+    const { runs } = JSON.parse(await status(world, ...flags, "--json"));
+    return [lines?.length, runs.length];
+  };
+  expect(await shown()).toEqual([10, 10]);
+  expect(await shown("--runs", "1")).toEqual([1, 1]);
+  expect(await shown("--runs", "11")).toEqual([11, 11]);
+  expect(await shown("--runs", String(Number.MAX_SAFE_INTEGER))).toEqual([12, 12]);
+});
+
+test("a run is shown with its counts, outcome and error", async () => {
+  const world = new World(tenants("a"));
+  await world.sync();
+  world.tenants = [];
+  await world.sync();
+  const error = { code: "SOURCE_INCONCLUSIVE", message: expect.stringContaining("no valid row") };
+  expect(JSON.parse(await status(world, "--json")).runs).toMatchObject([
+    { command: "sync", outcome: "held", created: 0, requests: 0, error },
+    { command: "sync", outcome: "ok", created: 1, requests: 1, error: null },
+  ]);
+  expect(await status(world)).toMatch(
+    / {2}sync {2}held .*; SOURCE_INCONCLUSIVE: .*\n.* {2}sync {2}ok .* 1 created; 1 request in /,
+  );
+});
+
+test.each(["0", "-1", "1.5", "1e3", "ten", "", "9007199254740993"])(
+  "--runs %j is wrong usage",
+  async (runs) => {
+    const { io, printed } = anIo();
+    const command = statusCommand(io, () => Promise.reject(new Error("not to be opened")))
+      .exitOverride()
+      .configureOutput({ writeErr: io.stderr });
+    await expect(command.parseAsync(["--runs", runs], { from: "user" })).rejects.toMatchObject({
+      code: "commander.invalidArgument",
+    });
+    expect(printed.stderr).toContain("It has to be a whole number from 1 on.");
+  },
+);
+
+test("a failing group says since when", async () => {
+  const world = new World(tenants("a"));
+  await world.sync({
+    at: ({ when, call }) => {
+      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
+    },
+  });
+  const since = world.ledger.rows.get("a")?.failingSince?.toISOString();
+  expect(await status(world)).toContain(`(1 in a row since ${since}, next try after `);
+  expect(JSON.parse(await status(world, "--json"))).toMatchObject({
+    failing: [{ user_group_id: "a", since }],
+  });
 });

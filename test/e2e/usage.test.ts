@@ -37,6 +37,11 @@ test.each([
     ["rotate", "--older-than", "x"],
     "argument 'x' is invalid. Write it like 12h or 90d.",
   ],
+  [
+    "no number of runs",
+    ["status", "--runs", "0"],
+    "argument '0' is invalid. It has to be a whole number from 1 on.",
+  ],
   ["the daemon to come", ["run"], "unknown command 'run'"],
   ["an unknown option", ["sync", "--josn"], "unknown option '--josn'\n(Did you mean --json?)"],
   ["an option without its value", ["sync", "--only"], "option '--only <ID>' argument missing"],
