@@ -48,7 +48,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_ledger_read_timestamp_seconds",
-    help: "When the ledger was read for the metrics that come from it: after the last run.",
+    help: "When the ledger was read for the metrics that come from it: after the last run, or at the start.",
     value: ({ ledger }) => timestamp(ledger?.readAt),
   },
   {
