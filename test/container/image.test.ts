@@ -26,8 +26,7 @@ const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/
 const manifest = JSON.parse(readFileSync(join(REPOSITORY, "package.json"), "utf8"));
 const lock = JSON.parse(readFileSync(join(REPOSITORY, "package-lock.json"), "utf8"));
 
-const folder = mkdtempSync(join(tmpdir(), "groupsync-container-"));
-const missing = whyNoContainer(mkdtempSync(join(folder, "probe-")));
+const missing = whyNoContainer();
 if (missing !== undefined) {
   console.error(
     [
@@ -38,17 +37,23 @@ if (missing !== undefined) {
   );
   if (process.env.CI === "true") throw new Error("with CI=true no test is skipped for want of a container");
 }
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.js and base system", () => {
+  let folder: string;
   let image: Image;
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "groupsync-container-"));
     image = await buildImage({
-      ...{ context: aContext(), folder, args: { VERSION: "1.2.3", SOURCE: "https://example.com/groupsync" } },
+      ...{
+        context: aContext(folder),
+        folder,
+        args: { VERSION: "1.2.3", SOURCE: "https://example.com/groupsync" },
+      },
       ...npmAccess(),
     });
   }, 600_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("holds the program, the packages that it needs in production and its licence", () => {
     const path = "opt/groupsync";
@@ -159,7 +164,7 @@ const LYING_ABOUT = [
 const PLANTED = /(^|\/)(\.env|config\.yaml|id_ed25519|groupsync\.log|planted(\.js|\/.*))$/;
 
 /** A copy of the repository, as one that was checked out under a strict umask and then used. */
-function aContext(): string {
+function aContext(folder: string): string {
   const context = join(folder, "context");
   for (const file of ["Dockerfile", ".dockerignore", ...contextOf(REPOSITORY)]) {
     cpSync(join(REPOSITORY, file), join(context, file));

@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, lstatSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { contextOf } from "./context.ts";
 import { commandOf, expand, type Instruction, pairsOf, parseDockerfile } from "./dockerfile.ts";
@@ -165,7 +174,18 @@ function copy(instruction: Instruction, stage: Stage, stages: readonly Stage[], 
     if (!isFolder && !taken(source)) throw new Error(`line ${line}: .dockerignore keeps ${path} out`);
     mkdirSync(dirname(into), { recursive: true });
     cpSync(source, into, { recursive: true, verbatimSymlinks: true, filter: taken });
+    giveToRoot(into);
     const mode = flags.get("chmod");
     if (mode !== undefined) chmodSync(into, Number.parseInt(mode, 8));
+  }
+}
+
+/** Whosever the source was. Without root outside, whoever runs the tests is root in here. */
+function giveToRoot(path: string): void {
+  const inside = lstatSync(path).isDirectory()
+    ? readdirSync(path, { recursive: true, encoding: "utf8" })
+    : [];
+  for (const one of [path, ...inside.map((name) => join(path, name))]) {
+    lchownSync(one, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
   }
 }

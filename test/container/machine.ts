@@ -4,11 +4,14 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   symlinkSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -59,10 +62,11 @@ export async function runInRoot(run: InRoot): Promise<void> {
   await promisify(execFile)(file, args, { maxBuffer: 64 * 1024 * 1024 });
 }
 
-/** What keeps a container from running on this machine, if anything does. The folder is a new one for the trial. */
-export function whyNoContainer(root: string): string | undefined {
-  layBase(root);
+/** What keeps a container from running on this machine, if anything does. */
+export function whyNoContainer(): string | undefined {
+  const root = mkdtempSync(join(tmpdir(), "groupsync-container-probe-"));
   try {
+    layBase(root);
     const [file = "", ...args] = inRoot({
       ...{ root, readOnly: true, workdir: "/", user: "1000:1000", env: {} },
       command: ["node", "--version"],
@@ -71,6 +75,8 @@ export function whyNoContainer(root: string): string | undefined {
     return undefined;
   } catch (error) {
     return String((error as { stderr?: Buffer }).stderr ?? error).trim();
+  } finally {
+    rmSync(root, { recursive: true, force: true });
   }
 }
 

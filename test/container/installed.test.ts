@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { copyFile, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { MAIN, startProcess } from "../e2e/program.ts";
+import { aWorld } from "../e2e/world.ts";
+
+const run = promisify(execFile);
+const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
+
+test("what `npm pack` packs starts and syncs with its production packages alone", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "groupsync-installed-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await run("npm", ["pack", "--pack-destination", folder], { cwd: dirname(dirname(MAIN)) });
+  const [archive = ""] = await readdir(folder);
+  await run("tar", ["-xzf", archive, "--strip-components=1"], { cwd: folder });
+  await copyFile(join(REPOSITORY, "package-lock.json"), join(folder, "package-lock.json"));
+  await run("npm", ["ci", "--omit=dev", "--ignore-scripts", "--prefer-offline"], { cwd: folder });
+
+  const { packages } = JSON.parse(await readFile(join(folder, "package-lock.json"), "utf8"));
+  const isThere = (at: string): boolean => existsSync(join(folder, at));
+  expect(isThere("node_modules/pg")).toBe(true);
+  expect(Object.keys(packages).filter((at) => packages[at].dev && isThere(at))).toEqual([]);
+
+  const world = await aWorld({ tenants: 3 });
+  const { code, stdout } = await startProcess(
+    process.execPath,
+    [join(folder, "dist/main.js"), "sync", "--json"],
+    world.env,
+  ).ended;
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: "ok", created: 3 });
+  expect(await world.stored()).toEqual(await world.live());
+}, 300_000);
