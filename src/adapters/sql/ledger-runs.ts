@@ -10,7 +10,7 @@ const KEPT_REMOVALS = 90;
 /** Which token was live when is asked after an incident, and that may be found late. */
 const KEPT_TOKENS = 365;
 
-/** Begins a run in the history, and forgets what is older than it goes back; that of the runs is `historyMs` long. */
+/** Begins a run, and forgets what is too old: runs when `historyMs` have gone by since they began, but the last ones. */
 export async function startRun(
   { connection, tables, scope }: LedgerPlace,
   command: string,
