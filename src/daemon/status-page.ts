@@ -42,9 +42,9 @@ function ledgerParts(state: DaemonState, now: Date): Html {
   if (!state.ledger) return runs;
   const { status, readAt, history, tokenAges: ages } = state.ledger;
   return html`${status.held && heldSection(status.held)}
+${runs}${status.groups.total > 0 ? groupFacts(status, readAt, now) : null}
+${history.length > 0 ? section("history", "Last seven days", runChart(history, now, state.current?.run ?? null)) : null}
 ${status.groups.failing > 0 ? failingSection(status.failing, status.groups.failing, now) : null}
-${runs}${groupFacts(status, readAt, now)}
-${history.length > 0 ? section("history", "Last days", runChart(history, now, state.current?.run ?? null)) : null}
 ${ages.some(({ groups }) => groups > 0) ? section("tokens", "Tokens", tokenAges(ages)) : null}`;
 }
 
@@ -53,9 +53,14 @@ const section = (id: string, title: string, content: Html): Html =>
 
 const LONG_SENTENCE = 80;
 
-const headlineBox = ({ tone, sentence, advice }: Headline): Html =>
+const SEE: Readonly<Record<NonNullable<Headline["see"]>, string>> = {
+  held: "What is held, and how it is approved",
+  failing: "The reasons, and the next tries",
+};
+
+const headlineBox = ({ tone, sentence, advice, see }: Headline): Html =>
   html`<div class="headline ${tone}"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5"/><path d="${SYMBOLS[tone]}"/></svg>
-<h1${sentence.length > LONG_SENTENCE ? html` class="long"` : null}><bdi>${sentence}</bdi></h1>${advice.map((line) => html`<p>${line}</p>`)}</div>`;
+<h1${sentence.length > LONG_SENTENCE ? html` class="long"` : null}><bdi>${sentence}</bdi></h1>${advice.map((line) => html`<p>${line}</p>`)}${see && html`<p><a href="#${see}">${SEE[see]}</a></p>`}</div>`;
 
 /** Each tone has a sign of its own: a colour alone says nothing to many. */
 const SYMBOLS: Readonly<Record<Tone, string>> = {

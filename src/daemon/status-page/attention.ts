@@ -1,6 +1,6 @@
 import { printable, printableId } from "../../core/printable.ts";
 import type { FailingGroup, HeldGroups } from "../../ports/ledger.ts";
-import { briefMoment, grouped, groupedCount } from "./figures.ts";
+import { briefMoment, grouped, groupedCount, roundText } from "./figures.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 const SHOWN_HELD = 10;
@@ -23,13 +23,13 @@ export function heldSection({ count, code, groups }: HeldGroups): Html {
 export function failingSection(failing: readonly FailingGroup[], count: number, now: Date): Html {
   const shown = failing.slice(0, SHOWN_FAILURES);
   return html`<section aria-labelledby="failing"><h2 id="failing">Failing ${badge(count)}</h2>
-<ul class="failing-groups">${shown.map((group) => failure(group, now))}${more(count - shown.length, "groupsync status", "lists more")}</ul></section>`;
+<ul class="failing-groups">${shown.map((group) => failure(group, now))}${more(count - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
 }
 
-const failure = ({ user_group_id, code, message, count, retryAt }: FailingGroup, now: Date): Html =>
+const failure = ({ user_group_id, code, message, count, since, retryAt }: FailingGroup, now: Date): Html =>
   html`<li><h3>${outside(printableId(user_group_id))}</h3>
-<p><span class="code">${printable(code)}</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
-<p class="note">${grouped(count)} in a row, next try ${retryAt <= now ? "with the next sync" : html`after ${briefMoment(retryAt, now)}`}</p></li>`;
+<p><span class="code">${printable(code)}:</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
+<p class="note">${grouped(count)} in a row for ${roundText(now.getTime() - since.getTime())}, next try ${retryAt <= now ? "with the next sync" : briefMoment(retryAt, now)}</p></li>`;
 
 const badge = (count: number): Html => html`<span class="count">${grouped(count)}</span>`;
 

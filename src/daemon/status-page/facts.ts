@@ -1,46 +1,38 @@
 import { printable } from "../../core/printable.ts";
-import { durationText, progress } from "../../core/progress.ts";
+import { progress } from "../../core/progress.ts";
 import { countsText } from "../../core/summary-text.ts";
 import type { LedgerStatus, RunResult } from "../../ports/ledger.ts";
 import type { CurrentRun, DaemonState } from "../state.ts";
-import { briefMoment, grouped, moment, roundText, took } from "./figures.ts";
+import { briefMoment, grouped, instant, moment, roundText, took, withGrouped } from "./figures.ts";
 import { type Content, type Html, html } from "./html.ts";
+import { type PastRun, pastRuns } from "./past-runs.ts";
 
 const LONGEST_MESSAGE = 500;
 
 /** The last run, the next one, and the last that was good. */
 export function runFacts(state: DaemonState, now: Date): Html {
-  const { nextRun, lastGoodSync, staleAfterMs, schedule } = state;
-  const last = lastRunOf(state);
+  const { nextRun, lastGoodSync, schedule } = state;
+  const last = pastRuns(state).find(({ result }) => result !== null);
   return html`<section aria-labelledby="runs"><h2 id="runs">Runs</h2><dl class="tiles">
-${tile("Last run", last ? moment(last.startedAt, now) : "none yet", last && lastRunText(last))}
+${tile("Last run", last ? moment(last.startedAt, now) : "none yet", last?.result ? lastRunText(last, last.result) : null)}
 ${tile("Next run", nextRun ? moment(nextRun, now) : "none: it is stopping", html`<code>${schedule}</code> in ${state.timezone}`)}
-${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, now) : "none yet", `may be ${roundText(staleAfterMs)} old`)}
+${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, now) : "none yet", goodSyncNote(state, now))}
 </dl></section>`;
 }
 
-interface EndedRun {
-  readonly command: string;
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
-  readonly result: Omit<RunResult, "error"> & { readonly error: { code: string; message: string } | null };
+function goodSyncNote({ lastGoodSync, staleAfterMs }: DaemonState, now: Date): Content {
+  const limit = roundText(staleAfterMs);
+  const isStale = lastGoodSync && now.getTime() - lastGoodSync.getTime() > staleAfterMs;
+  return isStale ? html`<strong class="bad">too old: ${limit} is the limit</strong>` : `may be ${limit} old`;
 }
 
-/** This process's, or the ledger's where that is newer. */
-function lastRunOf({ lastRun, ledger }: DaemonState): EndedRun | null {
-  const recorded = ledger?.status.runs.find((run) => run.result !== null);
-  if (lastRun && !(recorded && recorded.startedAt > lastRun.startedAt))
-    return { ...lastRun, result: lastRun };
-  return recorded?.result ? { ...recorded, result: recorded.result } : null;
-}
-
-function lastRunText({ command, startedAt, finishedAt, result }: EndedRun): Html {
+function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunResult): Html {
   const { outcome, counts, requests, error } = result;
   const what =
     error && outcome === "failed"
       ? `${error.code}: ${printable(error.message, LONGEST_MESSAGE)}`
-      : countsText(counts);
-  const duration = finishedAt ? ` in ${took(startedAt, finishedAt)}` : "";
+      : withGrouped(countsText(counts));
+  const duration = finishedAt ? ` in ${took(finishedAt.getTime() - startedAt.getTime())}` : "";
   return html`<strong class="outcome ${outcome}">${command} ${outcome}</strong> <bdi>${what || "nothing to do"}</bdi>; ${grouped(requests)} ${requests === 1 ? "request" : "requests"}${duration}`;
 }
 
@@ -49,8 +41,8 @@ export function groupFacts({ groups }: LedgerStatus, readAt: Date, now: Date): H
   return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
 ${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
 ${number("failing", groups.failing, "bad")}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
-</dl><p class="note">As the ledger was ${briefMoment(readAt, now)}. Missing: the tenant is gone, and the group is
-kept for now. Unverified: nothing has shown yet that the service took a change.</p></section>`;
+</dl><p class="note">As the ledger was ${briefMoment(readAt, now)}. Missing: the tenant is gone, and the group
+still there. Unverified: nothing has shown yet that the service took a change.</p></section>`;
 }
 
 /** How far the run is that goes on. */
@@ -59,8 +51,9 @@ export function currentFacts({ since, run, done, total, waiting }: CurrentRun, n
   const left = leftMs !== undefined && done < total ? `, about ${roundText(leftMs)} left` : "";
   return html`<section aria-labelledby="now"><h2 id="now">Going on</h2>
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
-<p>${workText(run, done, total)}${left}, since ${briefMoment(since, now)}</p>
-${waiting && html`<p class="note">Waits until ${briefMoment(waiting.until, now)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}</section>`;
+<p>${workText(run, done, total)}${left}</p>
+<p class="note">Began ${briefMoment(since, now)}</p>
+${waiting && html`<p class="note">Waits until ${instant(waiting.until)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}</section>`;
 }
 
 function workText(run: CurrentRun["run"], done: number, total: number): string {
@@ -94,10 +87,7 @@ function leaseText({ current, standby, ledger }: DaemonState, now: Date): Conten
 
 /** When it was made: what the page shows is no newer. */
 export const madeText = (now: Date, refreshSeconds: number): Html =>
-  html`As of ${briefMomentOfNow(now)}; renewed every ${durationText(refreshSeconds * 1000)}`;
-
-const briefMomentOfNow = (now: Date): Html =>
-  html`<time datetime="${now.toISOString()}">${now.toISOString().slice(0, 19).replace("T", " ")} UTC</time>`;
+  html`As of ${instant(now)}; renewed every ${roundText(refreshSeconds * 1000)}`;
 
 const tile = (label: string, value: Content, note: Content): Html =>
   html`<div><dt>${label}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`;

@@ -5,8 +5,11 @@ import { type Html, html } from "./html.ts";
 const GROUP_SEPARATOR = "\u202f";
 
 /** `1 000 000` */
-export const grouped = (count: number): string =>
-  String(count).replace(/\B(?=(\d{3})+$)/g, count < 10_000 ? "" : GROUP_SEPARATOR);
+export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, GROUP_SEPARATOR);
+
+/** The numbers in a text of our own, grouped. */
+export const withGrouped = (text: string): string =>
+  text.replace(/\d+/g, (digits) => grouped(Number(digits)));
 
 /** `1 run`, `5 000 runs` */
 export const groupedCount = (count: number, noun: string): string =>
@@ -18,31 +21,36 @@ const DAY = 86_400_000;
 export function relative(date: Date, now: Date): string {
   const ms = date.getTime() - now.getTime();
   const distance = roundText(Math.abs(ms));
-  if (distance === "0 s") return "now";
+  if (Math.abs(ms) < 500) return "now";
   return ms > 0 ? `in ${distance}` : `${distance} ago`;
 }
 
 /** One unit is enough to see at a glance: `42 s`, `3 min`, `2 h`, `5 days`. */
 export function roundText(ms: number): string {
   const seconds = Math.round(ms / 1000);
-  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 60) return unbroken(`${seconds} s`);
   const minutes = Math.round(ms / 60_000);
-  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 60) return unbroken(`${minutes} min`);
   const hours = Math.round(ms / 3_600_000);
-  return hours < 48 ? `${hours} h` : `${grouped(Math.round(ms / DAY))} days`;
+  return unbroken(hours < 48 ? `${hours} h` : `${grouped(Math.round(ms / DAY))} days`);
 }
 
-/** `2026-03-01 09:30:00 UTC` */
+/** When exactly: `2026-03-01 09:30:00 UTC`. */
+export const instant = (date: Date): Html =>
+  html`<time datetime="${date.toISOString()}">${absolute(date)}</time>`;
+
 const absolute = (date: Date): string => `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 /** A time both ways: how far it is from now, and when exactly. */
 export const moment = (date: Date, now: Date): Html =>
   html`<time datetime="${date.toISOString()}">${relative(date, now)} <small>${absolute(date)}</small></time>`;
 
-/** The same within a sentence. */
+/** The same in one line. */
 export const briefMoment = (date: Date, now: Date): Html =>
   html`<time datetime="${date.toISOString()}">${relative(date, now)} (${absolute(date)})</time>`;
 
-/** How long something took. */
-export const took = (from: Date, to: Date): string =>
-  durationText(Math.max(0, to.getTime() - from.getTime()));
+/** How long something took, exactly: `405 ms`, `4 min 10 s`. */
+export const took = (ms: number): string => unbroken(durationText(Math.max(0, ms)));
+
+/** A number stays with its unit. */
+const unbroken = (text: string): string => text.replaceAll(" ", "\u00a0");

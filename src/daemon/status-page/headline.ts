@@ -1,6 +1,8 @@
-import { type Health, healthOf, type PastRun } from "../../core/health.ts";
-import type { DaemonState, FinishedRun } from "../state.ts";
-import { relative, roundText } from "./figures.ts";
+import { type Health, healthOf } from "../../core/health.ts";
+import type { HeldGroups } from "../../ports/ledger.ts";
+import type { DaemonState, LedgerSnapshot } from "../state.ts";
+import { grouped, groupedCount, relative, roundText, withGrouped } from "./figures.ts";
+import { type PastRun, pastRuns } from "./past-runs.ts";
 
 export interface Headline {
   readonly tone: Tone;
@@ -8,6 +10,8 @@ export interface Headline {
   readonly sentence: string;
   /** What that means, or what to do; empty where there is nothing to add. */
   readonly advice: readonly string[];
+  /** The part of the page that says more. */
+  readonly see: "held" | "failing" | null;
 }
 
 /** From nothing to do to somebody is needed now. */
@@ -18,72 +22,95 @@ export type Tone = "good" | "idle" | "busy" | "attention" | "bad";
  * `groupsync status`.
  */
 export function headlineOf(state: DaemonState, now: Date): Headline {
-  const { ledger, current, standby, nextRun } = state;
-  const { kind, sentence } = healthOf(factsOf(state));
-  const advice = (...lines: readonly string[]): string[] => lines.filter((line) => line !== "");
-  switch (kind) {
-    case "failed":
-      return { tone: "bad", sentence, advice: advice(hintOf(state), retryText(state, now)) };
-    case "killed":
-      if (current) break;
-      return { tone: "bad", sentence, advice: advice(retryText(state, now)) };
-  }
-  if (ledger === null && state.lastRun !== null) {
-    return {
-      tone: "bad",
-      sentence: "The ledger cannot be read.",
-      advice: advice("Is the database of ledger.url up?", retryText(state, now)),
-    };
+  const { ledger, current, standby, nextRun, lastRun } = state;
+  const runs = pastRuns(state);
+  const hint = asSentence(runs[0]?.hint ?? "");
+  const { kind, sentence } = healthOf(factsOf(ledger, runs));
+  if (kind === "failed") return headline("bad", sentence, hint, retryText(state, now));
+  if (kind === "killed" && !current) return headline("bad", sentence, retryText(state, now));
+  if (ledger === null && lastRun) {
+    return headline(
+      "bad",
+      "The ledger cannot be read.",
+      "Is the database of ledger.url up?",
+      retryText(state, now),
+    );
   }
   const stale = staleText(state, now);
-  if (stale !== null) {
-    return { tone: "bad", sentence: stale, advice: advice(whyStale(state), retryText(state, now)) };
-  }
-  if (kind === "held" || kind === "attention") {
-    return { tone: "attention", sentence, advice: advice(...adviceOn(kind, state)) };
-  }
+  if (stale !== null) return headline("bad", stale, whyStale(state), retryText(state, now));
+  if (kind === "held") return heldHeadline(sentence, ledger?.status.held ?? null, hint);
+  if (kind === "attention")
+    return attentionHeadline(withGrouped(sentence), ledger?.status.groups.failing ?? 0);
   if (current) {
-    const nothingYet = kind === "empty" ? "It is the first one: nothing has been synced yet." : "";
-    const goingOn = current.run === null ? "A run is about to begin." : "A run is going on.";
-    return { tone: "busy", sentence: goingOn, advice: advice(nothingYet || lastText(kind)) };
+    const goesOn = current.run === null ? "A run is about to begin." : "A run is going on.";
+    return headline("busy", goesOn, BEFORE[kind]);
   }
   if (standby) {
-    return {
-      tone: "idle",
-      sentence: "Standing by: another instance is at work.",
-      advice: advice("This one takes over when the other one ends or its lease expires."),
-    };
+    return headline(
+      "idle",
+      "Standing by: another instance is at work.",
+      "This one takes over when the other one ends or its lease expires.",
+    );
   }
-  if (nextRun === null) return { tone: "idle", sentence: "It has been told to stop.", advice: [] };
-  if (kind === "empty") {
-    return { tone: "idle", sentence, advice: advice(`The first sync is due ${relative(nextRun, now)}.`) };
-  }
-  return { tone: kind === "well" ? "good" : "busy", sentence, advice: [] };
+  if (nextRun === null) return headline("idle", "It has been told to stop.");
+  if (kind === "empty") return headline("idle", sentence, `The first sync is due ${relative(nextRun, now)}.`);
+  if (kind === "running") return headline("busy", sentence);
+  return headline("good", sentence, inSyncText(state));
 }
 
-/** A run that failed before it had the lease is in no ledger. */
-function factsOf({ ledger, lastRun }: DaemonState): Parameters<typeof healthOf>[0] {
-  const status = ledger?.status;
-  const recorded = status?.runs ?? [];
-  return {
-    groups: status?.groups ?? { failing: 0 },
-    held: status?.held ?? null,
-    lease: status?.lease ?? null,
-    runs: lastRun && isNewer(lastRun, recorded[0]) ? [asPast(lastRun), ...recorded] : recorded,
-  };
+const headline = (tone: Tone, sentence: string, ...advice: readonly string[]): Headline => ({
+  tone,
+  sentence,
+  advice: advice.filter((line) => line !== ""),
+  see: null,
+});
+
+const heldHeadline = (sentence: string, held: HeldGroups | null, hint: string): Headline =>
+  held
+    ? {
+        ...headline("attention", sentence, "Look at the source first: are these tenants really gone?"),
+        see: "held",
+      }
+    : headline("attention", sentence, hint || "Look at the source first: groupsync plan says more.");
+
+const attentionHeadline = (sentence: string, failing: number): Headline =>
+  failing > 0
+    ? {
+        ...headline("attention", sentence, "All others are in order; these are tried again by themselves."),
+        see: "failing",
+      }
+    : headline("attention", sentence, "All others are in order; groupsync plan names these and the reasons.");
+
+/** What there is to say of the time before a run that goes on. */
+const BEFORE: Readonly<Record<Health["kind"], string>> = {
+  empty: "It is the first one: nothing has been synced yet.",
+  killed: "It settles what the last one left, which was killed.",
+  well: "All was well after the last one.",
+  running: "",
+  failed: "",
+  held: "",
+  attention: "",
+};
+
+function inSyncText({ ledger }: DaemonState): string {
+  if (!ledger) return "";
+  const { in_sync, total, missing } = ledger.status.groups;
+  const gone =
+    missing > 0
+      ? `; ${missing === 1 ? "the tenant of 1 is" : `the tenants of ${grouped(missing)} are`} gone`
+      : "";
+  return `${grouped(in_sync)} of ${groupedCount(total, "group")} ${in_sync === 1 ? "is" : "are"} in sync${gone}.`;
 }
 
-const isNewer = (run: FinishedRun, recorded: { readonly startedAt: Date } | undefined): boolean =>
-  recorded === undefined || run.startedAt > recorded.startedAt;
-
-const asPast = (run: FinishedRun): PastRun => ({ command: run.command, result: run });
-
-/** What helps against the failure of the last run, where it was this process's. */
-function hintOf({ lastRun, ledger }: DaemonState): string {
-  const [recorded] = ledger?.status.runs ?? [];
-  const isOfThisRun = lastRun && (lastRun.run === recorded?.id || isNewer(lastRun, recorded));
-  return isOfThisRun && lastRun.outcome === "failed" ? asSentence(lastRun.error?.hint ?? "") : "";
-}
+const factsOf = (
+  ledger: LedgerSnapshot | null,
+  runs: readonly PastRun[],
+): Parameters<typeof healthOf>[0] => ({
+  groups: ledger?.status.groups ?? { failing: 0 },
+  held: ledger?.status.held ?? null,
+  lease: ledger?.status.lease ?? null,
+  runs,
+});
 
 const asSentence = (text: string): string =>
   text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.?!…]$/.test(text) ? "" : "."}`;
@@ -107,21 +134,3 @@ function whyStale({ standby, current, staleAfterMs }: DaemonState): string {
   if (current) return `${limit} The run that goes on may wait for the service or the database.`;
   return `${limit} The log says what became of the runs.`;
 }
-
-function adviceOn(kind: "held" | "attention", { ledger }: DaemonState): string[] {
-  if (kind === "held") {
-    return ledger?.status.held
-      ? ["Are these tenants really gone? Look at the source first, then see below."]
-      : ["Check the source: nothing is deleted on such evidence. groupsync plan says more."];
-  }
-  return (ledger?.status.groups.failing ?? 0) > 0
-    ? ["All others are in order. Failing groups are tried again by themselves; the reasons are below."]
-    : ["All others are in order. groupsync plan lists the rows and the reasons."];
-}
-
-const lastText = (kind: Health["kind"]): string =>
-  kind === "well"
-    ? "All was well after the last one."
-    : kind === "killed"
-      ? "It settles what a killed run left."
-      : "";

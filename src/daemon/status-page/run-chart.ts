@@ -1,6 +1,5 @@
-import { durationText } from "../../core/progress.ts";
 import type { RecordedRun } from "../../ports/ledger.ts";
-import { groupedCount, roundText } from "./figures.ts";
+import { grouped, groupedCount, roundText, took } from "./figures.ts";
 import { type Day, daysOf, ENDINGS, type Ending, type RunTally, worstOf } from "./hours.ts";
 import { type Html, html } from "./html.ts";
 
@@ -11,7 +10,7 @@ const DAYS = 8;
 const COLUMN = 7;
 const BAR = 5;
 const WIDTH = 24 * COLUMN;
-const HEIGHT = 84;
+const HEIGHT = 108;
 /** Of the strip above the bars, for marks. */
 const TOP = 12;
 const SHORTEST_BAR = 3;
@@ -42,7 +41,7 @@ export function runChart(runs: readonly RecordedRun[], now: Date, goesOn: string
   return html`<div class="days">${days.map((day) => dayChart(day, scale))}</div>
 <ul class="legend">${seen.map(legendEntry)}</ul>
 <p class="note">A bar is an hour (UTC) and shows the worst ending among its runs. Its height is the longest run, on a
-logarithmic scale from ${durationText(SHORTEST_MS)} to ${roundText(scale.topMs)}${linesText(scale)}.</p>
+logarithmic scale from ${took(SHORTEST_MS)} to ${roundText(scale.topMs)}${linesText(scale)}.</p>
 ${asTable(days)}`;
 }
 
@@ -93,33 +92,36 @@ const asTable = (days: readonly Day[]): Html =>
 <thead><tr><th scope="col">Day</th><th scope="col">Runs</th>${ENDINGS.map((ending) => html`<th scope="col">${ending}</th>`)}<th scope="col">Longest</th></tr></thead>
 <tbody>${days.map(
     ({ start, tally }) =>
-      html`<tr><th scope="row">${dayName(start)}</th><td>${tally.runs}</td>${ENDINGS.map((ending) => html`<td>${tally.endings[ending]}</td>`)}<td>${tally.longestMs === null ? "–" : durationText(tally.longestMs)}</td></tr>`,
+      html`<tr><th scope="row">${dayName(start)}</th><td>${grouped(tally.runs)}</td>${ENDINGS.map((ending) => html`<td>${grouped(tally.endings[ending])}</td>`)}<td>${tally.longestMs === null ? "–" : took(tally.longestMs)}</td></tr>`,
   )}</tbody></table></div></details>`;
 
 /** `288 runs: 286 ok, 2 failed; the longest took 4.2 s` */
 function tallyText({ runs, endings, longestMs }: RunTally): string {
   if (runs === 0) return "no runs";
-  const counts = ENDINGS.flatMap((ending) => (endings[ending] > 0 ? [`${endings[ending]} ${ending}`] : []));
-  const longest = longestMs === null ? "" : `; the longest took ${durationText(longestMs)}`;
+  const counts = ENDINGS.flatMap((ending) =>
+    endings[ending] > 0 ? [`${grouped(endings[ending])} ${ending}`] : [],
+  );
+  const longest = longestMs === null ? "" : `; the longest took ${took(longestMs)}`;
   return `${groupedCount(runs, "run")}: ${counts.join(", ")}${longest}`;
 }
 
 const dayName = (start: Date): string => DAY_NAME.format(start);
 const twoDigits = (hour: number): string => String(hour).padStart(2, "0");
 
-/** From 100 ms to the first line above the longest run: runs of seconds and of hours are to fit beside each other. */
+/** From 100 ms to the longest run: runs of seconds and of hours are to fit beside each other. */
 interface Scale {
   readonly topMs: number;
   readonly lines: readonly number[];
 }
 
 const SHORTEST_MS = 100;
+const LOWEST_TOP_MS = 5_000;
 const LINES_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 360_000_000];
 
 function scaleFor(days: readonly Day[]): Scale {
   const longest = Math.max(0, ...days.map(({ tally }) => tally.longestMs ?? 0));
-  const topMs = LINES_MS.slice(1).find((ms) => ms >= longest) ?? longest;
-  return { topMs, lines: LINES_MS.filter((ms) => ms < topMs) };
+  const topMs = Math.max(longest, LOWEST_TOP_MS);
+  return { topMs, lines: LINES_MS.filter((ms) => ms < topMs / 1.2) };
 }
 
 function yOf(ms: number, { topMs }: Scale): number {

@@ -17,7 +17,7 @@ header,main,footer{max-width:72rem;margin:0 auto;padding:0 1rem}
 header{display:flex;flex-wrap:wrap;align-items:baseline;gap:.25rem .75rem;padding-top:1.5rem;padding-bottom:1rem}
 header p{color:var(--muted)}header .product{color:var(--text);font-weight:700;letter-spacing:-.01em;font-size:1.125rem}header .version{margin-left:auto}
 footer{padding-top:.5rem;padding-bottom:2.5rem}
-main{display:grid;gap:1rem}
+main{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 section,.headline{min-width:0;background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.25rem}
 h2{font-size:1rem;font-weight:650;margin-bottom:.75rem}
 h3{font-size:1rem;font-weight:600}
@@ -29,6 +29,7 @@ code,h3{font-size:.9em}
 .headline svg{width:2.5rem;height:2.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .headline h1{font-size:1.75rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;padding-top:.125rem}
 .headline h1.long{font-size:1.25rem;line-height:1.4;letter-spacing:0;padding-top:.3rem}
+.headline a{color:inherit;text-underline-offset:.15em}
 .headline p{grid-column:2;margin-top:.375rem;max-width:46rem}
 .good{color:var(--good)}.idle{color:var(--idle)}.busy{color:var(--busy)}.attention{color:var(--attention)}.bad{color:var(--bad)}
 .headline.good{background:var(--good-tint)}.headline.idle{background:var(--idle-tint)}.headline.busy{background:var(--busy-tint)}
@@ -37,7 +38,7 @@ code,h3{font-size:.9em}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:1.25rem 2rem}
 dt{color:var(--muted);font-size:.875rem}
 .tiles dd{font-size:1.25rem;line-height:1.35}.tiles dd.note{font-size:.875rem;line-height:1.5;margin-top:.25rem}
-.outcome{font-weight:600}.outcome.ok{color:var(--good)}.outcome.partial,.outcome.held{color:var(--attention)}.outcome.failed{color:var(--bad)}
+.outcome,.tiles .bad{font-weight:600}.outcome.ok{color:var(--good)}.outcome.partial,.outcome.held{color:var(--attention)}.outcome.failed{color:var(--bad)}
 .numbers{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(8.5rem,40%),1fr));gap:1rem;margin-bottom:.75rem}
 .numbers div{display:flex;flex-direction:column-reverse}.numbers dd{font-size:1.75rem;line-height:1.2;letter-spacing:-.02em}
 .numbers .bad dt{color:inherit}.numbers .bad dd{font-weight:650}
@@ -60,19 +61,22 @@ svg .ok{fill:var(--bar-ok)}svg .failed{fill:var(--bar-failed)}svg .failed-column
 svg .partial{stroke:var(--bar-partial);stroke-dasharray:3 1.5}
 svg .held,svg .unfinished{fill:none;stroke-width:1.5}svg .held{stroke:var(--bar-held)}svg .unfinished{stroke:var(--muted);stroke-dasharray:2 1.5}
 .cross{fill:none;stroke:var(--bar-failed);stroke-width:1.75}
-.legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:1rem 0 .25rem;font-size:.875rem}
+.legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:1rem 0 .5rem;font-size:.875rem}
 .legend li{display:flex;align-items:end;gap:.5rem}.legend svg{width:.5rem;height:1.4286rem;flex:none}
-details{margin-top:.5rem}summary{cursor:pointer;font-size:.875rem;color:var(--muted)}
+details{margin-top:.5rem;overflow:hidden}summary{cursor:pointer;font-size:.875rem;color:var(--muted)}
 .scrolls{overflow-x:auto;margin-top:.5rem}
 table{border-collapse:collapse;font-size:.875rem}
 .scrolls th,.scrolls td{padding:.25rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
 .scrolls thead th{border-top:0;color:var(--muted);font-weight:400}.scrolls th:first-child{text-align:left;padding-left:0;font-weight:400}
 .histogram{width:100%}.histogram caption{text-align:left;color:var(--muted);margin-bottom:.5rem}
 .histogram th{width:1%;white-space:nowrap;text-align:left;font-weight:400;padding:.1875rem 1rem .1875rem 0}
-.histogram td{display:flex;align-items:center;gap:.625rem;padding:.1875rem 0}
-.histogram td svg{height:1rem;flex:1;min-width:0}.histogram td span{width:6rem}.histogram rect{fill:var(--bar-age)}
+.histogram td{padding:.1875rem 0}.histogram .figure{width:1%;white-space:nowrap;text-align:right;padding-right:.75rem}
+.histogram svg{display:block;width:100%;height:1rem}.histogram rect{fill:var(--bar-age)}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .about{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:.75rem 2rem}
+@media (max-width:40rem){.headline{grid-template-columns:2rem 1fr;gap:0 .75rem;padding:1.25rem}.headline svg{width:2rem;height:2rem}
+.headline h1{font-size:1.375rem}.headline h1.long{font-size:1.125rem}section{padding:1rem 1.25rem}
+.about div{display:grid;grid-template-columns:7.5rem minmax(0,1fr)}pre{font-size:.875rem}}
 :focus-visible{outline:2px solid var(--busy);outline-offset:2px}
 @media print{body{background:none}section,.headline{break-inside:avoid}}
 `;

@@ -6,10 +6,10 @@ import { type Html, html } from "./html.ts";
 export function tokenAges(ages: readonly TokenAge[]): Html {
   const most = Math.max(1, ...ages.map(({ groups }) => groups));
   return html`<table class="histogram"><caption>Groups by the age of their token</caption>
-<thead class="unseen"><tr><th scope="col">Age</th><th scope="col">Groups</th></tr></thead>
+<thead class="unseen"><tr><th scope="col">Age</th><th scope="col">Groups</th><td></td></tr></thead>
 <tbody>${ages.map(
     ({ fromDays, groups }, index) =>
-      html`<tr><th scope="row">${spanText(fromDays, ages[index + 1]?.fromDays)}</th><td><svg aria-hidden="true"><rect width="${widthOf(groups, most)}%" height="100%" rx="2"/></svg> <span>${grouped(groups)}</span></td></tr>`,
+      html`<tr><th scope="row">${spanText(fromDays, ages[index + 1]?.fromDays)}</th><td class="figure">${grouped(groups)}</td><td><svg aria-hidden="true"><rect width="${widthOf(groups, most)}%" height="100%" rx="2"/></svg></td></tr>`,
   )}</tbody></table>`;
 }
 
