@@ -26,10 +26,18 @@ export interface Call {
 
 /** No call starts until then, and afterwards only a probe. */
 interface Pause {
-  /** The limit that the refusal is put down to. */
-  readonly suspect: "rate" | "concurrency";
+  /** The limit that the refusal is put down to; or the call itself. */
+  readonly suspect: "rate" | "concurrency" | "call";
   readonly since: number;
   readonly until: number;
+}
+
+/** How a call was refused for now. */
+export interface Refusal {
+  /** For how long the service asked to be left alone; 0 where it didn't say. */
+  readonly retryAfterMs: number;
+  /** Others passed meanwhile, and it is refused again: for its own sake, it seems. */
+  readonly isOwn: boolean;
 }
 
 /** The pause where the service doesn't say how long, in milliseconds. */
@@ -50,7 +58,8 @@ const TELLING_PAUSE = 1_500;
  * Once it passes, the rate to begin with is the calls that passed since the pause before, by the time that they took,
  * this pause included; from then on calls are spaced evenly. Both limits are searched for in the same way (see
  * LimitSearch): halfway between what passed and what was refused, and now and then beyond what was found, for a service
- * may change its mind. A timeout counts as too many calls in flight.
+ * may change its mind. A timeout counts as too many calls in flight. A call that is refused again though others have
+ * passed meanwhile tells of no limit: there is its pause, and that is all.
  *
  * Always: no more calls are in flight than the ceiling, none begins sooner after the one before than the rate's ceiling
  * has it, nor in a pause that the service asked for; and there is always a next call, or one in flight.
@@ -126,10 +135,14 @@ export class ServiceLimits {
     else if (call.rate) this.#rate.passed(call.rate, now);
   }
 
-  /** The service refused it for now, and asked to be left alone for so long; 0 where it didn't say how long. */
-  refused(call: Call, now: number, retryAfterMs: number, random: () => number): void {
+  /** The service refused it for now. */
+  refused(call: Call, now: number, { retryAfterMs, isOwn }: Refusal, random: () => number): void {
     this.ended(call, now);
-    const suspect = call.isProbe || this.#concurrency.isProven(call.load) ? "rate" : "concurrency";
+    const suspect = isOwn
+      ? (this.#pause?.suspect ?? "call")
+      : call.isProbe || this.#concurrency.isProven(call.load)
+        ? "rate"
+        : "concurrency";
     if (this.#pause && !call.isProbe) {
       // Calls that were under way together are refused together. That is one refusal, with the longest of their pauses,
       // and put down to the rate if any of them is.
@@ -142,7 +155,7 @@ export class ServiceLimits {
     }
     if (suspect === "rate") {
       this.#concurrency.forgetPasses();
-    } else {
+    } else if (suspect === "concurrency") {
       this.#concurrency.refused(call.load, retryAfterMs, now);
       // There is room again as soon as another call ends.
       if (retryAfterMs === 0) return;

@@ -1,6 +1,7 @@
 import { SyncError } from "../core/errors.ts";
 import { RecentCalls } from "../core/recent-calls.ts";
 import { SERVICE_FAILURES, type ServiceFailure } from "../core/service-failure.ts";
+import { Standstill } from "../core/standstill.ts";
 
 /** So many failures in a row are the service's fault, and no longer the groups'. */
 const IN_A_ROW = 20;
@@ -9,36 +10,77 @@ const IN_A_ROW_AT_FIRST = 5;
 /** So are so many of the last calls, in a row or not. */
 const FAILED = 45;
 const OF_THE_LAST = 50;
+/** So are so many clear refusals of a service that has never answered well. */
+const REFUSED_AT_FIRST = 20;
 
 /** A circuit breaker: tells a poisoned group, which costs itself, from a service that is down, which ends the run. */
 export class Breaker {
+  #served = 0;
   #inARow = 0;
   #mostInARow = IN_A_ROW_AT_FIRST;
+  #refusals = 0;
+  #isProven: boolean;
   readonly #recent = new RecentCalls(OF_THE_LAST);
+  readonly #standstill = new Standstill();
+
+  /** `isProven`: earlier runs have had good answers, so that a clear refusal is about its group. */
+  constructor(isProven: boolean) {
+    this.#isProven = isProven;
+  }
+
+  /** How many calls were served, be it with a clear refusal. */
+  get served(): number {
+    return this.#served;
+  }
 
   succeeded(): void {
-    this.#recent.add(false);
-    this.#inARow = 0;
-    this.#mostInARow = IN_A_ROW;
+    this.#isProven = true;
+    this.#serve();
+  }
+
+  /** A call for this group was refused for now. Whether nothing has passed for so long that waiting is no use. */
+  deferred(group: string, now: number): boolean {
+    this.#standstill.refused(group, now);
+    return this.#standstill.isLong;
   }
 
   /** The error that the run has to end with; undefined where only this group has failed. */
   failed(failure: ServiceFailure): SyncError | undefined {
     if (failure.reaction === "stop") return failure;
-    if (failure.reaction === "fail") {
-      // An answer about one group: the service is at work.
-      this.succeeded();
-      return undefined;
-    }
+    if (failure.code === "REFUSED") return this.refused(failure);
     this.#inARow++;
     this.#recent.add(true);
-    const isDown = failure.code === "UNREACHABLE" || failure.reaction === "slow";
-    const isNearlyDown = this.#recent.failed >= FAILED;
-    if (!isDown && !isNearlyDown && this.#inARow < this.#mostInARow) return undefined;
-    const share = isNearlyDown ? `it failed ${FAILED} of ${OF_THE_LAST} calls, the last one with ` : "";
-    return new SyncError("SERVICE_UNAVAILABLE", `the service is not available: ${share}${failure.message}`, {
-      hint: SERVICE_FAILURES[failure.code].remedy,
-      cause: failure,
-    });
+    if (failure.code === "UNREACHABLE") return unavailable(failure);
+    const { isLong, isGeneral } = this.#standstill;
+    if (failure.reaction === "slow" && isLong && isGeneral) {
+      return unavailable(failure, "nothing has passed for more than ten minutes; ");
+    }
+    if (this.#recent.failed >= FAILED) {
+      return unavailable(failure, `it failed ${FAILED} of ${OF_THE_LAST} calls, the last one with `);
+    }
+    return this.#inARow < this.#mostInARow ? undefined : unavailable(failure);
+  }
+
+  /** A clear no, about one group: the service is at work. Unless it says nothing else: then it may be none at all. */
+  refused(failure: ServiceFailure): SyncError | undefined {
+    if (!this.#isProven && ++this.#refusals >= REFUSED_AT_FIRST) {
+      return unavailable(failure, `it refused the first ${REFUSED_AT_FIRST} groups, the last one with `);
+    }
+    this.#serve();
+    return undefined;
+  }
+
+  #serve(): void {
+    this.#served++;
+    this.#recent.add(false);
+    this.#standstill.end();
+    this.#inARow = 0;
+    this.#mostInARow = IN_A_ROW;
   }
 }
+
+const unavailable = (failure: ServiceFailure, share = ""): SyncError =>
+  new SyncError("SERVICE_UNAVAILABLE", `the service is not available: ${share}${failure.message}`, {
+    hint: SERVICE_FAILURES[failure.code].remedy,
+    cause: failure,
+  });

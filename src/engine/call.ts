@@ -2,17 +2,16 @@ import { LONGEST_TRY, MAX_ATTEMPTS, waitBeforeAttempt } from "../core/backoff.ts
 import { ServiceFailure } from "../core/service-failure.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Observe } from "../ports/observer.ts";
+import type { Breaker } from "./breaker.ts";
 import type { HeldLease } from "./lease.ts";
 import type { Retries } from "./retries.ts";
 import type { Throttle } from "./throttle.ts";
-
-/** A service that refuses everything for this long is down, whatever it calls it. */
-const LONGEST_REFUSAL = 10 * 60_000;
 
 export interface CallContext {
   readonly clock: Clock;
   readonly throttle: Throttle;
   readonly retries: Retries;
+  readonly breaker: Breaker;
   readonly lease: HeldLease;
   readonly observe: Observe;
   /** No further attempt starts once it aborts. */
@@ -47,9 +46,10 @@ export async function callRepeatedly<T>(
   request: (beforeSend: () => void) => Promise<T>,
   context: CallContext,
 ): Promise<CallResult<T>> {
-  const { clock, throttle, signal } = context;
+  const { clock, throttle, breaker, signal } = context;
   let mayHaveHappened = false;
-  let refusedSince: number | undefined;
+  /** When this call was refused for now the last time. */
+  let servedBefore: number | undefined;
   let attempt = 1;
   let triedMs = 0;
   let isMade = false;
@@ -76,18 +76,21 @@ export async function callRepeatedly<T>(
         throttle.withdraw(call);
         throw error;
       }
-      throttle.ended(call, error);
+      // While a limit is used up a call waits for its turn. One that others pass by is refused for its own sake.
+      const isPassedBy = servedBefore !== undefined && breaker.served > servedBefore;
+      throttle.ended(call, error, { isOwn: isPassedBy });
       mayHaveHappened ||= error.mayHaveHappened;
       const failed = { kind: "failed", failure: error, mayHaveHappened } as const;
       const mustNotBeRepeated = context.isUnrepeatable === true && mayHaveHappened;
       if (error.reaction === "slow") {
-        refusedSince ??= clock.monotonic();
-        if (clock.monotonic() - refusedSince > LONGEST_REFUSAL) return failed;
-        if (mustNotBeRepeated) return failed;
+        const isHopeless = breaker.deferred(id, clock.monotonic());
+        if (isHopeless || mustNotBeRepeated) return failed;
+        servedBefore = breaker.served;
+        if ((error.code === "OVERLOADED" || isPassedBy) && attempt++ === MAX_ATTEMPTS) return failed;
         continue;
       }
       triedMs += clock.monotonic() - sentAt;
-      const isSpent = attempt === MAX_ATTEMPTS || triedMs >= LONGEST_TRY;
+      const isSpent = attempt >= MAX_ATTEMPTS || triedMs >= LONGEST_TRY;
       if (error.reaction !== "retry" || isSpent || mustNotBeRepeated) return failed;
       // What came before a follow-up must not be left half done for want of a budget.
       if (context.isFollowUp !== true && !context.retries.mayRetry()) return failed;

@@ -44,13 +44,18 @@ export async function leasedRun(
   const tally = new Tally();
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
+    const identity = new ServiceIdentity(service, settings.baseUrl);
     const run: Run = {
       ...ports,
       lease,
-      identity: new ServiceIdentity(service, settings.baseUrl),
+      identity,
       throttle: new Throttle(clock, observe, settings),
       retries: new Retries(settings.concurrency, observe),
-      breaker: new Breaker(),
+      breakers: {
+        GET: new Breaker(identity.isKnown),
+        POST: new Breaker(false),
+        DELETE: new Breaker(false),
+      },
       tally,
       concurrency: settings.concurrency,
       // What still waits for the service then would only keep this process from ending.

@@ -12,6 +12,9 @@ import type { Retries } from "./retries.ts";
 import type { ServiceIdentity } from "./service-identity.ts";
 import type { Throttle } from "./throttle.ts";
 
+/** What the service can be asked for. */
+export type Operation = "GET" | "POST" | "DELETE";
+
 /** What every step of one run shares. */
 export interface Run {
   readonly service: GroupService;
@@ -23,7 +26,8 @@ export interface Run {
   readonly identity: ServiceIdentity;
   readonly throttle: Throttle;
   readonly retries: Retries;
-  readonly breaker: Breaker;
+  /** One for each operation: what is good for a GET may fail every POST. */
+  readonly breakers: Readonly<Record<Operation, Breaker>>;
   readonly tally: Tally;
   /** Most calls in flight. */
   readonly concurrency: number;

@@ -1,4 +1,5 @@
 import type { Change } from "../core/change.ts";
+import type { SyncError } from "../core/errors.ts";
 import { type Group, tokenFingerprint } from "../core/group.ts";
 import type { Failed } from "../core/outcome.ts";
 import type { Secret } from "../core/secret.ts";
@@ -6,7 +7,7 @@ import type { ServiceFailure } from "../core/service-failure.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../ports/group-service.ts";
 import type { KnownGroup } from "../ports/ledger.ts";
 import { type CallContext, type CallResult, callRepeatedly } from "./call.ts";
-import type { Run } from "./run.ts";
+import type { Operation, Run } from "./run.ts";
 
 export type Answer = Awaited<ReturnType<GroupService["getOrCreate"]>>;
 
@@ -19,7 +20,7 @@ export type Unanswered = Exclude<CallResult<unknown>, { kind: "answered" }>;
  */
 export class ServiceCalls {
   readonly #run: Run;
-  readonly #context: CallContext;
+  readonly #context: Omit<CallContext, "breaker">;
   readonly #onEffect: () => void;
   readonly #knownToken: string | null;
   #mayHaveHappened: boolean;
@@ -51,11 +52,12 @@ export class ServiceCalls {
   /** GET. As a follow-up it is sent even where the run is ending. */
   async getOrCreate(group: Group, { isFollowUp = false } = {}): Promise<CallResult<Answer>> {
     const called = await this.#call(
+      "GET",
       group.user_group_id,
       (beforeSend) => this.#run.service.getOrCreate(group, beforeSend),
-      { ...this.#context, isFollowUp },
+      { isFollowUp },
     );
-    if (called.kind === "failed") this.#insistOnService(called.failure);
+    if (called.kind === "failed") this.#insistOnService("GET", called.failure);
     if (called.kind !== "answered") return called;
     const { isNew, group: found } = called.answer;
     await confirmTeam(isNew, found, group.user_group_id, this.#run);
@@ -68,27 +70,31 @@ export class ServiceCalls {
   /** POST, never repeated once it may have had its effect. A token that is refused is for the caller to make good. */
   async rotate(id: string, currentToken: Secret): Promise<CallResult<ServiceGroup>> {
     const called = await this.#call(
+      "POST",
       id,
       (beforeSend) => this.#run.service.rotate(id, currentToken, beforeSend),
-      { ...this.#context, isUnrepeatable: true },
+      { isUnrepeatable: true },
     );
-    // One that says it is overloaded is waited for by the GET that follows.
-    const isWaitedFor = called.kind === "failed" && called.failure.code === "OVERLOADED";
-    if (called.kind === "failed" && !isTokenRefused(called.failure) && !isWaitedFor) {
-      this.#insistOnService(called.failure);
+    if (called.kind === "failed" && !isTokenRefused(called.failure)) {
+      this.#insistOnService("POST", called.failure);
     }
     if (called.kind === "answered") this.#noteEffect();
     return called;
   }
 
+  /** A POST was refused, and not for its token: that is the live one. */
+  rotationRefused(failure: ServiceFailure): void {
+    endWith(this.#run.breakers.POST.refused(failure));
+  }
+
   /** DELETE. A token that is refused is for the caller to make good. */
   async remove(group: RemovableGroup): Promise<CallResult<void>> {
-    const called = await this.#call(
-      group.user_group_id,
-      (beforeSend) => this.#run.service.remove(group, beforeSend),
-      this.#context,
+    const called = await this.#call("DELETE", group.user_group_id, (beforeSend) =>
+      this.#run.service.remove(group, beforeSend),
     );
-    if (called.kind === "failed" && !isTokenRefused(called.failure)) this.#insistOnService(called.failure);
+    if (called.kind === "failed" && !isTokenRefused(called.failure)) {
+      this.#insistOnService("DELETE", called.failure);
+    }
     if (called.kind === "answered") this.#noteEffect();
     return called;
   }
@@ -101,12 +107,14 @@ export class ServiceCalls {
   }
 
   async #call<T>(
+    operation: Operation,
     id: string,
     request: (beforeSend: () => void) => Promise<T>,
-    context: CallContext,
+    special: Pick<CallContext, "isFollowUp" | "isUnrepeatable"> = {},
   ): Promise<CallResult<T>> {
-    const called = await callRepeatedly(id, request, context);
-    if (called.kind === "answered") this.#run.breaker.succeeded();
+    const breaker = this.#run.breakers[operation];
+    const called = await callRepeatedly(id, request, { ...this.#context, ...special, breaker });
+    if (called.kind === "answered") breaker.succeeded();
     else if (called.mayHaveHappened) this.#noteEffect();
     return called;
   }
@@ -116,10 +124,13 @@ export class ServiceCalls {
     this.#onEffect();
   }
 
-  #insistOnService(failure: ServiceFailure): void {
-    const end = this.#run.breaker.failed(failure);
-    if (end) throw end;
+  #insistOnService(operation: Operation, failure: ServiceFailure): void {
+    endWith(this.#run.breakers[operation].failed(failure));
   }
+}
+
+function endWith(error: SyncError | undefined): void {
+  if (error) throw error;
 }
 
 /** The service answered, and it was no: with a key that is good for a GET, this speaks of the token. */

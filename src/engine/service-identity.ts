@@ -21,6 +21,11 @@ export class ServiceIdentity {
     this.#known = { ...known, baseUrl };
   }
 
+  /** Whether it has ever given a good answer, to this run or to an earlier one. */
+  get isKnown(): boolean {
+    return this.#known.teamId !== null;
+  }
+
   /** Whether an answer in this run has come from the right team. */
   get confirmed(): boolean {
     return this.#confirmed;

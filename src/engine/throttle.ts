@@ -47,11 +47,12 @@ export class Throttle {
     });
   }
 
-  /** The call was answered, or failed. */
-  ended(call: Call, failure?: ServiceFailure): void {
+  /** The call was answered, or failed; it may have been refused for its own sake, which tells of no limit. */
+  ended(call: Call, failure?: ServiceFailure, { isOwn = false } = {}): void {
     const now = this.#clock.monotonic();
     if (failure?.reaction === "slow") {
-      this.#limits.refused(call, now, failure.retryAfterMs ?? 0, () => this.#clock.random());
+      const refusal = { retryAfterMs: failure.retryAfterMs ?? 0, isOwn };
+      this.#limits.refused(call, now, refusal, () => this.#clock.random());
     } else if (failure?.code === "TIMEOUT") {
       this.#limits.timedOut(call, now);
     } else if (failure?.code === "UNREACHABLE") {

@@ -6,7 +6,7 @@ import type { KnownToken, LedgerTransaction, RotationResult } from "../ports/led
 import type { CallResult } from "./call.ts";
 import { bareGroup } from "./delete.ts";
 import type { Run } from "./run.ts";
-import { type Answer, ServiceCalls, type Unanswered } from "./service-calls.ts";
+import { type Answer, isTokenRefused, ServiceCalls, type Unanswered } from "./service-calls.ts";
 import type { TokenKeeper } from "./token-keeper.ts";
 
 /** What became of a rotation's calls. */
@@ -102,6 +102,7 @@ export class TokenRotation {
     const isAnother = !group.token.equals(live);
     if (isNew || (isOpen && isAnother)) return { kind: "done", token: group.token };
     if (isAnother && !isLast) return this.#exchange(id, group.token, calls, true);
+    if (isTokenRefused(refusal)) calls.rotationRefused(refusal);
     return { kind: "failed", failure, live: group.token, isOpen };
   }
 

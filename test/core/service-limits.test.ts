@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { type Call, ServiceLimits } from "../../src/core/service-limits.ts";
+import { type Call, type Refusal, ServiceLimits } from "../../src/core/service-limits.ts";
 
 const noJitter = (): number => 1;
+const asking = (retryAfterMs: number): Refusal => ({ retryAfterMs, isOwn: false });
 
 /** One call after the other, each as soon as it may begin, or after so long a rest. The time at the end. */
 function pass(limits: ServiceLimits, calls: number, now: number, restMs = 0): number {
@@ -18,7 +19,7 @@ function pass(limits: ServiceLimits, calls: number, now: number, restMs = 0): nu
 function learned(): { limits: ServiceLimits; now: number } {
   const limits = new ServiceLimits({ concurrency: 1 });
   const now = pass(limits, 180, 0);
-  limits.refused(limits.start(now), now, 60_000 - now, noJitter);
+  limits.refused(limits.start(now), now, asking(60_000 - now), noJitter);
   return { limits, now: pass(limits, 1, now) };
 }
 
@@ -44,8 +45,8 @@ it("a probe that is refused beside long calls makes the pause longer, and not th
   }
   limits.start(0);
   limits.start(0);
-  limits.refused(limits.start(0), 0, 5_000, noJitter);
-  limits.refused(limits.start(5_000), 5_000, 0, noJitter);
+  limits.refused(limits.start(0), 0, asking(5_000), noJitter);
+  limits.refused(limits.start(5_000), 5_000, asking(0), noJitter);
   expect(limits.dueAt()).toBeGreaterThan(5_000);
   expect(limits.dueAt()).toBeLessThan(Infinity);
 });

@@ -4,36 +4,47 @@ import { Breaker } from "../../src/engine/breaker.ts";
 
 const failure = (code: ServiceFailureCode): ServiceFailure => new ServiceFailure(code, code);
 
-/** How many groups in a row may fail so before the run has to end; none does for ever. */
-const groupsUntilEnd: Record<ServiceFailureCode, number> = {
-  KEY_REFUSED: 1,
-  INTERMEDIARY_REFUSED: 1,
-  UNREACHABLE: 1,
-  THROTTLED: 1,
-  OVERLOADED: 1,
-  TIMEOUT: 5,
-  CONNECTION_LOST: 5,
-  SERVICE_ERROR: 5,
-  BAD_RESPONSE: Infinity,
-  REFUSED: Infinity,
+/** How many groups in a row may fail so before the run has to end: at its start, and once one was served. */
+const groupsUntilEnd: Record<ServiceFailureCode, readonly [atFirst: number, later: number]> = {
+  KEY_REFUSED: [1, 1],
+  INTERMEDIARY_REFUSED: [1, 1],
+  UNREACHABLE: [1, 1],
+  THROTTLED: [5, 20],
+  OVERLOADED: [5, 20],
+  TIMEOUT: [5, 20],
+  CONNECTION_LOST: [5, 20],
+  SERVICE_ERROR: [5, 20],
+  BAD_RESPONSE: [5, 20],
+  REFUSED: [20, Infinity],
 };
 
+/** How many of these failures it takes. */
+function groupsToEnd(breaker: Breaker, code: ServiceFailureCode): number {
+  const ends = Array.from({ length: 100 }, () => breaker.failed(failure(code)) !== undefined);
+  const first = ends.indexOf(true);
+  return first === -1 ? Infinity : first + 1;
+}
+
 describe("a run", () => {
-  it.each(Object.entries(groupsUntilEnd) as [ServiceFailureCode, number][])(
-    "with %s after %s groups in a row has to end",
-    (code, groups) => {
-      const breaker = new Breaker();
-      const ends = Array.from({ length: 20 }, () => breaker.failed(failure(code)) !== undefined);
-      const first = ends.indexOf(true);
-      expect(first === -1 ? Infinity : first + 1).toBe(groups);
+  it.each(Object.entries(groupsUntilEnd) as [ServiceFailureCode, [number, number]][])(
+    "with %s has to end after so many groups in a row, at its start and later: %j",
+    (code, [atFirst, later]) => {
+      expect(groupsToEnd(new Breaker(false), code)).toBe(atFirst);
+      const breaker = new Breaker(false);
+      breaker.succeeded();
+      expect(groupsToEnd(breaker, code)).toBe(later);
     },
   );
+
+  it("bears any number of refusals by a service that has answered well in an earlier run", () => {
+    expect(groupsToEnd(new Breaker(true), "REFUSED")).toBe(Infinity);
+  });
 
   it.each<[string, (breaker: Breaker) => void]>([
     ["an answer", (breaker) => breaker.succeeded()],
     ["a refusal of one group", (breaker) => void breaker.failed(failure("REFUSED"))],
   ])("goes on where %s shows that the service is at work", (_, sign) => {
-    const breaker = new Breaker();
+    const breaker = new Breaker(false);
     for (let n = 0; n < 20; n++) {
       if (n % 4 === 0) sign(breaker);
       expect(breaker.failed(failure("TIMEOUT"))).toBeUndefined();
@@ -42,7 +53,7 @@ describe("a run", () => {
 });
 
 it("ends where nearly all groups fail, if not one after the other", () => {
-  const breaker = new Breaker();
+  const breaker = new Breaker(false);
   const ends = Array.from({ length: 100 }, (_, n) => {
     if (n % 15 !== 0) return breaker.failed(failure("SERVICE_ERROR"));
     breaker.succeeded();
@@ -57,22 +68,52 @@ it("ends where nearly all groups fail, if not one after the other", () => {
 });
 
 it("goes on where one in six is served", () => {
-  const breaker = new Breaker();
+  const breaker = new Breaker(false);
   for (let n = 0; n < 600; n++) {
     if (n % 6 === 0) breaker.succeeded();
     else expect(breaker.failed(failure("SERVICE_ERROR"))).toBeUndefined();
   }
 });
 
-it("bears more where it has seen the service at work than where it has not", () => {
-  const breaker = new Breaker();
-  breaker.succeeded();
-  const ends = Array.from({ length: 20 }, () => breaker.failed(failure("SERVICE_ERROR")) !== undefined);
-  expect(ends.indexOf(true)).toBe(19);
+describe("where all that is asked is deferred", () => {
+  const MINUTE = 60_000;
+  const end = expect.objectContaining({
+    code: "SERVICE_UNAVAILABLE",
+    message: "the service is not available: nothing has passed for more than ten minutes; THROTTLED",
+  });
+
+  it("the run has to end after ten minutes, if that has met more than one group", () => {
+    const breaker = new Breaker(false);
+    breaker.succeeded();
+    expect(breaker.deferred("a", 0)).toBe(false);
+    expect(breaker.deferred("b", 10 * MINUTE)).toBe(false);
+    expect(breaker.deferred("a", 10 * MINUTE + 1)).toBe(true);
+    expect(breaker.failed(failure("THROTTLED"))).toEqual(end);
+  });
+
+  it("one group that has met it alone fails, and the run has to end with the next", () => {
+    const breaker = new Breaker(false);
+    breaker.deferred("a", 0);
+    expect(breaker.deferred("a", 11 * MINUTE)).toBe(true);
+    expect(breaker.failed(failure("THROTTLED"))).toBeUndefined();
+    expect(breaker.deferred("b", 11 * MINUTE)).toBe(true);
+    expect(breaker.failed(failure("THROTTLED"))).toEqual(end);
+  });
+
+  it.each<[string, (breaker: Breaker) => void]>([
+    ["an answer", (breaker) => breaker.succeeded()],
+    ["a refusal of one group", (breaker) => void breaker.failed(failure("REFUSED"))],
+  ])("%s shows that it isn't", (_, sign) => {
+    const breaker = new Breaker(true);
+    breaker.deferred("a", 0);
+    sign(breaker);
+    expect(breaker.deferred("b", 11 * MINUTE)).toBe(false);
+    expect(breaker.failed(failure("THROTTLED"))).toBeUndefined();
+  });
 });
 
 it("tells the operator what the last failure was, and what helps", () => {
-  const breaker = new Breaker();
+  const breaker = new Breaker(false);
   expect(breaker.failed(failure("UNREACHABLE"))).toMatchObject({
     code: "SERVICE_UNAVAILABLE",
     message: "the service is not available: UNREACHABLE",

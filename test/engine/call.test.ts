@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SyncError } from "../../src/core/errors.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
+import { Breaker } from "../../src/engine/breaker.ts";
 import { type CallContext, type CallResult, callRepeatedly } from "../../src/engine/call.ts";
 import { Retries } from "../../src/engine/retries.ts";
 import { Throttle } from "../../src/engine/throttle.ts";
@@ -22,6 +23,8 @@ interface CallOptions extends Pick<CallContext, "isFollowUp" | "isUnrepeatable">
   readonly loseLeaseAt?: number;
   /** Other calls have used up what the run may repeat. */
   readonly isBudgetSpent?: boolean;
+  /** Another call is answered before each of its attempts. */
+  readonly othersPass?: boolean;
   /** How long one takes. */
   readonly callMs?: number;
 }
@@ -29,7 +32,14 @@ interface CallOptions extends Pick<CallContext, "isFollowUp" | "isUnrepeatable">
 /** Calls a service that gives these replies in order, the last of them again and again. */
 async function call(
   replies: readonly Reply[],
-  { stopAt, loseLeaseAt, isBudgetSpent = false, callMs = 10, ...context }: CallOptions = {},
+  {
+    stopAt,
+    loseLeaseAt,
+    isBudgetSpent = false,
+    othersPass = false,
+    callMs = 10,
+    ...context
+  }: CallOptions = {},
 ): Promise<Called> {
   const time = new VirtualTime();
   const clock = new VirtualClock(time);
@@ -43,9 +53,11 @@ async function call(
   const retries = new Retries(1, observe);
   if (isBudgetSpent) retries.answered();
   while (isBudgetSpent && retries.mayRetry());
+  const breaker = new Breaker(true);
   const result = await callRepeatedly(
     "acme",
     async () => {
+      if (othersPass) breaker.succeeded();
       const reply = replies[Math.min(received++, replies.length - 1)];
       if (received === stopAt) stopping.abort();
       if (received === loseLeaseAt) lost.abort();
@@ -60,6 +72,7 @@ async function call(
       signal: stopping.signal,
       throttle: new Throttle(clock, observe, { concurrency: 1 }),
       retries,
+      breaker,
       lease: {
         epoch: "1",
         lost: lost.signal,
@@ -131,7 +144,7 @@ describe("a call that", () => {
 });
 
 describe("a refusal for now", () => {
-  it("is no attempt", async () => {
+  it("is no attempt where all wait", async () => {
     const throttled = Array.from({ length: 3 }, (): Reply => "THROTTLED");
     const { result, requests } = await call([
       ...throttled,
@@ -166,6 +179,18 @@ describe("a refusal for now", () => {
       expect(requests).toBeLessThan(150);
     },
   );
+});
+
+describe("a call that is put off again and again", () => {
+  it.each<[ServiceFailureCode, boolean, number]>([
+    ["THROTTLED", true, 9],
+    ["OVERLOADED", true, 8],
+    ["OVERLOADED", false, 8],
+  ])("with %s, while others pass: %s, is made %i times", async (code, othersPass, times) => {
+    const { result, requests } = await call([code], { othersPass });
+    expect(result).toMatchObject({ kind: "failed", failure: { code } });
+    expect(requests).toBe(times);
+  });
 });
 
 describe("where the run may repeat no more", () => {
