@@ -85,9 +85,9 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
     const outcomes = batch.map(({ begun, outcome }): RecordedOutcome => {
       const { change } = outcome;
       const refusal = refused.get(change.user_group_id);
-      if (!refusal) return withRetry(outcome, begun, now);
+      if (!refusal) return withRetry(outcome, begun, now, run);
       const failure = { code: refusal.code, message: refusal.message };
-      return withRetry({ kind: "failed", change, failure, mayHaveHappened: true }, begun, now);
+      return withRetry({ kind: "failed", change, failure, mayHaveHappened: true }, begun, now, run);
     });
     await transaction.record(outcomes, now);
     return outcomes;
@@ -95,8 +95,10 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   for (const { outcome } of recorded) tell(outcome, run);
 }
 
-function withRetry(outcome: Outcome, { before }: Begun, now: Date): RecordedOutcome {
+function withRetry(outcome: Outcome, { before }: Begun, now: Date, { identity }: Run): RecordedOutcome {
   if (outcome.kind !== "failed" && outcome.kind !== "not_updated") return { outcome };
+  // What has never given a good answer may be no such service: its failures say nothing about the group.
+  if (!identity.isKnown) return { outcome, retryAt: now };
   const failures = (before?.failures ?? 0) + 1;
   return { outcome, retryAt: new Date(now.getTime() + waitAfterFailures(failures)) };
 }

@@ -168,6 +168,38 @@ describe("failures of the service", () => {
   });
 });
 
+describe("what is not the service at all", () => {
+  it.each<[ServiceFailureCode, number]>([
+    ["BAD_RESPONSE", 5],
+    ["REFUSED", 20],
+  ])("and says nothing but %s is asked %i times", async (code, times) => {
+    const world = new World(tenants(...IDS));
+    const wrong = failing("before", "getOrCreate", service(code));
+    const report = await world.sync({ settings, at: wrong });
+    expect(report).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" }, requests: times });
+  });
+
+  it("delays no group once the mistake is mended", async () => {
+    const world = new World(tenants("a", "b", "c"));
+    for (let run = 0; run < 6; run++) {
+      const report = await world.sync({ at: failing("before", "getOrCreate", service("BAD_RESPONSE")) });
+      expect(report).toMatchObject({ outcome: "partial", counts: { failed: 3 }, requests: 3 });
+    }
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 3 } });
+  });
+
+  it("is another matter than a service that refuses the groups of a later run", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    world.tenants.push(...tenants(...IDS));
+    const report = await world.sync({
+      settings,
+      at: failing("before", "getOrCreate", service("REFUSED"), { times: 29 }),
+    });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 1, failed: 29 } });
+  });
+});
+
 describe("the team", () => {
   it("is remembered, and a group made in another one is taken out of it again", async () => {
     const world = new World(tenants("a"));
