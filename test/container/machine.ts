@@ -59,7 +59,13 @@ export function inRoot({ root, readOnly, workdir, user, env, mounts = [], comman
 /** Runs it to its end; throws what it printed where it fails. */
 export async function runInRoot(run: InRoot): Promise<void> {
   const [file = "", ...args] = inRoot(run);
-  await promisify(execFile)(file, args, { maxBuffer: 64 * 1024 * 1024 });
+  try {
+    await promisify(execFile)(file, args, { maxBuffer: 64 * 1024 * 1024 });
+  } catch (error) {
+    // Not the whole command line, which has all that the environment says of proxies.
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${run.command.join(" ")} failed:\n${stdout}${stderr}`);
+  }
 }
 
 /** What keeps a container from running on this machine, if anything does. */
