@@ -133,7 +133,7 @@ describe("the headline", () => {
       "groups are failing",
       afterSync({ rejected: 1, failed: 2 }, 2),
       "attention",
-      "Needs attention: 1 rejected row and 2 failing groups. All others are in order; these are tried again",
+      "Needs attention: 1 rejected row and 2 failing groups. All others are in order; these are tried again by themselves. The reasons, and the next tries",
     ],
     [
       "rows are rejected",
@@ -179,6 +179,20 @@ describe("the headline", () => {
       aDaemonState({ lastRun: aFinishedRun({ error: aBadEnd }), current: aCurrentRun }),
       "bad",
       "The last sync failed: the service doesn't answer Another run is going on now.",
+    ],
+    [
+      "a run goes on after one that was told to stop",
+      aDaemonState({
+        lastRun: null,
+        current: aCurrentRun,
+        ledger: aSnapshot({
+          status: aLedgerStatus({
+            runs: [aRecordedRun({ error: { code: "INTERRUPTED", message: "told to stop" } })],
+          }),
+        }),
+      }),
+      "busy",
+      "A run is going on. It goes on from where the last one was told to stop.",
     ],
     [
       "the last run was killed",

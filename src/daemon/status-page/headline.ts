@@ -26,7 +26,11 @@ export function headlineOf(state: DaemonState, now: Date): Headline {
   const runs = pastRuns(state);
   const hint = asSentence(runs[0]?.hint ?? "");
   const { kind, sentence } = healthOf(factsOf(ledger, runs));
-  if (kind === "failed") return headline("bad", sentence, hint, retryText(state, now));
+  // Nothing is wrong with a run that was told to stop.
+  const wasStopped = runs[0]?.result?.error?.code === "INTERRUPTED";
+  if (kind === "failed" && !(wasStopped && current)) {
+    return headline(wasStopped ? "attention" : "bad", sentence, hint, retryText(state, now));
+  }
   if (kind === "killed" && !current) return headline("bad", sentence, retryText(state, now));
   if (ledger === null && lastRun) {
     return headline(
@@ -87,7 +91,7 @@ const BEFORE: Readonly<Record<Health["kind"], string>> = {
   killed: "It settles what the last one left, which was killed.",
   well: "All was well after the last one.",
   running: "",
-  failed: "",
+  failed: "It goes on from where the last one was told to stop.",
   held: "",
   attention: "",
 };
