@@ -1,6 +1,6 @@
 import {
   chmodSync,
-  cpSync,
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -71,7 +71,19 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
     expect(packages.filter(([at, { dev, optional }]) => !dev && !optional && !isThere(at))).toEqual([]);
   });
 
-  test("leaves nothing of what lay about beside the sources in any stage", () => {
+  test("is built from the sources alone, and leaves nothing of what lay about beside them in any stage", () => {
+    const taken = contextOf(join(folder, "context")).map((file) => file.split("/", 1)[0]);
+    expect([...new Set(taken)]).toEqual([
+      ...[
+        ".npmrc",
+        "LICENSE",
+        "package-lock.json",
+        "package.json",
+        "src",
+        "tsconfig.build.json",
+        "tsconfig.json",
+      ],
+    ]);
     const stages = readdirSync(folder).filter((name) => name.startsWith("stage-"));
     expect(stages).toHaveLength(3);
     const found = stages.flatMap((stage) =>
@@ -167,7 +179,8 @@ const PLANTED = /(^|\/)(\.env|config\.yaml|id_ed25519|groupsync\.log|planted(\.j
 function aContext(folder: string): string {
   const context = join(folder, "context");
   for (const file of ["Dockerfile", ".dockerignore", ...contextOf(REPOSITORY)]) {
-    cpSync(join(REPOSITORY, file), join(context, file));
+    mkdirSync(dirname(join(context, file)), { recursive: true });
+    copyFileSync(join(REPOSITORY, file), join(context, file));
     chmodSync(join(context, file), 0o600);
   }
   for (const file of LYING_ABOUT) {
