@@ -68,7 +68,11 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
   }),
 
   held: aDaemonState({
-    lastRun: aFinishedRun({ outcome: "held", counts: { ...noCounts(), unchanged: 192, held: 191 } }),
+    lastRun: aFinishedRun({
+      outcome: "held",
+      counts: { ...noCounts(), unchanged: 192, held: 191 },
+      error: { code: "DELETIONS_HELD", message: HELD_MESSAGE },
+    }),
     ledger: aSnapshot({
       history: manyRuns(2016, 5).map((run, index) =>
         index < 30

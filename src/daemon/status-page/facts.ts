@@ -42,7 +42,7 @@ export function groupFacts({ groups }: LedgerStatus, readAt: Date, now: Date): H
 ${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
 ${number("failing", groups.failing, "bad")}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
 </dl><p class="note">As the ledger was ${briefMoment(readAt, now)}. Missing: the tenant is gone, and the group
-still there. Unverified: nothing has shown yet that the service took a change.</p></section>`;
+is still there. Unverified: nothing has shown yet that the service took a change.</p></section>`;
 }
 
 /** How far the run is that goes on. */
@@ -70,10 +70,10 @@ export function aboutFacts(state: DaemonState, now: Date): Html {
 ${entry("Name", name)}${entry("Version", version)}
 ${entry("Schedule", html`<code>${state.schedule}</code>`)}${entry("Time zone", state.timezone)}
 ${entry("Lease", leaseText(state, now))}
-${service?.baseUrl ? entry("Service", `${service.baseUrl}, team ${service.teamId ?? "not known yet"}`) : null}
+${service?.baseUrl ? entry("Service", html`${service.baseUrl} <small>team ${service.teamId ?? "not known yet"}</small>`) : null}
 ${unsynced ? entry("Oldest unsynced", moment(unsynced, now)) : null}
 ${entry("Up since", moment(startedAt, now))}
-${entry("Skipped ticks", html`${grouped(skippedTicks)} <small>came while a run went on</small>`)}
+${entry("Skipped ticks", html`${grouped(skippedTicks)} <small>during runs</small>`)}
 </dl></section>`;
 }
 

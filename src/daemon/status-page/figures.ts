@@ -47,7 +47,7 @@ export const moment = (date: Date, now: Date): Html =>
 
 /** The same in one line. */
 export const briefMoment = (date: Date, now: Date): Html =>
-  html`<time datetime="${date.toISOString()}">${relative(date, now)} (${absolute(date)})</time>`;
+  html`<time datetime="${date.toISOString()}">${relative(date, now)} <span>(${absolute(date)})</span></time>`;
 
 /** How long something took, exactly: `405 ms`, `4 min 10 s`. */
 export const took = (ms: number): string => unbroken(durationText(Math.max(0, ms)));

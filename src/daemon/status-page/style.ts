@@ -22,7 +22,7 @@ section,.headline{min-width:0;background:var(--card);border:1px solid var(--line
 h2{font-size:1rem;font-weight:650;margin-bottom:.75rem}
 h3{font-size:1rem;font-weight:600}
 small,.note,footer p{color:var(--muted);font-size:.875rem}
-time small{display:block}
+time small{display:block}time span,.more code{white-space:nowrap}
 code,pre,h3,.held-groups bdi{font-family:ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 code,h3{font-size:.9em}
 .headline{display:grid;grid-template-columns:2.5rem 1fr;gap:0 1rem;align-items:start;border-color:transparent;padding:1.5rem 1.25rem}
@@ -76,7 +76,7 @@ table{border-collapse:collapse;font-size:.875rem}
 .about{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:.75rem 2rem}
 @media (max-width:40rem){.headline{grid-template-columns:2rem 1fr;gap:0 .75rem;padding:1.25rem}.headline svg{width:2rem;height:2rem}
 .headline h1{font-size:1.375rem}.headline h1.long{font-size:1.125rem}section{padding:1rem 1.25rem}
-.about div{display:grid;grid-template-columns:7.5rem minmax(0,1fr)}pre{font-size:.875rem}}
+.about div{display:grid;grid-template-columns:7.5rem minmax(0,1fr);gap:.75rem;align-items:baseline}pre{font-size:.875rem}}
 :focus-visible{outline:2px solid var(--busy);outline-offset:2px}
 @media print{body{background:none}section,.headline{break-inside:avoid}}
 `;
