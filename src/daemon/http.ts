@@ -28,6 +28,7 @@ export interface HttpServer {
 
 /** Nobody who asks may keep the daemon busy. */
 const LONGEST_REQUEST = 10_000;
+const CHECKED_EVERY = 1_000;
 const MOST_CONNECTIONS = 100;
 
 const HEADERS = {
@@ -40,10 +41,16 @@ const HEADERS = {
 /** Shows pages to whoever can reach the address. Rejects with HTTP_ADDRESS where it can't listen. */
 export async function serve({ host, port }: ListenAt, pages: Pages): Promise<HttpServer> {
   const server = createServer(
-    { requestTimeout: LONGEST_REQUEST, headersTimeout: LONGEST_REQUEST },
+    {
+      requestTimeout: LONGEST_REQUEST,
+      headersTimeout: LONGEST_REQUEST,
+      connectionsCheckingInterval: CHECKED_EVERY,
+    },
     (request, response) => void answer(pages, request, response),
   );
   server.maxConnections = MOST_CONNECTIONS;
+  // Who doesn't read the answer.
+  server.timeout = LONGEST_REQUEST;
   server.listen(port, host);
   try {
     await once(server, "listening");
@@ -53,6 +60,8 @@ export async function serve({ host, port }: ListenAt, pages: Pages): Promise<Htt
       cause,
     });
   }
+  // One connection that could not be taken is nothing to end for.
+  server.on("error", () => {});
   const bound = server.address();
   return {
     url: urlOf(host, typeof bound === "object" && bound ? bound.port : port),
@@ -66,8 +75,14 @@ export async function serve({ host, port }: ListenAt, pages: Pages): Promise<Htt
 
 async function answer(pages: Pages, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { status, contentType, body, headers } = await pageFor(pages, request);
-  response.writeHead(status, { ...HEADERS, "content-type": contentType, ...headers });
-  response.end(request.method === "HEAD" ? undefined : body);
+  response.writeHead(status, {
+    ...HEADERS,
+    "content-type": contentType,
+    "content-length": Buffer.byteLength(body),
+    ...headers,
+  });
+  // Node.js leaves it out of the answer to a HEAD.
+  response.end(body);
 }
 
 async function pageFor(pages: Pages, { method, url = "/" }: IncomingMessage): Promise<Page> {
