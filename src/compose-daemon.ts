@@ -29,9 +29,16 @@ export function composeDaemon(
   { version, logLevel, signal }: DaemonOptions,
 ): Lifecycle {
   const held = new HeldConfig(path, { env: host.env, readFile: (file) => readFileSync(file, "utf8") });
-  const settings = (config: Config): LifecycleSettings => settingsOf(config, host);
   const logger = createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
+  const settings = ({ name, schedule, http, shutdownTimeoutMs, notify }: Config): LifecycleSettings => ({
+    name,
+    schedule,
+    shutdownTimeoutMs,
+    listen: http.listen ?? defaultListenAddress(host.env),
+    ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
+    notifier: new HttpNotifier(notify, hostClock, log, signal),
+  });
   const metrics = new Metrics(() => lifecycle.state, hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
   const observe: Observe = (event) => {
@@ -59,7 +66,6 @@ export function composeDaemon(
           await ledger.close();
         }
       },
-      notifier: () => new HttpNotifier(held.current().notify, hostClock, log, signal),
       reread: () => settings(held.reread()),
       pages: pages(
         () => lifecycle.state,
@@ -75,14 +81,3 @@ export function composeDaemon(
   );
   return lifecycle;
 }
-
-const settingsOf = (
-  { name, schedule, http, shutdownTimeoutMs }: Config,
-  { env }: Host,
-): LifecycleSettings => ({
-  name,
-  schedule,
-  shutdownTimeoutMs,
-  listen: http.listen ?? defaultListenAddress(env),
-  ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
-});

@@ -4,10 +4,10 @@ import { cli } from "./cli.ts";
 /** argv, environment and signals in; an exit code out. Nothing else touches the process. */
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    stopping.abort();
+  process.on(signal, () => {
     // The second one doesn't wait: the next run settles what is under way.
-    process.once(signal, () => process.exit(1));
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort();
   });
 }
 

@@ -1,11 +1,11 @@
 import { counted } from "../core/counted.ts";
+import { outOfSyncText } from "../core/out-of-sync.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import { countsText } from "../core/summary-text.ts";
 import type { RunReport } from "../engine/report.ts";
 import type { ReportedError } from "../engine/run.ts";
 import { heldJson, heldLines } from "./held-groups.ts";
-import { outOfSyncText } from "../core/out-of-sync.ts";
 import { type Paint, painter } from "./paint.ts";
 
 /** What the report is of: each has words of its own for how it ended. */

@@ -16,6 +16,7 @@ export interface DaemonSettings {
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
   /** Left out: three periods of the schedule. */
   readonly staleAfterMs?: number;
+  readonly notifier: Notifier;
 }
 
 /** What one sync needs; opened for it, and closed after it. */
@@ -35,7 +36,6 @@ export interface DaemonPorts {
   /** Of the runs, beside what the daemon makes of it itself. */
   readonly observe: Observe;
   readonly log: Log;
-  readonly notifier: () => Notifier;
 }
 
 const PERIODS_UNTIL_STALE = 3;
@@ -117,9 +117,15 @@ export class Daemon {
     }
   }
 
+  /** A mistake in this program costs what it hits, and no more. */
   async #undisturbed(work: () => Promise<void>): Promise<void> {
-    await work();
-    this.#work = undefined;
+    try {
+      await work();
+    } catch (error) {
+      this.#ports.log({ level: "error", code: "INTERNAL", message: describe(error) });
+    } finally {
+      this.#work = undefined;
+    }
   }
 
   /** One sync; in standby again and again, until this instance gets the lease. */
@@ -194,13 +200,13 @@ export class Daemon {
 
   /** Tells those outside, in the background. */
   #spread(run: RunSummary): void {
-    const notifier = this.#ports.notifier();
+    const { name, notifier } = this.#settings;
     if (run.outcome !== "failed") this.#tell(notifier.beat());
     const condition = conditionOf(run);
     if (condition === undefined) return;
     const before = this.#condition;
     this.#condition = condition;
-    if (condition !== before) this.#tell(notifier.tell(newsText(this.#settings.name, condition, run)));
+    if (condition !== before) this.#tell(notifier.tell(newsText(name, condition, run)));
   }
 
   #tell(telling: Promise<void>): void {

@@ -91,7 +91,7 @@ describe("a daemon", () => {
     const stage = new Stage();
     await stage.begin();
     const schedule = { line: "0 3 * * *", timezone: "Europe/Berlin", jitterMs: 9, runAtStart: true };
-    stage.daemon.reconfigure({ name: "us", schedule, staleAfterMs: 7 });
+    stage.daemon.reconfigure({ name: "us", schedule, staleAfterMs: 7, notifier: stage.notifier });
     expect(stage.schedules.at(-1)).toBe(schedule);
     expect(stage.daemon.state).toMatchObject({
       name: "us",

@@ -3,6 +3,7 @@ import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/
 import { readLedger } from "../../src/daemon/ledger-snapshot.ts";
 import type { ScheduleSettings } from "../../src/daemon/timetable.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
+import type { Notifier } from "../../src/ports/notifier.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -10,7 +11,7 @@ import { syncSettings, tenants, World } from "../fakes/world.ts";
 
 export const PERIOD = 300_000;
 
-export const SETTINGS: DaemonSettings = {
+export const SETTINGS: Omit<DaemonSettings, "notifier"> = {
   name: "eu",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
 };
@@ -23,6 +24,12 @@ export class Stage {
   readonly instance: Instance;
   readonly stopping = new AbortController();
   readonly told: string[] = [];
+  readonly notifier: Notifier = {
+    tell: async (message) => void this.told.push(message),
+    beat: async () => {
+      this.beats++;
+    },
+  };
   readonly log: LogEntry[] = [];
   readonly schedules: ScheduleSettings[] = [];
   beats = 0;
@@ -37,7 +44,8 @@ export class Stage {
   constructor(world = new World(tenants("a", "b")), settings: Partial<DaemonSettings> = {}, fate: Fate = {}) {
     this.world = world;
     this.instance = new Instance(fate);
-    this.daemon = new Daemon("1.2.3", { ...SETTINGS, ...settings }, this.#ports(), this.stopping.signal);
+    const all = { ...SETTINGS, notifier: this.notifier, ...settings };
+    this.daemon = new Daemon("1.2.3", all, this.#ports(), this.stopping.signal);
     onTestFinished(() => this.stopping.abort());
   }
 
@@ -94,12 +102,6 @@ export class Stage {
       clock,
       observe: () => {},
       log: (entry) => this.log.push(entry),
-      notifier: () => ({
-        tell: async (message) => void this.told.push(message),
-        beat: async () => {
-          this.beats++;
-        },
-      }),
     };
   }
 }

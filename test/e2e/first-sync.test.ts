@@ -70,7 +70,8 @@ test("for people it ends in a few lines on standard output, and the log is on st
   expect(stdout.replace(/in \d.*/, "in …")).toBe("In sync\n  3 created; 3 requests in …\n");
   expect(JSON.parse(stderr.trim())).toMatchObject({
     level: "info",
-    msg: "3 changes to make, 0 groups unchanged",
+    run: "1",
+    msg: expect.stringMatching(/^sync ok: 3 created; 3 requests in /),
   });
 });
 

@@ -42,7 +42,7 @@ test.each([
     ["status", "--runs", "0"],
     "argument '0' is invalid. It has to be a whole number from 1 on.",
   ],
-  ["the daemon to come", ["run"], "unknown command 'run'"],
+  ["a command that there is not", ["runn"], "unknown command 'runn'\n(Did you mean run?)"],
   ["an unknown option", ["sync", "--josn"], "unknown option '--josn'\n(Did you mean --json?)"],
   ["an option without its value", ["sync", "--only"], "option '--only <ID>' argument missing"],
   ["an argument too many", ["plan", "everything"], "too many arguments for 'plan'"],

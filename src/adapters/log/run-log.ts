@@ -49,7 +49,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "planned":
         total = event.changes;
         startedAt = toldAt = clock.monotonic();
-        log[event.changes > 0 ? "info" : "debug"](
+        log.debug(
           withoutMessage(fields),
           `${counted(event.changes, "change")} to make, ${counted(event.unchanged, "group")} unchanged`,
         );

@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
+import { expectInSync } from "./in-sync.ts";
+import { aWorld, until, type World } from "./world.ts";
+
+const asked = async (world: World): Promise<number> => (await world.requests()).total;
+
+test("SIGTERM in the middle of 500 slow calls: every answered token is stored, and it ends well", async () => {
+  const world = await aWorld({
+    tenants: 1_500,
+    service: { latency: { min: 800, max: 1_200 } },
+    config: { ...EVERY_SECOND, service: { concurrency: 500 } },
+  });
+  const daemon = await aDaemon(world);
+  await until(async () => (await asked(world)) >= 500);
+  const { code } = await daemon.program.stop("SIGTERM");
+  expect(code).toBe(0);
+  const stored = await world.stored();
+  expect(stored).toEqual(await world.live());
+  expect(Object.keys(stored)).toHaveLength(await asked(world));
+  expect(daemon.runs()).toMatchObject([
+    { level: "info", outcome: "failed", code: "INTERRUPTED", created: Object.keys(stored).length },
+  ]);
+  expect(await world.status()).toMatchObject({ lease: null, groups: { under_way: 0 } });
+});
+
+test("a second signal ends it at once, and the next start settles what was under way", async () => {
+  const world = await aWorld({
+    tenants: 40,
+    service: { latency: { min: 1_500, max: 2_000 } },
+    config: EVERY_SECOND,
+  });
+  const daemon = await aDaemon(world);
+  await until(async () => (await asked(world)) >= 8);
+  daemon.program.child.kill("SIGTERM");
+  await daemon.says("told to stop");
+  expect(await daemon.program.stop("SIGINT")).toMatchObject({ code: 1 });
+
+  await world.serve({});
+  const next = await aDaemon(world);
+  await next.ran(1);
+  await expectInSync(world);
+});
+
+test("calls that don't end in time are left behind, with a word, and the next start settles them", async () => {
+  const world = await aWorld({
+    tenants: 3,
+    service: { latency: { min: 3_000, max: 3_000 } },
+    config: { ...EVERY_SECOND, shutdown_timeout: "500ms", service: { concurrency: 1 } },
+  });
+  const daemon = await aDaemon(world);
+  await until(async () => (await asked(world)) >= 1);
+  const { code } = await daemon.program.stop("SIGTERM");
+  expect(code).toBe(1);
+  expect(daemon.lines().at(-1)).toMatchObject({ level: "error", code: "SHUTDOWN_TIMEOUT" });
+
+  await world.serve({});
+  const next = await aDaemon(world);
+  await next.ran(1);
+  await expectInSync(world);
+});
+
+test("one that waits for its next tick, or in standby for the lease, stops at once", async () => {
+  const world = await aWorld({ tenants: 1, config: { ...EVERY_SECOND, schedule: "0 0 1 1 *" } });
+  const idle = await aDaemon(world);
+  await idle.ran(1);
+  await until(async () => (await world.sessions()) === 0);
+  expect((await idle.program.stop("SIGTERM")).code).toBe(0);
+});
+
+test("a standby takes over from an instance that was killed, and calls nothing twice", async () => {
+  const world = await aWorld({
+    tenants: 400,
+    service: { latency: { min: 300, max: 400 } },
+    config: { ...EVERY_SECOND, service: { concurrency: 4, timeout: "1s" } },
+  });
+  const first = await aDaemon(world);
+  await until(async () => (await asked(world)) >= 8);
+  const second = await aDaemon(world);
+  await second.says("another instance is at work");
+  const waiting = await second.page("/readyz");
+  expect(waiting).toMatchObject({
+    status: 503,
+    text: expect.stringContaining("another instance is at work"),
+  });
+  expect((await second.page("/")).text).toContain("another instance is at work");
+  expect(first.runs()).toEqual([]);
+
+  await first.program.stop("SIGKILL");
+  const { by_group: before } = await world.requests();
+  await world.serve({});
+  await until(() => second.runs().some(({ outcome }) => outcome === "ok"));
+  await expectInSync(world);
+  const { by_group: after } = await world.requests();
+  // What was answered and not recorded when it died, and nothing else.
+  const twice = Object.keys(after).filter((id) => before[id] !== undefined);
+  expect(twice.length).toBeLessThanOrEqual(4);
+  expect((await second.program.stop("SIGTERM")).code).toBe(0);
+});

@@ -1,0 +1,162 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
+import { aWorld, idOf, until } from "./world.ts";
+
+test("a daemon syncs right at its start, and with every tick what has changed since", async () => {
+  const world = await aWorld({ tenants: 3, config: EVERY_SECOND });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  expect(daemon.runs()[0]).toMatchObject({
+    level: "info",
+    run: "1",
+    command: "sync",
+    outcome: "ok",
+    created: 3,
+    next: expect.stringMatching(/^\d{4}-/),
+    msg: expect.stringMatching(/^sync ok: 3 created; 3 requests in /),
+  });
+  expect(await daemon.page("/healthz")).toEqual({ status: 200, text: "ok\n" });
+  expect(await daemon.page("/readyz")).toMatchObject({ status: 200 });
+
+  await world.addTenants(4, 5);
+  await until(async () => Object.keys(await world.stored()).length === 5);
+  expect(await world.stored()).toEqual(await world.live());
+  expect(await world.requests()).toMatchObject({ total: 5 });
+  await until(async () =>
+    (await daemon.page("/metrics")).text.includes('groupsync_groups_in_state{state="in_sync"} 5'),
+  );
+  expect((await daemon.page("/metrics")).text).toContain(
+    'groupsync_requests_total{operation="get",result="ok"} 5',
+  );
+  const page = await daemon.page("/");
+  expect(page).toMatchObject({ status: 200, text: expect.stringContaining("All is well.") });
+
+  const { code } = await daemon.program.stop("SIGTERM");
+  expect(code).toBe(0);
+  expect(await world.status()).toMatchObject({ lease: null, groups: { in_sync: 5 } });
+  expect(await world.sessions()).toBe(0);
+});
+
+test("a tick that comes while a sync goes on is left out, and none is made up for", async () => {
+  const world = await aWorld({
+    tenants: 6,
+    service: { latency: { min: 500, max: 500 } },
+    config: { ...EVERY_SECOND, service: { concurrency: 1 } },
+  });
+  const daemon = await aDaemon(world);
+  await daemon.says("this tick is left out: the last sync still goes on");
+  await daemon.ran(2);
+  const skipped = daemon.lines().filter(({ msg }) => msg.startsWith("this tick is left out")).length;
+  expect((await daemon.page("/metrics")).text).toMatch(
+    new RegExp(`^groupsync_skipped_ticks_total ${skipped}$`, "m"),
+  );
+  expect(daemon.runs().slice(0, 2)).toMatchObject([{ created: 6 }, { created: 0, unchanged: 6 }]);
+  const starts = await world.database.query("SELECT id FROM groupsync_runs");
+  expect(starts.length).toBeLessThanOrEqual(daemon.runs().length + 1);
+});
+
+test("a database that is away for three ticks costs three runs, and the next one goes on", async () => {
+  const world = await aWorld({
+    tenants: 2,
+    config: { ...EVERY_SECOND, http: { listen: "127.0.0.1:0", stale_after: "1s" } },
+  });
+  const proxy = await tcpProxy(world.database.url);
+  world.env.DATABASE_URL = proxy.url;
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+
+  proxy.limit(0);
+  const before = daemon.runs().length;
+  await daemon.ran(before + 3);
+  expect(daemon.runs().at(-1)).toMatchObject({
+    level: "error",
+    outcome: "failed",
+    code: expect.stringMatching(/_UNAVAILABLE$/),
+  });
+  await until(async () => (await daemon.page("/readyz")).status === 503);
+  expect((await daemon.page("/readyz")).text).toMatch(/ago, more than 1\.0 s: /);
+  expect(await daemon.page("/healthz")).toMatchObject({ status: 200 });
+
+  proxy.limit(Number.POSITIVE_INFINITY);
+  await world.addTenants(3, 3);
+  await until(async () => (await daemon.page("/readyz")).status === 200);
+  expect(await world.stored()).toEqual(await world.live());
+  expect(Object.keys(await world.live())).toContain(idOf(3));
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
+
+test("SIGHUP has it take another config; one that is wrong is refused with its report, and the old one stays", async () => {
+  const world = await aWorld({ tenants: 2, config: EVERY_SECOND });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+
+  await writeFile(world.configFile, `${await readFile(world.configFile, "utf8")}\nschedul: "* * * * *"\n`);
+  await world.addTenants(3, 3);
+  await until(async () => Object.keys(await world.live()).length === 3);
+  daemon.program.child.kill("SIGHUP");
+  await daemon.says("the config was not taken, and the one before stays");
+  expect(daemon.lines().find(({ code }) => code === "CONFIG_INVALID")).toMatchObject({
+    level: "error",
+    msg: expect.stringContaining('schedul: unknown key; did you mean "schedule"?'),
+  });
+  await world.addTenants(4, 4);
+  await until(async () => Object.keys(await world.live()).length === 4);
+
+  await world.configure({
+    ...EVERY_SECOND,
+    source: { where: `id <> '${idOf(5)}'` },
+    http: { listen: "127.0.0.1:0" },
+  });
+  daemon.program.child.kill("SIGHUP");
+  await daemon.says("the config was read again; the next sync goes by it");
+  await world.addTenants(5, 6);
+  await until(async () => Object.keys(await world.live()).includes(idOf(6)));
+  expect(Object.keys(await world.live())).not.toContain(idOf(5));
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
+
+test("a key in a file is read again at each run: a new one needs no restart", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const keyFile = join(world.folder, "key");
+  const key = world.sandbox.apiKey;
+  await writeFile(keyFile, `${key}\n`);
+  await world.configure({ ...EVERY_SECOND, service: { api_key: `\${file:${keyFile}}` } });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+
+  await world.serve({ apiKey: "another-key" });
+  await world.addTenants(2, 2);
+  await until(() => daemon.runs().some(({ code }) => code === "KEY_REFUSED"));
+  await writeFile(keyFile, "");
+  await until(() => daemon.runs().some(({ code }) => code === "CONFIG_INVALID"));
+  await writeFile(keyFile, "another-key\n");
+  await until(async () => Object.keys(await world.stored()).length === 2);
+  expect((await daemon.program.stop("SIGINT")).code).toBe(0);
+});
+
+test("a config that is wrong at the start, or an address that is taken, ends it before anything begins", async () => {
+  const world = await aWorld({ tenants: 1, config: { ...EVERY_SECOND, jitter: "2h" } });
+  const wrong = await world.run("run");
+  expect(wrong).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining('jitter: "2h" is not a duration up to 1h'),
+  });
+
+  await world.configure({ ...EVERY_SECOND, http: { listen: new URL(world.sandbox.baseUrl).host } });
+  const taken = await world.run("run");
+  expect(taken).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/cannot listen on .*EADDRINUSE.*\n.*http\.listen/),
+  });
+  expect(await world.requests()).toMatchObject({ total: 0 });
+
+  world.env.GROUPSYNC_HTTP_LISTEN = "everywhere";
+  await world.configure({ schedule: EVERY_SECOND.schedule });
+  expect(await world.run("run")).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining("GROUPSYNC_HTTP_LISTEN"),
+  });
+});
