@@ -63,6 +63,16 @@ interface Stage {
  * Node.js. An instruction that it doesn't know is an error. There are no layers and no cache.
  */
 export async function buildImage(options: BuildOptions): Promise<Image> {
+  // A builder has its own, whatever that of the tests is.
+  const umask = process.umask(0o022);
+  try {
+    return await build(options);
+  } finally {
+    process.umask(umask);
+  }
+}
+
+async function build(options: BuildOptions): Promise<Image> {
   const stages: Stage[] = [];
   const globals = new Map<string, string>();
   for (const instruction of parseDockerfile(readFileSync(join(options.context, "Dockerfile"), "utf8"))) {
@@ -107,8 +117,7 @@ async function carryOut(
       return;
     case "WORKDIR":
       stage.workdir = resolve(stage.workdir, expand(text, stage.variables));
-      mkdirSync(stage.root + stage.workdir, { recursive: true });
-      return chmodSync(stage.root + stage.workdir, 0o755);
+      return void mkdirSync(stage.root + stage.workdir, { recursive: true });
     case "COPY":
       return copy(instruction, stage, stages, options.context);
     case "RUN":
