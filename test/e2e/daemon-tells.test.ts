@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { writtenForms } from "../support/written-forms.ts";
+import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
+import { aWorld, idOf, until, type WorldOptions } from "./world.ts";
+
+interface Told {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+/** Somebody who listens: a chat's webhook and a monitor, whose addresses are keys. */
+async function listeners() {
+  const told: Told[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    told.push({ method: request.method ?? "", path: request.url ?? "", body });
+    response.end("ok");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    told,
+    news: () => told.filter(({ path }) => path === "/hook/s3cret").map(({ body }) => JSON.parse(body).text),
+    beats: () => told.filter(({ path }) => path === "/beat/s3cret").length,
+    config: { notify: { webhook: `${at}/hook/s3cret`, heartbeat: `${at}/beat/s3cret` } },
+  };
+}
+
+const DELETING: WorldOptions["config"] = {
+  deletion: { grace_period: "0s", limit: { count: 0, percent: 0 } },
+};
+
+test("a chat is told of each change of state, and a monitor of each good sync", async () => {
+  const { news, beats, told, config } = await listeners();
+  const world = await aWorld({ tenants: 3, config: { ...EVERY_SECOND, ...DELETING, ...config } });
+  const daemon = await aDaemon(world);
+  await daemon.ran(2);
+  expect(news()).toEqual([]);
+
+  await world.removeTenants(3, 3);
+  await until(() => news().length === 1);
+  expect(news()[0]).toMatch(
+    /^groupsync default: deletions are held\nsync held: .*\n.*groupsync sync --approve-deletions [0-9a-f]{12}$/,
+  );
+  const page = (await daemon.page("/")).text;
+  const [, code = ""] = /--approve-deletions ([0-9a-f]{12})/.exec(page) ?? [];
+  await until(async () => (await world.run("sync", "--approve-deletions", code)).code === 0);
+  await until(() => news().length === 2);
+  expect(news()[1]).toMatch(/^groupsync default: recovered\nsync ok: /);
+
+  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = $1", [idOf(1)]);
+  await until(() => news().length === 3);
+  expect(news()[2]).toMatch(/^groupsync default: some tenants are failing\nsync partial: .*1 rejected/);
+  await until(() => beats() >= 4);
+  expect(new Set(told.map(({ method, path }) => `${method} ${path}`))).toEqual(
+    new Set(["POST /hook/s3cret", "GET /beat/s3cret"]),
+  );
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
+
+test("nobody who listens holds up a sync, and what can't be told is a warning", async () => {
+  const { config } = await listeners();
+  const gone = { notify: { ...config.notify, heartbeat: "http://127.0.0.1:9/beat/s3cret" } };
+  const world = await aWorld({ tenants: 3, config: { ...EVERY_SECOND, ...gone } });
+  const daemon = await aDaemon(world);
+  await daemon.says("notify.heartbeat was not reached");
+  await daemon.ran(4);
+  expect(daemon.lines().find(({ code }) => code === "NOTIFY_FAILED")).toMatchObject({ level: "warn" });
+  expect(daemon.program.output()).not.toContain("s3cret");
+});
+
+test("no token, key or password is in anything that the daemon shows or tells", async () => {
+  const { told, config } = await listeners();
+  const world = await aWorld({
+    tenants: 12,
+    service: { shares: { fail: 0.2, "cut-after": 0.1 }, seed: 7 },
+    config: { ...EVERY_SECOND, ...DELETING, ...config, rotation: { max_age: "1s", max_per_run: 3 } },
+  });
+  world.env.GROUPSYNC_LOG_LEVEL = "trace";
+  const daemon = await aDaemon(world);
+  let shown = "";
+  const look = async (): Promise<void> => {
+    for (const path of ["/", "/healthz", "/readyz", "/metrics", "/nothing"])
+      shown += (await daemon.page(path)).text;
+  };
+  for (let runs = 1; runs <= 5; runs++) {
+    await daemon.ran(runs);
+    await look();
+  }
+  await world.removeTenants(12, 12);
+  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = $1", [idOf(1)]);
+  await until(async () => (await daemon.page("/")).text.includes("--approve-deletions"));
+  await look();
+  await world.configure({ ...EVERY_SECOND, service: { api_key: "a-bad key-in-the-config" } });
+  daemon.program.child.kill("SIGHUP");
+  await daemon.says("the config was not taken");
+  await look();
+  await daemon.program.stop("SIGTERM");
+
+  const { env } = world;
+  const forbidden = [
+    ...(await world.tokensEver()),
+    env.GROUPSYNC_API_KEY ?? "",
+    new URL(env.DATABASE_URL ?? "").password,
+    "a-bad key-in-the-config",
+    "s3cret",
+  ].filter((secret) => secret !== "");
+  expect(forbidden.length).toBeGreaterThan(15);
+  const everything = `${shown}\n${daemon.program.output()}\n${told.map(({ body }) => body).join("\n")}`;
+  expect(everything).toContain(idOf(1));
+  expect(forbidden.flatMap(writtenForms).filter((form) => everything.includes(form))).toEqual([]);
+});
