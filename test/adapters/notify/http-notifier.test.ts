@@ -1,0 +1,189 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { HttpNotifier } from "../../../src/adapters/notify/http-notifier.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import type { LogEntry } from "../../../src/ports/log.ts";
+import { aClock } from "../clock.ts";
+import { listening } from "../listening.ts";
+
+/** What such an address has in place of a password. */
+const KEY = "T0p5ecret";
+
+interface Heard {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly type: string | undefined;
+  readonly body: string;
+}
+
+type Reply = (response: ServerResponse) => void;
+
+const status =
+  (code: number, headers = {}): Reply =>
+  (response) =>
+    response.writeHead(code, headers).end("thanks");
+
+/** A receiver that answers in turn, the last one again and again. */
+async function aReceiver(...replies: Reply[]) {
+  const heard: Heard[] = [];
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const { method, url, headers } = request;
+    heard.push({ method, url, type: headers["content-type"], body: await text(request) });
+    (replies[heard.length - 1] ?? replies.at(-1) ?? status(200))(response);
+  });
+  const { port, close } = await listening(server);
+  return { heard, url: `http://127.0.0.1:${port}/services/${KEY}?key=${KEY}`, close };
+}
+
+function aNotifier(url: string, onSleep: (stopping: AbortController) => void = () => {}) {
+  const log: LogEntry[] = [];
+  const slept: number[] = [];
+  const stopping = new AbortController();
+  const clock = {
+    ...aClock(),
+    sleep: async (ms: number) => {
+      slept.push(ms);
+      onSleep(stopping);
+    },
+  };
+  const options = { webhook: new Secret(url), heartbeat: new Secret(url) };
+  const notifier = new HttpNotifier(options, clock, (entry) => log.push(entry), stopping.signal);
+  return { notifier, log, slept, stopping };
+}
+
+describe("a webhook", () => {
+  test("gets the message as Slack takes it", async () => {
+    const { heard, url } = await aReceiver();
+    const { notifier, log } = aNotifier(url);
+    await notifier.tell('groupsync eu: failing\nsync failed: grüße\n"why"');
+    expect(heard).toEqual([
+      {
+        method: "POST",
+        url: `/services/${KEY}?key=${KEY}`,
+        type: "application/json",
+        body: '{"text":"groupsync eu: failing\\nsync failed: grüße\\n\\"why\\""}',
+      },
+    ]);
+    expect(log).toEqual([]);
+  });
+
+  test("gets nothing that would be a mention or a link in the message", async () => {
+    const { heard, url } = await aReceiver();
+    await aNotifier(url).notifier.tell("<!channel> <https://evil.example|click> & &lt;");
+    expect(heard.map(({ body }) => JSON.parse(body))).toEqual([
+      { text: "&lt;!channel&gt; &lt;https://evil.example|click&gt; &amp; &amp;lt;" },
+    ]);
+  });
+});
+
+test("a monitor is asked for its page", async () => {
+  const { heard, url } = await aReceiver();
+  await aNotifier(url).notifier.beat();
+  expect(heard).toEqual([{ method: "GET", url: `/services/${KEY}?key=${KEY}`, type: undefined, body: "" }]);
+});
+
+test("where there is no address, nobody is told", async () => {
+  const log: LogEntry[] = [];
+  const notifier = new HttpNotifier({}, aClock(), (entry) => log.push(entry), new AbortController().signal);
+  await notifier.tell("hello");
+  await notifier.beat();
+  expect(log).toEqual([]);
+});
+
+describe("a receiver", () => {
+  test("that is away for a moment is asked again, after a while", async () => {
+    const { heard, url } = await aReceiver(status(500), (response) => response.destroy(), status(204));
+    const { notifier, log, slept } = aNotifier(url);
+    await notifier.tell("hello");
+    expect(heard).toHaveLength(3);
+    expect(slept).toEqual([1_000, 4_000]);
+    expect(log).toEqual([]);
+  });
+
+  test.each<[string, string, Reply]>([
+    ["that refuses", "HTTP 403", status(403)],
+    ["that breaks down", "HTTP 503", status(503)],
+    ["that sends elsewhere", "HTTP 302", status(302, { location: `http://evil.example/${KEY}` })],
+    ["that hangs up", "other side closed", (response) => response.destroy()],
+    [
+      "that speaks something else",
+      "Response does not match the HTTP/1.1 protocol",
+      (response) => response.socket?.end(`${KEY} nonsense\r\n\r\n`),
+    ],
+  ])("%s is given up after three attempts, with one line that doesn't name it", async (_, problem, reply) => {
+    const { heard, url } = await aReceiver(reply);
+    const { notifier, log } = aNotifier(url);
+    await notifier.tell("hello");
+    expect(heard).toHaveLength(3);
+    expect(log).toEqual([
+      {
+        level: "warn",
+        code: "NOTIFY_FAILED",
+        message: expect.stringContaining(`notify.webhook was not reached: ${problem}`),
+        hint: "syncs go on all the same; check the address, and what is between here and there",
+      },
+    ]);
+    expect(JSON.stringify(log)).not.toContain(KEY);
+  });
+
+  test("that isn't there is given up too", async () => {
+    const { url, close } = await aReceiver();
+    await close();
+    const { notifier, log } = aNotifier(url);
+    await notifier.beat();
+    expect(log).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(/^notify\.heartbeat was not reached: .*ECONNREFUSED/),
+      }),
+    ]);
+    expect(JSON.stringify(log)).not.toContain(KEY);
+  });
+
+  test.each([
+    ["by name", `http://nowhere.invalid/services/${KEY}`],
+    ["by an address with a password", `http://user:${KEY}@127.0.0.1:1/`],
+    ["in a path that HTTP doesn't know", `http://127.0.0.1:1/%00/ü/${KEY}?${KEY}#${KEY}`],
+  ])("that can't be had %s is not named either", async (_, url) => {
+    const { notifier, log } = aNotifier(url);
+    await notifier.tell("hello");
+    expect(log).toHaveLength(1);
+    expect(JSON.stringify(log)).not.toContain(KEY);
+  });
+
+  test("that says nothing, or never comes to an end, holds nobody up", async () => {
+    const silent = await aReceiver(() => {});
+    const endless = await aReceiver((response) => {
+      const drops = setInterval(() => response.write("."), 50);
+      response.on("close", () => clearInterval(drops));
+    });
+    const toSilent = aNotifier(silent.url, (stopping) => stopping.abort());
+    const toEndless = aNotifier(endless.url);
+    await Promise.all([toSilent.notifier.tell("hello"), toEndless.notifier.tell("hello")]);
+    expect(toSilent.log).toEqual([expect.objectContaining({ message: expect.stringContaining("timeout") })]);
+    // It has taken the message before it began to talk.
+    expect([endless.heard.length, toEndless.log]).toEqual([1, []]);
+  });
+
+  test("that answers with more than anybody wants has been told", async () => {
+    const { heard, url } = await aReceiver((response) => {
+      const flood = (): void => {
+        while (!response.destroyed && response.write("x".repeat(65_536)));
+        if (!response.destroyed) response.once("drain", flood);
+      };
+      flood();
+    });
+    const { notifier, log } = aNotifier(url);
+    await notifier.beat();
+    expect(heard).toHaveLength(1);
+    expect(log).toEqual([]);
+  });
+});
+
+test("once it is told to stop it tries no more", async () => {
+  const { heard, url } = await aReceiver(status(500));
+  const { notifier, log } = aNotifier(url, (stopping) => stopping.abort());
+  await notifier.tell("hello");
+  expect(heard).toHaveLength(1);
+  expect(log).toEqual([expect.objectContaining({ message: "notify.webhook was not reached: HTTP 500" })]);
+});
