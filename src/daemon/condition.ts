@@ -1,3 +1,4 @@
+import type { Counts } from "../core/outcome.ts";
 import { type Summary, summaryText } from "../core/summary-text.ts";
 import type { RunSummary } from "../ports/observer.ts";
 
@@ -30,6 +31,12 @@ const HEADLINE: Record<Condition, string> = {
 
 /** What people are told when things have become so: which daemon, what, why, and what to do. */
 export function newsText(name: string, condition: Condition, run: RunSummary): string {
-  const hint = run.error?.hint ?? (condition === "partial" ? "groupsync status names them" : undefined);
-  return `groupsync ${name}: ${HEADLINE[condition]}\n${summaryText(run)}${hint === undefined ? "" : `\n${hint}`}`;
+  const { hint } = run.error ?? {};
+  const advice = hint === undefined ? whereTheyAreNamed(run.counts) : [hint];
+  return [`groupsync ${name}: ${HEADLINE[condition]}`, summaryText(run), ...advice].join("\n");
 }
+
+const whereTheyAreNamed = ({ failed, rejected }: Readonly<Counts>): string[] => [
+  ...(failed > 0 ? ["groupsync status names the groups that fail"] : []),
+  ...(rejected > 0 ? ["groupsync plan names the rows that are rejected"] : []),
+];

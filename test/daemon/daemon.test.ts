@@ -183,7 +183,7 @@ describe("those outside are told", () => {
     await stage.begin();
     expect(stage.told).toEqual([
       expect.stringMatching(
-        /^groupsync eu: some tenants are failing\nsync partial: 1 created, 1 rejected; .*\ngroupsync status names them$/,
+        /^groupsync eu: some tenants are failing\nsync partial: 1 created, 1 rejected; .*\ngroupsync plan names the rows that are rejected$/,
       ),
     ]);
     expect(stage.beats).toBe(1);
