@@ -1,6 +1,7 @@
 import { benchBackfill } from "./backfill.ts";
 import { benchMariadb, benchPostgres } from "./databases.ts";
 import { benchExposure } from "./exposure.ts";
+import { benchStart } from "./start.ts";
 import { benchThrottle } from "./throttle.ts";
 import { benchUnchanged } from "./unchanged.ts";
 
@@ -11,6 +12,7 @@ const benches: Record<string, () => Promise<void>> = {
   "unchanged-mariadb": () => benchUnchanged(benchMariadb),
   exposure: benchExposure,
   throttle: benchThrottle,
+  start: benchStart,
 };
 
 const wanted = process.argv.slice(2);

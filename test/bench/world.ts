@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 
 /** Another build may be measured: `GROUPSYNC_BENCH_PROGRAM=…/main.js`. */
-const PROGRAM =
+export const PROGRAM =
   process.env.GROUPSYNC_BENCH_PROGRAM ?? fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 
 export interface Service {
