@@ -10,6 +10,9 @@ export const RATE_EVIDENCE = 8;
 /** A limit that was found is left alone for so many answers, and for twice as many each time that it stood fast. */
 const ANSWERS_LEFT_ALONE = 64;
 
+/** Refusals that go on however often the rate is lowered don't come from it. */
+const MOST_LOWERED = 3;
+
 /** What passed between two pauses, the second included. */
 export interface Span {
   readonly passes: number;
@@ -27,8 +30,11 @@ export class LearnedRate {
   /** In calls per millisecond, as is the limit. */
   readonly #scale: SearchScale;
   #limit: TestedLimit | undefined;
+  #lastSpan: Span | undefined;
   /** The last span had too few calls to tell a rate. */
   #wasShort = false;
+  /** The rate before it was lowered, and how often it was since. */
+  #lowered: { readonly from: number; readonly times: number } | undefined;
   /** The length of the service's windows, as far as it is known: for so long too high a rate may pass. */
   #periodMs = SHORTEST_PERIOD;
   #burst = LARGEST_BURST;
@@ -69,9 +75,16 @@ export class LearnedRate {
 
   /** A pause for the rate's sake is over. */
   learn(span: Span, now: number): void {
-    const measured = Math.min(this.#scale.ceiling, Math.max(1, span.passes) / span.ms);
+    const measured = Math.min(this.#scale.ceiling, this.#measure(span));
     if (this.#limit) this.#correct(this.#limit, measured, span.pauseMs, now);
     else this.#begin(measured, span, now);
+  }
+
+  /** A refusal by chance parts what one window has let through: what passed before it counts as well, if that is more. */
+  #measure(span: Span): number {
+    const { passes, ms } = this.#lastSpan ?? { passes: 0, ms: 0 };
+    this.#lastSpan = span;
+    return Math.max(Math.max(1, span.passes) / span.ms, (passes + span.passes) / (ms + span.ms));
   }
 
   #begin(measured: number, { passes, ms }: Span, now: number): void {
@@ -87,6 +100,11 @@ export class LearnedRate {
 
   #correct(limit: TestedLimit, measured: number, pauseMs: number, now: number): void {
     const { value, passed } = limit.search;
+    const former = limit.isTrial ? undefined : this.#formerIfInVain(value);
+    if (former !== undefined) {
+      this.#limit = new TestedLimit(beginSearch(former, former), this.#scale, now);
+      return;
+    }
     // What passed before a trial passes still, unless windows are longer than was thought.
     const wasTestedTooShortly = pauseMs > this.#periodMs;
     if (wasTestedTooShortly) this.#periodMs = Math.min(LONGEST_PERIOD, 1.5 * pauseMs);
@@ -96,5 +114,12 @@ export class LearnedRate {
         : Math.min(measured, 0.95 * value),
       now,
     );
+  }
+
+  /** The rate before it was lowered, if that has been done again and again and hasn't helped. */
+  #formerIfInVain(value: number): number | undefined {
+    const { from, times } = this.#lowered ?? { from: 0, times: 0 };
+    this.#lowered = value < from ? { from, times: times + 1 } : { from: value, times: 1 };
+    return this.#lowered.times > MOST_LOWERED ? from : undefined;
   }
 }

@@ -58,8 +58,9 @@ const TELLING_PAUSE = 1_500;
  * Once it passes, the rate to begin with is the calls that passed since the pause before, by the time that they took,
  * this pause included; from then on calls are spaced evenly. Both limits are searched for in the same way (see
  * LimitSearch): halfway between what passed and what was refused, and now and then beyond what was found, for a service
- * may change its mind. A timeout counts as too many calls in flight. A call that is refused again though others have
- * passed meanwhile tells of no limit: there is its pause, and that is all.
+ * may change its mind. A timeout counts as too many calls in flight. Refusals by
+ * chance tell of no limit: a rate that was lowered thrice in vain is what it was before, and a call that is refused again
+ * and again though others pass meanwhile has its pause, and that is all.
  *
  * Always: no more calls are in flight than the ceiling, none begins sooner after the one before than the rate's ceiling
  * has it, nor in a pause that the service asked for; and there is always a next call, or one in flight.

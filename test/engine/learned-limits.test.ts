@@ -226,6 +226,35 @@ describe("what is no limit is not learned for long:", () => {
     expect(done.elapsed).toBeLessThan(30_000 + 8_000);
   });
 
+  it.each([undefined, 1_000])("refusals by chance, Retry-After: %s ms", async (retryAfterMs) => {
+    const busy = new ServiceFailure(
+      "THROTTLED",
+      "HTTP 429",
+      retryAfterMs === undefined ? {} : { retryAfterMs },
+    );
+    for (const seed of [1, 2, 3, 4]) {
+      const done = await backfill({
+        calls: 2_000,
+        workers: 8,
+        limit: noLimit,
+        outcome: (random) => (random < 0.03 ? busy : undefined),
+        seed,
+      });
+      // Each costs a pause of a second: one minute in all.
+      expect(done.elapsed).toBeLessThan(8 * MINUTE);
+    }
+  });
+
+  it("refusals by chance beside a limit", async () => {
+    const busy = new ServiceFailure("OVERLOADED", "HTTP 503");
+    for (const seed of [1, 2, 3, 4]) {
+      const limit = aWindow(perMinute(180));
+      const outcome = (random: number) => (random < 0.01 ? busy : undefined);
+      const done = await backfill({ calls: 3_600, workers: 8, limit, outcome, seed });
+      expect(done.share(limit)).toBeGreaterThan(0.75);
+    }
+  });
+
   it("calls that fail in other ways", async () => {
     const lost = new ServiceFailure("CONNECTION_LOST", "reset");
     const limit = aWindow(perMinute(180));
