@@ -47,6 +47,8 @@ export async function callRepeatedly<T>(
   context: CallContext,
 ): Promise<CallResult<T>> {
   const { clock, throttle, breaker, signal } = context;
+  // What came before a follow-up must not be left half done for want of a budget.
+  const mayRetry = (): boolean => context.isFollowUp === true || context.retries.mayRetry();
   let mayHaveHappened = false;
   /** When this call was refused for now the last time. */
   let servedBefore: number | undefined;
@@ -78,11 +80,13 @@ export async function callRepeatedly<T>(
       }
       // While a limit is used up a call waits for its turn. One that others pass by is refused for its own sake.
       const isPassedBy = servedBefore !== undefined && breaker.served > servedBefore;
-      throttle.ended(call, error, { isOwn: isPassedBy });
+      const isHiccup = attempt === 1 && mayBeHiccup(error) && !context.isUnrepeatable && mayRetry();
+      if (isHiccup) throttle.withdraw(call);
+      else throttle.ended(call, error, { isOwn: isPassedBy && attempt > 1 });
       mayHaveHappened ||= error.mayHaveHappened;
       const failed = { kind: "failed", failure: error, mayHaveHappened } as const;
       const mustNotBeRepeated = context.isUnrepeatable === true && mayHaveHappened;
-      if (error.reaction === "slow") {
+      if (error.reaction === "slow" && !isHiccup) {
         const isHopeless = breaker.deferred(id, clock.monotonic());
         if (isHopeless || mustNotBeRepeated) return failed;
         servedBefore = breaker.served;
@@ -91,9 +95,8 @@ export async function callRepeatedly<T>(
       }
       triedMs += clock.monotonic() - sentAt;
       const isSpent = attempt >= MAX_ATTEMPTS || triedMs >= LONGEST_TRY;
-      if (error.reaction !== "retry" || isSpent || mustNotBeRepeated) return failed;
-      // What came before a follow-up must not be left half done for want of a budget.
-      if (context.isFollowUp !== true && !context.retries.mayRetry()) return failed;
+      const canBeRepeated = error.reaction === "retry" && !isSpent && !mustNotBeRepeated;
+      if (!isHiccup && !(canBeRepeated && mayRetry())) return failed;
       attempt++;
       const waitMs = waitBeforeAttempt(attempt, () => clock.random());
       const { code, message } = error;
@@ -103,3 +106,7 @@ export async function callRepeatedly<T>(
     }
   }
 }
+
+/** Without a word of when to come back it is a proxy's trouble more often than a limit; the next try tells. */
+const mayBeHiccup = ({ code, retryAfterMs }: ServiceFailure): boolean =>
+  code === "OVERLOADED" && retryAfterMs === undefined;

@@ -181,6 +181,22 @@ describe("a refusal for now", () => {
   );
 });
 
+describe("a 503 that names no Retry-After", () => {
+  it("is a failure like any other the first time, and asks for patience the second time", async () => {
+    const { events, result } = await call(["OVERLOADED", "OVERLOADED", "answer"]);
+    expect(result.kind).toBe("answered");
+    expect(events.map(({ kind }) => kind)).toEqual(["retry", "waiting"]);
+  });
+
+  it("asks for patience at once where it names one, or the run may repeat no more", async () => {
+    const busy = new ServiceFailure("OVERLOADED", "HTTP 503", { retryAfterMs: 1_000 });
+    expect((await call([busy, "answer"])).events).toMatchObject([{ kind: "waiting", ms: 1_000 }]);
+    const { events, result } = await call(["OVERLOADED", "answer"], { isBudgetSpent: true });
+    expect(result.kind).toBe("answered");
+    expect(events).toMatchObject([{ kind: "warning" }, { kind: "waiting" }]);
+  });
+});
+
 describe("a call that is put off again and again", () => {
   it.each<[ServiceFailureCode, boolean, number]>([
     ["THROTTLED", true, 9],
