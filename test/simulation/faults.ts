@@ -83,6 +83,8 @@ export const POISON_KINDS = [
   "makes the service fail",
   "is never answered",
   "gets an answer that can't be read",
+  "is always too many",
+  "always finds the service overloaded",
   "has a token that doesn't fit",
 ] as const;
 
@@ -101,6 +103,10 @@ export function poisonous(
       return { code: "TIMEOUT", when: "after" };
     case "gets an answer that can't be read":
       return { code: "BAD_RESPONSE", when: "after" };
+    case "is always too many":
+      return { code: "THROTTLED", when: "before" };
+    case "always finds the service overloaded":
+      return { code: "OVERLOADED", when: "after" };
     case "has a token that doesn't fit":
       return undefined;
   }
