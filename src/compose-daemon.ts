@@ -66,7 +66,10 @@ export function composeDaemon(
           await ledger.close();
         }
       },
-      reread: () => settings(held.reread()),
+      reread: () => {
+        const { config, take } = held.reread();
+        return { settings: settings(config), take };
+      },
       pages: pages(
         () => lifecycle.state,
         metrics,

@@ -2,6 +2,12 @@ import type { Config } from "./config.ts";
 import type { ValueSources } from "./interpolate.ts";
 import { loadConfig } from "./load.ts";
 
+export interface RereadConfig {
+  readonly config: Config;
+  /** From now on it is in force. */
+  readonly take: () => void;
+}
+
 /**
  * The config as it was accepted, for a process that lives long: a file that somebody is editing changes nothing until
  * it is read again. The files that it names for its secrets are read each time.
@@ -16,7 +22,7 @@ export class HeldConfig {
     this.#path = path;
     this.#sources = sources;
     this.#text = "";
-    this.reread();
+    this.reread().take();
   }
 
   /** With the secrets as they are now; throws a SyncError CONFIG_… where they can't be used. */
@@ -24,17 +30,21 @@ export class HeldConfig {
     return this.#load(this.#text);
   }
 
-  /** Takes the file as it is now; throws likewise where it is wrong, and the one before stays. */
-  reread(): Config {
-    let text: string | undefined;
+  /** Reads the file as it is now; throws likewise where it is wrong. The one before stays until this one is taken. */
+  reread(): RereadConfig {
+    let text = this.#text;
     const readFile = (path: string): string => {
       const content = this.#sources.readFile(path);
       if (path === this.#path) text = content;
       return content;
     };
     const config = loadConfig(this.#path, { ...this.#sources, readFile });
-    this.#text = text ?? this.#text;
-    return config;
+    return {
+      config,
+      take: () => {
+        this.#text = text;
+      },
+    };
   }
 
   #load(text: string): Config {

@@ -64,8 +64,9 @@ export class Daemon {
     this.#tracker = new Tracker({ version, startedAt: now() }, this.#settled(), nextRun, now);
   }
 
-  /** From here on it syncs. */
+  /** From here on it syncs, unless it is told to stop by now. */
   begin(): void {
+    if (this.#signal.aborted) return;
     this.#timetable.start();
     this.#signal.addEventListener("abort", () => this.#timetable.stop(), { once: true });
     this.#work = this.#undisturbed(async () => {

@@ -66,6 +66,7 @@ export async function serve({ host, port }: ListenAt, pages: Pages): Promise<Htt
   return {
     url: urlOf(host, typeof bound === "object" && bound ? bound.port : port),
     close: async () => {
+      if (!server.listening) return;
       server.close();
       server.closeAllConnections();
       await once(server, "close");

@@ -1,4 +1,5 @@
-import { SyncError } from "../core/errors.ts";
+import { isDeepStrictEqual } from "node:util";
+import { describe, SyncError } from "../core/errors.ts";
 import { durationText } from "../core/progress.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
 import { type HttpServer, type ListenAt, type Pages, serve } from "./http.ts";
@@ -11,21 +12,30 @@ export interface LifecycleSettings extends DaemonSettings {
 }
 
 export interface LifecyclePorts extends DaemonPorts {
-  /** Reads the config again. Throws CONFIG_… where it is wrong; the one before stays in force then. */
-  readonly reread: () => LifecycleSettings;
+  /** Reads the config again. Throws CONFIG_… where it is wrong. */
+  readonly reread: () => RereadSettings;
   readonly pages: Pages;
+}
+
+export interface RereadSettings {
+  readonly settings: LifecycleSettings;
+  /** Has the syncs go by this config too; until then the one before is in force. */
+  readonly take: () => void;
 }
 
 /** A daemon with what is around it: its HTTP server, its config where it is read again, its end. */
 export class Lifecycle {
   readonly #ports: LifecyclePorts;
   readonly #daemon: Daemon;
+  readonly #signal: AbortSignal;
   #settings: LifecycleSettings;
   #server: HttpServer | undefined;
+  #reloaded = Promise.resolve();
 
   constructor(version: string, settings: LifecycleSettings, ports: LifecyclePorts, signal: AbortSignal) {
     this.#ports = ports;
     this.#settings = settings;
+    this.#signal = signal;
     this.#daemon = new Daemon(version, settings, ports, signal);
   }
 
@@ -45,18 +55,25 @@ export class Lifecycle {
     });
   }
 
-  /** Never rejects: what can't be taken is logged, and all goes on as before. */
-  async reload(): Promise<void> {
+  /** Never rejects: what can't be taken is logged, and all goes on as before. One after the other. */
+  reload(): Promise<void> {
+    this.#reloaded = this.#reloaded.then(() => this.#reload());
+    return this.#reloaded;
+  }
+
+  async #reload(): Promise<void> {
+    if (this.#signal.aborted) return;
     const { log, reread } = this.#ports;
     try {
-      const settings = reread();
+      const { settings, take } = reread();
       await this.#moveTo(settings.listen);
+      take();
       this.#settings = settings;
       this.#daemon.reconfigure(settings);
       log({ level: "info", message: "the config was read again; the next sync goes by it" });
     } catch (error) {
-      if (!(error instanceof SyncError)) throw error;
-      const { code, message, hint } = error;
+      const { code, message, hint } =
+        error instanceof SyncError ? error : new SyncError("INTERNAL", describe(error));
       log({
         level: "error",
         code,
@@ -73,7 +90,7 @@ export class Lifecycle {
     log({ level: "info", message: "told to stop: no new call starts, those under way finish" });
     const timer = new AbortController();
     const hasEnded = await Promise.race([
-      this.#daemon.ended().then(() => true),
+      Promise.all([this.#daemon.ended(), this.#reloaded]).then(() => true),
       clock.sleep(shutdownTimeoutMs, timer.signal).then(() => false),
     ]);
     timer.abort();
@@ -89,10 +106,23 @@ export class Lifecycle {
   }
 
   async #moveTo(listen: LifecycleSettings["listen"]): Promise<void> {
-    if (JSON.stringify(listen) === JSON.stringify(this.#settings.listen)) return;
-    const before = this.#server;
-    this.#server = await this.#listen(listen);
-    await before?.close();
+    const { listen: before } = this.#settings;
+    if (isDeepStrictEqual(listen, before)) return;
+    const former = this.#server;
+    if (!haveOnePort(listen, before)) {
+      this.#server = await this.#listen(listen);
+      await former?.close();
+      return;
+    }
+    // It can't be had a second time, be it for all addresses of this machine or for one.
+    this.#server = undefined;
+    await former?.close();
+    try {
+      this.#server = await this.#listen(listen);
+    } catch (error) {
+      this.#server = await this.#listen(before);
+      throw error;
+    }
   }
 
   async #listen(listen: LifecycleSettings["listen"]): Promise<HttpServer | undefined> {
@@ -102,3 +132,6 @@ export class Lifecycle {
     return server;
   }
 }
+
+const haveOnePort = (one: LifecycleSettings["listen"], other: LifecycleSettings["listen"]): boolean =>
+  one !== "off" && other !== "off" && one.port === other.port;

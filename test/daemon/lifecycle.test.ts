@@ -1,0 +1,287 @@
+import { createServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SyncError } from "../../src/core/errors.ts";
+import type { OpenedSync } from "../../src/daemon/daemon.ts";
+import { plain } from "../../src/daemon/http.ts";
+import { Lifecycle, type LifecycleSettings } from "../../src/daemon/lifecycle.ts";
+import type { LogEntry } from "../../src/ports/log.ts";
+import { aClock } from "../adapters/clock.ts";
+import { listening } from "../adapters/listening.ts";
+import { rejection } from "../contracts/collect.ts";
+
+const ANY_PORT = { host: "127.0.0.1", port: 0 };
+
+const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSettings => ({
+  name: "eu",
+  schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
+  notifier: { tell: async () => {}, beat: async () => {} },
+  listen: "off",
+  shutdownTimeoutMs: 25_000,
+  ...overrides,
+});
+
+/** However long: there is time enough. */
+const untilAborted = (_: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal?.addEventListener("abort", () => resolve()));
+
+/** A daemon that is not to sync by itself, and what happens around it. */
+function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
+  const stopping = new AbortController();
+  const events: string[] = [];
+  const log: LogEntry[] = [];
+  const world = {
+    /** What is read when the config is read again. */
+    reread: (): LifecycleSettings => someSettings(overrides),
+    open: async (): Promise<OpenedSync> => {
+      throw new SyncError("CONFIG_INVALID", "no key");
+    },
+    clock: { ...aClock(), sleep: untilAborted },
+  };
+  const lifecycle = new Lifecycle(
+    "1.2.3",
+    someSettings(overrides),
+    {
+      openSync: () => world.open(),
+      readLedger: async () => {
+        throw new SyncError("LEDGER_UNAVAILABLE", "away");
+      },
+      timetable: ({ line }) => ({
+        start: () => events.push(`start ${line}`),
+        stop: () => events.push(`stop ${line}`),
+        next: new Date("2026-03-01T12:05:00Z"),
+        periodMs: 300_000,
+      }),
+      clock: world.clock,
+      observe: () => {},
+      log: (entry) => log.push(entry),
+      pages: { "/healthz": () => plain(200, "ok") },
+      reread: () => {
+        const settings = world.reread();
+        return { settings, take: () => events.push(`take ${settings.schedule.line}`) };
+      },
+    },
+    stopping.signal,
+  );
+  onTestFinished(async () => {
+    stopping.abort();
+    await lifecycle.end();
+  });
+  /** Where it has told that it listens, the last one last. */
+  const urls = (): string[] => log.flatMap(({ message }) => /metrics on (\S+)/.exec(message)?.[1] ?? []);
+  const problems = (): LogEntry[] => log.filter(({ level }) => level === "error");
+  return { lifecycle, world, stopping, events, log, urls, problems };
+}
+
+const isThere = (url: string | undefined): Promise<boolean> =>
+  fetch(`${url}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+const portOf = (url: string | undefined): number => Number(new URL(url ?? "").port);
+
+const another = { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: false };
+
+describe("its beginning", () => {
+  test("is told, with where it listens and when it syncs", async () => {
+    const { lifecycle, log, urls } = aLifecycle({ listen: ANY_PORT });
+    await lifecycle.begin();
+    expect(log.filter(({ level }) => level === "info").map(({ message }) => message)).toEqual([
+      `status page, probes and metrics on ${urls()[0]}`,
+      'groupsync 1.2.3 syncs eu on "*/5 * * * *" UTC, next at 2026-03-01T12:05:00.000Z',
+    ]);
+    expect(await isThere(urls()[0])).toBe(true);
+  });
+
+  test("doesn't come where it can't listen", async () => {
+    const { port } = await listening(createServer());
+    const { lifecycle, events } = aLifecycle({ listen: { ...ANY_PORT, port } });
+    expect(await rejection(lifecycle.begin())).toMatchObject({ code: "HTTP_ADDRESS" });
+    expect(events).toEqual([]);
+  });
+
+  test("doesn't come once it is told to stop", async () => {
+    const { lifecycle, stopping, events, urls } = aLifecycle({ listen: ANY_PORT });
+    stopping.abort();
+    await lifecycle.begin();
+    expect(await lifecycle.end()).toBe(true);
+    expect(events).toEqual([]);
+    expect(await isThere(urls()[0])).toBe(false);
+  });
+});
+
+describe("a config that is read again", () => {
+  test("is taken, with its schedule", async () => {
+    const { lifecycle, world, events, log } = aLifecycle();
+    await lifecycle.begin();
+    world.reread = () => someSettings({ name: "us", schedule: another, staleAfterMs: 7 });
+    await lifecycle.reload();
+    expect(lifecycle.state).toMatchObject({ name: "us", schedule: "0 3 * * *", staleAfterMs: 7 });
+    expect(events).toEqual(["start */5 * * * *", "take 0 3 * * *", "stop */5 * * * *", "start 0 3 * * *"]);
+    expect(log.at(-1)).toEqual({
+      level: "info",
+      message: "the config was read again; the next sync goes by it",
+    });
+  });
+
+  test.each<[string, Error, object]>([
+    [
+      "is wrong",
+      new SyncError("CONFIG_INVALID", "config.yaml has 1 problem:\n  line 1", { hint: "mend it" }),
+      {
+        code: "CONFIG_INVALID",
+        message: expect.stringContaining("has 1 problem:\n  line 1"),
+        hint: "mend it",
+      },
+    ],
+    [
+      "meets a mistake in the program",
+      new TypeError("x is undefined"),
+      { code: "INTERNAL", message: expect.stringContaining("x is undefined") },
+    ],
+  ])("is refused with its report where it %s, and the one before stays", async (_, thrown, entry) => {
+    const { lifecycle, world, events, problems } = aLifecycle({ listen: ANY_PORT });
+    await lifecycle.begin();
+    world.reread = () => {
+      throw thrown;
+    };
+    await lifecycle.reload();
+    expect(problems()).toEqual([{ level: "error", ...entry }]);
+    expect(problems()[0]?.message).toMatch(/^the config was not taken, and the one before stays: /);
+    expect(events).toEqual(["start */5 * * * *"]);
+    world.reread = () => someSettings({ schedule: another });
+    await lifecycle.reload();
+    expect(lifecycle.state.schedule).toBe("0 3 * * *");
+  });
+
+  test("moves the server to another address", async () => {
+    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
+    await lifecycle.begin();
+    world.reread = () => someSettings({ listen: { host: "localhost", port: 0 } });
+    await lifecycle.reload();
+    const [before, after] = urls();
+    expect([await isThere(before), await isThere(after)]).toEqual([false, true]);
+  });
+
+  test("moves it to another address with the same port", async () => {
+    const { lifecycle, world, urls, problems } = aLifecycle({ listen: "off" });
+    const { port, close } = await listening(createServer());
+    await close();
+    world.reread = () => someSettings({ listen: { host: "0.0.0.0", port } });
+    await lifecycle.begin();
+    await lifecycle.reload();
+    world.reread = () => someSettings({ listen: { host: "127.0.0.1", port } });
+    await lifecycle.reload();
+    expect(problems()).toEqual([]);
+    expect(urls()).toEqual([`http://0.0.0.0:${port}`, `http://127.0.0.1:${port}`]);
+    expect(await isThere(urls()[1])).toBe(true);
+  });
+
+  test("leaves it alone where the address is the same", async () => {
+    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
+    await lifecycle.begin();
+    world.reread = () => someSettings({ listen: { port: 0, host: "127.0.0.1" }, schedule: another });
+    await lifecycle.reload();
+    expect(urls()).toHaveLength(1);
+    expect(await isThere(urls()[0])).toBe(true);
+  });
+
+  test("turns it off, and on again", async () => {
+    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
+    await lifecycle.begin();
+    world.reread = () => someSettings({ listen: "off" });
+    await lifecycle.reload();
+    expect(await isThere(urls()[0])).toBe(false);
+    world.reread = () => someSettings({ listen: ANY_PORT });
+    await lifecycle.reload();
+    expect(await isThere(urls()[1])).toBe(true);
+  });
+
+  test.each([
+    ["an address that is in use", "127.0.0.1"],
+    ["an address of nobody, with the same port", "nowhere.invalid"],
+  ])("is not taken at all where it wants %s", async (_, host) => {
+    const taken = await listening(createServer());
+    const { lifecycle, world, events, urls, problems } = aLifecycle({ listen: "off" });
+    const { port: free, close } = await listening(createServer());
+    await close();
+    world.reread = () => someSettings({ listen: { host: "127.0.0.1", port: free } });
+    await lifecycle.begin();
+    await lifecycle.reload();
+    const port = host === "127.0.0.1" ? taken.port : free;
+    world.reread = () => someSettings({ listen: { host, port }, schedule: another });
+    await lifecycle.reload();
+    expect(problems()).toEqual([expect.objectContaining({ code: "HTTP_ADDRESS" })]);
+    expect(lifecycle.state.schedule).toBe("*/5 * * * *");
+    expect(events).not.toContain("take 0 3 * * *");
+    expect(await isThere(urls().at(-1))).toBe(true);
+    expect(portOf(urls().at(-1))).toBe(free);
+  });
+
+  test("twice at once is read one after the other", async () => {
+    const { lifecycle, world, urls } = aLifecycle({ listen: "off" });
+    await lifecycle.begin();
+    world.reread = () => someSettings({ listen: ANY_PORT });
+    await Promise.all([lifecycle.reload(), lifecycle.reload()]);
+    expect(urls()).toHaveLength(1);
+  });
+
+  test("is not, once it is told to stop", async () => {
+    const { lifecycle, world, stopping, events, urls } = aLifecycle({ listen: "off" });
+    await lifecycle.begin();
+    world.reread = () => someSettings({ listen: ANY_PORT, schedule: another });
+    stopping.abort();
+    await lifecycle.reload();
+    expect(events).toEqual(["start */5 * * * *", "stop */5 * * * *"]);
+    expect(urls()).toEqual([]);
+  });
+});
+
+describe("its end", () => {
+  test("is in time where nothing is under way", async () => {
+    const { lifecycle, stopping, events, urls, problems } = aLifecycle({ listen: ANY_PORT });
+    await lifecycle.begin();
+    stopping.abort();
+    expect(await lifecycle.end()).toBe(true);
+    expect(events).toEqual(["start */5 * * * *", "stop */5 * * * *"]);
+    expect(problems()).toEqual([]);
+    expect(await isThere(urls()[0])).toBe(false);
+  });
+
+  test("waits for a server that is just moving", async () => {
+    const { lifecycle, world, stopping, urls } = aLifecycle({ listen: ANY_PORT });
+    await lifecycle.begin();
+    world.reread = () => someSettings({ listen: { host: "localhost", port: 0 } });
+    const reloaded = lifecycle.reload();
+    await Promise.resolve();
+    stopping.abort();
+    expect(await lifecycle.end()).toBe(true);
+    await reloaded;
+    expect(await Promise.all(urls().map(isThere))).toEqual([false, false]);
+  });
+
+  test("comes without what never ends, and says so", async () => {
+    const slept: number[] = [];
+    const { lifecycle, world, stopping, urls, problems } = aLifecycle({
+      listen: ANY_PORT,
+      shutdownTimeoutMs: 90_000,
+      schedule: { ...another, runAtStart: true },
+    });
+    world.open = () => new Promise(() => {});
+    world.clock.sleep = async (ms) => void slept.push(ms);
+    await lifecycle.begin();
+    await expect.poll(() => lifecycle.state.current).not.toBeNull();
+    stopping.abort();
+    expect(await lifecycle.end()).toBe(false);
+    expect(slept).toEqual([90_000]);
+    expect(problems()).toEqual([
+      {
+        level: "error",
+        code: "SHUTDOWN_TIMEOUT",
+        message: "calls are still under way after 1 min 30 s: the next start settles them",
+        hint: expect.stringContaining("raise shutdown_timeout"),
+      },
+    ]);
+    expect(await isThere(urls()[0])).toBe(false);
+  });
+});
