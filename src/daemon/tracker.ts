@@ -83,7 +83,8 @@ export class Tracker {
     const { kind: _, ...summary } = event;
     this.#set({ current: null });
     if (summary.error?.code === "LEASE_HELD") {
-      this.#set({ standby: this.#state.standby ?? { since, message: summary.error.message } });
+      const { standby } = this.#state;
+      this.#set({ standby: { since: standby?.since ?? since, message: summary.error.message } });
       return;
     }
     const finishedAt = this.#now();
