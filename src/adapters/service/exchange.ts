@@ -41,7 +41,7 @@ export function exchange(
   { options, timeoutMs, beforeSend }: Exchange,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const gathering = new Gathering(beforeSend, resolve, reject, () => clearTimeout(timer));
+    const gathering = new Gathering(options.method, beforeSend, resolve, reject, () => clearTimeout(timer));
     const timer = setTimeout(() => {
       gathering.giveUp(
         new ServiceFailure("TIMEOUT", `${options.method} was not answered within ${timeoutMs} ms`),
@@ -52,6 +52,7 @@ export function exchange(
 }
 
 class Gathering implements Dispatcher.DispatchHandler {
+  readonly #method: string;
   readonly #beforeSend: (() => void) | undefined;
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: Error) => void;
@@ -64,11 +65,13 @@ class Gathering implements Dispatcher.DispatchHandler {
   #size = 0;
 
   constructor(
+    method: string,
     beforeSend: (() => void) | undefined,
     resolve: (answer: RawAnswer) => void,
     reject: (error: Error) => void,
     onEnd: () => void,
   ) {
+    this.#method = method;
     this.#beforeSend = beforeSend;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -103,7 +106,8 @@ class Gathering implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const size = this.#size + chunk.length;
     if (size > MAX_ANSWER_BYTES) {
-      this.giveUp(new ServiceFailure("BAD_RESPONSE", `the answer is larger than ${MAX_ANSWER_BYTES} bytes`));
+      const message = `${this.#method} was answered with more than ${MAX_ANSWER_BYTES} bytes`;
+      this.giveUp(new ServiceFailure("BAD_RESPONSE", message));
       return;
     }
     // Copied: a buffer for each chunk costs a hundred times its size where the chunks are of one byte.

@@ -99,6 +99,8 @@ export class HttpGroupService implements GroupService {
       const answer = {
         status,
         contentType: String(headers["content-type"] ?? ""),
+        contentEncoding: headers["content-encoding"]?.toString(),
+        date: headers.date?.toString(),
         retryAfter: headers["retry-after"]?.toString(),
         location: headers.location?.toString(),
         body,
@@ -109,7 +111,7 @@ export class HttpGroupService implements GroupService {
       if (!(error instanceof BrokenExchange)) throw error;
       const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
       const code = connectionFailure(error);
-      const reason = isAssertion(cause) ? "the answer breaks the rules of HTTP" : describe(cause);
+      const reason = isAgainstHttp(cause) ? "the answer breaks the rules of HTTP" : describe(cause);
       const message = `${operation} to ${this.#where}: ${reason}`;
       // The parser's error holds the bytes that it could not read, and a token may be among them.
       throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
@@ -118,10 +120,19 @@ export class HttpGroupService implements GroupService {
 }
 
 function connectionFailure({ cause, wasConnected }: BrokenExchange): ServiceFailureCode {
-  if (cause instanceof errors.HTTPParserError || isAssertion(cause)) return "BAD_RESPONSE";
+  const isAnswer =
+    cause instanceof errors.HTTPParserError ||
+    cause instanceof errors.HeadersOverflowError ||
+    isAgainstHttp(cause);
+  if (isAnswer) return "BAD_RESPONSE";
   return wasConnected ? "CONNECTION_LOST" : "UNREACHABLE";
 }
 
-/** What undici takes for impossible, such as a status of 0 or an upgrade that nobody asked for, fails in an assert. */
-const isAssertion = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";
+/**
+ * What undici takes for impossible, such as a status of 0, fails in an assert; a status of 100 or 101 that nobody asked
+ * for it calls a bad response or a bad upgrade.
+ */
+const isAgainstHttp = (error: unknown): boolean =>
+  error instanceof errors.SocketError
+    ? /^bad (response|upgrade)$/.test(error.message)
+    : error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";

@@ -11,6 +11,9 @@ export type Operation = "GET" | "POST" | "DELETE";
 export interface WireAnswer {
   readonly status: number;
   readonly contentType: string;
+  readonly contentEncoding: string | undefined;
+  /** The time on the service's clock. */
+  readonly date: string | undefined;
   readonly retryAfter: string | undefined;
   readonly location: string | undefined;
   readonly body: string;
@@ -109,23 +112,34 @@ function failure(code: ServiceFailureCode, answer: WireAnswer, request: WireRequ
   const message = `${said(answer, request)}${reasonIn(answer, request)}`;
   const retryAfterMs =
     SERVICE_FAILURES[code].reaction === "slow"
-      ? parseRetryAfter(answer.retryAfter, request.receivedAt)
+      ? parseRetryAfter(answer.retryAfter, sentAt(answer, request))
       : undefined;
   return new ServiceFailure(code, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
+/** A date is one on the service's clock, which may not be ours. */
+function sentAt({ date }: WireAnswer, { receivedAt }: WireRequest): Date {
+  const sent = date === undefined ? Number.NaN : httpDate(date);
+  return Number.isNaN(sent) ? receivedAt : new Date(sent);
+}
+
 /** "GET was answered HTTP 200 with HTML" */
 function said(answer: WireAnswer, request: WireRequest): string {
-  const { status, body, location } = answer;
-  const content = isHtml(answer)
-    ? " with HTML"
-    : jsonObject(body)
-      ? ""
-      : body === ""
-        ? " with an empty body"
-        : " with text that is no JSON object";
+  const { status, location } = answer;
   const redirect = location === undefined ? "" : `, a redirect to ${originOf(location, request)}`;
-  return `${request.operation} was answered HTTP ${status}${content}${redirect}`;
+  return `${request.operation} was answered HTTP ${status}${contentOf(answer)}${redirect}`;
+}
+
+function contentOf(answer: WireAnswer): string {
+  const { body, contentEncoding = "identity" } = answer;
+  if (isHtml(answer)) return " with HTML";
+  if (jsonObject(body)) return "";
+  if (body === "") return " with an empty body";
+  if (/^identity$/i.test(contentEncoding)) return " with text that is no JSON object";
+  const encoding = /^(gzip|x-gzip|deflate|br|zstd|compress)$/i.test(contentEncoding)
+    ? contentEncoding
+    : "unknown";
+  return ` with a body in the encoding ${encoding}, which was not asked for`;
 }
 
 /** The service's own words, where its JSON has any. The error's shape is not promised. */

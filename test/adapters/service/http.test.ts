@@ -345,6 +345,23 @@ describe("against servers that are not well", () => {
     expect(posts).toHaveLength(1);
   });
 
+  test.each([
+    ["100 Continue", "", /the answer breaks the rules of HTTP/],
+    [
+      "101 Switching Protocols",
+      "Connection: upgrade\r\nUpgrade: x\r\n",
+      /the answer breaks the rules of HTTP/,
+    ],
+    ["200 OK", `X-Long: ${"x".repeat(8_000)}\r\n`.repeat(3), /Headers Overflow/],
+  ])("one that answers %s and what nobody can take", async (status, headers, message) => {
+    const failure = await failureWith(
+      onRequest((socket) => socket.write(`HTTP/1.1 ${status}\r\n${headers}\r\n`)),
+      { timeoutMs: 5_000 },
+    );
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+    expect(failure.message).toMatch(message);
+  });
+
   test("one that stops in the middle of its answer", async () => {
     const failure = await failureWith(
       onRequest((socket) => socket.end(`${OK}Content-Length: 100\r\n\r\n{"success": 1,`)),
@@ -378,7 +395,7 @@ describe("against servers that are not well", () => {
     };
     const failure = await failureWith(onRequest(flood));
     expect(failure).toMatchObject(lost("BAD_RESPONSE"));
-    expect(failure.message).toContain("larger than 1048576 bytes");
+    expect(failure.message).toBe("POST was answered with more than 1048576 bytes");
   });
 
   test("one that answers a megabyte byte by byte: what it costs is what it holds", async () => {

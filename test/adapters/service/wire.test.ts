@@ -19,6 +19,8 @@ const KEY = "key-7";
 const anAnswer = (overrides: Partial<WireAnswer> = {}): WireAnswer => ({
   status: 200,
   contentType: "application/json",
+  contentEncoding: undefined,
+  date: undefined,
   retryAfter: undefined,
   location: undefined,
   body: JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup() }),
@@ -180,6 +182,14 @@ describe("every other answer is a failure of one kind:", () => {
   test.each([200, 301, 404, 422])("HTTP %i with success: 1 and nothing else is no clear no", (status) => {
     const failure = failureOf({ status, body: '{"success": 1}' });
     expect(failure).toMatchObject({ code: "BAD_RESPONSE", mayHaveHappened: true });
+  });
+
+  test.each([
+    ["gzip", "GET was answered HTTP 200 with a body in the encoding gzip, which was not asked for"],
+    [TOKEN, "GET was answered HTTP 200 with a body in the encoding unknown, which was not asked for"],
+    ["identity", "GET was answered HTTP 200 with text that is no JSON object"],
+  ])("a body in the encoding %s is called so", (contentEncoding, message) => {
+    expect(failureOf({ body: "\u001f\ufffd", contentEncoding }).message).toBe(message);
   });
 
   test("every one has a remedy", () => {
@@ -401,6 +411,16 @@ describe("Retry-After", () => {
     ["Sun, 99 Foo 2026 12:00:30 GMT", undefined],
   ])("%j", (value, ms) => {
     expect(parseRetryAfter(value, NOW)).toBe(ms);
+  });
+
+  test.each([
+    ["Sun, 01 Mar 2026 12:29:30 GMT", 30_000],
+    ["today", 1_800_000],
+    [undefined, 1_800_000],
+  ])("as a date is measured on the service's clock where that is told: %j", (date, ms) => {
+    const retryAfter = "Sun, 01 Mar 2026 12:30:00 GMT";
+    expect(failureOf({ status: 429, retryAfter, date, body: "" }).retryAfterMs).toBe(ms);
+    expect(failureOf({ status: 429, retryAfter: "7", date, body: "" }).retryAfterMs).toBe(7_000);
   });
 
   test("is told to the one who has to wait, and to nobody else", () => {
