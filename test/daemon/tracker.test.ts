@@ -182,7 +182,7 @@ describe("standby", () => {
   });
 
   test.each([finished(), failed("LEDGER_UNAVAILABLE"), failed("INTERRUPTED")])(
-    "is over once a run gets further: %j",
+    "is over once a run gets further: $outcome",
     (event) => {
       const { tracker, observe } = aTracker();
       tracker.begins();

@@ -18,6 +18,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   let total = 0;
   let startedAt = 0;
   let toldAt = 0;
+  let inStandby = false;
 
   const advance = (): void => {
     done++;
@@ -103,7 +104,10 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "finished": {
         const { command, outcome, counts, requests, durationMs, error } = event;
         const duration_ms = Math.round(durationMs);
-        log[levelOf(event)](
+        const wasInStandby = inStandby;
+        inStandby = error?.code === "LEASE_HELD";
+        // Who waits for the lease asks for it several times a minute.
+        log[inStandby && wasInStandby ? "debug" : levelOf(event)](
           {
             command,
             outcome,

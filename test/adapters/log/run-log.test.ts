@@ -1,10 +1,12 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { runLog } from "../../../src/adapters/log/run-log.ts";
+import { noCounts } from "../../../src/core/outcome.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
+import { aRunSummary } from "../../builders/daemon-state.ts";
 import { aClock } from "../clock.ts";
 
-function aLog(level = "debug") {
+function aLog(level = "debug", atEnd?: () => object) {
   const clock = aClock();
   const lines: Record<string, unknown>[] = [];
   const options = {
@@ -14,7 +16,7 @@ function aLog(level = "debug") {
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const logger = pino(options, { write: (line: string) => lines.push(JSON.parse(line)) });
-  return { clock, lines, observe: runLog(logger, clock) };
+  return { clock, lines, observe: runLog(logger, clock, atEnd) };
 }
 
 const recorded: RunEvent = {
@@ -201,5 +203,89 @@ describe("a run in the log", () => {
       { level: "info", done: 20, total: 100, per_second: 2, msg: "20 of 100 groups, 120/min, 40 s left" },
       { level: "info", done: 40, total: 100, per_second: 2, msg: "40 of 100 groups, 120/min, 30 s left" },
     ]);
+  });
+});
+
+describe("a run that has ended", () => {
+  const finished = (overrides: Parameters<typeof aRunSummary>[0] = {}): RunEvent => ({
+    kind: "finished",
+    ...aRunSummary({ durationMs: 405.4, ...overrides }),
+  });
+  const failed = (code: string): RunEvent =>
+    finished({ outcome: "failed", error: { code, message: "it says why", hint: "what to do" } });
+
+  test("has one line that says it all", () => {
+    const { lines, observe } = aLog("info", () => ({ next: new Date("2026-03-01T12:05:00Z") }));
+    observe({ kind: "started", run: "17" });
+    observe(finished({ counts: { ...noCounts(), created: 2, unchanged: 390 }, requests: 2 }));
+    expect(lines).toEqual([
+      {
+        level: "info",
+        run: "17",
+        command: "sync",
+        outcome: "ok",
+        ...noCounts(),
+        created: 2,
+        unchanged: 390,
+        requests: 2,
+        duration_ms: 405,
+        next: "2026-03-01T12:05:00.000Z",
+        msg: "sync ok: 2 created, 390 unchanged; 2 requests in 405 ms",
+      },
+    ]);
+  });
+
+  test("says why it failed, and what to do", () => {
+    const { lines, observe } = aLog("info");
+    observe(failed("LEDGER_UNAVAILABLE"));
+    expect(lines).toEqual([
+      expect.objectContaining({
+        outcome: "failed",
+        code: "LEDGER_UNAVAILABLE",
+        hint: "what to do",
+        msg: "sync failed: it says why (1 unchanged; 0 requests in 405 ms)",
+      }),
+    ]);
+  });
+
+  test.each<[string, RunEvent, string]>([
+    ["ok", finished(), "info"],
+    ["partial", finished({ outcome: "partial" }), "warn"],
+    ["held", finished({ outcome: "held" }), "warn"],
+    ["failed", failed("LEDGER_UNAVAILABLE"), "error"],
+    ["interrupted", failed("INTERRUPTED"), "info"],
+    ["not begun, for somebody else is at work", failed("LEASE_HELD"), "info"],
+  ])("and is %s", (_, event, level) => {
+    const { lines, observe } = aLog();
+    observe(event);
+    expect(lines).toEqual([expect.objectContaining({ level })]);
+  });
+
+  test("in standby again and again is told once", () => {
+    const { lines, observe } = aLog();
+    for (const code of ["LEASE_HELD", "LEASE_HELD", "LEDGER_UNAVAILABLE", "LEASE_HELD"])
+      observe(failed(code));
+    expect(lines.map(({ level }) => level)).toEqual(["info", "debug", "error", "info"]);
+  });
+
+  test("leaves its id to no line that comes after it", () => {
+    const { lines, observe } = aLog("info");
+    observe({ kind: "started", run: "17" });
+    observe(finished());
+    observe(failed("CONFIG_INVALID"));
+    expect(lines.map(({ run }) => run)).toEqual(["17", undefined]);
+  });
+
+  test("leaves its progress to no run that comes after it", () => {
+    const { clock, lines, observe } = aLog("info");
+    observe({ kind: "started", run: "17" });
+    observe({ kind: "planned", changes: 3, unchanged: 0, missing: 0 });
+    observe(recorded);
+    observe(finished());
+    observe({ kind: "started", run: "18" });
+    observe({ kind: "rotating", tokens: 4 });
+    clock.elapsed = 10_000;
+    observe({ kind: "rotated", user_group_id: "acme", token: "the-fingerprint", formerToken: null });
+    expect(lines.at(-1)).toMatchObject({ run: "18", done: 1, total: 4 });
   });
 });

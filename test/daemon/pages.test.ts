@@ -1,0 +1,57 @@
+import { expect, onTestFinished, test } from "vitest";
+import { serve } from "../../src/daemon/http.ts";
+import { Metrics } from "../../src/daemon/metrics.ts";
+import { pages } from "../../src/daemon/pages.ts";
+import type { DaemonState } from "../../src/daemon/state.ts";
+import { aClock } from "../adapters/clock.ts";
+import { aDaemonState } from "../builders/daemon-state.ts";
+
+const NOON = new Date("2026-03-01T12:00:00Z");
+
+/** What is shown at noon, over HTTP, of a state that a test can change. */
+async function shown() {
+  const daemon: { state: DaemonState } = { state: aDaemonState() };
+  const state = (): DaemonState => daemon.state;
+  const made = pages(state, new Metrics(state, aClock()), () => NOON);
+  const server = await serve({ host: "127.0.0.1", port: 0 }, made);
+  onTestFinished(() => server.close());
+  return { daemon, ask: (path: string): Promise<Response> => fetch(server.url + path) };
+}
+
+test("the process works, however its syncs do", async () => {
+  const { ask } = await shown();
+  const answer = await ask("/healthz");
+  expect([answer.status, await answer.text()]).toEqual([200, "ok\n"]);
+});
+
+test("it is ready when its promise is kept, and says why where it isn't", async () => {
+  const { daemon, ask } = await shown();
+  const before = await ask("/readyz");
+  expect([before.status, await before.text()]).toEqual([503, "no sync has reached its end yet\n"]);
+  daemon.state = aDaemonState({ lastGoodSync: NOON });
+  const after = await ask("/readyz");
+  expect([after.status, await after.text()]).toEqual([
+    200,
+    "the last sync that reached its end was 0 ms ago\n",
+  ]);
+});
+
+test("the metrics are as Prometheus takes them", async () => {
+  const { ask } = await shown();
+  const answer = await ask("/metrics");
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=/);
+  expect(await answer.text()).toContain('groupsync_build_info{version="1.2.3"} 1');
+});
+
+test("the status page is of now, and may load and run nothing", async () => {
+  const { daemon, ask } = await shown();
+  daemon.state = aDaemonState({ name: "asia-7" });
+  const answer = await ask("/");
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  const policy = answer.headers.get("content-security-policy");
+  expect(policy).toMatch(/default-src 'none'.*style-src/);
+  expect(policy).not.toMatch(/script-src|connect-src|unsafe/);
+  expect(await answer.text()).toContain("asia-7");
+});
