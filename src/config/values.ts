@@ -1,4 +1,4 @@
-import { validateDetailed } from "node-cron";
+import { createTask, validateDetailed } from "node-cron";
 import { z } from "zod";
 import { parseDuration } from "../core/duration.ts";
 import { Secret } from "../core/secret.ts";
@@ -106,7 +106,21 @@ export const cronLine = z
       errors[0] === undefined || errors[0].field === "expression" ? "" : ` (see its ${errors[0].field})`;
     const message = `{value} is not a cron line${field}; write minute, hour, day, month and weekday: "*/5 * * * *"`;
     if (!valid) context.addIssue({ code: "custom", message });
+    else if (!hasTick(line))
+      context.addIssue({ code: "custom", message: "{value} names a day that never comes" });
   });
+
+/** That February has no 31st is found above; that it has no thirtieth day before its last one is not. */
+function hasTick(line: string): boolean {
+  const task = createTask(line, () => {});
+  try {
+    return task.getNextRuns(1).length > 0;
+  } catch {
+    return false;
+  } finally {
+    void task.destroy();
+  }
+}
 
 export const timeZone = scalar(
   (zone) => {

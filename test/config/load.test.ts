@@ -377,6 +377,11 @@ timezone: Mars/Base
   line 45  timezone: "Mars/Base" is not a time zone; write it like UTC or Europe/Berlin`);
   });
 
+  it.each(["0 0 L-30 2 *", "0 0 31W 2 *"])("finds that a schedule has no tick: %s", (schedule) => {
+    expect(problemsOf(withKeys({ schedule }))).toBe(`config.yaml has 1 problem:
+  line 1  schedule: "${schedule}" names a day that never comes`);
+  });
+
   it("asks for what is required in an empty file", () => {
     const missing = problemsOf("# nothing yet").match(/\S+(?=: is missing)/g);
     expect(missing).toEqual([
