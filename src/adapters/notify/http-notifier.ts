@@ -71,6 +71,7 @@ async function attempt(url: Secret, options: Sent): Promise<string | undefined> 
   try {
     const { statusCode, body } = await request(url.reveal(), {
       ...options,
+      headers: { ...options.headers, ...authorization(new URL(url.reveal())) },
       signal: AbortSignal.timeout(TIMEOUT),
     });
     await body.dump();
@@ -78,6 +79,13 @@ async function attempt(url: Secret, options: Sent): Promise<string | undefined> 
   } catch (error) {
     return describe(error).replaceAll(url.reveal(), "…");
   }
+}
+
+/** What the client leaves in an address with user and password. */
+function authorization({ username, password }: URL): Record<string, string> {
+  if (username === "" && password === "") return {};
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` };
 }
 
 /** Slack's three: an id must not become a mention or a link. */

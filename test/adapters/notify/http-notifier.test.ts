@@ -14,6 +14,7 @@ interface Heard {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly type: string | undefined;
+  readonly authorization: string | undefined;
   readonly body: string;
 }
 
@@ -29,7 +30,8 @@ async function aReceiver(...replies: Reply[]) {
   const heard: Heard[] = [];
   const server = createServer(async (request: IncomingMessage, response) => {
     const { method, url, headers } = request;
-    heard.push({ method, url, type: headers["content-type"], body: await text(request) });
+    const { authorization, "content-type": type } = headers;
+    heard.push({ method, url, type, authorization, body: await text(request) });
     (replies[heard.length - 1] ?? replies.at(-1) ?? status(200))(response);
   });
   const { port, close } = await listening(server);
@@ -81,6 +83,13 @@ test("a monitor is asked for its page", async () => {
   const { heard, url } = await aReceiver();
   await aNotifier(url).notifier.beat();
   expect(heard).toEqual([{ method: "GET", url: `/services/${KEY}?key=${KEY}`, type: undefined, body: "" }]);
+});
+
+test("an address may have a user and a password", async () => {
+  const { heard, url } = await aReceiver();
+  await aNotifier(url.replace("://", "://me:p%40ss@")).notifier.beat();
+  const credentials = Buffer.from("me:p@ss").toString("base64");
+  expect(heard).toMatchObject([{ method: "GET", authorization: `Basic ${credentials}` }]);
 });
 
 test("where there is no address, nobody is told", async () => {
@@ -143,6 +152,7 @@ describe("a receiver", () => {
   test.each([
     ["by name", `http://nowhere.invalid/services/${KEY}`],
     ["by an address with a password", `http://user:${KEY}@127.0.0.1:1/`],
+    ["by an address whose password is not encoded", `http://user:%${KEY}@127.0.0.1:1/`],
     ["in a path that HTTP doesn't know", `http://127.0.0.1:1/%00/ü/${KEY}?${KEY}#${KEY}`],
   ])("that can't be had %s is not named either", async (_, url) => {
     const { notifier, log } = aNotifier(url);
