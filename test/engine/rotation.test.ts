@@ -260,42 +260,6 @@ describe("a rotation", () => {
   });
 });
 
-describe("a service that rotates nothing", () => {
-  const MANY = Array.from({ length: 60 }, (_, n) => `t${String(n).padStart(2, "0")}`);
-
-  it.each<[ServiceFailureCode, number]>([
-    ["SERVICE_ERROR", 5],
-    ["OVERLOADED", 5],
-    ["TIMEOUT", 5],
-    ["BAD_RESPONSE", 20],
-    ["REFUSED", 20],
-    ["KEY_REFUSED", 20],
-  ])(
-    "but answers every GET, is told by %s after %i tokens, in this run and in the next",
-    async (code, tokens) => {
-      const world = new World(tenants(...MANY));
-      await world.sync();
-      const at = (point: Point): void => {
-        if (point.call === "rotate" && point.when === "before")
-          throw new ServiceFailure(code, `POST: ${code}`);
-      };
-      for (let run = 0; run < 2; run++) {
-        const report = await rotate(world, ALL, { at });
-        expect(report.error).toMatchObject({ code: "SERVICE_UNAVAILABLE", cause: { code } });
-        expect(report.requests).toBeLessThanOrEqual(3 * tokens);
-      }
-      expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 60 } });
-    },
-  );
-
-  it("is not one that has lost its groups, which a rotation makes again", async () => {
-    const world = new World(tenants(...MANY));
-    await world.sync();
-    world.service.groups.clear();
-    expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 60 } });
-  });
-});
-
 describe("what a sync rotates", () => {
   it("is what is older than rotation.max_age, the oldest first, after everything else", async () => {
     const world = await aSyncedWorld();

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
+import { call, type Reply } from "./a-call.ts";
+
+describe("a refusal for now", () => {
+  it("is no attempt where all wait", async () => {
+    const throttled = Array.from({ length: 3 }, (): Reply => "THROTTLED");
+    const { result, requests } = await call([
+      ...throttled,
+      "TIMEOUT",
+      "TIMEOUT",
+      "TIMEOUT",
+      "TIMEOUT",
+      "answer",
+    ]);
+    expect(result.kind).toBe("answered");
+    expect(requests).toBe(8);
+  });
+
+  it("is waited out for just as long as the service asks", async () => {
+    const busy = new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 42_000 });
+    const { elapsed } = await call([busy, "answer"]);
+    expect(elapsed).toBe(42_020);
+  });
+
+  it.each([undefined, 0, 5_000])(
+    "that goes on for more than ten minutes is a failure (Retry-After: %s)",
+    async (retryAfterMs) => {
+      const busy = new ServiceFailure(
+        "THROTTLED",
+        "HTTP 429",
+        retryAfterMs === undefined ? {} : { retryAfterMs },
+      );
+      const { result, requests, elapsed } = await call([busy]);
+      expect(result).toMatchObject({ kind: "failed", failure: { code: "THROTTLED" } });
+      expect(elapsed).toBeGreaterThan(10 * 60_000);
+      expect(elapsed).toBeLessThan(12 * 60_000);
+      expect(requests).toBeLessThan(150);
+    },
+  );
+});
+
+describe("a 503 that names no Retry-After", () => {
+  it("is a failure like any other the first time, and asks for patience the second time", async () => {
+    const { events, result } = await call(["OVERLOADED", "OVERLOADED", "answer"]);
+    expect(result.kind).toBe("answered");
+    expect(events.map(({ kind }) => kind)).toEqual(["retry", "waiting"]);
+  });
+
+  it("asks for patience at once where it names one, or the run may repeat no more", async () => {
+    const busy = new ServiceFailure("OVERLOADED", "HTTP 503", { retryAfterMs: 1_000 });
+    expect((await call([busy, "answer"])).events).toMatchObject([{ kind: "waiting", ms: 1_000 }]);
+    const { events, result } = await call(["OVERLOADED", "answer"], { isBudgetSpent: true });
+    expect(result.kind).toBe("answered");
+    expect(events).toMatchObject([{ kind: "warning" }, { kind: "waiting" }]);
+  });
+});
+
+describe("a call that is put off again and again", () => {
+  it.each<[ServiceFailureCode, boolean, number]>([
+    ["THROTTLED", true, 9],
+    ["OVERLOADED", true, 8],
+    ["OVERLOADED", false, 8],
+  ])("with %s, while others pass: %s, is made %i times", async (code, othersPass, times) => {
+    const { result, requests } = await call([code], { othersPass });
+    expect(result).toMatchObject({ kind: "failed", failure: { code } });
+    expect(requests).toBe(times);
+  });
+});
