@@ -1,0 +1,88 @@
+import { expect, onTestFinished, test } from "vitest";
+import { runCommand } from "../../src/commands/run.ts";
+import { SyncError } from "../../src/core/errors.ts";
+import type { OpenedSync } from "../../src/daemon/daemon.ts";
+import { Lifecycle } from "../../src/daemon/lifecycle.ts";
+import { aClock } from "../adapters/clock.ts";
+import { rejection } from "../contracts/collect.ts";
+import { anIo } from "./an-io.ts";
+
+/** A process with a daemon in it: it can be told to stop, and to read its config again. */
+function aProcess(openSync: () => Promise<OpenedSync>) {
+  const { io, printed } = anIo();
+  const stopping = new AbortController();
+  onTestFinished(() => stopping.abort());
+  const messages: string[] = [];
+  const world = { reload: () => {}, quit: false };
+  const settings = {
+    name: "eu",
+    schedule: { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
+    notifier: { tell: async () => {}, beat: async () => {} },
+    listen: "off" as const,
+    shutdownTimeoutMs: 0,
+  };
+  const ports = {
+    openSync,
+    readLedger: async () => {
+      throw new SyncError("LEDGER_UNAVAILABLE", "away");
+    },
+    timetable: () => ({ start: () => {}, stop: () => {}, next: null, periodMs: 1 }),
+    // A macrotask: all that can end has ended then.
+    clock: { ...aClock(), sleep: () => new Promise<void>((resolve) => setTimeout(resolve)) },
+    observe: () => {},
+    log: ({ message }: { message: string }) => messages.push(message),
+    pages: {},
+    reread: () => ({ settings, take: () => {} }),
+  };
+  const command = runCommand(
+    {
+      ...io,
+      signal: stopping.signal,
+      onReload: (listener) => {
+        world.reload = listener;
+      },
+      quit: (code) => {
+        io.finish(code);
+        world.quit = true;
+      },
+    },
+    async () => new Lifecycle("1.2.3", settings, ports, stopping.signal),
+  );
+  const ended = command.parseAsync([], { from: "user" });
+  return { ended, stopping, messages, printed, world };
+}
+
+const refused = async (): Promise<OpenedSync> => {
+  throw new SyncError("CONFIG_INVALID", "no key");
+};
+
+test("the daemon goes on until it is told to stop, and ends with 0", async () => {
+  const { ended, stopping, messages, printed, world } = aProcess(refused);
+  await expect.poll(() => messages).toContain('groupsync 1.2.3 syncs eu on "0 3 * * *" UTC');
+  world.reload();
+  await expect.poll(() => messages).toContain("the config was read again; the next sync goes by it");
+  const toldToStop = expect.stringContaining("told to stop");
+  expect(messages).not.toContainEqual(toldToStop);
+  stopping.abort();
+  await ended;
+  expect(messages.at(-1)).toEqual(toldToStop);
+  expect(printed.code).toBe(0);
+  expect(world.quit).toBe(false);
+});
+
+test("it ends with 1 without what never ends", async () => {
+  const { ended, stopping, messages, printed, world } = aProcess(() => new Promise(() => {}));
+  await expect.poll(() => messages).toContain('groupsync 1.2.3 syncs eu on "0 3 * * *" UTC');
+  stopping.abort();
+  await ended;
+  expect(printed.code).toBe(1);
+  expect(world.quit).toBe(true);
+});
+
+test("it doesn't begin with a wrong config", async () => {
+  const { io } = anIo();
+  const command = runCommand(io, async () => {
+    throw new SyncError("CONFIG_INVALID", "config.yaml has 1 problem");
+  });
+  expect(await rejection(command.parseAsync([], { from: "user" }))).toMatchObject({ code: "CONFIG_INVALID" });
+});
