@@ -24,6 +24,19 @@ const RULES: Rules = {
     "adapters/service": { layers: ["core", "ports"], packages: ["undici", "zod"], node: "all" },
     "adapters/terminal": { layers: ["core", "ports"], packages: [], node: "all" },
 
+    "adapters/token-stores": {
+      layers: ["core", "ports"],
+      packages: [
+        "@aws-sdk/client-secrets-manager",
+        "@azure/identity",
+        "@azure/keyvault-secrets",
+        "@google-cloud/secret-manager",
+        "@kubernetes/client-node",
+        "undici",
+      ],
+      node: "all",
+    },
+
     config: { layers: ["core"], packages: ["leven", "node-cron", "yaml", "zod"], node: "all" },
     daemon: { layers: ["core", "engine", "ports"], packages: ["node-cron", "prom-client"], node: "all" },
     sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },

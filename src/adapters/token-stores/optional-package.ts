@@ -1,0 +1,27 @@
+import { SyncError } from "../../core/errors.ts";
+
+/** What each store needs beside groupsync itself, in the versions that it is tested with. */
+export const OPTIONAL_PACKAGES = {
+  aws_secrets_manager: ["@aws-sdk/client-secrets-manager@3.1162.0"],
+  gcp_secret_manager: ["@google-cloud/secret-manager@6.3.0"],
+  azure_key_vault: ["@azure/keyvault-secrets@4.11.2", "@azure/identity@4.13.1"],
+  kubernetes: ["@kubernetes/client-node@1.4.0"],
+} as const;
+
+/** Loads a store's packages. Rejects with CONFIG_PACKAGE_MISSING, and the command that installs them. */
+export async function optional<T>(store: keyof typeof OPTIONAL_PACKAGES, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    const packages = OPTIONAL_PACKAGES[store].join(" ");
+    throw new SyncError(
+      "CONFIG_PACKAGE_MISSING",
+      `tokens.store: ${store} needs packages that are not installed`,
+      {
+        hint: `in groupsync's folder: npm install --no-save ${packages}`,
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,42 @@
+import { waitBeforeAttempt } from "../../core/backoff.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { SecretStoreFailure } from "./secret-store.ts";
+
+/** A store that asks for patience for so long is not available. */
+const LONGEST_WAIT = 60_000;
+
+/** Repeats what a store was too slow for. While it asks for patience, no call to it begins. */
+export class Patience {
+  readonly #clock: Clock;
+  #quietUntil = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Rejects as `call` does, with `unavailable` in place of `slow`. */
+  async with<T>(call: () => Promise<T>): Promise<T> {
+    const begun = this.#clock.monotonic();
+    for (let attempt = 2; ; attempt++) {
+      await this.#quiet();
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof SecretStoreFailure) || error.problem !== "slow") throw error;
+        const now = this.#clock.monotonic();
+        const waitMs = error.retryAfterMs ?? waitBeforeAttempt(attempt, () => this.#clock.random());
+        if (now + waitMs - begun > LONGEST_WAIT)
+          throw new SecretStoreFailure("unavailable", error.message, error.hint);
+        this.#quietUntil = Math.max(this.#quietUntil, now + waitMs);
+      }
+    }
+  }
+
+  async #quiet(): Promise<void> {
+    for (;;) {
+      const ms = this.#quietUntil - this.#clock.monotonic();
+      if (ms <= 0) return;
+      await this.#clock.sleep(ms);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type { Secret } from "../../core/secret.ts";
+import type { SecretNaming } from "../../core/secret-name.ts";
+
+/**
+ * A vendor's store of named secrets, as thin as its client allows. Every method rejects with a {@link SecretStoreFailure}
+ * whose message holds neither a secret nor a credential.
+ */
+export interface SecretStore {
+  /** What an operator calls it, such as `Vault at https://vault.internal, mount secret`. */
+  readonly title: string;
+  readonly naming: SecretNaming;
+  /** Logs in, and sees whether it can be used at all. Called before anything else in a run. */
+  prepare(): Promise<void>;
+  /** Undefined where there is none, or where it is deleted and could still be recovered. */
+  get(name: string): Promise<FoundSecret | undefined>;
+  /**
+   * Makes the secret, or gives the one that groupsync manages another content, unless `isGood` says that the one that it
+   * has will do. A secret that is there and isn't managed is refused, and left as it is. A new one costs one call.
+   */
+  put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void>;
+  /** Removes it for good, so that the name is free again; what isn't there is removed already. Refuses likewise. */
+  remove(name: string): Promise<void>;
+  /** Whether it holds any secret that groupsync manages. */
+  holdsAny(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface FoundSecret {
+  readonly content: Secret;
+  readonly isManaged: boolean;
+}
+
+/**
+ * - `unavailable`: the store as a whole can't be used: away, login refused, a right missing.
+ * - `slow`: it asks for patience, or failed in passing; the call is repeated.
+ * - `refused`: it concerns this secret alone.
+ */
+export type SecretStoreProblem = "unavailable" | "slow" | "refused";
+
+export class SecretStoreFailure extends Error {
+  override readonly name = "SecretStoreFailure";
+  readonly problem: SecretStoreProblem;
+  /** What an operator can do about it. */
+  readonly hint: string;
+  /** How long the store asked to be left alone, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(problem: SecretStoreProblem, message: string, hint: string, retryAfterMs?: number) {
+    super(message);
+    this.problem = problem;
+    this.hint = hint;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Of a secret that somebody else has made. */
+export const notManaged = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "refused",
+    `the secret ${name} is there already, and groupsync doesn't manage it`,
+    "remove it, or give tokens.path a name of its own",
+  );

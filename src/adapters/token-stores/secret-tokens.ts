@@ -1,0 +1,123 @@
+import { describe, SyncError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import { type SecretPath, secretName } from "../../core/secret-name.ts";
+import { formatToken, type TokenFormat, tokenIn } from "../../core/token-format.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { LedgerTransaction } from "../../ports/ledger.ts";
+import type { StoredToken, TokenStore } from "../../ports/token-store.ts";
+import { inParallel } from "./in-parallel.ts";
+import { Patience } from "./patience.ts";
+import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+
+export interface SecretTokenOptions {
+  readonly path: SecretPath;
+  readonly format: TokenFormat;
+}
+
+/** Most calls to the store at a time. */
+const CONCURRENCY = 8;
+
+/** Tokens in a store of secrets, one secret for each group. */
+export class SecretTokens implements TokenStore {
+  readonly #secrets: SecretStore;
+  readonly #options: SecretTokenOptions;
+  readonly #clock: Clock;
+  readonly #patience: Patience;
+
+  constructor(secrets: SecretStore, options: SecretTokenOptions, clock: Clock) {
+    this.#secrets = secrets;
+    this.#options = options;
+    this.#clock = clock;
+    this.#patience = new Patience(clock);
+  }
+
+  prepare(): Promise<void> {
+    return this.#usable("use", () => this.#patience.with(() => this.#secrets.prepare()));
+  }
+
+  holdsAny(): Promise<boolean> {
+    return this.#usable("read", () => this.#patience.with(() => this.#secrets.holdsAny()));
+  }
+
+  async write(
+    tokens: readonly StoredToken[],
+    _transaction: LedgerTransaction,
+    { rewrite = false }: { readonly rewrite?: boolean } = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
+    return this.#each([...wanted], "write", "TOKEN_NOT_STORED", ([id, token], name) => {
+      const content = formatToken(this.#options.format, id, token, this.#clock.now());
+      // Stores keep versions, and charge for them: an equal one would be one too many.
+      const isGood = (found: Secret): boolean =>
+        !rewrite && (this.#tokenIn(found, id)?.equals(token) ?? false);
+      return this.#secrets.put(name, content, isGood);
+    });
+  }
+
+  /** A store of secrets knows nothing of the lease. */
+  async writeAtOnce(): Promise<boolean> {
+    return false;
+  }
+
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
+    const found = new Map<string, Secret>();
+    const find = async (id: string): Promise<void> => {
+      const secret = await this.#patience.with(() => this.#secrets.get(this.#nameOf(id)));
+      const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
+      if (token) found.set(id, token);
+    };
+    await this.#usable("read", () => inParallel([...new Set(ids)], CONCURRENCY, find));
+    return found;
+  }
+
+  remove(ids: readonly string[]): Promise<ReadonlyMap<string, SyncError>> {
+    const entries = [...new Set(ids)].map((id) => [id] as const);
+    return this.#each(entries, "write", "TOKEN_NOT_REMOVED", (_, name) => this.#secrets.remove(name));
+  }
+
+  #nameOf(id: string): string {
+    return secretName(id, this.#options.path, this.#secrets.naming);
+  }
+
+  #tokenIn(content: Secret, id: string): Secret | undefined {
+    return tokenIn(this.#options.format, id, content);
+  }
+
+  /** Resolves to those whose secret the store has refused to change. */
+  async #each<Entry extends readonly [id: string, ...unknown[]]>(
+    entries: readonly Entry[],
+    doing: string,
+    code: string,
+    change: (entry: Entry, name: string) => Promise<void>,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const refused = new Map<string, SyncError>();
+    const changeOne = async (entry: Entry): Promise<void> => {
+      const [id] = entry;
+      try {
+        await this.#patience.with(() => change(entry, this.#nameOf(id)));
+      } catch (error) {
+        if (!(error instanceof SecretStoreFailure) || error.problem !== "refused") throw error;
+        refused.set(id, new SyncError(code, error.message, { hint: error.hint }));
+      }
+    };
+    await this.#usable(doing, () => inParallel(entries, CONCURRENCY, changeOne));
+    // In the order in which they were given, whatever the store's pace.
+    return new Map(
+      entries.flatMap(([id]) => {
+        const error = refused.get(id);
+        return error ? [[id, error] as const] : [];
+      }),
+    );
+  }
+
+  async #usable<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SyncError) throw error;
+      const message = `cannot ${doing} ${this.#secrets.title}: ${describe(error)}`;
+      const hint = error instanceof SecretStoreFailure ? { hint: error.hint } : {};
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", message, hint);
+    }
+  }
+}

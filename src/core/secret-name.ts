@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+
+/** Which names a store of secrets takes. */
+export interface SecretNaming {
+  /** The text around the id: `before` begins a name where the id doesn't. */
+  readonly around: { readonly before: RegExp; readonly after: RegExp };
+  /** Whether an id's character can stay as it is, between these two. */
+  readonly isPlain: (char: string, before: string, after: string) => boolean;
+  /** Stands before each byte, in hexadecimal, of what can't. It is never plain itself. */
+  readonly mark: string;
+  readonly hex: "upper" | "lower";
+  /** Most characters of a whole name. */
+  readonly longest: number;
+}
+
+/** The text before and after the id. */
+export type SecretPath = readonly [before: string, after: string];
+
+const PLACEHOLDER = /\{\{\s*user_group_id\s*\}\}/;
+
+/** Undefined where the template doesn't name the id just once, or names anything else. */
+export function parseSecretPath(template: string): SecretPath | undefined {
+  const [before = "", after, more] = template.split(PLACEHOLDER);
+  if (after === undefined || more !== undefined || /\{\{|\}\}/.test(before + after)) return undefined;
+  return [before, after];
+}
+
+/** Whether each name that this path makes is one that the store takes. */
+export const fits = ([before, after]: SecretPath, { around, longest }: SecretNaming): boolean =>
+  around.before.test(before) && around.after.test(after) && before.length + after.length + HASHED <= longest;
+
+/**
+ * The name of a group's secret. Different ids have different names: what the store forbids in an id is written as its
+ * UTF-8 bytes in hexadecimal, each behind the store's mark, and so is the mark itself. An id that is too long for that
+ * is its SHA-256, behind the mark and an `x`.
+ */
+export function secretName(id: string, [before, after]: SecretPath, naming: SecretNaming): string {
+  const name = before + encoded(id, naming) + after;
+  if (name.length <= naming.longest) return name;
+  const hash = createHash("sha256").update(id, "utf8").digest("hex");
+  return `${before}${naming.mark}x${hash}${after}`;
+}
+
+/** In characters: the mark, the x and 64 digits. */
+const HASHED = 66;
+
+function encoded(id: string, { isPlain, mark, hex }: SecretNaming): string {
+  const chars = [...id];
+  const pieces = chars.map((char, n) => {
+    if (char !== mark && isPlain(char, chars[n - 1] ?? "", chars[n + 1] ?? "")) return char;
+    const bytes = [...Buffer.from(char, "utf8")].map((byte) => byte.toString(16).padStart(2, "0"));
+    return bytes.map((digits) => mark + (hex === "upper" ? digits.toUpperCase() : digits)).join("");
+  });
+  return pieces.join("");
+}
