@@ -1,7 +1,7 @@
-import { LONGEST_TRY, MAX_ATTEMPTS, waitBeforeAttempt } from "../core/backoff.ts";
 import { ServiceFailure } from "../core/service-failure.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Observe } from "../ports/observer.ts";
+import { Attempts } from "./attempts.ts";
 import type { Breaker } from "./breaker.ts";
 import type { HeldLease } from "./lease.ts";
 import type { Retries } from "./retries.ts";
@@ -46,14 +46,8 @@ export async function callRepeatedly<T>(
   request: (beforeSend: () => void) => Promise<T>,
   context: CallContext,
 ): Promise<CallResult<T>> {
-  const { clock, throttle, breaker, signal } = context;
-  // What came before a follow-up must not be left half done for want of a budget.
-  const mayRetry = (): boolean => context.isFollowUp === true || context.retries.mayRetry();
-  let mayHaveHappened = false;
-  /** When this call was refused for now the last time. */
-  let servedBefore: number | undefined;
-  let attempt = 1;
-  let triedMs = 0;
+  const { clock, throttle, signal } = context;
+  const attempts = new Attempts(id, context);
   let isMade = false;
   for (;;) {
     const call = await throttle.ready(signal);
@@ -61,7 +55,7 @@ export async function callRepeatedly<T>(
     const mustBeMade = context.isFollowUp === true && !isMade;
     if (signal.aborted && !mustBeMade) {
       throttle.withdraw(call);
-      return { kind: "interrupted", mayHaveHappened };
+      return { kind: "interrupted", mayHaveHappened: attempts.mayHaveHappened };
     }
     const sentAt = clock.monotonic();
     try {
@@ -72,41 +66,18 @@ export async function callRepeatedly<T>(
       const answer = await request(() => context.lease.assertHeld());
       throttle.ended(call);
       context.retries.answered();
-      return { kind: "answered", answer, mayHaveBeenSent: mayHaveHappened };
+      return { kind: "answered", answer, mayHaveBeenSent: attempts.mayHaveHappened };
     } catch (error) {
       if (!(error instanceof ServiceFailure)) {
         throttle.withdraw(call);
         throw error;
       }
-      // While a limit is used up a call waits for its turn. One that others pass by is refused for its own sake.
-      const isPassedBy = servedBefore !== undefined && breaker.served > servedBefore;
-      const isHiccup = attempt === 1 && mayBeHiccup(error) && !context.isUnrepeatable && mayRetry();
-      if (isHiccup) throttle.withdraw(call);
-      else throttle.ended(call, error, { isOwn: isPassedBy && attempt > 1 });
-      mayHaveHappened ||= error.mayHaveHappened;
-      const failed = { kind: "failed", failure: error, mayHaveHappened } as const;
-      const mustNotBeRepeated = context.isUnrepeatable === true && mayHaveHappened;
-      if (error.reaction === "slow" && !isHiccup) {
-        const isHopeless = breaker.deferred(id, clock.monotonic());
-        if (isHopeless || mustNotBeRepeated) return failed;
-        servedBefore = breaker.served;
-        if ((error.code === "OVERLOADED" || isPassedBy) && attempt++ === MAX_ATTEMPTS) return failed;
-        continue;
+      const { waitMs, lesson } = attempts.failed(error, clock.monotonic() - sentAt);
+      throttle.ended(call, error, lesson);
+      if (waitMs === undefined) {
+        return { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened };
       }
-      triedMs += clock.monotonic() - sentAt;
-      const isSpent = attempt >= MAX_ATTEMPTS || triedMs >= LONGEST_TRY;
-      const canBeRepeated = error.reaction === "retry" && !isSpent && !mustNotBeRepeated;
-      if (!isHiccup && !(canBeRepeated && mayRetry())) return failed;
-      attempt++;
-      const waitMs = waitBeforeAttempt(attempt, () => clock.random());
-      const { code, message } = error;
-      context.observe({ kind: "retry", user_group_id: id, code, message, attempt, waitMs });
-      triedMs += waitMs;
-      await clock.sleep(waitMs, signal);
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
     }
   }
 }
-
-/** Without a word of when to come back it is a proxy's trouble more often than a limit; the next try tells. */
-const mayBeHiccup = ({ code, retryAfterMs }: ServiceFailure): boolean =>
-  code === "OVERLOADED" && retryAfterMs === undefined;

@@ -8,6 +8,9 @@ import type { Observe } from "../ports/observer.ts";
 const TOLD_PAUSE = 500;
 const TOLD_SPACING = 5_000;
 
+/** What a failed call tells: of the service's limits, or for how long to leave it alone and no more, or nothing. */
+export type Lesson = "limits" | "pause" | "none";
+
 interface Waiter {
   readonly signal: AbortSignal;
   readonly admit: (call: Call) => void;
@@ -47,11 +50,13 @@ export class Throttle {
     });
   }
 
-  /** The call was answered, or failed; it may have been refused for its own sake, which tells of no limit. */
-  ended(call: Call, failure?: ServiceFailure, { isOwn = false } = {}): void {
+  /** The call was answered, or failed. */
+  ended(call: Call, failure?: ServiceFailure, lesson: Lesson = "limits"): void {
     const now = this.#clock.monotonic();
-    if (failure?.reaction === "slow") {
-      const refusal = { retryAfterMs: failure.retryAfterMs ?? 0, isOwn };
+    if (lesson === "none") {
+      this.#limits.ended(call, now);
+    } else if (failure?.reaction === "slow") {
+      const refusal = { retryAfterMs: failure.retryAfterMs ?? 0, isOwn: lesson === "pause" };
       this.#limits.refused(call, now, refusal, () => this.#clock.random());
     } else if (failure?.code === "TIMEOUT") {
       this.#limits.timedOut(call, now);

@@ -1,0 +1,81 @@
+import { LONGEST_TRY, MAX_ATTEMPTS, waitBeforeAttempt } from "../core/backoff.ts";
+import type { ServiceFailure } from "../core/service-failure.ts";
+import type { CallContext } from "./call.ts";
+import type { Lesson } from "./throttle.ts";
+
+export interface Next {
+  /** Milliseconds before the call asks for its turn again; undefined where it has failed. */
+  readonly waitMs: number | undefined;
+  /** What the throttle can learn from the failure. */
+  readonly lesson: Lesson;
+}
+
+/** The attempts at one call, and whether there is another. */
+export class Attempts {
+  readonly #id: string;
+  readonly #context: CallContext;
+  /** The one under way included. */
+  #count = 1;
+  #triedMs = 0;
+  #mayHaveHappened = false;
+  /** How many calls had been served when this one was put off the last time. */
+  #servedBefore: number | undefined;
+
+  constructor(id: string, context: CallContext) {
+    this.#id = id;
+    this.#context = context;
+  }
+
+  /** One of them may have had its effect. */
+  get mayHaveHappened(): boolean {
+    return this.#mayHaveHappened;
+  }
+
+  /** The last one has failed, and took so long. */
+  failed(failure: ServiceFailure, tookMs: number): Next {
+    this.#mayHaveHappened ||= failure.mayHaveHappened;
+    if (this.#isHiccup(failure)) return { waitMs: this.#retry(failure), lesson: "none" };
+    if (failure.reaction === "slow") return this.#putOff(failure);
+    this.#triedMs += tookMs;
+    const isSpent = this.#count >= MAX_ATTEMPTS || this.#triedMs >= LONGEST_TRY;
+    const isRepeated =
+      failure.reaction === "retry" && !isSpent && !this.#mustBeLast && this.#isWithinBudget();
+    return { waitMs: isRepeated ? this.#retry(failure) : undefined, lesson: "limits" };
+  }
+
+  /** The first 503 that doesn't say when to come back: a proxy's trouble more often than a limit. The next try tells. */
+  #isHiccup({ code, retryAfterMs }: ServiceFailure): boolean {
+    const mayBe = code === "OVERLOADED" && retryAfterMs === undefined && this.#count === 1;
+    return mayBe && !this.#mustBeLast && this.#isWithinBudget();
+  }
+
+  /** While a limit is used up a call waits for its turn. One that others pass by is refused for its own sake. */
+  #putOff({ code }: ServiceFailure): Next {
+    const { breaker, clock } = this.#context;
+    const isPassedBy = this.#servedBefore !== undefined && breaker.served > this.#servedBefore;
+    this.#servedBefore = breaker.served;
+    const lesson = isPassedBy && this.#count > 1 ? "pause" : "limits";
+    const isAttempt = code === "OVERLOADED" || isPassedBy;
+    const isSpent = isAttempt && this.#count++ === MAX_ATTEMPTS;
+    const isHopeless = breaker.deferred(this.#id, clock.monotonic());
+    return { waitMs: isSpent || isHopeless || this.#mustBeLast ? undefined : 0, lesson };
+  }
+
+  #retry({ code, message }: ServiceFailure): number {
+    const { clock, observe } = this.#context;
+    const attempt = ++this.#count;
+    const waitMs = waitBeforeAttempt(attempt, () => clock.random());
+    observe({ kind: "retry", user_group_id: this.#id, code, message, attempt, waitMs });
+    this.#triedMs += waitMs;
+    return waitMs;
+  }
+
+  get #mustBeLast(): boolean {
+    return this.#context.isUnrepeatable === true && this.#mayHaveHappened;
+  }
+
+  /** What came before a follow-up must not be left half done for want of a budget. */
+  #isWithinBudget(): boolean {
+    return this.#context.isFollowUp === true || this.#context.retries.mayRetry();
+  }
+}
