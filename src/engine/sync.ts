@@ -23,6 +23,9 @@ export interface SyncSettings extends PlanSettings, RunSettings {
   readonly rotation: RotationPolicy;
 }
 
+/** A run that looked at some tenants alone says nothing of the others: the history has it under a name of its own. */
+const ONLY_SOME = "sync --only";
+
 /** One full sync, from the lease to the record of it; see `leasedRun`. */
 export const sync = (
   ports: SyncPorts,
@@ -30,7 +33,7 @@ export const sync = (
   options: PlanOptions,
   signal: AbortSignal,
 ): Promise<RunReport> =>
-  leasedRun("sync", ports, settings, signal, (run, service) =>
+  leasedRun(options.only === undefined ? "sync" : ONLY_SOME, ports, settings, signal, (run, service) =>
     syncOnce(ports, settings, options, run, service),
   );
 

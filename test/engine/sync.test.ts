@@ -168,6 +168,7 @@ describe("--only", () => {
     for (let n = 0; n < 3; n++) await world.sync();
     const before = world.service.requests.length;
     const report = await world.sync({ only: new Set(["a"]) });
+    expect(world.ledger.runs[0]?.command).toBe("sync --only");
     expect(asked(world).slice(before)).toEqual(["a"]);
     expect(report.counts).toEqual(counts({ failed: 1 }));
   });
