@@ -1,7 +1,21 @@
 import { LONGEST_TRY, MAX_ATTEMPTS, waitBeforeAttempt } from "../core/backoff.ts";
 import type { ServiceFailure } from "../core/service-failure.ts";
-import type { CallContext } from "./call.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Observe } from "../ports/observer.ts";
+import type { Breaker } from "./breaker.ts";
+import type { Retries } from "./retries.ts";
 import type { Lesson } from "./throttle.ts";
+
+export interface AttemptsContext {
+  readonly clock: Clock;
+  readonly breaker: Breaker;
+  readonly retries: Retries;
+  readonly observe: Observe;
+  /** What came before it must not be left half done, for want of a budget or because the run is ending. */
+  readonly isFollowUp?: boolean;
+  /** An attempt that may have had its effect is the last. */
+  readonly isUnrepeatable?: boolean;
+}
 
 export interface Next {
   /** Milliseconds before the call asks for its turn again; undefined where it has failed. */
@@ -13,7 +27,7 @@ export interface Next {
 /** The attempts at one call, and whether there is another. */
 export class Attempts {
   readonly #id: string;
-  readonly #context: CallContext;
+  readonly #context: AttemptsContext;
   /** The one under way included. */
   #count = 1;
   #triedMs = 0;
@@ -21,7 +35,7 @@ export class Attempts {
   /** How many calls had been served when this one was put off the last time. */
   #servedBefore: number | undefined;
 
-  constructor(id: string, context: CallContext) {
+  constructor(id: string, context: AttemptsContext) {
     this.#id = id;
     this.#context = context;
   }
@@ -74,7 +88,6 @@ export class Attempts {
     return this.#context.isUnrepeatable === true && this.#mayHaveHappened;
   }
 
-  /** What came before a follow-up must not be left half done for want of a budget. */
   #isWithinBudget(): boolean {
     return this.#context.isFollowUp === true || this.#context.retries.mayRetry();
   }

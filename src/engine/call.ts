@@ -1,25 +1,13 @@
 import { ServiceFailure } from "../core/service-failure.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { Observe } from "../ports/observer.ts";
-import { Attempts } from "./attempts.ts";
-import type { Breaker } from "./breaker.ts";
+import { Attempts, type AttemptsContext } from "./attempts.ts";
 import type { HeldLease } from "./lease.ts";
-import type { Retries } from "./retries.ts";
 import type { Throttle } from "./throttle.ts";
 
-export interface CallContext {
-  readonly clock: Clock;
+export interface CallContext extends AttemptsContext {
   readonly throttle: Throttle;
-  readonly retries: Retries;
-  readonly breaker: Breaker;
   readonly lease: HeldLease;
-  readonly observe: Observe;
-  /** No further attempt starts once it aborts. */
+  /** No further attempt starts once it aborts; but a follow-up is made once all the same. */
   readonly signal: AbortSignal;
-  /** It is made once all the same: what came before it must not be left half done. */
-  readonly isFollowUp?: boolean;
-  /** An attempt that may have had its effect is the last. */
-  readonly isUnrepeatable?: boolean;
   countRequest(): void;
 }
 
