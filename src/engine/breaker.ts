@@ -64,7 +64,8 @@ export class Breaker {
   /** A clear no, about one group: the service is at work. Unless it says nothing else: then it may be none at all. */
   refused(failure: ServiceFailure): SyncError | undefined {
     if (!this.#isProven && ++this.#refusals >= REFUSED_AT_FIRST) {
-      return unavailable(failure, `it refused the first ${REFUSED_AT_FIRST} groups, the last one with `);
+      const share = `it refused the first ${REFUSED_AT_FIRST} groups, the last one with `;
+      return unavailable(failure, share, NOT_THE_SERVICE);
     }
     this.#serve();
     return undefined;
@@ -79,8 +80,15 @@ export class Breaker {
   }
 }
 
-const unavailable = (failure: ServiceFailure, share = ""): SyncError =>
+const NOT_THE_SERVICE =
+  "is service.base_url the service itself, and may the holder of service.api_key do this there?";
+
+const unavailable = (
+  failure: ServiceFailure,
+  share = "",
+  hint: string = SERVICE_FAILURES[failure.code].remedy,
+): SyncError =>
   new SyncError("SERVICE_UNAVAILABLE", `the service is not available: ${share}${failure.message}`, {
-    hint: SERVICE_FAILURES[failure.code].remedy,
+    hint,
     cause: failure,
   });

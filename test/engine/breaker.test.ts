@@ -121,4 +121,10 @@ it("tells the operator what the last failure was, and what helps", () => {
     cause: { code: "UNREACHABLE" },
   });
   expect(breaker.failed(failure("KEY_REFUSED"))).toMatchObject({ code: "KEY_REFUSED" });
+  let end: unknown;
+  while (end === undefined) end = breaker.failed(failure("REFUSED"));
+  expect(end).toMatchObject({
+    message: "the service is not available: it refused the first 20 groups, the last one with REFUSED",
+    hint: expect.stringContaining("service.base_url"),
+  });
 });
