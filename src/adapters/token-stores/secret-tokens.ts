@@ -1,4 +1,4 @@
-import { describe, SyncError } from "../../core/errors.ts";
+import { SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type SecretPath, secretName } from "../../core/secret-name.ts";
 import { formatToken, type TokenFormat, tokenIn } from "../../core/token-format.ts";
@@ -62,7 +62,10 @@ export class SecretTokens implements TokenStore {
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
     const found = new Map<string, Secret>();
     const find = async (id: string): Promise<void> => {
-      const secret = await this.#patience.with(() => this.#secrets.get(this.#nameOf(id)));
+      // One that can't be read is none that we have: to write it says what is wrong with it.
+      const secret = await this.#patience
+        .with(() => this.#secrets.get(this.#nameOf(id)))
+        .catch((error: unknown) => void refusal(error));
       const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
       if (token) found.set(id, token);
     };
@@ -96,8 +99,8 @@ export class SecretTokens implements TokenStore {
       try {
         await this.#patience.with(() => change(entry, this.#nameOf(id)));
       } catch (error) {
-        if (!(error instanceof SecretStoreFailure) || error.problem !== "refused") throw error;
-        refused.set(id, new SyncError(code, error.message, { hint: error.hint }));
+        const { message, hint } = refusal(error);
+        refused.set(id, new SyncError(code, message, { hint }));
       }
     };
     await this.#usable(doing, () => inParallel(entries, CONCURRENCY, changeOne));
@@ -115,9 +118,21 @@ export class SecretTokens implements TokenStore {
       return await work();
     } catch (error) {
       if (error instanceof SyncError) throw error;
-      const message = `cannot ${doing} ${this.#secrets.title}: ${describe(error)}`;
-      const hint = error instanceof SecretStoreFailure ? { hint: error.hint } : {};
-      throw new SyncError("TOKEN_STORE_UNAVAILABLE", message, hint);
+      const { message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
+      const doingWhat = `cannot ${doing} ${this.#secrets.title}`;
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", `${doingWhat}: ${message}`, { hint });
     }
   }
 }
+
+/** What concerns one secret alone; anything else is thrown on. */
+function refusal(error: unknown): SecretStoreFailure {
+  if (error instanceof SecretStoreFailure && error.problem === "refused") return error;
+  throw error;
+}
+
+/** Nobody knows what such an error quotes. */
+const unforeseen = (error: unknown): { readonly message: string; readonly hint: string } => ({
+  message: `${error instanceof Error ? error.name : typeof error}, which nobody has foreseen`,
+  hint: "please report it: its text is left out, for it may hold a token",
+});

@@ -1,0 +1,67 @@
+import {
+  type FoundSecret,
+  notManaged,
+  type SecretStore,
+  SecretStoreFailure,
+} from "../../src/adapters/token-stores/secret-store.ts";
+import type { Secret } from "../../src/core/secret.ts";
+import { SECRET_NAMING } from "../../src/core/secret-naming.ts";
+
+export type SecretCall = "prepare" | "get" | "put" | "remove" | "holdsAny";
+
+/** What happens at a call, before anything else does: it rejects with what the store rejects with, or takes its time. */
+export type AtCall = (call: SecretCall, name: string) => void | Promise<void>;
+
+export class InMemorySecretStore implements SecretStore {
+  readonly title = "the secrets";
+  readonly naming = SECRET_NAMING.vault;
+  readonly secrets = new Map<string, FoundSecret>();
+  /** Those that were made or given another content, in order. */
+  readonly written: string[] = [];
+  /** Whether a content, or a secret to remove, is refused. */
+  refuses = (_content: Secret): boolean => false;
+  keeps = (_content: Secret): boolean => false;
+  atCall: AtCall = () => {};
+
+  prepare(): Promise<void> {
+    return this.#step("prepare");
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    await this.#step("get", name);
+    return this.secrets.get(name);
+  }
+
+  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
+    await this.#step("put", name);
+    const found = this.#ours(name);
+    if (found && isGood(found.content)) return;
+    if (this.refuses(content)) throw new SecretStoreFailure("refused", "no room for it", "make room");
+    this.secrets.set(name, { content, isManaged: true });
+    this.written.push(name);
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#step("remove", name);
+    const found = this.#ours(name);
+    if (found && this.keeps(found.content)) throw new SecretStoreFailure("refused", "it is stuck", "pull");
+    this.secrets.delete(name);
+  }
+
+  async holdsAny(): Promise<boolean> {
+    await this.#step("holdsAny");
+    return [...this.secrets.values()].some(({ isManaged }) => isManaged);
+  }
+
+  async close(): Promise<void> {}
+
+  #ours(name: string): FoundSecret | undefined {
+    const found = this.secrets.get(name);
+    if (found && !found.isManaged) throw notManaged(name);
+    return found;
+  }
+
+  async #step(call: SecretCall, name = ""): Promise<void> {
+    await this.atCall(call, name);
+  }
+}
