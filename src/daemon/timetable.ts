@@ -25,6 +25,7 @@ export class CronTimetable implements Timetable {
   readonly #onTick: () => void;
   #isOn = false;
   #isLate = false;
+  #watch: NodeJS.Timeout | undefined;
 
   constructor({ line, timezone, jitterMs }: ScheduleSettings, onTick: () => void) {
     this.#fields = parse(line);
@@ -38,6 +39,7 @@ export class CronTimetable implements Timetable {
   start(): void {
     this.#isOn = true;
     void this.#task.start();
+    this.#watchClock();
   }
 
   get next(): Date | null {
@@ -51,12 +53,26 @@ export class CronTimetable implements Timetable {
 
   stop(): void {
     this.#isOn = false;
+    clearInterval(this.#watch);
     void this.#task.destroy();
   }
 
   /** One that was put off may come after the stop. */
   #tick(): void {
     if (this.#isOn) this.#onTick();
+  }
+
+  /** node-cron waits for a time that it worked out before: where the clock is set back meanwhile, by that much too long. */
+  #watchClock(): void {
+    let seen = Date.now();
+    this.#watch = setInterval(() => {
+      const now = Date.now();
+      if (now < seen) {
+        void this.#task.stop();
+        void this.#task.start();
+      }
+      seen = now;
+    }, CLOCK_WATCHED_EVERY);
   }
 
   /**
@@ -72,6 +88,9 @@ export class CronTimetable implements Timetable {
     });
   }
 }
+
+/** So late may a tick be that the clock was set back before. */
+const CLOCK_WATCHED_EVERY = 60_000;
 
 /** Without days on which it rests. */
 const isEachHour = ({ hour, dayOfMonth, month, dayOfWeek }: ParsedFields): boolean =>

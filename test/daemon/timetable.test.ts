@@ -102,6 +102,18 @@ describe("the ticks", () => {
     expect(ticks).toEqual([]);
   });
 
+  test("go by the clock also after it was set back by a day", async () => {
+    const toFake = ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"] as const;
+    vi.useFakeTimers({ toFake: [...toFake], now: new Date("2026-03-02T12:00:30Z") });
+    const { ticks, timetable } = aTimetable("*/5 * * * *");
+    timetable.start();
+    vi.setSystemTime(new Date("2026-03-01T12:01:30Z"));
+    await vi.advanceTimersByTimeAsync(10 * MINUTE);
+    expect(ticks).toEqual(["2026-03-01T12:05:00.000Z", "2026-03-01T12:10:00.000Z"]);
+    timetable.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test("over which the machine slept are made up for by one", async () => {
     at("2026-03-01T12:00:30Z");
     const { ticks, timetable } = aTimetable("*/5 * * * *");
