@@ -10,8 +10,8 @@ const IN_A_ROW_AT_FIRST = 5;
 /** So are so many of the last calls, in a row or not. */
 const FAILED = 45;
 const OF_THE_LAST = 50;
-/** So are so many clear refusals of a service that has never answered well. */
-const REFUSED_AT_FIRST = 20;
+/** So are so many clear refusals of a service that has never answered well; fewer may be just the groups it began with. */
+const REFUSED_AT_FIRST = 100;
 
 /** A circuit breaker: tells a poisoned group, which costs itself, from a service that is down, which ends the run. */
 export class Breaker {

@@ -5,6 +5,8 @@ import type { Begun, RecordedOutcome } from "../ports/ledger.ts";
 import type { StoredToken } from "../ports/token-store.ts";
 import type { Run } from "./run.ts";
 
+const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
+
 interface Finished {
   readonly begun: Begun;
   readonly outcome: Outcome;
@@ -97,10 +99,11 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
 
 function withRetry(outcome: Outcome, { before }: Begun, now: Date, { identity }: Run): RecordedOutcome {
   if (outcome.kind !== "failed" && outcome.kind !== "not_updated") return { outcome };
-  // What has never given a good answer may be no such service: its failures say nothing about the group.
-  if (!identity.isKnown) return { outcome, retryAt: now };
-  const failures = (before?.failures ?? 0) + 1;
-  return { outcome, retryAt: new Date(now.getTime() + waitAfterFailures(failures)) };
+  const wait = waitAfterFailures((before?.failures ?? 0) + 1);
+  // What has never answered well may be no such service: once that is mended, no group should wait for long. But until
+  // then those that always fail must not keep all others from their turn.
+  const waitMs = identity.isKnown ? wait : Math.min(wait, LONGEST_WAIT_AT_FIRST);
+  return { outcome, retryAt: new Date(now.getTime() + waitMs) };
 }
 
 function tell(outcome: Outcome, { tally, observe }: Run): void {

@@ -171,21 +171,39 @@ describe("failures of the service", () => {
 describe("what is not the service at all", () => {
   it.each<[ServiceFailureCode, number]>([
     ["BAD_RESPONSE", 5],
-    ["REFUSED", 20],
+    ["REFUSED", 100],
   ])("and says nothing but %s is asked %i times", async (code, times) => {
-    const world = new World(tenants(...IDS));
+    const world = new World(tenants(...Array.from({ length: 150 }, (_, n) => String(n))));
     const wrong = failing("before", "getOrCreate", service(code));
     const report = await world.sync({ settings, at: wrong });
     expect(report).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" }, requests: times });
   });
 
-  it("delays no group once the mistake is mended", async () => {
+  it("delays no group for long once the mistake is mended", async () => {
     const world = new World(tenants("a", "b", "c"));
-    for (let run = 0; run < 6; run++) {
-      const report = await world.sync({ at: failing("before", "getOrCreate", service("BAD_RESPONSE")) });
-      expect(report).toMatchObject({ outcome: "partial", counts: { failed: 3 }, requests: 3 });
+    const at = failing("before", "getOrCreate", service("BAD_RESPONSE"));
+    for (let run = 0; run < 12; run++) {
+      expect(await world.sync({ at })).toMatchObject({ outcome: "partial", counts: { failed: 3 } });
+      await world.time.sleep(3_600_000);
     }
+    await world.sync({ at });
+    await world.time.sleep(10 * 60_000);
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 3 } });
+  });
+
+  it("is told from the service by those that come after the ones that always fail", async () => {
+    const world = new World(tenants(...IDS));
+    const poisoned = new Set(IDS.slice(0, 8));
+    const at = ({ when, call, id }: Point): void => {
+      if (when === "before" && call === "getOrCreate" && poisoned.has(id ?? ""))
+        throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+    };
+    let created = 0;
+    for (let run = 0; run < 30 && created === 0; run++) {
+      created = (await world.sync({ at })).counts.created;
+      await world.time.sleep(5 * 60_000);
+    }
+    expect(created).toBe(22);
   });
 
   it("is another matter than a service that refuses the groups of a later run", async () => {

@@ -15,12 +15,12 @@ const groupsUntilEnd: Record<ServiceFailureCode, readonly [atFirst: number, late
   CONNECTION_LOST: [5, 20],
   SERVICE_ERROR: [5, 20],
   BAD_RESPONSE: [5, 20],
-  REFUSED: [20, Infinity],
+  REFUSED: [100, Infinity],
 };
 
 /** How many of these failures it takes. */
 function groupsToEnd(breaker: Breaker, code: ServiceFailureCode): number {
-  const ends = Array.from({ length: 100 }, () => breaker.failed(failure(code)) !== undefined);
+  const ends = Array.from({ length: 200 }, () => breaker.failed(failure(code)) !== undefined);
   const first = ends.indexOf(true);
   return first === -1 ? Infinity : first + 1;
 }
@@ -124,7 +124,7 @@ it("tells the operator what the last failure was, and what helps", () => {
   let end: unknown;
   while (end === undefined) end = breaker.failed(failure("REFUSED"));
   expect(end).toMatchObject({
-    message: "the service is not available: it refused the first 20 groups, the last one with REFUSED",
+    message: "the service is not available: it refused the first 100 groups, the last one with REFUSED",
     hint: expect.stringContaining("service.base_url"),
   });
 });

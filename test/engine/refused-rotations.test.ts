@@ -11,15 +11,15 @@ async function rotateAll(world: World, options: StartOptions = {}): Promise<RunR
 }
 
 describe("a service that rotates nothing", () => {
-  const MANY = Array.from({ length: 60 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+  const MANY = Array.from({ length: 150 }, (_, n) => `t${String(n).padStart(3, "0")}`);
 
   it.each<[ServiceFailureCode, number]>([
     ["SERVICE_ERROR", 5],
     ["OVERLOADED", 5],
     ["TIMEOUT", 5],
-    ["BAD_RESPONSE", 20],
-    ["REFUSED", 20],
-    ["KEY_REFUSED", 20],
+    ["BAD_RESPONSE", 100],
+    ["REFUSED", 100],
+    ["KEY_REFUSED", 100],
   ])(
     "but answers every GET, is told by %s after %i tokens, in this run and in the next",
     async (code, tokens) => {
@@ -34,7 +34,7 @@ describe("a service that rotates nothing", () => {
         expect(report.error).toMatchObject({ code: "SERVICE_UNAVAILABLE", cause: { code } });
         expect(report.requests).toBeLessThanOrEqual(3 * tokens);
       }
-      expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 60 } });
+      expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
     },
   );
 
@@ -42,6 +42,6 @@ describe("a service that rotates nothing", () => {
     const world = new World(tenants(...MANY));
     await world.sync();
     world.service.groups.clear();
-    expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 60 } });
+    expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
   });
 });
