@@ -1,5 +1,6 @@
 import { destination, type Logger, pino } from "pino";
 import pretty from "pino-pretty";
+import { noCounts } from "../../core/outcome.ts";
 import { printable } from "../../core/printable.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
@@ -15,7 +16,7 @@ export function createLogger(level: LogLevel, isTerminal: boolean): Logger {
     pretty({
       destination: 2,
       sync: true,
-      ignore: "run",
+      ignore: SAID_IN_THE_MESSAGE.join(),
       translateTime: "SYS:HH:MM:ss",
       messageFormat: (line, key) => printable(String(line[key]), LONGEST_TEXT),
     }),
@@ -23,6 +24,16 @@ export function createLogger(level: LogLevel, isTerminal: boolean): Logger {
 }
 
 const LONGEST_TEXT = 2_000;
+
+/** On a terminal; a machine that reads the log has them as fields. */
+const SAID_IN_THE_MESSAGE = [
+  "run",
+  "command",
+  "outcome",
+  ...Object.keys(noCounts()),
+  "requests",
+  "duration_ms",
+];
 
 /** Ids and the service's words come from outside: in JSON they are harmless, on a terminal they are not. */
 const printableFields = (fields: Record<string, unknown>): Record<string, unknown> =>

@@ -24,6 +24,7 @@ describe("the log", () => {
         msg: "the ledger is empty",
       },
       { level: "warn", run: "17", code: "REFUSED" },
+      { level: "info", run: "17", outcome: "ok", unchanged: 7, created: 0 },
       { level: "error", key: "[secret]", msg: "with a secret" },
     ]);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
@@ -32,7 +33,7 @@ describe("the log", () => {
   });
 
   test.each([
-    ["info", ["warn", "warn", "error"]],
+    ["info", ["warn", "warn", "info", "error"]],
     ["error", ["error"]],
     ["silent", []],
   ])("at level %s", async (level, shown) => {
@@ -46,6 +47,7 @@ describe("the log", () => {
     expect(text).toContain("check ledger.url");
     expect(text).not.toContain("hunter2");
     const colour = new RegExp(`${ESC}\\[[\\d;]*m`, "g");
+    expect(text.replace(colour, "")).toContain("sync ok: 7 unchanged; 0 requests in 20 ms\n[");
     expect(text.replace(colour, "").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 });
