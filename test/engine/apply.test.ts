@@ -184,7 +184,7 @@ describe("what is not the service at all", () => {
     const at = failing("before", "getOrCreate", service("BAD_RESPONSE"));
     for (let run = 0; run < 12; run++) {
       expect(await world.sync({ at })).toMatchObject({ outcome: "partial", counts: { failed: 3 } });
-      await world.time.sleep(3_600_000);
+      await world.time.sleep(6 * 3_600_000);
     }
     await world.sync({ at });
     await world.time.sleep(10 * 60_000);
