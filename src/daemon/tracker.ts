@@ -44,7 +44,11 @@ export class Tracker {
 
   /** The ledger as it is after a run: it knows of other instances' runs too. */
   read(ledger: LedgerSnapshot): void {
-    const good = ledger.history.find(({ command, result }) => command === "sync" && reachedItsEnd(result));
+    const now = this.#now();
+    const good = ledger.history.find(
+      ({ command, result, finishedAt }) =>
+        command === "sync" && reachedItsEnd(result) && finishedAt !== null && finishedAt <= now,
+    );
     this.#set({ ledger });
     this.#goodSync(good?.finishedAt);
   }
@@ -92,9 +96,11 @@ export class Tracker {
     if (reachedItsEnd(summary)) this.#goodSync(finishedAt);
   }
 
+  /** One of the future is from before the clock was set back, and would be a good one for as long as it was wrong. */
   #goodSync(at: Date | null | undefined): void {
     const { lastGoodSync } = this.#state;
-    if (at && (lastGoodSync === null || lastGoodSync < at)) this.#set({ lastGoodSync: at });
+    if (at && (lastGoodSync === null || lastGoodSync < at || lastGoodSync > this.#now()))
+      this.#set({ lastGoodSync: at });
   }
 
   #set(change: Partial<Tracked>): void {

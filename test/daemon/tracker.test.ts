@@ -6,6 +6,7 @@ import { aClock } from "../adapters/clock.ts";
 import { aLedgerSnapshot, aRecordedRun, aRunSummary } from "../builders/daemon-state.ts";
 
 const SETTLED = { name: "eu", schedule: "*/5 * * * *", timezone: "UTC", staleAfterMs: 900_000 };
+const DAY = 86_400_000;
 const NOON = new Date("2026-03-01T12:00:00Z");
 const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
 
@@ -199,19 +200,19 @@ describe("the ledger that was read", () => {
     const { tracker } = aTracker();
     const ledger = aLedgerSnapshot({
       history: [
-        aRecordedRun({ id: "4", startedAt: noonAnd(9), finishedAt: null, result: null }),
-        aRecordedRun({ id: "3", command: "rotate", finishedAt: noonAnd(8) }),
+        aRecordedRun({ id: "4", startedAt: noonAnd(-2), finishedAt: null, result: null }),
+        aRecordedRun({ id: "3", command: "rotate", finishedAt: noonAnd(-3) }),
         aRecordedRun({
           id: "2",
-          finishedAt: noonAnd(7),
+          finishedAt: noonAnd(-4),
           result: { outcome: "failed", counts: noCounts(), requests: 0, error: null },
         }),
-        aRecordedRun({ id: "1", finishedAt: noonAnd(6) }),
-        aRecordedRun({ id: "0", finishedAt: noonAnd(5) }),
+        aRecordedRun({ id: "1", finishedAt: noonAnd(-5) }),
+        aRecordedRun({ id: "0", finishedAt: noonAnd(-6) }),
       ],
     });
     tracker.read(ledger);
-    expect(tracker.state).toMatchObject({ ledger, lastGoodSync: noonAnd(6) });
+    expect(tracker.state).toMatchObject({ ledger, lastGoodSync: noonAnd(-5) });
   });
 
   test("doesn't make the last good sync an older one", () => {
@@ -222,5 +223,15 @@ describe("the ledger that was read", () => {
     expect(tracker.state.lastGoodSync).toEqual(NOON);
     tracker.read(aLedgerSnapshot());
     expect(tracker.state.lastGoodSync).toEqual(NOON);
+  });
+
+  test("tells of no good sync of the future, as there is where the clock was set back", () => {
+    const { tracker, clock, observe } = aTracker();
+    tracker.begins();
+    observe(started, finished());
+    clock.elapsed = -DAY;
+    const ends = [noonAnd(-1), noonAnd(-DAY - 1)];
+    tracker.read(aLedgerSnapshot({ history: ends.map((finishedAt) => aRecordedRun({ finishedAt })) }));
+    expect(tracker.state.lastGoodSync).toEqual(noonAnd(-DAY - 1));
   });
 });
