@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { constants } from "node:fs";
+import { access, lstat, mkdir, open, opendir, readdir, realpath, rename, rm, unlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { describe } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming.ts";
@@ -10,10 +11,11 @@ export interface FileStoreOptions {
   readonly directory: string;
 }
 
-/** Marks a directory as groupsync's: files have no tags. */
+/** A folder that marks a directory as groupsync's, for files have no tags. Files are in it until they are whole. */
 const MARK = ".groupsync";
-const MARK_TEXT = "The files in this directory are written and removed by groupsync.\n";
-const UNFINISHED = ".groupsync-unfinished-";
+const OWNER_ONLY = { folder: 0o700, file: 0o600 };
+/** Neither what a link points to nor whoever is at the other end of a pipe. */
+const THE_FILE_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** One file for each secret, for its owner's eyes alone, in a directory of groupsync's own. */
 export class FileStore implements SecretStore {
@@ -21,7 +23,7 @@ export class FileStore implements SecretStore {
   readonly #directory: string;
 
   constructor({ directory }: FileStoreOptions) {
-    this.#directory = directory;
+    this.#directory = resolve(directory);
   }
 
   get title(): string {
@@ -29,48 +31,74 @@ export class FileStore implements SecretStore {
   }
 
   async prepare(): Promise<void> {
-    await failing(async () => {
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      const names = await readdir(this.#directory);
-      if (!names.includes(MARK)) {
-        if (names.length > 0) throw notOurs();
-        await this.#replace(MARK, MARK_TEXT);
+    await orUnavailable(async () => {
+      await makeFolder(this.#directory);
+      const mark = this.#pathOf(MARK);
+      if (!(await isThere(mark))) {
+        if (!(await isEmpty(this.#directory))) throw notOurs();
+        await makeFolder(mark);
       }
-      // What a process that died left half written.
-      for (const name of names.filter((other) => other.startsWith(UNFINISHED)))
-        await rm(join(this.#directory, name), { force: true });
+      if (await isThere(this.#pathOf(MARK.toUpperCase()))) throw foldsCase();
+      for (const folder of [this.#directory, mark])
+        await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+      // What a process that died has left half written.
+      for (const name of await readdir(mark)) await rm(join(mark, name), { force: true });
     });
   }
 
-  get(name: string): Promise<FoundSecret | undefined> {
-    return failing(async () => {
-      const text = await readFile(this.#pathOf(name), "utf8").catch((error: unknown) => {
-        if (codeOf(error) === "ENOENT") return undefined;
-        throw error;
-      });
-      return text === undefined ? undefined : { content: new Secret(text), isManaged: true };
-    });
+  async get(name: string): Promise<FoundSecret | undefined> {
+    try {
+      const file = await open(this.#pathOf(name), THE_FILE_ITSELF);
+      try {
+        if (!(await file.stat()).isFile()) throw inTheWay(name);
+        return { content: new Secret(await file.readFile("utf8")), isManaged: true };
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      if (codeOf(error) === "ELOOP") throw inTheWay(name);
+      throw failureOf(error, ["EACCES", "ENAMETOOLONG", "ENXIO"]);
+    }
   }
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
     const found = await this.get(name);
     if (found && isGood(found.content)) return;
-    await failing(() => this.#replace(name, content.reveal()));
+    const path = this.#pathOf(name);
+    const unfinished = join(this.#directory, MARK, randomBytes(8).toString("hex"));
+    try {
+      await orUnavailable(async () => {
+        await this.#makeFolderOf(path);
+        await writeDurably(unfinished, content.reveal());
+      });
+      // Whoever reads the file sees the old content or the new one.
+      await rename(unfinished, path).catch((error: unknown) => {
+        throw codeOf(error) === "ENOENT" ? cleanedAway() : failureOf(error, ["EISDIR", "EEXIST", "EPERM"]);
+      });
+    } catch (error) {
+      await rm(unfinished, { force: true }).catch(() => {});
+      throw error;
+    }
+    await orUnavailable(() => syncFolder(dirname(path)));
   }
 
   async remove(name: string): Promise<void> {
-    await failing(async () => {
-      await rm(this.#pathOf(name), { force: true });
-    });
+    const path = this.#pathOf(name);
+    try {
+      if (!(await lstat(path)).isFile()) throw inTheWay(name);
+      await unlink(path);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      throw failureOf(error, ["EPERM", "ENAMETOOLONG"]);
+    }
+    await orUnavailable(() => syncFolder(dirname(path)));
   }
 
   holdsAny(): Promise<boolean> {
-    return failing(async () => {
-      const names = await readdir(this.#directory).catch((error: unknown) => {
-        if (codeOf(error) === "ENOENT") return [];
-        throw error;
-      });
-      return names.some((name) => name !== MARK && !name.startsWith(UNFINISHED));
+    return orUnavailable(async () => {
+      if (!(await isThere(this.#pathOf(MARK)))) return false;
+      return hasFile(this.#directory);
     });
   }
 
@@ -80,62 +108,126 @@ export class FileStore implements SecretStore {
     return join(this.#directory, name);
   }
 
-  /** Whoever reads the file sees the old content or the new one, also after a power cut. */
-  async #replace(name: string, text: string): Promise<void> {
-    const path = this.#pathOf(name);
-    const unfinished = join(this.#directory, UNFINISHED + randomBytes(8).toString("hex"));
-    try {
-      const file = await open(unfinished, "wx", 0o600);
-      try {
-        await file.writeFile(text);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await rename(unfinished, path);
-    } catch (error) {
-      await rm(unfinished, { force: true }).catch(() => {});
-      throw error;
-    }
-    await syncDirectory(dirname(path));
+  /** Below the directory itself, and not where a link in its place may lead to. */
+  async #makeFolderOf(path: string): Promise<void> {
+    const folder = dirname(path);
+    await makeFolder(folder);
+    const expected = join(await realpath(this.#directory), folder.slice(this.#directory.length));
+    if ((await realpath(folder)) !== expected) throw leadsAway(folder);
   }
 }
 
-/** The new name is durable only then. */
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, "r");
+async function isThere(path: string): Promise<boolean> {
   try {
-    await directory.sync();
-  } finally {
-    await directory.close();
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
   }
 }
 
-async function failing<T>(work: () => Promise<T>): Promise<T> {
+async function isEmpty(path: string): Promise<boolean> {
+  for await (const _ of await opendir(path)) return false;
+  return true;
+}
+
+async function hasFile(folder: string): Promise<boolean> {
+  for await (const entry of await opendir(folder)) {
+    if (entry.name === MARK) continue;
+    if (!entry.isDirectory() || (await hasFile(join(folder, entry.name)))) return true;
+  }
+  return false;
+}
+
+/** A new folder is durable once the one around it is. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: OWNER_ONLY.folder });
+  if (first === undefined) return;
+  for (let made = path; ; made = dirname(made)) {
+    await syncFolder(dirname(made));
+    if (made === first) return;
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, "wx", OWNER_ONLY.file);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A name in it, or that there is none any more, is durable only then. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } catch (error) {
+    // Some network file systems don't know of it.
+    if (!["EINVAL", "ENOTSUP"].includes(codeOf(error))) throw error;
+  } finally {
+    await folder.close();
+  }
+}
+
+async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof SecretStoreFailure) throw error;
-    // The operating system quotes the path, and never the content.
-    throw OF_ONE_FILE.includes(codeOf(error))
-      ? new SecretStoreFailure("refused", describe(error), "look at what is in the way there")
-      : new SecretStoreFailure(
-          "unavailable",
-          describe(error),
-          "may this user write there, and is there space left?",
-        );
+    throw failureOf(error, []);
   }
 }
 
-const OF_ONE_FILE = ["EISDIR", "ENOTDIR", "ENAMETOOLONG", "EEXIST", "ENOTEMPTY", "ERR_FS_EISDIR", "EPERM"];
+/** The operating system quotes the path, and never the content. `ofOneFile`: the codes that are about this one. */
+function failureOf(error: unknown, ofOneFile: readonly string[]): SecretStoreFailure {
+  if (error instanceof SecretStoreFailure) return error;
+  return ofOneFile.includes(codeOf(error))
+    ? new SecretStoreFailure("refused", describe(error), "see what is there, and whose it is")
+    : new SecretStoreFailure(
+        "unavailable",
+        describe(error),
+        "may this user read and write there, and is there space left?",
+      );
+}
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "";
+
+const inTheWay = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "refused",
+    `${name} is there already, and it is no file of groupsync's`,
+    "remove it, or give tokens.path a name of its own",
+  );
+
+/** Another process has prepared the directory meanwhile. */
+const cleanedAway = (): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "slow",
+    "somebody has removed an unfinished file",
+    `leave ${MARK} alone, and give each groupsync a directory of its own`,
+  );
 
 const notOurs = (): SecretStoreFailure =>
   new SecretStoreFailure(
     "unavailable",
     "it holds files that groupsync hasn't written",
     "name an empty directory, or one that isn't there yet, in tokens.directory",
+  );
+
+const leadsAway = (folder: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    `a symbolic link leads from ${folder} to another place`,
+    "remove it: tokens.directory itself may be a link, but nothing in it",
+  );
+
+const foldsCase = (): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    "its file system takes A and a for one: tenants would get each other's tokens",
+    "name a directory on a file system that tells them apart",
   );

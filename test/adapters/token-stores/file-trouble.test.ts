@@ -1,0 +1,104 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { FileStore } from "../../../src/adapters/token-stores/file.ts";
+import { startProcess } from "../../e2e/program.ts";
+
+const PROCESS = ["--import", "tsx", fileURLToPath(new URL("file-store-process.ts", import.meta.url))];
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "groupsync-files-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test("a reader never sees half a token, however often the writer is killed", async () => {
+  const directory = join(aFolder(), "tokens");
+  const token = join(directory, "a");
+  const seen = new Set<string>();
+  const look = (): void => {
+    const text = readFileSync(token, "utf8");
+    expect(text.length === 100_000 && text === text.charAt(0).repeat(100_000)).toBe(true);
+    seen.add(text.charAt(0));
+  };
+  let unfinished = 0;
+  for (let kill = 0; kill < 8; kill++) {
+    const writer = startProcess(process.execPath, [...PROCESS, directory, "a=endless"]);
+    while (!writer.output().includes("begun")) await sleep(5);
+    for (let n = 0; n < 50 + kill; n++) {
+      look();
+      await sleep(1);
+    }
+    await writer.stop("SIGKILL");
+    look();
+    unfinished += readdirSync(join(directory, ".groupsync")).length;
+  }
+  // Else nothing was tried: it was never killed while it wrote.
+  expect(unfinished).toBeGreaterThan(0);
+  expect(seen.size).toBeGreaterThan(1);
+  await new FileStore({ directory }).prepare();
+  expect(readdirSync(join(directory, ".groupsync"))).toEqual([]);
+});
+
+const canMount = ((): boolean => {
+  try {
+    execFileSync("unshare", [...UNSHARED(), "mount", "-t", "tmpfs", "none", "/mnt"], { stdio: "pipe" });
+    return true;
+  } catch (error) {
+    if (process.env.CI === "true") throw error;
+    console.error("\n!!! Nothing can be mounted here: files on full and read-only disks are NOT tried.\n");
+    return false;
+  }
+})();
+
+/** Its mounts are gone with it, and nobody else sees them. */
+function UNSHARED(): string[] {
+  return ["--user", "--map-root-user", "--mount"];
+}
+
+describe.skipIf(!canMount)("a file system of its own:", () => {
+  /** Runs a script that can write tokens with `put NAME=SIZE …`, and gives what that has printed. */
+  async function onDisk(size: string, script: string): Promise<{ results: unknown[]; stdout: string }> {
+    const disk = aFolder();
+    const lines = [
+      "set -e",
+      `mount -t tmpfs -o size=${size} none "$1"`,
+      'put() { "$NODE" --import tsx "$PROCESS" "$DISK/tokens" "$@"; }',
+      script,
+    ];
+    const env = { NODE: process.execPath, PROCESS: PROCESS.at(-1) ?? "", DISK: disk };
+    const { code, stdout, stderr } = await startProcess(
+      "unshare",
+      [...UNSHARED(), "sh", "-c", lines.join("\n"), "sh", disk],
+      env,
+    ).ended;
+    expect(code, stderr).toBe(0);
+    expect(existsSync(join(disk, "tokens"))).toBe(false);
+    const results = stdout.split("\n").filter((line) => line.startsWith("{"));
+    return { results: results.map((line) => JSON.parse(line)), stdout };
+  }
+
+  const unavailable = (code: string) => ({
+    problem: "unavailable",
+    message: expect.stringContaining(code),
+    hint: expect.stringContaining("space"),
+  });
+
+  test("one that is full is unavailable, keeps what it has, and takes a token again once there is space", async () => {
+    const { results, stdout } = await onDisk(
+      "64k",
+      'put a=9 b=100000 a=100000 c=9; ls -A "$DISK/tokens" "$DISK/tokens/.groupsync"; wc -c "$DISK/tokens/a"',
+    );
+    expect(results).toEqual([{ done: "a=9" }, unavailable("ENOSPC"), unavailable("ENOSPC"), { done: "c=9" }]);
+    expect(stdout).toMatch(/tokens:\n\.groupsync\na\nc\n\n\S+\.groupsync:\n9 /);
+  });
+
+  test("one that can only be read is unavailable", async () => {
+    const { results } = await onDisk("1m", 'put a=9; mount -o remount,ro "$DISK"; put a=10');
+    expect(results).toEqual([{ done: "a=9" }, unavailable("EROFS")]);
+  });
+});
