@@ -67,7 +67,7 @@ test("the daemon goes on until it is told to stop, and ends with 0", async () =>
   await ended;
   expect(messages.at(-1)).toEqual(toldToStop);
   expect(printed.code).toBe(0);
-  expect(world.quit).toBe(false);
+  expect(world.quit).toBe(true);
 });
 
 test("it ends with 1 without what never ends", async () => {

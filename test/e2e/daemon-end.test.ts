@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
 import { expectInSync } from "./in-sync.ts";
@@ -66,6 +67,14 @@ test("one that waits for its next tick, or in standby for the lease, stops at on
   await idle.ran(1);
   await until(async () => (await world.sessions()) === 0);
   expect((await idle.program.stop("SIGTERM")).code).toBe(0);
+});
+
+test("one whose ticks are put off for longer than they are apart stops at once, too", async () => {
+  const world = await aWorld({ tenants: 1, config: { ...EVERY_SECOND, jitter: "1h" } });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await sleep(3_000);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
 
 test("a standby takes over from an instance that was killed, and calls nothing twice", async () => {
