@@ -192,6 +192,8 @@ export class Daemon {
   }
 
   async #readLedger(): Promise<void> {
+    // Nobody looks any more, and a database that doesn't answer would hold up the end.
+    if (this.#signal.aborted) return;
     try {
       this.#tracker.read(await this.#ports.readLedger());
     } catch (error) {

@@ -99,8 +99,8 @@ export class Lifecycle {
       log({
         level: "error",
         code: "SHUTDOWN_TIMEOUT",
-        message: `calls are still under way after ${durationText(shutdownTimeoutMs)}: the next start settles them`,
-        hint: "raise shutdown_timeout above service.timeout, and what your container runtime waits for above both",
+        message: `what was under way has not ended after ${durationText(shutdownTimeoutMs)}: the next start settles it`,
+        hint: "does the database answer? If it does, raise shutdown_timeout above service.timeout, and what your container runtime waits for above both",
       });
     return hasEnded;
   }

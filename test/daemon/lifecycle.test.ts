@@ -278,7 +278,7 @@ describe("its end", () => {
       {
         level: "error",
         code: "SHUTDOWN_TIMEOUT",
-        message: "calls are still under way after 1 min 30 s: the next start settles them",
+        message: "what was under way has not ended after 1 min 30 s: the next start settles it",
         hint: expect.stringContaining("raise shutdown_timeout"),
       },
     ]);

@@ -35,6 +35,7 @@ export class Stage {
   beats = 0;
   opened = 0;
   closed = 0;
+  ledgerReads = 0;
   /** What the attempt to open what a sync needs throws. */
   openFails: Error | undefined;
   /** What a read of the ledger for the page throws. */
@@ -86,6 +87,7 @@ export class Stage {
         };
       },
       readLedger: async () => {
+        this.ledgerReads++;
         if (this.readFails) throw this.readFails;
         const ledger = new InMemoryLedger(
           world.ledger,
