@@ -1,0 +1,147 @@
+import { Pool } from "undici";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { Secret } from "../../core/secret.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { SecretStoreFailure } from "./secret-store.ts";
+
+export interface VaultRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Behind `/v1/`. */
+  readonly path: string;
+  readonly token?: Secret;
+  readonly body?: JsonObject;
+  readonly timeoutMs?: number;
+}
+
+export interface VaultAnswer {
+  readonly status: number;
+  /** Empty where the answer has no body, or one that isn't an object. */
+  readonly body: JsonObject;
+  /** Whether it has the shape that Vault gives to all that it says: what a proxy says hasn't. */
+  readonly isVaults: boolean;
+  readonly retryAfterMs: number | undefined;
+}
+
+/** For one request, from its start to the last byte of the answer. */
+const TIMEOUT = 10_000;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Vault's and OpenBao's API over HTTP. */
+export class VaultHttp {
+  readonly #pool: Pool;
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(address: string, namespace: string | undefined) {
+    const url = new URL(address);
+    this.#pool = new Pool(url.origin, {
+      connections: 16,
+      maxResponseSize: MAX_ANSWER_BYTES,
+      connect: { timeout: TIMEOUT },
+    });
+    this.#base = `${url.pathname.replace(/\/+$/, "")}/v1/`;
+    this.#headers = {
+      // An agent's or proxy's listener can be told to insist on it.
+      "x-vault-request": "true",
+      ...(namespace === undefined ? {} : { "x-vault-namespace": namespace }),
+    };
+  }
+
+  /** Rejects with a {@link SecretStoreFailure} where there was no answer, whatever the answer says. */
+  async send({ method, path, token, body, timeoutMs = TIMEOUT }: VaultRequest): Promise<VaultAnswer> {
+    try {
+      const answer = await this.#pool.request({
+        method,
+        path: this.#base + path,
+        headers: {
+          ...this.#headers,
+          ...(token && { "x-vault-token": token.reveal() }),
+          ...(body && { "content-type": "application/json" }),
+        },
+        body: body ? JSON.stringify(body) : null,
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const text = await answer.body.text();
+      const said = objectIn(text);
+      return {
+        status: answer.statusCode,
+        body: said ?? {},
+        isVaults: said ? "data" in said || "auth" in said || "errors" in said : text === "",
+        retryAfterMs: retryAfterMs(answer.headers["retry-after"]?.toString()),
+      };
+    } catch (error) {
+      throw unreachable(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+/**
+ * Why an answer isn't the one that was wanted. What Vault says may quote the request, so its words are recognised here
+ * and never repeated. `rights` is the policy that the request needs.
+ */
+export function failureOf(answer: VaultAnswer, rights: string): SecretStoreFailure {
+  const { status } = answer;
+  const http = `HTTP ${status}`;
+  const failure = (problem: "unavailable" | "slow" | "refused", message: string, hint: string) =>
+    new SecretStoreFailure(problem, `${message} (${http})`, hint, answer.retryAfterMs);
+  if (says(answer, /is sealed/i)) return failure("unavailable", "it is sealed", "unseal it");
+  if (status === 429)
+    return failure("slow", "it asks for patience", "a rate limit quota of Vault's is too low for groupsync");
+  if (status === 412)
+    return failure("slow", "this node doesn't have yet what was written", "look at Vault's replication");
+  if (status >= 300 && status < 400)
+    return failure(
+      "slow",
+      "it sends its callers elsewhere, as a standby node does",
+      "name the active node or a load balancer in tokens.address",
+    );
+  if (status >= 500)
+    return failure("slow", "it failed", "look at Vault's log, and at what is in front of it");
+  if (!answer.isVaults) return failure("unavailable", "the answer isn't Vault's", NOT_VAULT);
+  if (status === 403)
+    return failure("unavailable", "the login was refused, or it has too few rights", rights);
+  if (status === 404 || status === 405)
+    return failure("unavailable", "there is no KV version 2 engine there", NO_ENGINE);
+  return failure("refused", "Vault doesn't take it", "look at Vault's audit log for why");
+}
+
+/** Of an answer that says it went well, and isn't one of Vault's. */
+export const notVaults = (): SecretStoreFailure =>
+  new SecretStoreFailure("unavailable", "the answer isn't Vault's", NOT_VAULT);
+
+export const NO_ENGINE = "name the path of a KV version 2 engine in tokens.mount, and its tokens.namespace";
+const NOT_VAULT = "check tokens.address: is there a proxy or a login page in between?";
+
+/** Whether any of its error messages matches. */
+export function says({ body: { errors } }: VaultAnswer, pattern: RegExp): boolean {
+  return Array.isArray(errors) && errors.some((text) => typeof text === "string" && pattern.test(text));
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Failures that time doesn't heal: names that don't resolve, certificates, and answers that aren't HTTP or have no end. */
+const FOR_GOOD = /^ENOTFOUND$|^ERR_TLS|^ERR_SSL|CERT|SIGNATURE|ISSUER|^EPROTO$|^HPE_|^UND_ERR_RES_EXCEEDED/;
+
+function unreachable(error: unknown): SecretStoreFailure {
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  // The code alone: the parser's words may hold what was answered.
+  const reason = code || (error instanceof Error ? error.name : "unknown error");
+  const [problem, hint] = FOR_GOOD.test(code)
+    ? ([
+        "unavailable",
+        "check tokens.address; NODE_EXTRA_CA_CERTS names a file with a CA of your own",
+      ] as const)
+    : (["slow", "is Vault running there, and can it be reached from here?"] as const);
+  return new SecretStoreFailure(problem, `it can't be reached (${reason})`, hint);
+}

@@ -1,0 +1,224 @@
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { Secret } from "../../core/secret.ts";
+import type { SecretPath } from "../../core/secret-name.ts";
+import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import type { TokenFormat } from "../../core/token-format.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-http.ts";
+import { type VaultAuth, VaultSession } from "./vault-session.ts";
+
+export interface VaultStoreOptions {
+  /** A path in it comes before `/v1/`. */
+  readonly address: string;
+  /** The path of a KV version 2 engine. */
+  readonly mount: string;
+  readonly namespace?: string | undefined;
+  readonly auth: VaultAuth;
+  /** The folder in it is where the secrets are looked for. */
+  readonly path: SecretPath;
+  /** A token is the one field `token`; with JSON its keys are the secret's fields. */
+  readonly format: TokenFormat;
+  /** The config's name. */
+  readonly scope: string;
+}
+
+/** What the engine keeps of one secret: the token, and the one before. */
+const MAX_VERSIONS = 2;
+
+/**
+ * Secrets in a KV version 2 engine of HashiCorp Vault (1.9 and later) or OpenBao. The marks are custom metadata, which
+ * has an endpoint of its own: it is written before the first version is, so that no crash can leave a secret of
+ * groupsync's without them.
+ */
+export class VaultStore implements SecretStore {
+  readonly title: string;
+  readonly naming = SECRET_NAMING.vault;
+  readonly #http: VaultHttp;
+  readonly #session: VaultSession;
+  readonly #mount: string;
+  readonly #path: SecretPath;
+  readonly #format: TokenFormat;
+  readonly #marks: Readonly<Record<string, string>>;
+
+  constructor({ address, mount, namespace, auth, path, format, scope }: VaultStoreOptions, clock: Clock) {
+    this.#mount = mount.replace(/^\/+|\/+$/g, "");
+    this.title = `Vault at ${new URL(address).origin}, mount ${this.#mount}`;
+    this.#http = new VaultHttp(address, namespace);
+    this.#session = new VaultSession(this.#http, auth, clock);
+    this.#path = path;
+    this.#format = format;
+    this.#marks = { "managed-by": "groupsync", "groupsync-name": scope };
+  }
+
+  async prepare(): Promise<void> {
+    const path = `sys/internal/ui/mounts/${this.#mount}`;
+    const answer = await this.#call("GET", path);
+    // A proxy may keep this path to itself.
+    if (answer.status === 404) return;
+    const { type, options } = objectIn(this.#data(answer));
+    if (type !== "kv" || objectIn(options).version !== "2")
+      throw new SecretStoreFailure("unavailable", "the engine there isn't KV version 2", NO_ENGINE);
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const { content, isManaged } = (await this.#read(name)) ?? {};
+    return content && { content, isManaged: isManaged === true };
+  }
+
+  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
+    const metadata = await this.#metadata(name);
+    if (!metadata) return this.#create(name, content);
+    if (!this.#isOurs(metadata)) throw notManaged(name);
+    const found = await this.#read(name);
+    if (found && !found.isManaged) throw notManaged(name);
+    if (found?.content && isGood(found.content)) return;
+    if (await this.#write(name, content, found?.version ?? Number(metadata.current_version))) return;
+    throw new SecretStoreFailure(
+      "slow",
+      `the secret ${name} was changed at the same time`,
+      "who else writes it?",
+    );
+  }
+
+  async remove(name: string): Promise<void> {
+    const metadata = await this.#metadata(name);
+    if (!metadata) return;
+    if (!this.#isOurs(metadata)) throw notManaged(name);
+    this.#expect(await this.#call("DELETE", this.#metadataPath(name)), 204);
+  }
+
+  holdsAny(): Promise<boolean> {
+    const [before, after] = this.#path;
+    const folder = before.slice(0, before.lastIndexOf("/") + 1);
+    return this.#holdsAny(folder, before.slice(folder.length), after.split("/").length - 1);
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+    await this.#http.close();
+  }
+
+  /** Whether there is one so many folders below this one. */
+  async #holdsAny(folder: string, prefix: string, depth: number): Promise<boolean> {
+    const answer = await this.#call("GET", `${this.#metadataPath(folder)}?list=true`);
+    const { keys } = answer.status === 404 ? {} : this.#data(answer);
+    for (const key of Array.isArray(keys) ? keys : []) {
+      if (typeof key !== "string" || !key.startsWith(prefix) || key.endsWith("/") !== depth > 0) continue;
+      const isHere =
+        depth > 0
+          ? await this.#holdsAny(folder + key, "", depth - 1)
+          : this.#isOurs(await this.#metadata(folder + key));
+      if (isHere) return true;
+    }
+    return false;
+  }
+
+  /** The mark comes first; the check-and-set then tells whether somebody else was quicker with a secret. */
+  async #create(name: string, content: Secret): Promise<void> {
+    await this.#mark(name, { custom_metadata: this.#marks, max_versions: MAX_VERSIONS });
+    if (await this.#write(name, content, 0)) return;
+    const found = await this.#read(name);
+    if (found?.content?.equals(content)) return;
+    await this.#mark(name, { custom_metadata: {}, max_versions: 0 });
+    throw notManaged(name);
+  }
+
+  async #mark(name: string, metadata: JsonObject): Promise<void> {
+    this.#expect(await this.#call("POST", this.#metadataPath(name), metadata), 204, 200);
+  }
+
+  /** Whether this is the version after that one. */
+  async #write(name: string, content: Secret, version: number): Promise<boolean> {
+    const answer = await this.#call("POST", this.#dataPath(name), {
+      options: { cas: version },
+      data: this.#fieldsOf(content),
+    });
+    if (answer.status === 400 && says(answer, /check-and-set parameter did not match/)) return false;
+    this.#data(answer);
+    return true;
+  }
+
+  /** The current version. It has no content where it is deleted or destroyed. */
+  async #read(
+    name: string,
+  ): Promise<
+    | { readonly content: Secret | undefined; readonly isManaged: boolean; readonly version: number }
+    | undefined
+  > {
+    const answer = await this.#call("GET", this.#dataPath(name));
+    const { data, metadata } = objectIn(answer.status === 404 ? answer.body.data : this.#data(answer));
+    if (!isJsonObject(metadata)) {
+      if (answer.status === 404) return undefined;
+      throw notVaults();
+    }
+    return {
+      content: isJsonObject(data) ? this.#contentOf(data) : undefined,
+      isManaged: this.#isOurs(metadata),
+      version: Number(metadata.version),
+    };
+  }
+
+  async #metadata(name: string): Promise<JsonObject | undefined> {
+    const answer = await this.#call("GET", this.#metadataPath(name));
+    return answer.status === 404 ? undefined : this.#data(answer);
+  }
+
+  #isOurs(metadata: JsonObject | undefined): boolean {
+    const found = objectIn(metadata?.custom_metadata);
+    return Object.entries(this.#marks).every(([key, value]) => found[key] === value);
+  }
+
+  #fieldsOf(content: Secret): JsonObject {
+    return this.#format === "token"
+      ? { token: content.reveal() }
+      : objectIn(JSON.parse(content.reveal()) as Json);
+  }
+
+  #contentOf(fields: JsonObject): Secret {
+    if (this.#format === "json") return new Secret(JSON.stringify(fields));
+    return new Secret(typeof fields.token === "string" ? fields.token : "");
+  }
+
+  #dataPath(name: string): string {
+    return `${this.#mount}/data/${name}`;
+  }
+
+  #metadataPath(name: string): string {
+    return `${this.#mount}/metadata/${name}`;
+  }
+
+  /** Logs in again where the login is refused. An answer of 404 says that nothing is there, and no other thing. */
+  async #call(method: "GET" | "POST" | "DELETE", path: string, body?: JsonObject): Promise<VaultAnswer> {
+    const send = async (token: Secret): Promise<VaultAnswer> =>
+      this.#http.send({ method, path, token, ...(body && { body }) });
+    const token = await this.#session.token();
+    let answer = await send(token);
+    if (answer.status === 403 && answer.isVaults && (await this.#session.isReplaced(token)))
+      answer = await send(await this.#session.token());
+    const isAbsent = answer.status === 404 && answer.isVaults && method === "GET" && !says(answer, /./);
+    if (answer.status >= 300 && !isAbsent && answer.status !== 400) throw this.#failureOf(answer);
+    return answer;
+  }
+
+  #data(answer: VaultAnswer): JsonObject {
+    this.#expect(answer, 200);
+    if (!isJsonObject(answer.body.data)) throw notVaults();
+    return answer.body.data;
+  }
+
+  #expect(answer: VaultAnswer, ...statuses: readonly number[]): void {
+    if (!statuses.includes(answer.status)) throw this.#failureOf(answer);
+    if (!answer.isVaults) throw notVaults();
+  }
+
+  #failureOf(answer: VaultAnswer): SecretStoreFailure {
+    const where = (endpoint: string) => `${this.#mount}/${endpoint}/${this.#path[0]}*`;
+    const rights =
+      `its policy needs create, read and update on ${where("data")}, ` +
+      `and create, read, update, delete and list on ${where("metadata")}`;
+    return failureOf(answer, rights);
+  }
+}
+
+const objectIn = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { Secret } from "../../../src/core/secret.ts";
+import { rejection } from "../../contracts/collect.ts";
+import { everythingIn } from "../../contracts/everything-in.ts";
+import { approle, aVault } from "./a-vault.ts";
+import { type VaultReply, VaultServer } from "./vault-server.ts";
+
+const never = () => false;
+const secret = (text: string) => new Secret(text);
+
+describe("what Vault answers, against a server written from the reference", () => {
+  const html = "<html>s3cr3t</html>";
+  const everywhere = {
+    errors: ["s3cr3t"],
+    warnings: ["s3cr3t"],
+    data: { error: "s3cr3t" },
+    request_id: "s3cr3t",
+  };
+  const failures: [string, VaultReply, object][] = [
+    [
+      "429",
+      { status: 429, body: everywhere, headers: { "retry-after": "7" } },
+      { problem: "slow", retryAfterMs: 7000 },
+    ],
+    ["412", { status: 412, body: everywhere }, { problem: "slow" }],
+    ["500", { status: 500, body: everywhere }, { problem: "slow" }],
+    ["a standby's redirect", { status: 307, headers: { location: "http://s3cr3t/" } }, { problem: "slow" }],
+    ["502 in HTML", { status: 502, body: html }, { problem: "slow" }],
+    [
+      "503, sealed",
+      { status: 503, body: { errors: ["Vault is sealed", "s3cr3t"] } },
+      { problem: "unavailable" },
+    ],
+    ["403", { status: 403, body: everywhere }, { problem: "unavailable" }],
+    ["403 in HTML", { status: 403, body: html }, { problem: "unavailable" }],
+    ["200 in HTML", { status: 200, body: html }, { problem: "unavailable" }],
+    ["200 and another JSON", { status: 200, body: { s3cr3t: "s3cr3t" } }, { problem: "unavailable" }],
+    ["404 in HTML", { status: 404, body: html }, { problem: "unavailable" }],
+    ["no engine", { status: 404, body: { errors: ["no handler for s3cr3t"] } }, { problem: "unavailable" }],
+    ["an endless answer", { status: 200, body: "x".repeat(17 * 1024 * 1024) }, { problem: "unavailable" }],
+  ];
+  test.each(failures)("%s", async (_, reply, expected) => {
+    const { server, store } = await aVault();
+    server.instead = ({ path }) => (path.startsWith("auth/") ? undefined : reply);
+    const calls = [
+      () => store.get("t-a"),
+      () => store.put("t-a", secret("s3cr3t"), never),
+      () => store.remove("t-a"),
+      () => store.holdsAny(),
+    ];
+    for (const call of calls) {
+      const error = await rejection(call());
+      expect(error).toMatchObject({
+        name: "SecretStoreFailure",
+        hint: expect.stringMatching(/./),
+        ...expected,
+      });
+      expect(everythingIn(error)).not.toContain("s3cr3t");
+    }
+  });
+
+  test("a write that Vault doesn't take costs that secret alone", async () => {
+    const { server, store } = await aVault();
+    for (const status of [400, 413, 422]) {
+      server.instead = ({ method }) => (method === "POST" ? { status, body: everywhere } : undefined);
+      const error = await rejection(store.put("t-a", secret("s3cr3t"), never));
+      expect(error).toMatchObject({ problem: "refused" });
+      expect(everythingIn(error)).not.toContain("s3cr3t");
+    }
+  });
+
+  test("a lack of rights names the policy", async () => {
+    const { server, store } = await aVault({ path: ["dashboards/", ""] });
+    server.instead = ({ path }) =>
+      path.startsWith("secret/") ? { status: 403, body: { errors: ["permission denied"] } } : undefined;
+    const error = await rejection(store.get("dashboards/a"));
+    expect(error).toMatchObject({ hint: expect.stringContaining("secret/data/dashboards/*") });
+    expect(error).toMatchObject({ hint: expect.stringContaining("secret/metadata/dashboards/*") });
+  });
+
+  test("nothing at all is worth another try", async () => {
+    const { server, store } = await aVault();
+    await server.close();
+    expect(await rejection(store.get("t-a"))).toMatchObject({
+      problem: "slow",
+      message: expect.stringContaining("ECONN"),
+    });
+  });
+
+  test("silence ends after a while, and is worth another try", async () => {
+    const { server, store } = await aVault();
+    await store.prepare();
+    server.instead = () => "silence";
+    expect(await rejection(store.get("t-a"))).toMatchObject({ problem: "slow" });
+  });
+
+  test("a name that doesn't resolve is not", async () => {
+    const { store } = await aVault({ address: "http://vault.invalid" });
+    expect(await rejection(store.get("t-a"))).toMatchObject({ problem: "unavailable" });
+  });
+
+  test.each([
+    ["version 1", { type: "kv", options: { version: "1" } }],
+    ["an engine of another type", { type: "database", options: null }],
+  ])("%s is said at once", async (_, engine) => {
+    const { server, store } = await aVault();
+    await store.prepare();
+    server.engine = engine;
+    expect(await rejection(store.prepare())).toMatchObject({
+      problem: "unavailable",
+      hint: expect.stringContaining("tokens.mount"),
+    });
+  });
+
+  test("a namespace is named in each request, and the login's", async () => {
+    const server = new VaultServer();
+    server.namespace = "teams/data";
+    const { store } = await aVault({ ...approle, namespace: "teams/data" }, server);
+    await store.put("t-a", secret("one"), never);
+    expect(new Set(server.calls.map(({ namespace }) => namespace))).toEqual(new Set(["teams/data"]));
+    expect(server.said()).toContain("POST auth/approle/login");
+  });
+
+  test("a path in the address comes before the rest", async () => {
+    const { server } = await aVault();
+    const { store } = await aVault({ address: "http://127.0.0.1" });
+    const behind = new VaultServer();
+    behind.instead = ({ path }) =>
+      path.startsWith("/proxy/v1/") ? { status: 404, body: { errors: [] } } : undefined;
+    await behind.start();
+    const proxied = await aVault({ address: `${behind.address}/proxy/` });
+    expect(await proxied.store.get("t-a")).toBeUndefined();
+    expect([server.said(), store.title]).toEqual([[], "Vault at http://127.0.0.1, mount secret"]);
+  });
+});
