@@ -32,6 +32,7 @@ const RULES: Rules = {
         "@azure/keyvault-secrets",
         "@google-cloud/secret-manager",
         "@kubernetes/client-node",
+        "google-gax",
         "undici",
       ],
       node: "all",

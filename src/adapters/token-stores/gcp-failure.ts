@@ -1,0 +1,84 @@
+import { SyncError } from "../../core/errors.ts";
+import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
+
+/** The codes of gRPC, by number, and what each says of a call that nothing more particular is known of. */
+const CODES: readonly (readonly [name: string, problem: SecretStoreProblem])[] = [
+  ["OK", "slow"],
+  ["CANCELLED", "slow"],
+  ["UNKNOWN", "slow"],
+  ["INVALID_ARGUMENT", "refused"],
+  ["DEADLINE_EXCEEDED", "slow"],
+  ["NOT_FOUND", "slow"],
+  ["ALREADY_EXISTS", "slow"],
+  ["PERMISSION_DENIED", "unavailable"],
+  ["RESOURCE_EXHAUSTED", "slow"],
+  ["FAILED_PRECONDITION", "refused"],
+  ["ABORTED", "slow"],
+  ["OUT_OF_RANGE", "refused"],
+  ["UNIMPLEMENTED", "unavailable"],
+  ["INTERNAL", "slow"],
+  ["UNAVAILABLE", "slow"],
+  ["DATA_LOSS", "refused"],
+  ["UNAUTHENTICATED", "unavailable"],
+];
+
+const LOG_IN =
+  "groupsync logs in with Google's application default credentials: " +
+  "does workload identity, or GOOGLE_APPLICATION_CREDENTIALS, name an account that is there?";
+const RIGHTS =
+  "the account needs secretmanager.secrets.create, .get, .list and .delete and secretmanager.versions.access, .add, " +
+  ".list and .destroy on the project, as roles/secretmanager.admin has them, and the Secret Manager API has to be enabled";
+
+const HINTS: Readonly<Record<string, string>> = {
+  INVALID_ARGUMENT: "a secret holds 64 KiB at most",
+  FAILED_PRECONDITION:
+    "does a policy of the organization forbid secrets that Google replicates automatically?",
+  PERMISSION_DENIED: RIGHTS,
+  RESOURCE_EXHAUSTED: "the project's quota for Secret Manager is used up: ask Google for more",
+  UNAUTHENTICATED: LOG_IN,
+  UNIMPLEMENTED: "does tokens.endpoint name Secret Manager, by gRPC?",
+};
+
+/** The name of a failure's gRPC code; undefined of one that came before the call. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && "code" in error && typeof error.code === "number")) return undefined;
+  return CODES[error.code]?.[0];
+}
+
+/** Whether the credentials were refused, or none could be had. */
+export function isLogin(error: unknown): boolean {
+  if (error instanceof SyncError || error instanceof SecretStoreFailure) return false;
+  const code = codeOf(error);
+  if (code !== undefined && code !== "UNKNOWN") return code === "UNAUTHENTICATED";
+  // The client tells of a failed login in words alone, and rejects with a string once it is closed.
+  return (
+    error instanceof Error &&
+    (code === undefined || error.message.includes("Getting metadata from plugin failed"))
+  );
+}
+
+/** Takes nothing but the code: messages and details may quote the request. */
+export function failureOf(error: unknown): SyncError | SecretStoreFailure {
+  if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;
+  if (isLogin(error)) {
+    const said = codeOf(error) === "UNAUTHENTICATED" ? "the login was refused" : "cannot log in";
+    return new SecretStoreFailure("unavailable", said, LOG_IN);
+  }
+  const code = codeOf(error) ?? "CANCELLED";
+  const problem = CODES.find(([name]) => name === code)?.[1] ?? "slow";
+  const hint = HINTS[code] ?? "can Secret Manager be reached from here, and is it well?";
+  return new SecretStoreFailure(problem, `it answered ${code}`, hint, retryAfterMs(error));
+}
+
+/** The wait of google.rpc.RetryInfo, which the client has decoded. */
+function retryAfterMs(error: unknown): number | undefined {
+  if (!(error instanceof Error && "statusDetails" in error && Array.isArray(error.statusDetails)))
+    return undefined;
+  const details: readonly {
+    readonly retryDelay?: { readonly seconds?: unknown; readonly nanos?: unknown };
+  }[] = error.statusDetails;
+  const delay = details.find((detail) => detail?.retryDelay)?.retryDelay;
+  if (!delay) return undefined;
+  const ms = Number(delay.seconds ?? 0) * 1000 + Number(delay.nanos ?? 0) / 1e6;
+  return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+}
