@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, SyncError } from "../core/errors.ts";
 import { noCounts } from "../core/outcome.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
@@ -82,10 +83,14 @@ export class Daemon {
   /** Takes other settings from now on; a run that goes on is not disturbed. */
   reconfigure(settings: DaemonSettings): void {
     if (this.#signal.aborted) return;
+    const isSameSchedule = isDeepStrictEqual(settings.schedule, this.#settings.schedule);
     this.#settings = settings;
-    this.#timetable.stop();
-    this.#timetable = this.#newTimetable();
-    this.#timetable.start();
+    // Another timetable knows nothing of a tick that this one has put off.
+    if (!isSameSchedule) {
+      this.#timetable.stop();
+      this.#timetable = this.#newTimetable();
+      this.#timetable.start();
+    }
     this.#tracker.configured(this.#settled());
   }
 

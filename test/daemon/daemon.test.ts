@@ -104,6 +104,15 @@ describe("a daemon", () => {
     expect(stage.opened).toBe(2);
   });
 
+  test("loses no tick that was put off where it takes the same schedule again", async () => {
+    const stage = new Stage();
+    await stage.begin();
+    const schedule = { ...SETTINGS.schedule };
+    stage.daemon.reconfigure({ name: "eu", schedule, staleAfterMs: 7, notifier: stage.notifier });
+    expect(stage.schedules).toEqual([SETTINGS.schedule]);
+    expect(stage.daemon.state.staleAfterMs).toBe(7);
+  });
+
   test("finishes what is under way when it is told to stop, and begins nothing more", async () => {
     const ids = Array.from({ length: 50 }, (_, n) => `t${n}`);
     const stage = new Stage(
