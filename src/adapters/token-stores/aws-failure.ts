@@ -1,0 +1,118 @@
+import { SyncError } from "../../core/errors.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
+
+const RIGHTS =
+  "the identity needs secretsmanager:CreateSecret, TagResource, DescribeSecret, GetSecretValue, PutSecretValue, " +
+  "RestoreSecret and DeleteSecret on these secrets, ListSecrets on *, and kms:Decrypt and kms:GenerateDataKey where " +
+  "they have a key of their own";
+const LOG_IN =
+  "groupsync logs in with AWS's default chain of credentials: do its environment, profile or role give some that are " +
+  "valid, and is this machine's clock right?";
+const REACH = "can Secrets Manager in this region be reached from here, and is it well?";
+const REGION = "is the region one of AWS, and can names be looked up from here?";
+const FORMAT = "does tokens.endpoint, or a proxy on the way, lead to Secrets Manager?";
+const QUOTA = "a quota of Secrets Manager is used up: see Service Quotas in this region";
+const KEY = "is the KMS key of this secret enabled, and may groupsync use it?";
+const REQUEST = "a secret holds 64 KiB at most, and one with replicas in other regions can't be removed";
+
+const SLOW: Meaning = ["slow", REACH];
+const THROTTLED: Meaning = ["slow", QUOTA];
+const NO_LOGIN: Meaning = ["unavailable", LOG_IN];
+const NO_RIGHT: Meaning = ["unavailable", RIGHTS];
+
+type Meaning = readonly [SecretStoreProblem, hint: string];
+
+/** What each error means of which nothing more particular is known: its name is told, its text never. */
+const MEANINGS = new Map<string, Meaning>(
+  Object.entries({
+    AccessDenied: NO_RIGHT,
+    AccessDeniedException: NO_RIGHT,
+    NotAuthorized: NO_RIGHT,
+    OptInRequired: NO_RIGHT,
+
+    CredentialsProviderError: NO_LOGIN,
+    TokenProviderError: NO_LOGIN,
+    ExpiredToken: NO_LOGIN,
+    ExpiredTokenException: NO_LOGIN,
+    IncompleteSignature: NO_LOGIN,
+    InvalidClientTokenId: NO_LOGIN,
+    InvalidSignatureException: NO_LOGIN,
+    MissingAuthenticationToken: NO_LOGIN,
+    MissingAuthenticationTokenException: NO_LOGIN,
+    RequestExpired: NO_LOGIN,
+    UnrecognizedClientException: NO_LOGIN,
+
+    RequestLimitExceeded: THROTTLED,
+    RequestThrottledException: THROTTLED,
+    SlowDown: THROTTLED,
+    Throttling: THROTTLED,
+    ThrottledException: THROTTLED,
+    ThrottlingException: THROTTLED,
+    TooManyRequestsException: THROTTLED,
+
+    InternalFailure: SLOW,
+    InternalServiceError: SLOW,
+    InternalServiceErrorException: SLOW,
+    PriorRequestNotComplete: SLOW,
+    RequestTimeout: SLOW,
+    RequestTimeoutException: SLOW,
+    ServiceUnavailable: SLOW,
+    ServiceUnavailableException: SLOW,
+    TimeoutError: SLOW,
+    // Both come in passing, while a secret is being made or removed.
+    ResourceExistsException: SLOW,
+    ResourceNotFoundException: SLOW,
+
+    DecryptionFailure: ["refused", KEY],
+    EncryptionFailure: ["refused", KEY],
+    InvalidParameterException: ["refused", REQUEST],
+    InvalidRequestException: ["refused", REQUEST],
+    LimitExceededException: ["refused", QUOTA],
+    ValidationException: ["refused", REQUEST],
+  } satisfies Record<string, Meaning>),
+);
+
+export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "");
+
+/** Whether the credentials were refused, or none could be had. */
+export const isLogin = (error: unknown): boolean => MEANINGS.get(nameOf(error)) === NO_LOGIN;
+
+/** Texts may quote the request, and so may a name that isn't one of AWS's own. */
+export function failureOf(error: unknown, call: string): SyncError | SecretStoreFailure {
+  if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;
+  const known = MEANINGS.get(nameOf(error));
+  if (known) return new SecretStoreFailure(known[0], `${call}: ${nameOf(error)}`, known[1], waitIn(error));
+  const status = statusOf(error);
+  if (status !== undefined) {
+    const isPassing = status >= 500 || status === 429;
+    const [problem, hint]: Meaning = isPassing ? ["slow", REACH] : ["unavailable", FORMAT];
+    return new SecretStoreFailure(problem, `${call}: an answer with status ${status}`, hint, waitIn(error));
+  }
+  const code = systemCodeOf(error);
+  if (code === "ENOTFOUND")
+    return new SecretStoreFailure("unavailable", `${call}: there is no such host`, REGION);
+  return new SecretStoreFailure("slow", `${call}: ${code ?? "no answer"}`, REACH);
+}
+
+interface Answer {
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: {
+    readonly statusCode?: number;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+}
+
+const answerOf = (error: unknown): Answer => (error instanceof Error ? (error as Error & Answer) : {});
+
+const statusOf = (error: unknown): number | undefined =>
+  answerOf(error).$metadata?.httpStatusCode ?? answerOf(error).$response?.statusCode;
+
+const waitIn = (error: unknown): number | undefined =>
+  retryAfterMs(answerOf(error).$response?.headers?.["retry-after"]);
+
+/** Such as ECONNRESET. */
+const systemCodeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error && /^E[A-Z_]{2,20}$/.test(String(error.code))
+    ? String(error.code)
+    : undefined;

@@ -1,0 +1,219 @@
+import type { DescribeSecretResponse, SecretsManager, Tag } from "@aws-sdk/client-secrets-manager";
+import { SyncError } from "../../core/errors.ts";
+import { Secret } from "../../core/secret.ts";
+import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import { failureOf, isLogin, nameOf } from "./aws-failure.ts";
+import { optional } from "./optional-package.ts";
+import { RecentWrites } from "./recent-writes.ts";
+import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+
+export interface AwsSecretStoreOptions {
+  /** By default what AWS's own programs take: AWS_REGION, or the profile's. */
+  readonly region?: string;
+  /** In place of the region's own, such as a VPC endpoint's. */
+  readonly endpoint?: string;
+  /** The config's name: what another one manages is left alone. */
+  readonly scope: string;
+}
+
+const MANAGER_TAG = { Key: "managed-by", Value: "groupsync" };
+const SCOPE_TAG = "groupsync-name";
+/** In milliseconds. */
+const TIMEOUTS = { connectionTimeout: 5_000, requestTimeout: 15_000, throwOnRequestTimeout: true };
+
+type Made = Readonly<{ VersionId?: string | undefined }>;
+
+/** AWS Secrets Manager, one secret for each token, marked by its tags. */
+export class AwsSecretStore implements SecretStore {
+  readonly naming = SECRET_NAMING.aws_secrets_manager;
+  readonly title = "AWS Secrets Manager";
+  readonly #options: AwsSecretStoreOptions;
+  readonly #recent = new RecentWrites();
+  #client: Promise<SecretsManager> | undefined;
+
+  constructor(options: AwsSecretStoreOptions) {
+    this.#options = options;
+  }
+
+  async prepare(): Promise<void> {
+    await this.holdsAny();
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const description = await this.#describe(name);
+    if (!description && this.#recent.mayStillShow(name, undefined)) throw notSeenYet(name);
+    if (!description || description.DeletedDate) return undefined;
+    // Of somebody else's the value is none of our business, and often forbidden.
+    if (!this.#isManaged(description)) return { content: new Secret(""), isManaged: false };
+    return { content: await this.#valueOf(name), isManaged: true };
+  }
+
+  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
+    const made = (await this.#create(name, content)) ?? (await this.#change(name, content, isGood));
+    if (made) this.#recent.add(name, made.VersionId);
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#recent.forget(name);
+    const description = await this.#describe(name);
+    if (!description) return;
+    if (!this.#isManaged(description)) throw notManaged(name);
+    // Else the name would stay taken for a week at least; and its token is dead.
+    const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
+    await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
+  }
+
+  async holdsAny(): Promise<boolean> {
+    const Filters = [
+      { Key: "tag-key" as const, Values: [SCOPE_TAG] },
+      { Key: "tag-value" as const, Values: [this.#options.scope] },
+    ];
+    let NextToken: string | undefined;
+    do {
+      const page = await this.#call("ListSecrets", (client) =>
+        client.listSecrets({ Filters, MaxResults: 100, NextToken }),
+      );
+      // The filters match the beginnings of words, and not both of them the same tag.
+      if (page.SecretList?.some((secret) => this.#isManaged(secret))) return true;
+      NextToken = page.NextToken;
+    } while (NextToken);
+    return false;
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    client?.destroy();
+  }
+
+  /** Undefined where the name is taken. */
+  #create(name: string, content: Secret): Promise<Made | undefined> {
+    const Tags = [MANAGER_TAG, { Key: SCOPE_TAG, Value: this.#options.scope }];
+    const request = { Name: name, SecretString: content.reveal(), Tags };
+    // A name that is to be deleted, or is being deleted right now, makes it an invalid request.
+    const taken = ["ResourceExistsException", "InvalidRequestException"];
+    return this.#unless(taken, "CreateSecret", (client) => client.createSecret(request));
+  }
+
+  /** Undefined where the content is good as it is. */
+  async #change(
+    name: string,
+    content: Secret,
+    isGood: (found: Secret) => boolean,
+  ): Promise<Made | undefined> {
+    const description = await this.#describe(name);
+    // It is made or removed just now, and shows only later.
+    if (!description) throw notSeenYet(name);
+    if (!this.#isManaged(description)) throw notManaged(name);
+    if (description.DeletedDate) await this.#restore(name);
+    else if (isGood(await this.#valueOf(name))) return undefined;
+    return this.#call("PutSecretValue", (client) =>
+      client.putSecretValue({ SecretId: name, SecretString: content.reveal() }),
+    );
+  }
+
+  /** One that is deleted for good can't be restored, and its name is free in a moment. */
+  async #restore(name: string): Promise<void> {
+    const gone = ["InvalidRequestException", "ResourceNotFoundException"];
+    const restored = await this.#unless(gone, "RestoreSecret", (client) =>
+      client.restoreSecret({ SecretId: name }),
+    );
+    if (!restored) throw notSeenYet(name);
+  }
+
+  #describe(name: string): Promise<DescribeSecretResponse | undefined> {
+    return this.#unlessMissing("DescribeSecret", (client) => client.describeSecret({ SecretId: name }));
+  }
+
+  /** Empty where there is none, or bytes. */
+  async #valueOf(name: string): Promise<Secret> {
+    const found = await this.#unlessMissing("GetSecretValue", (client) =>
+      client.getSecretValue({ SecretId: name }),
+    );
+    if (this.#recent.mayStillShow(name, found?.VersionId)) throw notSeenYet(name);
+    return new Secret(found?.SecretString ?? "");
+  }
+
+  #isManaged({ Tags = [] }: { readonly Tags?: readonly Tag[] | undefined }): boolean {
+    const has = (key: string, value: string): boolean =>
+      Tags.some(({ Key, Value }) => Key === key && Value === value);
+    return has(MANAGER_TAG.Key, MANAGER_TAG.Value) && has(SCOPE_TAG, this.#options.scope);
+  }
+
+  #unlessMissing<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T | undefined> {
+    return this.#unless(["ResourceNotFoundException"], call, send);
+  }
+
+  #unless<T>(
+    names: readonly string[],
+    call: string,
+    send: (client: SecretsManager) => Promise<T>,
+  ): Promise<T | undefined> {
+    return this.#call(call, async (client) => {
+      try {
+        return await send(client);
+      } catch (error) {
+        if (names.includes(nameOf(error))) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  async #call<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T> {
+    const login = this.#connected();
+    try {
+      return await send(await login).catch(async (error: unknown) => {
+        if (!isLogin(error)) throw error;
+        return send(await this.#loggedInAgain(login));
+      });
+    } catch (error) {
+      throw failureOf(error, call);
+    }
+  }
+
+  #connected(): Promise<SecretsManager> {
+    this.#client ??= this.#connect();
+    return this.#client;
+  }
+
+  /** A client keeps its credentials for as long as they say that they live: a new one asks for them anew. */
+  #loggedInAgain(last: Promise<SecretsManager>): Promise<SecretsManager> {
+    // Of several calls that are refused at once the first brings the new one.
+    if (this.#client === last) this.#client = this.#connect(last);
+    return this.#connected();
+  }
+
+  async #connect(last?: Promise<SecretsManager>): Promise<SecretsManager> {
+    const { region, endpoint } = this.#options;
+    // What it has learned of a clock that is wrong here.
+    const systemClockOffset = (await last)?.config.systemClockOffset ?? 0;
+    const { SecretsManager } = await optional(
+      "aws_secrets_manager",
+      () => import("@aws-sdk/client-secrets-manager"),
+    );
+    const client = new SecretsManager({
+      ...(region === undefined ? {} : { region }),
+      ...(endpoint === undefined ? {} : { endpoint }),
+      // Patience with a store is the caller's.
+      maxAttempts: 1,
+      systemClockOffset,
+      requestHandler: TIMEOUTS,
+    });
+    await client.config.region().catch((cause: unknown) => {
+      throw noRegion(cause);
+    });
+    return client;
+  }
+}
+
+const notSeenYet = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "slow",
+    `the last change of the secret ${name} doesn't show yet`,
+    "Secrets Manager takes a moment for it; the next sync tries again",
+  );
+
+const noRegion = (cause: unknown): SyncError =>
+  new SyncError("CONFIG_REGION_MISSING", "tokens.store: aws_secrets_manager needs a region", {
+    hint: "name it in tokens.region, in AWS_REGION or in the profile, such as eu-central-1",
+    cause,
+  });
