@@ -91,7 +91,6 @@ export class VaultSession {
       body: {},
     });
     const login = answer.status === 200 ? this.#loginIn(answer.body.auth, fullMs) : undefined;
-    if (login && this.#auth.method === "token") return login;
     const isShort = login && fullMs !== undefined && login.renewAt - this.#clock.monotonic() < fullMs / 4;
     return isShort ? undefined : login;
   }

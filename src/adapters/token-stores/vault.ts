@@ -56,8 +56,7 @@ export class VaultStore implements SecretStore {
     const answer = await this.#call("GET", path);
     // A proxy may keep this path to itself.
     if (answer.status === 404) return;
-    const { type, options } = objectIn(this.#data(answer));
-    if (type !== "kv" || objectIn(options).version !== "2")
+    if (objectIn(this.#data(answer).options).version !== "2")
       throw new SecretStoreFailure("unavailable", "the engine there isn't KV version 2", NO_ENGINE);
   }
 

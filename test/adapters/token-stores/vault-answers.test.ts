@@ -10,6 +10,7 @@ const secret = (text: string) => new Secret(text);
 
 describe("what Vault answers, against a server written from the reference", () => {
   const html = "<html>s3cr3t</html>";
+  const notVaults = { problem: "unavailable", message: expect.stringContaining("isn't Vault's") };
   const everywhere = {
     errors: ["s3cr3t"],
     warnings: ["s3cr3t"],
@@ -32,10 +33,11 @@ describe("what Vault answers, against a server written from the reference", () =
       { problem: "unavailable" },
     ],
     ["403", { status: 403, body: everywhere }, { problem: "unavailable" }],
-    ["403 in HTML", { status: 403, body: html }, { problem: "unavailable" }],
+    ["400 in HTML", { status: 400, body: html }, notVaults],
+    ["403 in HTML", { status: 403, body: html }, notVaults],
     ["200 in HTML", { status: 200, body: html }, { problem: "unavailable" }],
     ["200 and another JSON", { status: 200, body: { s3cr3t: "s3cr3t" } }, { problem: "unavailable" }],
-    ["404 in HTML", { status: 404, body: html }, { problem: "unavailable" }],
+    ["404 in HTML", { status: 404, body: html }, notVaults],
     ["no engine", { status: 404, body: { errors: ["no handler for s3cr3t"] } }, { problem: "unavailable" }],
     ["an endless answer", { status: 200, body: "x".repeat(17 * 1024 * 1024) }, { problem: "unavailable" }],
   ];
@@ -67,6 +69,18 @@ describe("what Vault answers, against a server written from the reference", () =
       expect(error).toMatchObject({ problem: "refused" });
       expect(everythingIn(error)).not.toContain("s3cr3t");
     }
+  });
+
+  test("a write that a proxy answers is none", async () => {
+    const { server, store } = await aVault();
+    server.instead = ({ method }) => (method === "POST" ? { status: 200, body: html } : undefined);
+    expect(await rejection(store.put("t-a", secret("s3cr3t"), never))).toMatchObject({
+      problem: "unavailable",
+    });
+    server.instead = ({ path }) => (path.startsWith("secret/data") ? { status: 200, body: html } : undefined);
+    expect(await rejection(store.put("t-a", secret("s3cr3t"), never))).toMatchObject({
+      problem: "unavailable",
+    });
   });
 
   test("a lack of rights names the policy", async () => {
@@ -122,14 +136,11 @@ describe("what Vault answers, against a server written from the reference", () =
   });
 
   test("a path in the address comes before the rest", async () => {
-    const { server } = await aVault();
-    const { store } = await aVault({ address: "http://127.0.0.1" });
-    const behind = new VaultServer();
-    behind.instead = ({ path }) =>
-      path.startsWith("/proxy/v1/") ? { status: 404, body: { errors: [] } } : undefined;
-    await behind.start();
-    const proxied = await aVault({ address: `${behind.address}/proxy/` });
-    expect(await proxied.store.get("t-a")).toBeUndefined();
-    expect([server.said(), store.title]).toEqual([[], "Vault at http://127.0.0.1, mount secret"]);
+    const server = new VaultServer();
+    server.instead = () => ({ status: 404, body: { errors: [] } });
+    await server.start();
+    const { store } = await aVault({ address: `${server.address}/proxy/` });
+    await store.get("t-a");
+    expect(server.said().at(-1)).toBe("GET /proxy/v1/secret/data/t-a");
   });
 });
