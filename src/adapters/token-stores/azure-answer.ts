@@ -1,0 +1,77 @@
+import type { SecretClientOptions } from "@azure/keyvault-secrets";
+import { SyncError } from "../../core/errors.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
+
+/** A refusal by Key Vault, of which nothing is kept that could quote the request. */
+export class VaultAnswer extends Error {
+  override readonly name = "VaultAnswer";
+  /** By this name the client's pollers look for it too. */
+  readonly statusCode: number;
+  /** Whether the newest version of a secret is disabled: it can't be read, but it is there. */
+  readonly isDisabled: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(statusCode: number, isDisabled: boolean, retryAfterMs: number | undefined) {
+    super(`it answered ${statusCode}`);
+    this.statusCode = statusCode;
+    this.isDisabled = isDisabled;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+type Policy = NonNullable<SecretClientOptions["additionalPolicies"]>[number];
+
+/** Turns refusals into a {@link VaultAnswer}: the client's own errors hold the request, and lose the status of an empty one. */
+export const answers: Policy = {
+  position: "perCall",
+  policy: {
+    name: "groupsyncAnswers",
+    async sendRequest(request, next) {
+      const response = await next(request);
+      const { status, headers, bodyAsText } = response;
+      if (status < 400) return response;
+      const isDisabled = status === 403 && /"code"\s*:\s*"SecretDisabled"/.test(bodyAsText ?? "");
+      throw new VaultAnswer(status, isDisabled, retryAfterMs(headers.get("retry-after")));
+    },
+  },
+};
+
+const LOG_IN =
+  "groupsync logs in with Azure's default credentials: does the workload or managed identity, or AZURE_CLIENT_ID and " +
+  "the like, name an identity that is there?";
+const RIGHTS =
+  'the identity needs the role "Key Vault Secrets Officer" on the vault, or an access policy with get, list, set, ' +
+  "delete, recover and purge, and the vault's network rules have to let it in";
+
+/** By the status of the answer. Of those that are not here, 4xx concern one secret and 5xx pass. */
+const PROBLEMS: Readonly<Record<number, readonly [problem: SecretStoreProblem, hint: string]>> = {
+  400: ["refused", "a secret holds 25 KB at most"],
+  401: ["unavailable", LOG_IN],
+  403: ["unavailable", RIGHTS],
+  404: ["slow", "does somebody else remove secrets there?"],
+  408: ["slow", "is the vault well?"],
+  409: ["slow", "the secret is being deleted, purged or recovered: that takes the vault a few seconds"],
+  429: ["slow", "the vault's limit of transactions is used up: does somebody else use it too?"],
+};
+
+export const isStatus = (error: unknown, ...statuses: readonly number[]): boolean =>
+  error instanceof VaultAnswer && statuses.includes(error.statusCode);
+
+/** Whether the login was refused, or none could be had. */
+export const isLogin = (error: unknown): boolean =>
+  isStatus(error, 401) || (error instanceof Error && /^Credential|^A\w*Authentication/.test(error.name));
+
+export function failureOf(error: unknown): SyncError | SecretStoreFailure {
+  if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;
+  if (!(error instanceof VaultAnswer)) {
+    // A credential's errors may quote what it was made of.
+    if (isLogin(error)) return new SecretStoreFailure("unavailable", "cannot log in", LOG_IN);
+    const hint = "is tokens.vault_url the vault's, and can it be reached from here?";
+    return new SecretStoreFailure("slow", "there was no answer that can be read", hint);
+  }
+  const { statusCode, message, retryAfterMs } = error;
+  const passes = statusCode >= 500;
+  const [problem, hint] = PROBLEMS[statusCode] ?? [passes ? "slow" : "refused", "is the vault well?"];
+  return new SecretStoreFailure(problem, message, hint, retryAfterMs);
+}

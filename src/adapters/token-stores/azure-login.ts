@@ -1,0 +1,46 @@
+import type { TokenCredential } from "@azure/identity";
+import type { SecretClient, SecretClientOptions } from "@azure/keyvault-secrets";
+import { answers } from "./azure-answer.ts";
+import { optional } from "./optional-package.ts";
+
+/** How to come to a vault other than by Azure's default credentials and the machine's own roots. */
+export interface AzureAccess {
+  readonly credential?: TokenCredential;
+  readonly client?: SecretClientOptions;
+}
+
+/** A client with a login of its own. */
+export async function connect(vaultUrl: string, access: AzureAccess): Promise<SecretClient> {
+  const { SecretClient } = await optional("azure_key_vault", () => import("@azure/keyvault-secrets"));
+  const credential = access.credential ?? (await defaultCredential());
+  return new SecretClient(vaultUrl, withoutLoss(credential), {
+    ...access.client,
+    // The repeating is ours.
+    retryOptions: { maxRetries: 0 },
+    additionalPolicies: [answers],
+  });
+}
+
+async function defaultCredential(): Promise<TokenCredential> {
+  const { DefaultAzureCredential } = await optional("azure_key_vault", () => import("@azure/identity"));
+  return new DefaultAzureCredential();
+}
+
+/**
+ * Before a token runs out the client gets another one in the background, where nobody handles a rejection: it would end
+ * the process. As long as the old one is good, it is given once more instead.
+ */
+function withoutLoss(credential: TokenCredential): TokenCredential {
+  let last: Awaited<ReturnType<TokenCredential["getToken"]>> = null;
+  return {
+    async getToken(scopes, options) {
+      const isGood = last !== null && last.expiresOnTimestamp > Date.now();
+      try {
+        last = await credential.getToken(scopes, options);
+      } catch (error) {
+        if (!isGood) throw error;
+      }
+      return last;
+    },
+  };
+}
