@@ -60,7 +60,8 @@ export const isStatus = (error: unknown, ...statuses: readonly number[]): boolea
 
 /** Whether the login was refused, or none could be had. */
 export const isLogin = (error: unknown): boolean =>
-  isStatus(error, 401) || (error instanceof Error && /^Credential|^A\w*Authentication/.test(error.name));
+  isStatus(error, 401) ||
+  (error instanceof Error && /^(Credential\w*|(Aggregate)?Authentication\w*)Error$/.test(error.name));
 
 export function failureOf(error: unknown): SyncError | SecretStoreFailure {
   if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;

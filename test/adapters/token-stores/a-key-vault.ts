@@ -11,10 +11,6 @@ export const SECRET = "hush-hush";
 const authority = await aCertificateAuthority("Key Vault");
 const certificate = await authority.issue(["127.0.0.1"]);
 
-export class NoLogin extends Error {
-  override readonly name = "CredentialUnavailableError";
-}
-
 /** A store of secrets, and the Key Vault that it speaks to. */
 export async function aWorld() {
   const server = new AzureServer(certificate);

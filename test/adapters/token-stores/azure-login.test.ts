@@ -1,10 +1,50 @@
-import { describe, expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  AggregateAuthenticationError,
+  AuthenticationError,
+  AuthenticationRequiredError,
+  CredentialUnavailableError,
+} from "@azure/identity";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AzureStore } from "../../../src/adapters/token-stores/azure.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
-import { aStore, NoLogin, SECRET } from "./a-key-vault.ts";
+import { aStore, SECRET } from "./a-key-vault.ts";
+
+/** The endpoint of a managed identity, as an app of Azure's finds it in its environment. */
+async function aManagedIdentity(token: string): Promise<URLSearchParams[]> {
+  const asked: URLSearchParams[] = [];
+  const server = createServer(({ url = "", headers }, response) => {
+    asked.push(new URL(url, "http://identity").searchParams);
+    const isLetIn = headers["x-identity-header"] === SECRET;
+    const expires_on = Math.floor(Date.now() / 1000) + 86_400;
+    const body = isLetIn
+      ? { access_token: token, expires_on, resource: "https://vault.azure.net", token_type: "Bearer" }
+      : { statusCode: 403, message: SECRET };
+    response.writeHead(isLetIn ? 200 : 403, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    server.close();
+  });
+  vi.stubEnv("IDENTITY_ENDPOINT", `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`);
+  vi.stubEnv("IDENTITY_HEADER", SECRET);
+  return asked;
+}
 
 describe("the login to Key Vault", () => {
+  test("is made with Azure's default credentials, such as a managed identity", async () => {
+    const { server, access } = await aStore();
+    const asked = await aManagedIdentity("login-1");
+    const { client } = access;
+    const secrets = new AzureStore({ vaultUrl: server.url, scope: "default" }, { client });
+    await secrets.prepare();
+    expect(asked[0]?.get("resource")).toBe("https://vault.azure.net");
+    expect(server.calls.map(({ token }) => token)).toEqual(["login-1"]);
+  });
+
   test("answers the vault's challenge, and no secret is sent before", async () => {
     const { server, put } = await aStore();
     await put("a", "token-a");
@@ -23,15 +63,21 @@ describe("the login to Key Vault", () => {
     expect(await rejection(put("a", "token-3"))).toMatchObject({ problem: "unavailable" });
   });
 
-  test("that can't be had makes the store unavailable, and what it quotes is not passed on", async () => {
-    const { world, put } = await aStore();
-    world.getToken = async () => {
-      throw new NoLogin(`the client secret ${SECRET}`);
-    };
-    const error = await rejection(put("a", "token-a"));
-    expect(error).toMatchObject({ problem: "unavailable", message: "cannot log in" });
-    expect(everythingIn(error)).not.toContain(SECRET);
-  });
+  test.each([
+    new CredentialUnavailableError(SECRET),
+    new AuthenticationError(400, { error: "invalid_client", error_description: SECRET }),
+    new AuthenticationRequiredError({ scopes: [], message: SECRET }),
+    new AggregateAuthenticationError([new Error(SECRET)], SECRET),
+  ])(
+    "that ends in $name makes the store unavailable, and what that quotes is not passed on",
+    async (reason) => {
+      const { world, put } = await aStore();
+      world.getToken = () => Promise.reject(reason);
+      const error = await rejection(put("a", "token-a"));
+      expect(error).toMatchObject({ problem: "unavailable", message: "cannot log in" });
+      expect(everythingIn(error)).not.toContain(SECRET);
+    },
+  );
 
   // Vitest fails a file in which a rejection is left behind.
   test("that can't be renewed in the background is used as long as it is good", async () => {
@@ -39,9 +85,7 @@ describe("the login to Key Vault", () => {
     world.lasts = 2_000;
     server.tokens.add("login-2");
     await put("a", "token-a");
-    world.getToken = async () => {
-      throw new NoLogin("later");
-    };
+    world.getToken = () => Promise.reject(new CredentialUnavailableError("later"));
     expect(await get("a")).toBe("token-a");
     await expect
       .poll(() => rejection(get("a")), { timeout: 10_000 })
