@@ -1,0 +1,237 @@
+import { createHash } from "node:crypto";
+import type { V1ObjectMeta, V1Secret, V1Status } from "@kubernetes/client-node";
+import { Secret } from "../../core/secret.ts";
+import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import { type KubernetesAccess, type KubernetesClient, kubernetesClient } from "./kubernetes-client.ts";
+import { apiStatusOf, failureOf, notTheApi } from "./kubernetes-failure.ts";
+import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+
+export interface KubernetesStoreOptions extends KubernetesAccess {
+  /** Of the Secret's data: where the token is. */
+  readonly key: string;
+  /** The config's name. */
+  readonly scope: string;
+}
+
+const MANAGED_BY = "app.kubernetes.io/managed-by";
+const NAME = "groupsync-name";
+const GROUP_ID = "groupsync/user_group_id";
+
+/** How often a Secret is looked at again that others make, change and remove at the same time. */
+const ATTEMPTS = 5;
+
+/** One Secret object for each group, of type Opaque. */
+export class KubernetesStore implements SecretStore {
+  readonly naming = SECRET_NAMING.kubernetes;
+  readonly #options: KubernetesStoreOptions;
+  readonly #labels: Readonly<Record<string, string>>;
+  #client: Promise<KubernetesClient> | undefined;
+
+  constructor(options: KubernetesStoreOptions) {
+    this.#options = options;
+    this.#labels = { [MANAGED_BY]: "groupsync", [NAME]: labelValue(options.scope) };
+  }
+
+  get title(): string {
+    const { namespace, context } = this.#options;
+    const which = context === undefined ? "" : ` of ${context}`;
+    return `Kubernetes${which}, ${namespace === undefined ? "its own namespace" : `namespace ${namespace}`}`;
+  }
+
+  async prepare(): Promise<void> {
+    if (!/^[-.\w]{1,253}$/.test(this.#options.key))
+      throw new SecretStoreFailure(
+        "unavailable",
+        "a Secret can't have such a key",
+        "write letters, digits, dots, dashes and underscores in tokens.key",
+      );
+    await this.holdsAny();
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const found = await this.#find(name);
+    if (!found || found.metadata?.deletionTimestamp) return undefined;
+    return { content: this.#contentOf(found), isManaged: this.#isOurs(found) };
+  }
+
+  async put(
+    name: string,
+    content: Secret,
+    isGood: (found: Secret) => boolean,
+    groupId?: string,
+  ): Promise<void> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      if (await this.#create(name, content, groupId)) return;
+      const found = await this.#find(name);
+      if (!found) continue;
+      if (!this.#isOurs(found)) throw notManaged(name);
+      if (found.metadata?.deletionTimestamp) throw terminating(name);
+      if (isGood(this.#contentOf(found))) return;
+      if (found.immutable) throw immutable(name);
+      if (await this.#replace(found, content, groupId)) return;
+    }
+    throw changing(name);
+  }
+
+  async remove(name: string): Promise<void> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const found = await this.#find(name);
+      if (!found) return;
+      if (!this.#isOurs(found)) throw notManaged(name);
+      if (found.metadata?.deletionTimestamp) throw terminating(name);
+      if (await this.#delete(name, found.metadata?.uid)) return;
+    }
+    throw changing(name);
+  }
+
+  holdsAny(): Promise<boolean> {
+    const labels = Object.entries(this.#labels).map(([label, value]) => `${label}=${value}`);
+    return this.#call(async ({ core, namespace }) => {
+      const labelSelector = labels.join(",");
+      const list = await core.listNamespacedSecret({ namespace, labelSelector, limit: 1 });
+      return genuine("SecretList", list).items.length > 0;
+    });
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    client?.close();
+  }
+
+  #find(name: string): Promise<V1Secret | undefined> {
+    return this.#call(({ core, namespace }) =>
+      core
+        .readNamespacedSecret({ name, namespace })
+        .then((found) => genuine("Secret", found), where(404, undefined)),
+    );
+  }
+
+  /** False where there is one already. */
+  #create(name: string, content: Secret, groupId: string | undefined): Promise<boolean> {
+    const body = {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: "Opaque",
+      metadata: { name, labels: this.#labels, annotations: annotations(groupId) },
+      data: this.#dataOf(content),
+    };
+    return this.#call(({ core, namespace }) =>
+      core.createNamespacedSecret({ namespace, body }).then(isDone, where(409, false)),
+    );
+  }
+
+  /** False where it isn't as it was found any more. What others have added to it stays. */
+  #replace(found: V1Secret, content: Secret, groupId: string | undefined): Promise<boolean> {
+    // Who owns which field is the server's business: it keeps that where the request says nothing of it.
+    const { managedFields: _, ...metadata }: V1ObjectMeta = found.metadata ?? {};
+    const body = {
+      ...found,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations(groupId) } },
+      data: { ...found.data, ...this.#dataOf(content) },
+    };
+    const name = metadata.name ?? "";
+    return this.#call(({ core, namespace }) =>
+      core
+        .replaceNamespacedSecret({ name, namespace, body })
+        .then(isDone, where(409, false))
+        .catch(where(404, false)),
+    );
+  }
+
+  /** False where it isn't gone: another is there under its name, or a finalizer holds it. */
+  #delete(name: string, uid: string | undefined): Promise<boolean> {
+    const body = uid === undefined ? {} : { preconditions: { uid } };
+    return this.#call(({ core, namespace }) =>
+      core
+        .deleteNamespacedSecret({ name, namespace, body })
+        .then(isGone, where(409, false))
+        .catch(where(404, true)),
+    );
+  }
+
+  #isOurs({ metadata }: V1Secret): boolean {
+    return Object.entries(this.#labels).every(([label, value]) => metadata?.labels?.[label] === value);
+  }
+
+  #dataOf(content: Secret): Record<string, string> {
+    return { [this.#options.key]: Buffer.from(content.reveal(), "utf8").toString("base64") };
+  }
+
+  #contentOf({ data }: V1Secret): Secret {
+    return new Secret(Buffer.from(data?.[this.#options.key] ?? "", "base64").toString("utf8"));
+  }
+
+  /** Reads the credentials anew where they are refused: a kubeconfig's token may have been replaced. */
+  async #call<T>(work: (client: KubernetesClient) => Promise<T>): Promise<T> {
+    const connected = this.#connected();
+    const client = await connected;
+    try {
+      return await work(client);
+    } catch (error) {
+      if (apiStatusOf(error) !== 401) throw failureOf(error, client.namespace);
+    }
+    if (this.#client === connected) this.#client = undefined;
+    const anew = await this.#connected();
+    return work(anew).catch((error: unknown) => {
+      throw failureOf(error, anew.namespace);
+    });
+  }
+
+  #connected(): Promise<KubernetesClient> {
+    this.#client ??= kubernetesClient(this.#options).catch((error: unknown) => {
+      this.#client = undefined;
+      throw error;
+    });
+    return this.#client;
+  }
+}
+
+/** The client takes whatever has come for what it should be. */
+function genuine<T extends { readonly kind?: string }>(kind: string, answer: T): T {
+  if (answer?.kind !== kind) throw notTheApi();
+  return answer;
+}
+
+const isDone = (answer: V1Secret): boolean => genuine("Secret", answer) === answer;
+
+/** The Secret itself comes back where a finalizer holds it. */
+const isGone = (answer: V1Status): boolean =>
+  answer?.kind !== "Secret" && genuine("Status", answer).status === "Success";
+
+/** Makes a value of one of the API's failures. */
+const where =
+  <T>(status: number, value: T) =>
+  (error: unknown): T => {
+    if (apiStatusOf(error) !== status) throw error;
+    return value;
+  };
+
+const annotations = (groupId: string | undefined): Record<string, string> =>
+  groupId === undefined ? {} : { [GROUP_ID]: groupId };
+
+/** A label takes 63 letters, digits, dots, dashes and underscores, the first and the last of them no sign. */
+function labelValue(scope: string): string {
+  if (/^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(scope)) return scope;
+  return `sha256-${createHash("sha256").update(scope, "utf8").digest("hex").slice(0, 56)}`;
+}
+
+const changing = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "slow",
+    `the secret ${name} is changed at the same time, time and again`,
+    "who else writes it?",
+  );
+
+const terminating = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "refused",
+    `the secret ${name} is being deleted, and a finalizer holds it`,
+    "look at its metadata.finalizers: the next sync goes on once it is gone",
+  );
+
+const immutable = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "refused",
+    `the secret ${name} is immutable, and its token is out of date`,
+    "somebody has made it so: delete it, and the next sync writes it anew",
+  );
