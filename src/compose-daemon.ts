@@ -8,6 +8,7 @@ import { composeLedgerView, composeSync, type Host } from "./compose.ts";
 import type { Config } from "./config/config.ts";
 import { HeldConfig } from "./config/held-config.ts";
 import { defaultListenAddress } from "./config/listen-address.ts";
+import { SyncError } from "./core/errors.ts";
 import { readLedger } from "./daemon/ledger-snapshot.ts";
 import { Lifecycle, type LifecycleSettings } from "./daemon/lifecycle.ts";
 import { measuredService } from "./daemon/measured-service.ts";
@@ -68,6 +69,7 @@ export function composeDaemon(
       },
       reread: () => {
         const { config, take } = held.reread();
+        if (ledgerOf(config) !== ledgerOf(held.current())) throw needsRestart();
         return { settings: settings(config), take };
       },
       pages: pages(
@@ -84,3 +86,14 @@ export function composeDaemon(
   );
   return lifecycle;
 }
+
+/** Whose memory it is: a new password for the same database is none of its business. */
+function ledgerOf({ name, ledger: { url, schema, tablePrefix } }: Config): string {
+  const { host, pathname } = new URL(url.url.reveal());
+  return JSON.stringify([name, url.dialect, host, pathname, schema, tablePrefix]);
+}
+
+const needsRestart = (): SyncError =>
+  new SyncError("CONFIG_NEEDS_RESTART", "it has another name or another ledger", {
+    hint: "restart the daemon: what it knows and shows is of the ledger that it began with",
+  });

@@ -105,6 +105,10 @@ test("SIGHUP has it take another config; one that is wrong is refused with its r
   await world.addTenants(4, 4);
   await until(async () => Object.keys(await world.live()).length === 4);
 
+  await world.configure({ ...EVERY_SECOND, name: "another" });
+  daemon.program.child.kill("SIGHUP");
+  await until(() => daemon.lines().some(({ code }) => code === "CONFIG_NEEDS_RESTART"));
+
   await world.configure({
     ...EVERY_SECOND,
     source: { where: `id <> '${idOf(5)}'` },
