@@ -16,8 +16,9 @@ export interface SecretStore {
   /**
    * Makes the secret, or gives the one that groupsync manages another content, unless `isGood` says that the one that it
    * has will do. A secret that is there and isn't managed is refused, and left as it is. A new one costs one call.
+   * `groupId` is for whoever looks at the secret, where the store has a place for it: a name doesn't always show it.
    */
-  put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void>;
+  put(name: string, content: Secret, isGood: (found: Secret) => boolean, groupId?: string): Promise<void>;
   /** Removes it for good, so that the name is free again; what isn't there is removed already. Refuses likewise. */
   remove(name: string): Promise<void>;
   /** Whether it holds any secret that groupsync manages. */

@@ -50,7 +50,7 @@ export class SecretTokens implements TokenStore {
       // Stores keep versions, and charge for them: an equal one would be one too many.
       const isGood = (found: Secret): boolean =>
         !rewrite && (this.#tokenIn(found, id)?.equals(token) ?? false);
-      return this.#secrets.put(name, content, isGood);
+      return this.#secrets.put(name, content, isGood, id);
     });
   }
 

@@ -23,8 +23,6 @@ export class KubernetesServer {
   token = "a-service-account-token";
   /** Answers in its place, where it answers at all; undefined leaves it to the server. */
   instead: (call: KubernetesCall) => KubernetesReply | "silence" | undefined = () => undefined;
-  /** Answers the rest, in place of the Secrets here. */
-  real: ((call: KubernetesCall) => Promise<KubernetesReply>) | undefined;
   address = "";
   close: () => Promise<void> = async () => {};
 
@@ -74,7 +72,7 @@ export class KubernetesServer {
       body: text === "" ? undefined : JSON.parse(text),
     };
     this.calls.push(call);
-    const reply = this.instead(call) ?? (this.real ? await this.real(call) : this.#answer(call));
+    const reply = this.instead(call) ?? this.#answer(call);
     if (reply === "silence") return;
     const { status, body, headers = {} } = reply;
     const isText = typeof body === "string";

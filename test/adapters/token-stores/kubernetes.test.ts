@@ -27,10 +27,12 @@ tokenStoreContract(
 describe("a Secret in Kubernetes, against a server written from the reference", () => {
   test("is Opaque, labelled, and names its group", async () => {
     const { kube, store } = await aKubernetes({ key: "dashboard-token" });
-    await store.put("t-a", secret("one"), never, " A/b\n");
-    expect(kube.secrets.get("t-a")).toMatchObject({
+    const clock = new VirtualClock(new VirtualTime());
+    const tokens = new SecretTokens(store, { path: PATH, format: "token" }, clock);
+    await tokens.write([{ user_group_id: "A/b\n", token: secret("one") }], null as never);
+    expect(kube.secrets.get("t--41-2fb-0a")).toMatchObject({
       type: "Opaque",
-      metadata: { labels: LABELS, annotations: { "groupsync/user_group_id": " A/b\n" } },
+      metadata: { labels: LABELS, annotations: { "groupsync/user_group_id": "A/b\n" } },
       data: { "dashboard-token": base64("one") },
     });
   });
@@ -129,11 +131,11 @@ describe("a Secret in Kubernetes, against a server written from the reference", 
     expect(await rejection(store.put("t-a", secret("two"), never))).toMatchObject({ problem: "slow" });
   });
 
-  test("that somebody removes in between is made anew", async () => {
+  test.each(["GET", "PUT"])("that somebody removes before a %s is made anew", async (before) => {
     const { server, kube, store } = await aKubernetes();
     await store.put("t-a", secret("one"), never);
     server.instead = ({ method }) => {
-      if (method === "PUT") kube.secrets.delete("t-a");
+      if (method === before) kube.secrets.delete("t-a");
       return undefined;
     };
     await store.put("t-a", secret("two"), never);
