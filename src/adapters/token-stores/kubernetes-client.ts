@@ -32,8 +32,7 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
   const config = new kubernetes.KubeConfig();
   load(config, access);
   const server = config.getCurrentCluster()?.server;
-  const context = config.getContextObject(config.getCurrentContext());
-  if (server === undefined || context === null)
+  if (server === undefined)
     throw unusable("the kubeconfig has no such context", "name one of its contexts in tokens.context");
   const connections = new Connections();
   const core = new kubernetes.CoreV1Api(
@@ -55,7 +54,7 @@ export async function kubernetesClient(access: KubernetesAccess): Promise<Kubern
   );
   return {
     core,
-    namespace: access.namespace ?? context.namespace ?? "default",
+    namespace: access.namespace ?? config.getContextObject(config.currentContext)?.namespace ?? "default",
     close: () => connections.close(),
   };
 }

@@ -142,6 +142,18 @@ describe("a Secret in Kubernetes, against a server written from the reference", 
     expect(contentsOf(kube.secrets.values())).toEqual({ "t-a": "two" });
   });
 
+  test("that somebody else removes in between is removed", async () => {
+    const { server, kube, store } = await aKubernetes();
+    await store.put("t-a", secret("one"), never);
+    server.instead = ({ method }) => {
+      if (method === "DELETE") kube.secrets.delete("t-a");
+      return undefined;
+    };
+    const before = server.calls.length;
+    await store.remove("t-a");
+    expect(server.said().slice(before)).toEqual(["GET /t-a", "DELETE /t-a"]);
+  });
+
   test("that somebody makes anew in between is looked at again before it is removed", async () => {
     const { server, kube, store } = await aKubernetes();
     await store.put("t-a", secret("one"), never);
