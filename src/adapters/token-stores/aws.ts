@@ -18,8 +18,13 @@ export interface AwsSecretStoreOptions {
 
 const MANAGER_TAG = { Key: "managed-by", Value: "groupsync" };
 const SCOPE_TAG = "groupsync-name";
-/** In milliseconds. */
-const TIMEOUTS = { connectionTimeout: 5_000, requestTimeout: 15_000, throwOnRequestTimeout: true };
+/** In milliseconds. The last is for an answer that stops halfway: a request's timeout ends with its first line. */
+const TIMEOUTS = {
+  connectionTimeout: 5_000,
+  requestTimeout: 15_000,
+  throwOnRequestTimeout: true,
+  socketTimeout: 15_000,
+};
 
 type Made = Readonly<{ VersionId?: string | undefined }>;
 

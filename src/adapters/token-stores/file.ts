@@ -215,7 +215,7 @@ const notOurs = (): SecretStoreFailure =>
   new SecretStoreFailure(
     "unavailable",
     "it holds files that groupsync hasn't written",
-    "name an empty directory, or one that isn't there yet, in tokens.directory",
+    "name an empty directory, or one that isn't there yet, in tokens.directory: on a volume of its own, a folder in it",
   );
 
 const leadsAway = (folder: string): SecretStoreFailure =>

@@ -185,6 +185,7 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
         CreateSecret: [DELETED, DELETED],
         DescribeSecret: [asDeleted, asDeleted],
         RestoreSecret: [DELETED, MISSING],
+        PutSecretValue: [DELETED, DELETED],
       },
     ],
   ])("a name is waited for that was deleted for good just now, and %s", async (_, answers) => {
@@ -201,6 +202,16 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
     await front.others.createSecret({ Name: "a", SecretString: "1", Tags });
     await put("a", "2");
     expect(await front.contents()).toEqual({ a: "2" });
+  });
+
+  test("of several that write a secret at the same moment each succeeds", async () => {
+    const { front } = await aStore();
+    const stores = Array.from({ length: 5 }, () => aStoreOn(front));
+    await Promise.all(stores.map((store, n) => store.put("a", new Secret(`${n}`), () => false)));
+    expect(await front.contents()).toEqual({ a: expect.stringMatching(/^[0-4]$/) });
+    await Promise.all(stores.map((store) => store.remove("a")));
+    expect(await front.contents()).toEqual({});
+    await Promise.all(stores.map((store) => store.close()));
   });
 
   test("a change that doesn't show yet is waited for", async () => {
