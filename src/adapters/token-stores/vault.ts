@@ -89,8 +89,8 @@ export class VaultStore implements SecretStore {
 
   holdsAny(): Promise<boolean> {
     const [before, after] = this.#path;
-    const folder = before.slice(0, before.lastIndexOf("/") + 1);
-    return this.#holdsAny(folder, before.slice(folder.length), after.split("/").length - 1);
+    const prefix = before.slice(this.#folder.length);
+    return this.#holdsAny(this.#folder, prefix, after.split("/").length - 1);
   }
 
   async close(): Promise<void> {
@@ -179,6 +179,11 @@ export class VaultStore implements SecretStore {
     return new Secret(typeof fields.token === "string" ? fields.token : "");
   }
 
+  get #folder(): string {
+    const [before] = this.#path;
+    return before.slice(0, before.lastIndexOf("/") + 1);
+  }
+
   #dataPath(name: string): string {
     return `${this.#mount}/data/${name}`;
   }
@@ -212,10 +217,10 @@ export class VaultStore implements SecretStore {
   }
 
   #failureOf(answer: VaultAnswer): SecretStoreFailure {
-    const where = (endpoint: string) => `${this.#mount}/${endpoint}/${this.#path[0]}*`;
+    const [before] = this.#path;
     const rights =
-      `its policy needs create, read and update on ${where("data")}, ` +
-      `and create, read, update, delete and list on ${where("metadata")}`;
+      `its policy needs create, read and update on ${this.#dataPath(before)}*, create, read, update and delete ` +
+      `on ${this.#metadataPath(before)}*, and list on ${this.#metadataPath(this.#folder)}`;
     return failureOf(answer, rights);
   }
 }
