@@ -154,6 +154,8 @@ export class AzureServer {
   #set(name: string, { value, tags }: { value: string; tags?: Record<string, string> }): Answer {
     if (this.deleted.has(name))
       return fault(409, "Conflict", `Secret ${name} is deleted: ${value}`, "ObjectIsDeletedButRecoverable");
+    if ((this.#recovering.get(name) ?? 0) > 0)
+      return fault(409, "Conflict", `Secret ${name} is being recovered`, "ObjectIsBeingRecovered");
     if (Buffer.byteLength(value) > 25_600) return fault(400, "BadParameter", `too long: ${value}`);
     return this.#shown(name, this.has(name, tags, value));
   }

@@ -128,19 +128,22 @@ describe("a secret of Key Vault", () => {
     await secrets.remove("a");
     expect(await get("a")).toBeUndefined();
     expect(await secrets.holdsAny()).toBe(false);
-    server.delay = 2;
+    server.delay = 3;
     await put("a", "token-2");
     expect(await get("a")).toBe("token-2");
     expect(server.enabled("a")).toEqual([false, true]);
   });
 
   test("whose deletion or purging is still under way is asked for again", async () => {
-    const { server, put } = await aStore();
+    const { server, put, called } = await aStore();
     server.before = ({ method }) =>
       method === "PUT"
         ? fault(409, "Conflict", "is currently being deleted", "ObjectIsBeingDeleted")
         : undefined;
     expect(await rejection(put("a", "token-a"))).toMatchObject({ problem: "slow" });
+    expect(called()).toEqual(["GET secrets", "PUT secrets", "GET deletedsecrets"]);
+    server.hasDeleted("b", OURS, "token-b");
+    expect(await rejection(put("b", "token-2"))).toMatchObject({ problem: "slow" });
   });
 
   test("can't be removed without the right to purge it: the name would not be free", async () => {

@@ -198,7 +198,10 @@ describe("a secret of Secret Manager", () => {
   test("is one of many: others are no secrets of groupsync's", async () => {
     const { server, store, put } = await aStore();
     for (const name of ["x", "y", "z"]) server.has(name, {}, "theirs");
-    expect(await store.holdsAny()).toBe(false);
+    for (const isFiltering of [true, false]) {
+      server.isFiltering = isFiltering;
+      expect(await store.holdsAny()).toBe(false);
+    }
     await put("a", "token-a");
     expect(await store.holdsAny()).toBe(true);
   });
