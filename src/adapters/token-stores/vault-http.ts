@@ -91,7 +91,7 @@ export function failureOf(answer: VaultAnswer, rights: string): SecretStoreFailu
   if (says(answer, /is sealed/i)) return failure("unavailable", "it is sealed", "unseal it");
   if (status === 429)
     return failure("slow", "it asks for patience", "a rate limit quota of Vault's is too low for groupsync");
-  if (says(answer, /upgrading from non-versioned/i))
+  if (says(answer, /upgrad(?:e|ing) from non-versioned/i))
     return failure("slow", "the engine is being upgraded to version 2", "wait until Vault has done so");
   if (status === 412)
     return failure("slow", "this node doesn't have yet what was written", "look at Vault's replication");
