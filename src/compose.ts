@@ -12,11 +12,11 @@ import { HttpGroupService } from "./adapters/service/http.ts";
 import type { Database, DatabaseOptions } from "./adapters/sql/database.ts";
 import { SqlLedger } from "./adapters/sql/ledger.ts";
 import { SqlLedgerView } from "./adapters/sql/ledger-view.ts";
-import { SqlTokenTable } from "./adapters/sql/token-table.ts";
 import { progressBar, type Terminal } from "./adapters/terminal/progress-bar.ts";
 import type { Opened } from "./commands/io.ts";
 import type { PlanSetup } from "./commands/plan.ts";
 import type { SyncSetup } from "./commands/sync.ts";
+import { openTokens } from "./compose-tokens.ts";
 import type { Config, DatabaseUrl } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import { describeSource } from "./config/source-description.ts";
@@ -48,7 +48,7 @@ export async function composeSync(config: Config, host: Host, observe: Observe):
   const { service } = config;
   const databases = new Databases(config.name);
   const ledgerDatabase = databases.open(config.ledger.url, LEDGER_CONNECTIONS);
-  const tokenDatabase = databases.open(config.tokens.url, TOKEN_CONNECTIONS);
+  const tokens = openTokens(config, (url) => databases.open(url, TOKEN_CONNECTIONS));
   const groups = new HttpGroupService(service);
   const holder = await thisInstance(host.pid);
   return {
@@ -56,7 +56,7 @@ export async function composeSync(config: Config, host: Host, observe: Observe):
       ports: {
         source: tenantSource(config),
         service: groups,
-        tokens: new SqlTokenTable(tokenDatabase, config.tokens),
+        tokens: tokens.value,
         ledger: new SqlLedger(ledgerDatabase, config.ledger, config.name, config.historyMs),
         clock: hostClock,
         openSpool: () => new DiskSpool(),
@@ -79,6 +79,7 @@ export async function composeSync(config: Config, host: Host, observe: Observe):
     },
     close: async () => {
       await groups.close();
+      await tokens.close();
       await databases.close();
     },
   };

@@ -54,6 +54,7 @@ const RULES: Rules = {
     },
 
     "compose-daemon.ts": { layers: "all", packages: [], node: "all" },
+    "compose-tokens.ts": { layers: "all", packages: [], node: "all" },
     "compose.ts": { layers: "all", packages: [], node: "all" },
     "cli.ts": { layers: "all", packages: ["commander"], node: "all" },
     "main.ts": { layers: "all", packages: [], node: "all" },

@@ -4,6 +4,8 @@ import type { RateLimit } from "../core/rate-limit.ts";
 import type { RotationPolicy } from "../core/rotation.ts";
 import type { GroupRules } from "../core/rule.ts";
 import type { Secret } from "../core/secret.ts";
+import type { SecretPath } from "../core/secret-name.ts";
+import type { TokenFormat } from "../core/token-format.ts";
 import type { ListenAddress } from "./listen-address.ts";
 
 /** The config file, checked and complete: defaults filled in, durations in milliseconds, secrets wrapped. */
@@ -71,7 +73,9 @@ export interface SourceConfig {
   readonly removedWhen?: string;
 }
 
-export interface TokenConfig {
+export type TokenConfig = TokenTableConfig | SecretTokenConfig;
+
+export interface TokenTableConfig {
   readonly store: "table";
   readonly url: DatabaseUrl;
   readonly table: string;
@@ -80,8 +84,48 @@ export interface TokenConfig {
   readonly idColumn: string;
   readonly tokenColumn: string;
   /** A PostgreSQL channel that gets the user_group_id of each new token. */
-  readonly notify?: string;
+  readonly notify?: string | undefined;
 }
+
+/** A store of secrets: one secret for each group. */
+export type SecretTokenConfig = {
+  readonly path: SecretPath;
+  readonly format: TokenFormat;
+} & (
+  | { readonly store: "file"; readonly directory: string }
+  | {
+      readonly store: "vault";
+      readonly address: string;
+      readonly mount: string;
+      readonly namespace?: string | undefined;
+      readonly auth: VaultLogin;
+    }
+  | {
+      readonly store: "aws_secrets_manager";
+      readonly region?: string | undefined;
+      readonly endpoint?: string | undefined;
+    }
+  | { readonly store: "gcp_secret_manager"; readonly project: string; readonly endpoint?: string | undefined }
+  | { readonly store: "azure_key_vault"; readonly vaultUrl: string }
+  | {
+      readonly store: "kubernetes";
+      readonly namespace?: string | undefined;
+      readonly context?: string | undefined;
+      readonly kubeconfig?: string | undefined;
+      /** Of the Secret's data. */
+      readonly key: string;
+    }
+);
+
+export type VaultLogin =
+  | { readonly method: "token"; readonly token: Secret }
+  | { readonly method: "approle"; readonly mount: string; readonly roleId: string; readonly secretId: Secret }
+  | {
+      readonly method: "kubernetes";
+      readonly mount: string;
+      readonly role: string;
+      readonly tokenFile: string;
+    };
 
 export interface LedgerConfig {
   readonly url: DatabaseUrl;

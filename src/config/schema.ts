@@ -2,14 +2,14 @@ import { z } from "zod";
 import { parseDailyWindow } from "../core/daily-window.ts";
 import { parseRateLimit } from "../core/rate-limit.ts";
 import type { Config } from "./config.ts";
-import { existingRowsAreNamed, limitsHaveAnAge, sectionsFitTogether, tableOrQuery } from "./consistency.ts";
+import { limitsHaveAnAge, sectionsFitTogether, tableOrQuery } from "./consistency.ts";
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, flag, number, scalar, wanted } from "./scalars.ts";
 import { section } from "./section.ts";
+import { tokenStore } from "./token-stores.ts";
 import {
   apiKey,
   baseUrl,
-  channel,
   condition,
   cronLine,
   databaseUrl,
@@ -63,18 +63,7 @@ const configFile = section(
       properties: propertiesRule,
       data_source_provided_id: dataSourceIdRule.optional(),
     }),
-    tokens: section(
-      {
-        store: choice("table").prefault("table"),
-        url: databaseUrl.optional(),
-        table: table.optional(),
-        rows: choice("own", "existing").prefault("own"),
-        id_column: column().optional(),
-        token_column: column().optional(),
-        notify: channel.optional(),
-      },
-      existingRowsAreNamed,
-    ),
+    tokens: tokenStore,
     ledger: section({ url: databaseUrl.optional(), table_prefix: tablePrefix.prefault("groupsync_") }),
     deletion: section({
       when: choice("absent", "flagged", "never").prefault("absent"),
@@ -142,15 +131,7 @@ export const configSchema = configFile.transform((file): Config => {
       properties: group.properties,
       ...(group.data_source_provided_id && { dataSourceId: group.data_source_provided_id }),
     },
-    tokens: {
-      store: tokens.store,
-      url: tokens.url ?? source.url,
-      table: tokens.table ?? "groupsync_tokens",
-      rows: tokens.rows,
-      idColumn: tokens.id_column ?? "user_group_id",
-      tokenColumn: tokens.token_column ?? "token",
-      ...(tokens.notify !== undefined && { notify: tokens.notify }),
-    },
+    tokens: tokens.store === "table" ? { ...tokens, url: tokens.url ?? source.url } : tokens,
     ledger: { url: ledger.url ?? source.url, ...ledger.table_prefix },
     deletion: {
       when: deletion.when,

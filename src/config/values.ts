@@ -140,6 +140,22 @@ export const webUrl = scalar(
   wanted("the address of a web page", "write it like https://hooks.example.com/services/T0/B0/x", "{secret}"),
 );
 
+/** Of a server, as its client wants it: without user, query or a slash at its end. */
+export const webAddress = scalar(
+  parseBaseUrl,
+  wanted("the address of a server", "write it like https://vault.internal:8200", "{secret}"),
+);
+
+/** Goes into a header as it is. */
+export const credential = scalar(
+  (text) => (/^[!-~]+$/.test(text) ? new Secret(text) : undefined),
+  wanted("a token or a key", `write \${file:/run/secrets/…} or \${NAME}`, "{secret}"),
+);
+
+/** One line that is not empty. */
+export const plainText = (what: string, remedy: string) =>
+  scalar((text) => (/^[^\p{Cc}]+$/u.test(text) ? text : undefined), wanted(what, remedy));
+
 export const listenAddress = scalar(
   parseListenAddress,
   wanted("an address to listen on", 'write it like 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080, or "off"'),

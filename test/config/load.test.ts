@@ -147,7 +147,9 @@ describe("a config that is right", () => {
   });
 
   it("may name a channel that hears of new tokens", () => {
-    expect(load(withKeys({ tokens: { notify: "groupsync_tokens" } })).tokens.notify).toBe("groupsync_tokens");
+    expect(load(withKeys({ tokens: { notify: "groupsync_tokens" } })).tokens).toMatchObject({
+      notify: "groupsync_tokens",
+    });
   });
 
   it("takes a query without the semicolon that would break it as a subquery", () => {

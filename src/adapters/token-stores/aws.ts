@@ -9,9 +9,9 @@ import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } fr
 
 export interface AwsSecretStoreOptions {
   /** By default what AWS's own programs take: AWS_REGION, or the profile's. */
-  readonly region?: string;
+  readonly region?: string | undefined;
   /** In place of the region's own, such as a VPC endpoint's. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /** The config's name: what another one manages is left alone. */
   readonly scope: string;
 }

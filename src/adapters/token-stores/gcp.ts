@@ -10,7 +10,7 @@ export interface GcpStoreOptions {
   /** The project's id or number. */
   readonly project: string;
   /** Where Secret Manager is, if not at Google's: an `http:` url is an emulator's, spoken to without credentials. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /** The config's `name`. */
   readonly scope: string;
 }

@@ -1,0 +1,44 @@
+import { hostClock } from "./adapters/host/clock.ts";
+import type { Database } from "./adapters/sql/database.ts";
+import { SqlTokenTable } from "./adapters/sql/token-table.ts";
+import { AwsSecretStore } from "./adapters/token-stores/aws.ts";
+import { AzureStore } from "./adapters/token-stores/azure.ts";
+import { FileStore } from "./adapters/token-stores/file.ts";
+import { GcpStore } from "./adapters/token-stores/gcp.ts";
+import { KubernetesStore } from "./adapters/token-stores/kubernetes.ts";
+import type { SecretStore } from "./adapters/token-stores/secret-store.ts";
+import { SecretTokens } from "./adapters/token-stores/secret-tokens.ts";
+import { VaultStore } from "./adapters/token-stores/vault.ts";
+import type { Opened } from "./commands/io.ts";
+import type { Config, DatabaseUrl, SecretTokenConfig } from "./config/config.ts";
+import type { TokenStore } from "./ports/token-store.ts";
+
+/** Where the tokens go. A store of secrets loads its vendor's client when it is first used. */
+export function openTokens(
+  { name, tokens }: Config,
+  openDatabase: (url: DatabaseUrl) => Database,
+): Opened<TokenStore> {
+  if (tokens.store === "table") {
+    return { value: new SqlTokenTable(openDatabase(tokens.url), tokens), close: async () => {} };
+  }
+  const secrets = secretStore(tokens, name);
+  return { value: new SecretTokens(secrets, tokens, hostClock), close: () => secrets.close() };
+}
+
+/** `scope` marks what is this config's: another one leaves it alone. */
+function secretStore(tokens: SecretTokenConfig, scope: string): SecretStore {
+  switch (tokens.store) {
+    case "file":
+      return new FileStore(tokens);
+    case "vault":
+      return new VaultStore({ ...tokens, scope }, hostClock);
+    case "aws_secrets_manager":
+      return new AwsSecretStore({ ...tokens, scope });
+    case "gcp_secret_manager":
+      return new GcpStore({ ...tokens, scope });
+    case "azure_key_vault":
+      return new AzureStore({ ...tokens, scope });
+    case "kubernetes":
+      return new KubernetesStore({ ...tokens, scope });
+  }
+}

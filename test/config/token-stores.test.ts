@@ -1,0 +1,144 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
+import { describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import type { Config } from "../../src/config/config.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { SyncError } from "../../src/core/errors.ts";
+import { Secret } from "../../src/core/secret.ts";
+
+type Keys = Readonly<Record<string, unknown>>;
+
+const env = { VAULT_TOKEN: "hvs.hunter2", SECRET_ID: "hunter2-hunter2" };
+const load = (tokens: Keys): Config["tokens"] => {
+  const config = {
+    service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
+    source: { url: "postgres://db/crm", table: "customers" },
+    group: { id: "id", name: "company_name" },
+    tokens,
+  };
+  return loadConfig("config.yaml", { env, readFile: () => stringify(config) }).tokens;
+};
+
+/** The lines of the report below its head. */
+function problemsOf(tokens: Keys): string[] {
+  try {
+    load(tokens);
+  } catch (error) {
+    if (!(error instanceof SyncError)) throw error;
+    return error.message
+      .split("\n")
+      .slice(1)
+      .map((line) => line.replace(/^ *line \d+ {2}/, ""));
+  }
+  return [];
+}
+
+const FOLDER = ["dashboards/", ""];
+const PREFIX = ["dashboards-", ""];
+
+describe("a store of secrets", () => {
+  test.each<[string, Keys, object]>([
+    [
+      "file",
+      { directory: "/var/lib/groupsync/tokens" },
+      { directory: "/var/lib/groupsync/tokens", path: ["", ""], format: "token" },
+    ],
+    [
+      "vault",
+      { address: "https://vault.internal:8200/", auth: { token: "${VAULT_TOKEN}" } },
+      {
+        address: "https://vault.internal:8200",
+        mount: "secret",
+        path: FOLDER,
+        format: "token",
+        auth: { method: "token", token: new Secret("hvs.hunter2") },
+      },
+    ],
+    ["aws_secrets_manager", {}, { path: FOLDER, format: "token" }],
+    ["gcp_secret_manager", { project: "crm-prod" }, { project: "crm-prod", path: PREFIX, format: "token" }],
+    [
+      "azure_key_vault",
+      { vault_url: "https://crm.vault.azure.net" },
+      { vaultUrl: "https://crm.vault.azure.net", path: PREFIX, format: "token" },
+    ],
+    ["kubernetes", {}, { path: PREFIX, format: "token", key: "token" }],
+  ])("%s needs no more than %j", (store, keys, expected) => {
+    expect(load({ store, ...keys })).toEqual({ store, ...expected });
+  });
+
+  test("has its credentials from where the file says", () => {
+    const tokens = load({ store: "vault", address: "https://v", auth: { token: "${VAULT_TOKEN}" } });
+    const login = tokens.store === "vault" && tokens.auth.method === "token" ? tokens.auth : undefined;
+    expect(login?.token.reveal()).toBe("hvs.hunter2");
+  });
+
+  test.each<[Keys, object]>([
+    [
+      { method: "approle", role_id: "r", secret_id: "${SECRET_ID}" },
+      { method: "approle", mount: "approle", roleId: "r", secretId: new Secret("hunter2-hunter2") },
+    ],
+    [
+      { method: "kubernetes", role: "groupsync", mount: "k8s" },
+      {
+        method: "kubernetes",
+        mount: "k8s",
+        role: "groupsync",
+        tokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
+      },
+    ],
+  ])("vault may be logged into with %j", (auth, expected) => {
+    expect(load({ store: "vault", address: "https://v", auth })).toMatchObject({ auth: expected });
+  });
+
+  test.each<[string, Keys, string[]]>([
+    [
+      "a store that there is not",
+      { store: "valut" },
+      ['tokens.store: "valut" is not possible here; write table or file or vault or'],
+    ],
+    [
+      "a key of another store",
+      { store: "file", table: "tokens" },
+      ["tokens.directory: is missing", "tokens.table: unknown key"],
+    ],
+    ["a key of a store in a table", { directory: "/x" }, ["tokens.directory: unknown key"]],
+    [
+      "a path without the id",
+      { store: "aws_secrets_manager", path: "dashboards/token" },
+      [
+        'tokens.path: "dashboards/token" is not a path that aws_secrets_manager takes, with {{ user_group_id }} in it once',
+      ],
+    ],
+    [
+      "a path that the store forbids",
+      { store: "gcp_secret_manager", project: "p", path: "dashboards/{{ user_group_id }}" },
+      ['tokens.path: "dashboards/{{ user_group_id }}" is not a path that gcp_secret_manager takes'],
+    ],
+    [
+      "a way out of the directory",
+      { store: "file", directory: "/x", path: "../{{ user_group_id }}" },
+      ['tokens.path: "../{{ user_group_id }}" is not a path that file takes'],
+    ],
+    ["no login", { store: "vault", address: "https://v" }, ["tokens.auth.token: is missing"]],
+    [
+      "half a login",
+      { store: "vault", address: "https://v", auth: { method: "approle", role_id: "r" } },
+      ["tokens.auth.secret_id: is missing"],
+    ],
+    [
+      "a login that there is not",
+      { store: "vault", address: "https://v", auth: { method: "ldap", token: "t" } },
+      ['tokens.auth.method: "ldap" is not possible here; write token or approle or kubernetes'],
+    ],
+    [
+      "an address with a password, without showing it",
+      { store: "vault", address: "https://me:hunter2@v", auth: { token: "t" } },
+      ["tokens.address: the value is not the address of a server"],
+    ],
+  ])("names %s", (_, keys, expected) => {
+    const problems = problemsOf(keys);
+    expect(problems).toHaveLength(expected.length);
+    for (const [n, start] of expected.entries()) expect(problems[n]).toContain(start);
+    expect(problems.join()).not.toContain("hunter2");
+  });
+});
