@@ -34,8 +34,9 @@ const LABEL = {
   longest: 63,
 } as const;
 
-/** How many of the last writes are remembered, until they are seen. */
+/** How many of the last writes are remembered, and for how long in milliseconds, if they aren't seen before. */
 const REMEMBERED = 1_000;
+const FOLLOWS_WITHIN = 3_600_000;
 
 /** Secrets of Google Cloud's Secret Manager, of which the newest version counts, and is the only one that is kept. */
 export class GcpStore implements SecretStore {
@@ -46,7 +47,7 @@ export class GcpStore implements SecretStore {
   readonly #labels: Readonly<Record<string, string>>;
   #client: Promise<SecretManagerServiceClient> | undefined;
   /** The numbers of versions that `latest` may not stand for yet: it follows, in seconds mostly. */
-  readonly #written = new Map<string, number>();
+  readonly #written = new Map<string, { readonly number: number; readonly at: number }>();
 
   constructor(options: GcpStoreOptions) {
     this.#options = options;
@@ -68,7 +69,7 @@ export class GcpStore implements SecretStore {
   get(name: string): Promise<FoundSecret | undefined> {
     return failing(async () => {
       const secret = await this.#find(name);
-      if (!secret && !this.#written.has(name)) return undefined;
+      if (!secret && this.#writtenLately(name) === undefined) return undefined;
       // What isn't groupsync's is not read either.
       if (secret && !this.#manages(secret)) return { content: new Secret(""), isManaged: false };
       const content = await this.#newest(name);
@@ -153,15 +154,21 @@ export class GcpStore implements SecretStore {
     const request = { parent: this.#path(name), payload };
     const [version] = await this.#call((client) => client.addSecretVersion(request, CALL));
     const number = numberOf(version);
-    this.#written.set(name, number);
+    this.#written.delete(name);
+    this.#written.set(name, { number, at: Date.now() });
     const [oldest] = this.#written.keys();
     if (this.#written.size > REMEMBERED && oldest !== undefined) this.#written.delete(oldest);
     return number;
   }
 
+  #writtenLately(name: string): number | undefined {
+    const written = this.#written.get(name);
+    return written && Date.now() - written.at < FOLLOWS_WITHIN ? written.number : undefined;
+  }
+
   /** The content of the newest version, unless that one is disabled or destroyed. */
   async #newest(name: string): Promise<Secret | undefined> {
-    const written = this.#written.get(name);
+    const written = this.#writtenLately(name);
     const latest = await this.#access(name, "latest");
     if (written === undefined) return latest?.content;
     if (latest && latest.number >= written) {
