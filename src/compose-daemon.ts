@@ -32,12 +32,20 @@ export function composeDaemon(
   const held = new HeldConfig(path, { env: host.env, readFile: (file) => readFileSync(file, "utf8") });
   const logger = createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
-  const settings = ({ name, schedule, http, shutdownTimeoutMs, notify }: Config): LifecycleSettings => ({
+  const settings = ({
+    name,
+    schedule,
+    http,
+    shutdownTimeoutMs,
+    notify,
+    tokens,
+  }: Config): LifecycleSettings => ({
     name,
     schedule,
     shutdownTimeoutMs,
     listen: http.listen ?? defaultListenAddress(host.env),
     ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
+    ...verifyTokens(tokens),
     notifier: new HttpNotifier(notify, hostClock, log, signal),
   });
   const metrics = new Metrics(() => lifecycle.state, hostClock);
@@ -85,6 +93,12 @@ export function composeDaemon(
     signal,
   );
   return lifecycle;
+}
+
+/** As often as the store wants it that is to be looked into the most. */
+function verifyTokens(tokens: Config["tokens"]): Pick<LifecycleSettings, "verifyTokensMs"> {
+  const periods = tokens.flatMap(({ verifyMs }) => verifyMs ?? []);
+  return periods.length === 0 ? {} : { verifyTokensMs: Math.min(...periods) };
 }
 
 /** Whose memory it is: a new password for the same database is none of its business. */

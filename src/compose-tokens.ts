@@ -8,14 +8,33 @@ import { GcpStore } from "./adapters/token-stores/gcp.ts";
 import { KubernetesStore } from "./adapters/token-stores/kubernetes.ts";
 import type { SecretStore } from "./adapters/token-stores/secret-store.ts";
 import { SecretTokens } from "./adapters/token-stores/secret-tokens.ts";
+import { SeveralStores } from "./adapters/token-stores/several.ts";
 import { VaultStore } from "./adapters/token-stores/vault.ts";
 import type { Opened } from "./commands/io.ts";
-import type { Config, DatabaseUrl, SecretTokenConfig } from "./config/config.ts";
+import type { Config, DatabaseUrl, SecretTokenConfig, TokenConfig } from "./config/config.ts";
 import type { TokenStore } from "./ports/token-store.ts";
 
 /** Where the tokens go. A store of secrets loads its vendor's client when it is first used. */
 export function openTokens(
   { name, tokens }: Config,
+  openDatabase: (url: DatabaseUrl) => Database,
+): Opened<TokenStore> {
+  // Last the tables: what is written to one in the ledger's database is undone where something after it fails.
+  const inOrder = tokens.toSorted((a, b) => Number(a.store === "table") - Number(b.store === "table"));
+  const opened = inOrder.map((entry) => openStore(entry, name, openDatabase));
+  const [first, ...more] = opened.map(({ value }) => value);
+  if (first === undefined) throw new Error("there is no token store");
+  return {
+    value: more.length === 0 ? first : new SeveralStores([first, ...more]),
+    close: async () => {
+      await Promise.all(opened.map((store) => store.close()));
+    },
+  };
+}
+
+function openStore(
+  tokens: TokenConfig,
+  name: string,
   openDatabase: (url: DatabaseUrl) => Database,
 ): Opened<TokenStore> {
   if (tokens.store === "table") {

@@ -14,6 +14,7 @@ export interface SyncSetup {
 interface Flags {
   readonly only?: readonly string[];
   readonly approveDeletions?: string;
+  readonly verifyTokens?: boolean;
   readonly json?: boolean;
 }
 
@@ -26,11 +27,15 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
       "--approve-deletions <CODE>",
       "do the deletions and replacements that are held under this code, once",
     )
+    .option(
+      "--verify-tokens",
+      "look into the token stores, and write again what somebody removed or changed there",
+    )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async ({ ports, settings }) => {
         const only = flags.only && new Set(flags.only);
-        const options = { only, approval: flags.approveDeletions };
+        const options = { only, approval: flags.approveDeletions, verifyTokens: flags.verifyTokens };
         const report: RunReport = await sync(ports, settings, options, io.signal);
         io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));
         io.finish(exitCodeOfRun(report.outcome, report.error));

@@ -15,7 +15,8 @@ export interface Config {
   readonly service: ServiceConfig;
   readonly source: SourceConfig;
   readonly group: GroupRules;
-  readonly tokens: TokenConfig;
+  /** One or more: a token goes into all of them. */
+  readonly tokens: readonly TokenConfig[];
   readonly ledger: LedgerConfig;
   readonly deletion: DeletionPolicy;
   readonly rotation: RotationPolicy;
@@ -73,7 +74,10 @@ export interface SourceConfig {
   readonly removedWhen?: string;
 }
 
-export type TokenConfig = TokenTableConfig | SecretTokenConfig;
+export type TokenConfig = (TokenTableConfig | SecretTokenConfig) & {
+  /** How often the daemon looks into it, whether it still has what it should; left out: never. */
+  readonly verifyMs?: number;
+};
 
 export interface TokenTableConfig {
   readonly store: "table";

@@ -43,23 +43,38 @@ const flaggedRowsAreKnown: KeyRule = function* ({ source, deletion }) {
   }
 };
 
-const databasesFitTogether: KeyRule = function* ({ source, tokens, ledger }) {
-  if (!isRecord(source) || !isRecord(tokens) || !isRecord(ledger)) return;
+const tokensFit: KeyRule = function* ({ source, tokens: stores }) {
+  const entries = Array.isArray(stores)
+    ? stores.map((store, index) => [`tokens.${index}`, store] as const)
+    : [["tokens", stores] as const];
+  if (!isRecord(source)) return;
+  for (const [key, store] of entries) if (isRecord(store)) yield* tableFits(key, store, source);
+};
+
+const tableFits = function* (
+  key: string,
+  tokens: Readonly<Record<string, unknown>>,
+  source: Readonly<Record<string, unknown>>,
+): Iterable<readonly [string, string]> {
   const sameDatabase = tokens.url === undefined || isSameUrl(tokens.url, source.url);
   const sameTable = tokens.table !== undefined && tokens.table === source.table;
   if (tokens.rows === "own" && sameTable && sameDatabase) {
     const remedy = "to write tokens into its rows, add rows: existing; otherwise name another table";
     yield [
-      "tokens.table",
+      `${key}.table`,
       `is the table of the tenants, whose rows would be inserted and deleted; ${remedy}`,
     ];
   }
   if (tokens.notify !== undefined && isMysql(tokens.url ?? source.url)) {
     yield [
-      "tokens.notify",
+      `${key}.notify`,
       "is a channel of PostgreSQL, and the tokens go into MySQL, which has none; leave it out",
     ];
   }
+};
+
+const ledgerFits: KeyRule = function* ({ source, ledger }) {
+  if (!isRecord(source) || !isRecord(ledger)) return;
   if (isMysql(ledger.url ?? source.url) && isRecord(ledger.table_prefix)) {
     if (ledger.table_prefix.schema !== undefined) {
       yield [
@@ -72,7 +87,8 @@ const databasesFitTogether: KeyRule = function* ({ source, tokens, ledger }) {
 
 export const sectionsFitTogether: KeyRule = function* (sections) {
   yield* flaggedRowsAreKnown(sections);
-  yield* databasesFitTogether(sections);
+  yield* tokensFit(sections);
+  yield* ledgerFits(sections);
 };
 
 const isDatabaseUrl = (value: unknown): value is DatabaseUrl =>

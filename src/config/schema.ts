@@ -6,7 +6,7 @@ import { limitsHaveAnAge, sectionsFitTogether, tableOrQuery } from "./consistenc
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, flag, number, scalar, wanted } from "./scalars.ts";
 import { section } from "./section.ts";
-import { tokenStore } from "./token-stores.ts";
+import { tokenStores } from "./token-stores.ts";
 import {
   apiKey,
   baseUrl,
@@ -63,7 +63,7 @@ const configFile = section(
       properties: propertiesRule,
       data_source_provided_id: dataSourceIdRule.optional(),
     }),
-    tokens: tokenStore,
+    tokens: tokenStores,
     ledger: section({ url: databaseUrl.optional(), table_prefix: tablePrefix.prefault("groupsync_") }),
     deletion: section({
       when: choice("absent", "flagged", "never").prefault("absent"),
@@ -131,7 +131,9 @@ export const configSchema = configFile.transform((file): Config => {
       properties: group.properties,
       ...(group.data_source_provided_id && { dataSourceId: group.data_source_provided_id }),
     },
-    tokens: tokens.store === "table" ? { ...tokens, url: tokens.url ?? source.url } : tokens,
+    tokens: [tokens]
+      .flat()
+      .map((store) => (store.store === "table" ? { ...store, url: store.url ?? source.url } : store)),
     ledger: { url: ledger.url ?? source.url, ...ledger.table_prefix },
     deletion: {
       when: deletion.when,

@@ -6,14 +6,18 @@ import type { ValueSources } from "./interpolate.ts";
 import type { Path, Problem } from "./problems.ts";
 import { parseDatabaseUrl } from "./urls.ts";
 
-const URLS: readonly Path[] = ["source", "ledger", "tokens"].map((section) => [section, "url"]);
+const urlPaths = (tree: Json | undefined): Path[] => {
+  const tokens = valueAt(tree, ["tokens"]);
+  const stores: Path[] = Array.isArray(tokens) ? tokens.map((_, n) => ["tokens", n]) : [["tokens"]];
+  return [["source"], ["ledger"], ...stores].map((section) => [...section, "url"]);
+};
 
 /** Looks into the files that the database urls name. */
 export function tlsFileProblems(
   { tree, find }: Pick<ConfigDocument, "tree" | "find">,
   readFile: ValueSources["readFile"],
 ): Problem[] {
-  return URLS.flatMap((path) => {
+  return urlPaths(tree).flatMap((path) => {
     const text = valueAt(tree, path);
     const parsed = typeof text === "string" ? parseDatabaseUrl(text) : undefined;
     if (parsed === undefined) return [];
@@ -29,4 +33,7 @@ export function tlsFileProblems(
 }
 
 const valueAt = (tree: Json | undefined, path: Path): Json | undefined =>
-  path.reduce<Json | undefined>((node, key) => (isJsonObject(node) ? node[key] : undefined), tree);
+  path.reduce<Json | undefined>((node, key) => {
+    if (Array.isArray(node) && typeof key === "number") return node[key];
+    return isJsonObject(node) ? node[key] : undefined;
+  }, tree);

@@ -5,10 +5,14 @@ import { existingRowsAreNamed } from "./consistency.ts";
 import { column } from "./rules.ts";
 import { choice, scalar, wanted } from "./scalars.ts";
 import { section } from "./section.ts";
-import { channel, credential, databaseUrl, plainText, table, webAddress } from "./values.ts";
-import { variant } from "./variant.ts";
+import { channel, credential, databaseUrl, duration, plainText, table, webAddress } from "./values.ts";
+import { oneOrMore, variant } from "./variant.ts";
 
 const SECRET_STORES = Object.keys(SECRET_NAMING) as SecretStoreKind[];
+
+/** How often it is looked into, whether it still has what it should. */
+const verify = duration((ms) => ms > 0, "a duration above zero", "write it like 24h").optional();
+const verified = (verifyMs: number | undefined) => (verifyMs === undefined ? {} : { verifyMs });
 
 const tokenTable = section(
   {
@@ -19,10 +23,12 @@ const tokenTable = section(
     id_column: column().optional(),
     token_column: column().optional(),
     notify: channel.optional(),
+    verify,
   },
   existingRowsAreNamed,
-).transform(({ table, id_column, token_column, ...keys }) => ({
+).transform(({ table, id_column, token_column, verify, ...keys }) => ({
   ...keys,
+  ...verified(verify),
   store: "table" as const,
   table: table ?? "groupsync_tokens",
   idColumn: id_column ?? "user_group_id",
@@ -43,6 +49,7 @@ const secrets = <Kind extends SecretStoreKind>(kind: Kind, path: string) => ({
     ),
   ).prefault(path),
   format: choice("token", "json").prefault("token"),
+  verify,
 });
 
 const FOLDER = "dashboards/{{ user_group_id }}";
@@ -74,8 +81,7 @@ const vaultLogin = variant("method", "token", {
   }).transform(({ token_file, ...keys }) => ({ ...keys, tokenFile: token_file })),
 });
 
-/** The keys of `tokens`, which are others for each store. */
-export const tokenStore = variant("store", "table", {
+const tokenStore = variant("store", "table", {
   table: tokenTable,
   file: section({
     ...secrets("file", "{{ user_group_id }}"),
@@ -109,3 +115,12 @@ export const tokenStore = variant("store", "table", {
     key: plainText("a key of a Secret's data", "write it like token").prefault("token"),
   }),
 });
+
+/** The keys of `tokens`, which are others for each store; or a list of several. */
+export const tokenStores = oneOrMore(
+  tokenStore.transform((store) => {
+    if (store.store === "table") return store;
+    const { verify, ...keys } = store;
+    return { ...keys, ...verified(verify) };
+  }),
+);

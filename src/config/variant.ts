@@ -10,14 +10,35 @@ export const variant = <Sections extends Readonly<Record<string, z.ZodType>>>(
   otherwise: keyof Sections & string,
   sections: Sections,
 ) =>
-  z
-    .preprocess((value) => value ?? {}, z.unknown())
-    .transform((value, context) => {
-      const named = isRecord(value) ? value[key] : undefined;
-      const kind = typeof named === "string" && Object.hasOwn(sections, named) ? named : otherwise;
-      const result = sections[kind]?.safeParse(value);
-      if (result?.success) return result.data as z.output<Sections[keyof Sections]>;
-      for (const { path, message } of result?.error.issues ?? [])
-        context.addIssue({ code: "custom", path, message });
-      return z.NEVER;
-    });
+  optional.transform((value, context) => {
+    const named = isRecord(value) ? value[key] : undefined;
+    const kind = typeof named === "string" && Object.hasOwn(sections, named) ? named : otherwise;
+    return parse(sections[kind] ?? z.never(), value, [], context) as z.output<Sections[keyof Sections]>;
+  });
+
+/** One of these, or a list of them. */
+export const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
+  optional.transform((value, context): z.output<Schema> | z.output<Schema>[] => {
+    if (!Array.isArray(value)) return parse(schema, value, [], context);
+    if (value.length > 0) return value.map((entry, index) => parse(schema, entry, [index], context));
+    context.addIssue({ code: "custom", message: "is an empty list; leave it out, or name one or more" });
+    return z.NEVER;
+  });
+
+/** A section without a required key can be left out. */
+const optional = z.preprocess((value) => value ?? {}, z.unknown());
+
+/** Its issues become those of the section around it. */
+function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  path: readonly PropertyKey[],
+  context: z.RefinementCtx,
+): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    context.addIssue({ code: "custom", path: [...path, ...issue.path], message: issue.message });
+  }
+  return z.NEVER;
+}

@@ -3,6 +3,7 @@ import type { Reading } from "./evidence.ts";
 import type { AbsenceKind, LedgerGroup } from "./ledger-group.ts";
 import { ROTATED } from "./rotation.ts";
 import type { RowDigest, Tenant } from "./tenant.ts";
+import { NOT_EVERYWHERE } from "./token-copies.ts";
 
 /** The tenant is gone, in another way than was noted before. */
 export interface LeftNote {
@@ -56,6 +57,8 @@ export function noteOn(
     return { kind: "left", user_group_id, absence: kind };
   }
   if (decided === null && tenant.kind === "desired") {
+    // Until its token is in every store, that stands as it is.
+    if (failure?.fingerprint === NOT_EVERYWHERE && absence === null) return null;
     // That its token could not be rotated says nothing of the group.
     const hasFailed = failure !== null && failure.fingerprint !== ROTATED;
     const asNoted = absence === null && !hasFailed && sameRow(known.row, tenant.row);

@@ -57,6 +57,8 @@ export interface Counts {
   missing: number;
   deleted: number;
   rotated: number;
+  /** Tokens that were written again from one store to another. */
+  restored: number;
   /** Deletions and replacements that were not done, for they need approval or better evidence. */
   held: number;
   rejected: number;
@@ -75,6 +77,7 @@ export const noCounts = (): Counts => ({
   missing: 0,
   deleted: 0,
   rotated: 0,
+  restored: 0,
   held: 0,
   rejected: 0,
   failed: 0,

@@ -17,7 +17,10 @@ export const SECRET_NAMING = {
   },
   /** A path of KV version 2: a slash would make a folder of an id. */
   vault: {
-    around: { before: /^(?:[\w.-]+\/)*[\w.-]*$/, after: /^[\w.-]*(?:\/[\w.-]+)*$/ },
+    around: {
+      before: /^(?:(?!\.{1,2}\/)[\w.-]+\/)*[\w.-]*$/,
+      after: /^[\w.-]*(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)*$/,
+    },
     isPlain: isOneOf(/[\w-]/),
     mark: "=",
     hex: "upper",

@@ -18,6 +18,8 @@ export interface DaemonSettings {
   /** Left out: three periods of the schedule. */
   readonly staleAfterMs?: number;
   readonly notifier: Notifier;
+  /** How often it looks into the token stores, whether they have what they should; left out: never. */
+  readonly verifyTokensMs?: number;
 }
 
 /** What one sync needs; opened for it, and closed after it. */
@@ -53,6 +55,8 @@ export class Daemon {
   #timetable: Timetable;
   #work: Promise<void> | undefined;
   #condition: Condition = "well";
+  /** By the monotonic clock. */
+  #verifiedAt: number | undefined;
 
   /** Once the signal aborts no new call starts, and those under way finish. */
   constructor(version: string, settings: DaemonSettings, ports: DaemonPorts, signal: AbortSignal) {
@@ -156,7 +160,9 @@ export class Daemon {
     try {
       const { ports, settings, close } = await openSync();
       try {
-        await sync({ ...ports, observe }, settings, { only: undefined, approval: undefined }, this.#signal);
+        const verifyTokens = this.#isVerifyingDue();
+        await sync({ ...ports, observe }, settings, { verifyTokens }, this.#signal);
+        if (verifyTokens && summary?.outcome !== "failed") this.#verifiedAt = started;
       } finally {
         await close();
       }
@@ -164,6 +170,15 @@ export class Daemon {
       summary ??= this.#failedEarly(error, clock.monotonic() - started);
     }
     return summary ?? this.#failedEarly(new Error("the sync has told nothing of its end"), 0);
+  }
+
+  /** Also in the first sync: what somebody did while no daemon was there to see it. */
+  #isVerifyingDue(): boolean {
+    const { verifyTokensMs } = this.#settings;
+    if (verifyTokensMs === undefined) return false;
+    return (
+      this.#verifiedAt === undefined || this.#ports.clock.monotonic() - this.#verifiedAt >= verifyTokensMs
+    );
   }
 
   /** Before it was a run at all, as with a secret that can't be read; or by a mistake in this program. */

@@ -32,6 +32,8 @@ export interface PlanSettings {
 }
 
 export interface PlanOptions {
+  /** Look into the token stores, too, whether each has what it should. */
+  readonly verifyTokens?: boolean | undefined;
   /** These ids alone, whether or not their next try is due. */
   readonly only?: ReadonlySet<string> | undefined;
   /** The code by which the operator approves what is held. */

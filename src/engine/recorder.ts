@@ -87,27 +87,44 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
     const outcomes = batch.map(({ begun, outcome }): RecordedOutcome => {
       const { change } = outcome;
       const refusal = refused.get(change.user_group_id);
-      if (!refusal) return withRetry(outcome, begun, now, run);
+      if (!refusal) return withRetry({ outcome }, begun, now, run);
       const failure = { code: refusal.code, message: refusal.message };
-      return withRetry({ kind: "failed", change, failure, mayHaveHappened: true }, begun, now, run);
+      // The token is not lost: from where it is, the next sync takes it to where it isn't.
+      const isSomewhere = refusal.code === "TOKEN_NOT_EVERYWHERE" && "unverified" in outcome;
+      if (isSomewhere) return withRetry({ outcome, notEverywhere: failure }, begun, now, run);
+      const failed = { kind: "failed", change, failure, mayHaveHappened: true } as const;
+      return withRetry({ outcome: failed }, begun, now, run);
     });
     await transaction.record(outcomes, now);
     return outcomes;
   });
-  for (const { outcome } of recorded) tell(outcome, run);
+  for (const entry of recorded) tell(entry, run);
 }
 
-function withRetry(outcome: Outcome, { before }: Begun, now: Date, { identity }: Run): RecordedOutcome {
-  if (outcome.kind !== "failed" && outcome.kind !== "not_updated") return { outcome };
+function withRetry(
+  recorded: Omit<RecordedOutcome, "retryAt">,
+  { before }: Begun,
+  now: Date,
+  { identity }: Run,
+): RecordedOutcome {
+  const { outcome, notEverywhere } = recorded;
+  const isDone = outcome.kind !== "failed" && outcome.kind !== "not_updated";
+  if (isDone && notEverywhere === undefined) return recorded;
   const wait = waitAfterFailures((before?.failures ?? 0) + 1);
   // What has never answered well may be no such service: once that is mended, no group should wait for long. But until
   // then those that always fail must not keep all others from their turn.
   const waitMs = identity.isKnown ? wait : Math.min(wait, LONGEST_WAIT_AT_FIRST);
-  return { outcome, retryAt: new Date(now.getTime() + waitMs) };
+  return { ...recorded, retryAt: new Date(now.getTime() + waitMs) };
 }
 
-function tell(outcome: Outcome, { tally, observe }: Run): void {
+function tell({ outcome, notEverywhere }: RecordedOutcome, { tally, observe }: Run): void {
   const { user_group_id } = outcome.change;
+  if (notEverywhere) {
+    tally.counts.failed++;
+    tally.report(user_group_id, notEverywhere);
+    observe({ kind: "failed", user_group_id, ...notEverywhere });
+    return;
+  }
   switch (outcome.kind) {
     case "failed":
     case "not_updated":

@@ -15,7 +15,7 @@ export async function reportPlan(plan: Plan, { tally, observe }: Audience): Prom
   counts.outdated = plan.counts.outdated;
   counts.missing = missingCount(plan);
   counts.rejected = plan.counts.rejected;
-  counts.failed = plan.counts.waiting;
+  counts.failed += plan.counts.waiting;
   observe({
     kind: "planned",
     changes: changeCount(plan),

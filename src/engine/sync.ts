@@ -11,6 +11,7 @@ import { changesOf } from "./plan.ts";
 import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
 import type { RunReport } from "./report.ts";
 import { reportClearance, reportPlan } from "./report-plan.ts";
+import { restoreTokens } from "./restore.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import type { Run } from "./run.ts";
 
@@ -48,6 +49,8 @@ async function syncOnce(
   const isWhole = options.only === undefined;
   const state = { service, evidence: await run.ledger.evidence() };
   await warnOfLostLedger(ports, service);
+
+  if (isWhole) await restoreTokens({ all: options.verifyTokens === true }, run);
 
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();

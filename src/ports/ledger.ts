@@ -6,6 +6,7 @@ import type { GroupFailure, HealthyTime, Intent, LedgerGroup } from "../core/led
 import type { LeftNote, SettledNote } from "../core/note.ts";
 import type { Counts, Failure, Outcome, RunOutcome } from "../core/outcome.ts";
 import type { RotationCandidate } from "../core/rotation.ts";
+import type { RowDigest } from "../core/tenant.ts";
 import type { BucketSum } from "./tenant-source.ts";
 
 /** groupsync's own tables. Everything here concerns one scope: the `name` in the config. */
@@ -48,6 +49,11 @@ export interface LedgerView {
   rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
   /** How many these are. */
   rotatableCount(until: Date): Promise<number>;
+  /**
+   * Groups at rest whose token is known, ordered by the bytes of the id: what has to be in the token stores. With
+   * `notEverywhere`, those alone whose tokens are known to be missing in one of them.
+   */
+  vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]>;
   status(): Promise<LedgerStatus>;
   /** The runs that began at this time or later, newest first, at most so many. */
   history(since: Date, limit: number): Promise<readonly RecordedRun[]>;
@@ -62,6 +68,34 @@ export interface RotatableOptions {
   readonly limit: number;
   /** … that come after this one. */
   readonly after?: RotationCandidate | undefined;
+}
+
+export interface VouchedOptions {
+  /** At most so many … */
+  readonly limit: number;
+  /** … that come after this id. */
+  readonly after?: string | undefined;
+  readonly notEverywhere: boolean;
+}
+
+/** A group whose token the ledger vouches for, with all that a GET of it needs. */
+export interface VouchedToken {
+  readonly user_group_id: string;
+  readonly tokenFingerprint: string;
+  /** As the service last confirmed it. */
+  readonly group: Group;
+  readonly fingerprint: string;
+  readonly row: RowDigest;
+  readonly dataSourceId: string | null;
+  /** Set where it is known not to be in every store. */
+  readonly failure: GroupFailure | null;
+}
+
+/** Whether a token is in every store by now. */
+export interface StoredResult {
+  readonly user_group_id: string;
+  /** Null where it is. */
+  readonly failure: (Failure & { readonly retryAt: Date }) | null;
 }
 
 export interface BucketOptions {
@@ -101,6 +135,8 @@ export interface LedgerTransaction {
   /** Takes the intent back: nothing was sent. */
   withdrawRotation(id: string): Promise<void>;
   recordRotation(result: RotationResult, now: Date): Promise<void>;
+  /** Remembers which tokens are not in every store, and forgets it of those that are by now. */
+  recordStored(results: readonly StoredResult[], now: Date): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
 }
@@ -160,6 +196,8 @@ export interface RotationResult {
 /** An outcome and, where it is a failure, when to try again. */
 export interface RecordedOutcome {
   readonly outcome: Outcome;
+  /** The service took the change, and some of the stores has the token, but not all of them. */
+  readonly notEverywhere?: Failure;
   readonly retryAt?: Date;
 }
 

@@ -63,6 +63,8 @@ export type RunEvent =
       readonly token: string;
       readonly formerToken: string | null;
     }
+  /** A token that one store lacked was written to it from another. */
+  | { readonly kind: "restored"; readonly user_group_id: string }
   | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: AbsenceKind }
   | {
       readonly kind: "failed";

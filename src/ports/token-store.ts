@@ -7,6 +7,11 @@ export interface StoredToken {
   readonly token: Secret;
 }
 
+export interface WriteOptions {
+  /** A token that is there already is written again: only that shows that the store takes one. */
+  readonly rewrite?: boolean;
+}
+
 /** Where tokens are written for the customer's application. */
 export interface TokenStore {
   /** Makes the store ready to be written; creates what groupsync owns and finds missing. */
@@ -17,13 +22,12 @@ export interface TokenStore {
    * Stores each token durably. A store in the ledger's own database writes inside the given
    * transaction; every other commits on its own, before that transaction does.
    * Returns the tokens that could not be stored, by id; rejects with TOKEN_STORE_UNAVAILABLE when
-   * the store as a whole can't be written. With `rewrite`, a token that is there already is written again:
-   * only that shows that the store takes one.
+   * the store as a whole can't be written. Of several stores one may have it and another not: TOKEN_NOT_EVERYWHERE.
    */
   write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
-    options?: { readonly rewrite?: boolean },
+    options?: WriteOptions,
   ): Promise<ReadonlyMap<string, SyncError>>;
   /**
    * Stores one new token in a single step, if the lease is still held then, and resolves to whether it did. False
@@ -32,6 +36,11 @@ export interface TokenStore {
   writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean>;
   /** The stored tokens of these groups; those that have none are left out. Rejects with TOKEN_STORE_UNAVAILABLE. */
   read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>>;
+  /**
+   * Which of these groups lack their token in some store: with the token where another one has it, else with null.
+   * `expected` has the fingerprints of the live ones. Rejects with TOKEN_STORE_UNAVAILABLE.
+   */
+  lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>>;
   /**
    * Takes the tokens of these groups out of the store, as `write` puts them in; what isn't there is removed already.
    * Returns those that could not be removed, by id.

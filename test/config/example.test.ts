@@ -49,23 +49,23 @@ group: { id: id, name: company_name }
 
   it("loads with the keys that it shows behind a #", () => {
     const shown = example.replace(
-      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|listen|stale_after|webhook|heartbeat|"\d+"|plan|tier|logo): )/gm,
+      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|listen|stale_after|verify|webhook|heartbeat|"\d+"|plan|tier|logo): )/gm,
       "$1$2",
     );
     const config = load(shown);
     expect(config).toMatchObject({
       service: { rateLimit: { count: 170, perMs: 60_000 } },
       source: { where: "status = 'active'", removedWhen: "deleted_at IS NOT NULL" },
-      tokens: { url: { dialect: "mysql" } },
+      tokens: [{ url: { dialect: "mysql" } }],
       ledger: { url: { dialect: "mysql" } },
       rotation: { maxAgeMs: 7_776_000_000, window: { from: 120, to: 300 }, maxPerRun: 50 },
       http: { listen: { host: "127.0.0.1", port: 8080 }, staleAfterMs: 900_000 },
     });
     expect(config.notify.webhook?.reveal()).toBe("https://hooks.example.com/x");
     // A channel is PostgreSQL's, and the url that is shown beside it is MySQL's here.
-    expect(load(example.replace("# notify:", "notify:")).tokens).toMatchObject({
-      notify: "groupsync_tokens",
-    });
+    expect(load(example.replace("# notify:", "notify:")).tokens).toMatchObject([
+      { notify: "groupsync_tokens" },
+    ]);
     expect(config.group).toMatchObject({
       dataSourceId: { kind: "column", column: "data_source_id" },
       mapping: { keys: { "40": { kind: "column" }, "134": { kind: "template" } } },

@@ -61,14 +61,16 @@ describe("a config that is right", () => {
         mapping: empty,
         properties: empty,
       },
-      tokens: {
-        store: "table",
-        url: source.url,
-        table: "groupsync_tokens",
-        rows: "own",
-        idColumn: "user_group_id",
-        tokenColumn: "token",
-      },
+      tokens: [
+        {
+          store: "table",
+          url: source.url,
+          table: "groupsync_tokens",
+          rows: "own",
+          idColumn: "user_group_id",
+          tokenColumn: "token",
+        },
+      ],
       ledger: { url: source.url, tablePrefix: "groupsync_" },
       deletion: { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 3, percent: 10 } },
       rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
@@ -121,13 +123,15 @@ describe("a config that is right", () => {
         removedWhen: "deleted_at IS NOT NULL",
       },
       group: { dataSourceId: { kind: "column", column: "source_id", optional: false } },
-      tokens: {
-        url: { dialect: "mysql" },
-        table: "customers",
-        rows: "existing",
-        idColumn: "id",
-        tokenColumn: "tok",
-      },
+      tokens: [
+        {
+          url: { dialect: "mysql" },
+          table: "customers",
+          rows: "existing",
+          idColumn: "id",
+          tokenColumn: "tok",
+        },
+      ],
       ledger: { url: { dialect: "postgres" }, schema: "ops", tablePrefix: "gs_" },
       deletion: { when: "flagged", gracePeriodMs: 7_776_000_000, limit: { count: 0, percent: 2.5 } },
       rotation: {
@@ -147,9 +151,9 @@ describe("a config that is right", () => {
   });
 
   it("may name a channel that hears of new tokens", () => {
-    expect(load(withKeys({ tokens: { notify: "groupsync_tokens" } })).tokens).toMatchObject({
-      notify: "groupsync_tokens",
-    });
+    expect(load(withKeys({ tokens: { notify: "groupsync_tokens" } })).tokens).toMatchObject([
+      { notify: "groupsync_tokens" },
+    ]);
   });
 
   it("takes a query without the semicolon that would break it as a subquery", () => {
@@ -177,7 +181,7 @@ describe("a config that is right", () => {
 
   it("may own the rows of a table that has the name of the source's in another database", () => {
     const { tokens } = load(withKeys({ tokens: { table: "customers", url: "postgres://db/tokens" } }));
-    expect(tokens).toMatchObject({ table: "customers", rows: "own" });
+    expect(tokens).toMatchObject([{ table: "customers", rows: "own" }]);
   });
 
   it("reads every form of a rule", () => {

@@ -9,7 +9,7 @@ import { Secret } from "../../src/core/secret.ts";
 type Keys = Readonly<Record<string, unknown>>;
 
 const env = { VAULT_TOKEN: "hvs.hunter2", SECRET_ID: "hunter2-hunter2" };
-const load = (tokens: Keys): Config["tokens"] => {
+const load = (tokens: Keys | readonly Keys[]): Config["tokens"] => {
   const config = {
     service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
     source: { url: "postgres://db/crm", table: "customers" },
@@ -20,7 +20,7 @@ const load = (tokens: Keys): Config["tokens"] => {
 };
 
 /** The lines of the report below its head. */
-function problemsOf(tokens: Keys): string[] {
+function problemsOf(tokens: Keys | readonly Keys[]): string[] {
   try {
     load(tokens);
   } catch (error) {
@@ -63,12 +63,13 @@ describe("a store of secrets", () => {
     ],
     ["kubernetes", {}, { path: PREFIX, format: "token", key: "token" }],
   ])("%s needs no more than %j", (store, keys, expected) => {
-    expect(load({ store, ...keys })).toEqual({ store, ...expected });
+    expect(load({ store, ...keys })).toEqual([{ store, ...expected }]);
   });
 
   test("has its credentials from where the file says", () => {
     const tokens = load({ store: "vault", address: "https://v", auth: { token: "${VAULT_TOKEN}" } });
-    const login = tokens.store === "vault" && tokens.auth.method === "token" ? tokens.auth : undefined;
+    const [store] = tokens;
+    const login = store?.store === "vault" && store.auth.method === "token" ? store.auth : undefined;
     expect(login?.token.reveal()).toBe("hvs.hunter2");
   });
 
@@ -87,7 +88,7 @@ describe("a store of secrets", () => {
       },
     ],
   ])("vault may be logged into with %j", (auth, expected) => {
-    expect(load({ store: "vault", address: "https://v", auth })).toMatchObject({ auth: expected });
+    expect(load({ store: "vault", address: "https://v", auth })).toMatchObject([{ auth: expected }]);
   });
 
   test.each<[string, Keys, string[]]>([
@@ -140,5 +141,44 @@ describe("a store of secrets", () => {
     expect(problems).toHaveLength(expected.length);
     for (const [n, start] of expected.entries()) expect(problems[n]).toContain(start);
     expect(problems.join()).not.toContain("hunter2");
+  });
+});
+
+describe("several stores", () => {
+  test("are a list, each with keys of its own and a time after which it is verified", () => {
+    expect(
+      load([
+        { table: "app.tokens", verify: "24h" },
+        { store: "file", directory: "/x", format: "json", verify: "1h" },
+      ]),
+    ).toMatchObject([
+      { store: "table", table: "app.tokens", rows: "own", verifyMs: 86_400_000 },
+      { store: "file", directory: "/x", format: "json", verifyMs: 3_600_000 },
+    ]);
+  });
+
+  test.each<[string, readonly Keys[], string[]]>([
+    ["an empty list", [], ["tokens: is an empty list; leave it out, or name one or more"]],
+    [
+      "what is wrong in each, by its place",
+      [{ rows: "existing" }, { store: "file", direktory: "/x", verify: "0s" }],
+      [
+        "tokens.0.table: is missing; with rows: existing",
+        "tokens.0.id_column: is missing",
+        "tokens.0.token_column: is missing",
+        "tokens.1.directory: is missing",
+        'tokens.1.verify: "0s" is not a duration above zero',
+        'tokens.1.direktory: unknown key; did you mean "directory"?',
+      ],
+    ],
+    [
+      "the tenants' own table among them",
+      [{ store: "file", directory: "/x" }, { table: "customers" }],
+      ["tokens.1.table: is the table of the tenants"],
+    ],
+  ])("are checked: %s", (_, tokens, expected) => {
+    const problems = problemsOf(tokens);
+    for (const start of expected) expect(problems).toContainEqual(expect.stringContaining(start));
+    expect(problems).toHaveLength(expected.length);
   });
 });

@@ -9,6 +9,7 @@ import { ledgerStatusContract } from "./ledger/status.ts";
 import { ledgerStorageContract } from "./ledger/storage.ts";
 import { ledgerTablesContract } from "./ledger/tables.ts";
 import { ledgerUnsyncedContract } from "./ledger/unsynced.ts";
+import { ledgerVouchedContract } from "./ledger/vouched.ts";
 
 /** What every ledger does, wherever it is kept. */
 export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -19,6 +20,7 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerStatusContract(name, makePlace);
   ledgerHistoryContract(name, makePlace);
   ledgerUnsyncedContract(name, makePlace);
+  ledgerVouchedContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
 }
 

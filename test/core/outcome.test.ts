@@ -12,6 +12,7 @@ const ofOne: Record<keyof Counts, RunOutcome> = {
   missing: "ok",
   deleted: "ok",
   rotated: "ok",
+  restored: "ok",
   held: "held",
   rejected: "partial",
   failed: "partial",

@@ -13,7 +13,9 @@ import { programSessions } from "./database-acts.ts";
 import { type Ended, type Program, startProgram } from "./program.ts";
 
 /** Keys that replace or join those of the default config, section by section. */
-export type ConfigChanges = Readonly<Record<string, string | Readonly<Record<string, unknown>>>>;
+export type ConfigChanges = Readonly<
+  Record<string, string | readonly unknown[] | Readonly<Record<string, unknown>>>
+>;
 
 export interface WorldOptions {
   /** Rows in the customers table. */
@@ -206,7 +208,8 @@ function configWith(baseUrl: string, changes: ConfigChanges): ConfigChanges {
   };
   for (const [key, change] of Object.entries(changes)) {
     const before = whole[key];
-    whole[key] = typeof before === "object" && typeof change === "object" ? { ...before, ...change } : change;
+    const areSections = [before, change].every((value) => typeof value === "object" && !Array.isArray(value));
+    whole[key] = areSections ? Object.assign({}, before, change) : change;
   }
   return whole;
 }

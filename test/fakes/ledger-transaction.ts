@@ -7,6 +7,7 @@ import { type GroupFailure, type HealthyTime, UNKNOWN_STATE } from "../../src/co
 import type { LeftNote, SettledNote } from "../../src/core/note.ts";
 import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
 import { ROTATED } from "../../src/core/rotation.ts";
+import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
 import type {
   Begun,
   KnownGroup,
@@ -17,6 +18,7 @@ import type {
   RotationResult,
   RunId,
   RunResult,
+  StoredResult,
 } from "../../src/ports/ledger.ts";
 import type { Step } from "./instance.ts";
 import { type LedgerRow, type LedgerState, NEW_ROW } from "./ledger-state.ts";
@@ -180,6 +182,21 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
+  async recordStored(results: readonly StoredResult[], now: Date): Promise<void> {
+    await this.#step({ when: "before", call: "recordStored" });
+    for (const { user_group_id: id, failure } of results) {
+      this.enlist(() => {
+        const row = this.#state.rows.get(id);
+        if (row === undefined) return;
+        if (row.failure !== null && row.failure.fingerprint !== NOT_EVERYWHERE) return;
+        const failed = failure
+          ? failedOnce(row, { ...failure, fingerprint: NOT_EVERYWHERE }, now)
+          : NOT_FAILING;
+        this.#change(id, failed);
+      });
+    }
+  }
+
   async startRun(command: string, now: Date): Promise<RunId> {
     await this.#step({ when: "before", call: "startRun" });
     const id = String(++this.#state.runsStarted);
@@ -290,7 +307,7 @@ const failedOnce = (
 
 /** What an outcome makes of a group's row; of one that was deleted, nothing is left. */
 function changesBy(
-  { outcome, retryAt = new Date(0) }: RecordedOutcome & { outcome: Exclude<Outcome, Deleted> },
+  { outcome, retryAt = new Date(0), notEverywhere }: RecordedOutcome & { outcome: Exclude<Outcome, Deleted> },
   row: LedgerRow,
   at: Date,
 ): Partial<LedgerRow> {
@@ -318,6 +335,8 @@ function changesBy(
     bucket: change.row.bucket,
     dataSourceId: change.dataSourceId,
     unverified: outcome.unverified ? (outcome.kind === "updated" ? "updated" : "adopted") : null,
-    ...NOT_FAILING,
+    ...(notEverywhere
+      ? failedOnce(row, { ...notEverywhere, fingerprint: NOT_EVERYWHERE, retryAt }, at)
+      : NOT_FAILING),
   };
 }

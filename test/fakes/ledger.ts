@@ -5,7 +5,9 @@ import type { Evidence } from "../../src/core/evidence.ts";
 import type { Group } from "../../src/core/group.ts";
 import { compareIds } from "../../src/core/id.ts";
 import type { LedgerGroup } from "../../src/core/ledger-group.ts";
+import { UNKNOWN_STATE } from "../../src/core/ledger-group.ts";
 import { ROTATED, type RotationCandidate } from "../../src/core/rotation.ts";
+import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
 import type {
   BucketOptions,
   HeldGroups,
@@ -19,6 +21,8 @@ import type {
   LedgerTransaction,
   RecordedRun,
   RotatableOptions,
+  VouchedOptions,
+  VouchedToken,
 } from "../../src/ports/ledger.ts";
 import type { Step } from "./instance.ts";
 import type { LeaseRow, LedgerRow, LedgerState, Writer } from "./ledger-state.ts";
@@ -175,6 +179,23 @@ export class InMemoryLedger implements Ledger {
   async rotatableCount(until: Date): Promise<number> {
     await this.#step({ when: "before", call: "rotatableCount" });
     return this.#candidates(until).length;
+  }
+
+  async vouchedTokens({ limit, after, notEverywhere }: VouchedOptions): Promise<readonly VouchedToken[]> {
+    await this.#step({ when: "before", call: "vouchedTokens" });
+    return [...this.#state.rows]
+      .flatMap(([user_group_id, row]): VouchedToken[] => {
+        const { tokenFingerprint, confirmed: group, fingerprint, row: digest, dataSourceId } = row;
+        if (tokenFingerprint === null || group === null || digest === null) return [];
+        if (fingerprint === null || fingerprint === UNKNOWN_STATE) return [];
+        if (row.intent !== null || row.absence !== null) return [];
+        const failure = row.failure?.fingerprint === NOT_EVERYWHERE ? row.failure : null;
+        if (notEverywhere && failure === null) return [];
+        return [{ user_group_id, tokenFingerprint, group, fingerprint, row: digest, dataSourceId, failure }];
+      })
+      .sort((a, b) => compareIds(a.user_group_id, b.user_group_id))
+      .filter(({ user_group_id }) => after === undefined || compareIds(user_group_id, after) > 0)
+      .slice(0, limit);
   }
 
   #candidates(until: Date): RotationCandidate[] {

@@ -1,5 +1,6 @@
 import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { laggingIn } from "../../src/core/token-copies.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
@@ -72,6 +73,10 @@ export class InMemoryTokenStore implements TokenStore {
         return token === undefined ? [] : [[id, new Secret(token)]];
       }),
     );
+  }
+
+  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+    return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 
   async remove(

@@ -55,7 +55,7 @@ export class World {
     };
   }
 
-  start({ settings, signal, seed, only, approval, ...fate }: StartOptions = {}): Started {
+  start({ settings, signal, seed, only, approval, verifyTokens, ...fate }: StartOptions = {}): Started {
     const instance = new Instance(fate);
     const clock = new VirtualClock(this.time, seed);
     const events: RunEvent[] = [];
@@ -63,7 +63,7 @@ export class World {
     const ended = sync(
       ports,
       syncSettings(settings),
-      { only, approval },
+      { only, approval, verifyTokens },
       signal ?? new AbortController().signal,
     );
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };

@@ -86,6 +86,9 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         log[event.result === "replaced" ? "info" : "debug"](withoutMessage(fields), event.result);
         advance();
         break;
+      case "restored":
+        log.info(withoutMessage(fields), "its token is written again to a store that lacked it");
+        break;
       case "deleted":
       case "rotated":
         log.info(withoutMessage(fields), event.kind);

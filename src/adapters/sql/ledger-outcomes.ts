@@ -2,6 +2,7 @@ import { type Apply, fingerprintOf, intentOf } from "../../core/change.ts";
 import { tokenFingerprint } from "../../core/group.ts";
 import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
 import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
+import { NOT_EVERYWHERE } from "../../core/token-copies.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";
 import { jsonPortions } from "./json-portions.ts";
 import { type LedgerPlace, ofIds, updateGroups } from "./ledger-place.ts";
@@ -55,7 +56,7 @@ class OutcomeWriter {
     const removals: { id: string; kind: "delete" | "replace" }[] = [];
     /** Groups that may have a token already: null where theirs dies for good. */
     const retokened: { id: string; token: string | null }[] = [];
-    for (const { outcome, retryAt } of outcomes) {
+    for (const { outcome, retryAt, notEverywhere } of outcomes) {
       const id = outcome.change.user_group_id;
       if (outcome.kind === "deleted") retokened.push({ id, token: null });
       else if (outcome.kind !== "failed" && outcome.change.kind !== "create") {
@@ -75,12 +76,12 @@ class OutcomeWriter {
           break;
         case "replaced":
           removals.push({ id, kind: "replace" });
-          applied.push(appliedRow(outcome));
+          applied.push({ ...appliedRow(outcome), ...notStoredColumns(notEverywhere, retryAt) });
           break;
         case "created":
         case "adopted":
         case "updated":
-          applied.push(appliedRow(outcome));
+          applied.push({ ...appliedRow(outcome), ...notStoredColumns(notEverywhere, retryAt) });
       }
     }
     if (retokened.length > 0) await this.#keepFormerTokens(retokened, now);
@@ -214,6 +215,9 @@ const failedRow = ({ change, failure, mayHaveHappened }: Failed, retryAt: Date |
 });
 
 type FailedRow = ReturnType<typeof failedRow>;
+
+const notStoredColumns = (failure: Failure | undefined, retryAt: Date | undefined) =>
+  failure ? failureColumns(NOT_EVERYWHERE, failure, retryAt) : {};
 
 const failureColumns = (fingerprint: string, { code, message }: Failure, retryAt: Date | undefined) => ({
   failure_fingerprint: fingerprint,

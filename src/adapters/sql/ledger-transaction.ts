@@ -13,6 +13,7 @@ import type {
   RotationResult,
   RunId,
   RunResult,
+  StoredResult,
 } from "../../ports/ledger.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
@@ -23,6 +24,7 @@ import { beginRotation, recordRotation, withdrawRotation } from "./ledger-rotati
 import { finishRun, startRun } from "./ledger-runs.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
+import { recordStored } from "./vouched-tokens.ts";
 
 const INTENT_COLUMNS = {
   id: "id",
@@ -205,6 +207,10 @@ export class SqlLedgerTransaction implements LedgerTransaction {
 
   recordRotation(result: RotationResult, now: Date): Promise<void> {
     return recordRotation(this.#place, result, now);
+  }
+
+  recordStored(results: readonly StoredResult[], now: Date): Promise<void> {
+    return recordStored(this.#place, results, now);
   }
 
   startRun(command: string, now: Date): Promise<RunId> {

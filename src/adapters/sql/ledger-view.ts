@@ -11,6 +11,8 @@ import type {
   LedgerView,
   RecordedRun,
   RotatableOptions,
+  VouchedOptions,
+  VouchedToken,
 } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
@@ -18,6 +20,7 @@ import { type GroupColumns, groupColumns, ledgerGroup } from "./ledger-group-row
 import { LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
 import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-tables.ts";
+import { vouchedTokens } from "./vouched-tokens.ts";
 
 const BATCH = 5_000;
 const ROTATABLE =
@@ -153,6 +156,10 @@ export class SqlLedgerView implements LedgerView {
       );
       return Number(row?.count ?? 0);
     });
+  }
+
+  async vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]> {
+    return this.#read([], () => vouchedTokens(this.database, this.tables, this.scope, options));
   }
 
   async status(): Promise<LedgerStatus> {

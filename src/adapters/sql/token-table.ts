@@ -1,5 +1,6 @@
 import type { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
+import { laggingIn } from "../../core/token-copies.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../ports/token-store.ts";
 import type { Queryable } from "./connections.ts";
@@ -97,6 +98,10 @@ export class SqlTokenTable implements TokenStore {
       if (this.#database.dialect.isDataError(error)) return false;
       throw this.#unavailable("write tokens to", withoutTokens(error, [token.token]));
     }
+  }
+
+  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+    return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 
   async remove(

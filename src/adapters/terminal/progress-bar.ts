@@ -80,6 +80,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
       case "rejected":
       case "held":
       case "left":
+      case "restored":
         break;
       case "phase":
         if (event.phase === "reading") show("reading the source …");

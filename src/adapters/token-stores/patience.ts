@@ -2,8 +2,11 @@ import { waitBeforeAttempt } from "../../core/backoff.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { SecretStoreFailure } from "./secret-store.ts";
 
-/** A store that asks for patience for so long is not available. */
-const LONGEST_WAIT = 60_000;
+/**
+ * A store that asks for patience for so long is not available. Meanwhile a transaction of the ledger stands open, which
+ * keeps the lease with this process, and which a database ends after a minute.
+ */
+const LONGEST_WAIT = 30_000;
 
 /** Repeats what a store was too slow for. While it asks for patience, no call to it begins. */
 export class Patience {

@@ -1,6 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type SecretPath, secretName } from "../../core/secret-name.ts";
+import { laggingIn } from "../../core/token-copies.ts";
 import { formatToken, type TokenFormat, tokenIn } from "../../core/token-format.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
@@ -71,6 +72,10 @@ export class SecretTokens implements TokenStore {
     };
     await this.#usable("read", () => inParallel([...new Set(ids)], CONCURRENCY, find));
     return found;
+  }
+
+  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+    return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 
   remove(ids: readonly string[]): Promise<ReadonlyMap<string, SyncError>> {

@@ -1,0 +1,85 @@
+import type { Group } from "../../core/group.ts";
+import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
+import { NOT_EVERYWHERE } from "../../core/token-copies.ts";
+import type { StoredResult, VouchedOptions, VouchedToken } from "../../ports/ledger.ts";
+import type { Database } from "./database.ts";
+import { type LedgerPlace, updateGroups } from "./ledger-place.ts";
+import type { LedgerTables } from "./ledger-tables.ts";
+import { storable } from "./storable.ts";
+
+/** A page of the groups whose tokens have to be in the stores. */
+export async function vouchedTokens(
+  database: Database,
+  { groups }: LedgerTables,
+  scope: string,
+  { limit, after, notEverywhere }: VouchedOptions,
+): Promise<VouchedToken[]> {
+  const isNoted = `failure_fingerprint = '${NOT_EVERYWHERE}'`;
+  const rows = await database.query<VouchedColumns>(
+    `SELECT user_group_id, token_fingerprint AS "tokenFingerprint", confirmed, fingerprint, bucket,
+       row_digest AS "digest", data_source_id AS "dataSourceId",
+       CASE WHEN ${isNoted} THEN failure_code END AS "code", failure_message AS "message",
+       failure_count AS "count", retry_at AS "retryAt"
+     FROM ${groups}
+     WHERE scope = $1 AND user_group_id > $2 AND intent IS NULL AND missing_kind IS NULL
+       AND token_fingerprint IS NOT NULL AND confirmed IS NOT NULL AND row_digest IS NOT NULL
+       AND fingerprint <> '${UNKNOWN_STATE}' ${notEverywhere ? `AND ${isNoted}` : ""}
+     ORDER BY user_group_id LIMIT $3`,
+    [scope, after ?? "", limit],
+  );
+  return rows.map(({ confirmed, bucket, digest, code, message, count, retryAt, ...row }) => ({
+    ...row,
+    group: JSON.parse(confirmed) as Group,
+    row: { bucket, digest },
+    failure: code === null ? null : { fingerprint: NOT_EVERYWHERE, code, message, count, retryAt },
+  }));
+}
+
+/** The failure of another change stays: it says more. */
+export function recordStored(place: LedgerPlace, results: readonly StoredResult[], now: Date): Promise<void> {
+  const rows = results.map(({ user_group_id, failure }) => ({
+    id: user_group_id,
+    failure_code: failure?.code ?? null,
+    failure_message: failure ? storable(failure.message) : null,
+    retry_at: failure?.retryAt.toISOString() ?? null,
+  }));
+  const isOurs = `(g.failure_fingerprint IS NULL OR g.failure_fingerprint = '${NOT_EVERYWHERE}')`;
+  const ours = (column: string, value: string): string =>
+    `CASE WHEN ${isOurs} THEN ${value} ELSE g.${column} END`;
+  const unless = (column: string, value: string): string =>
+    ours(column, `CASE WHEN t.failure_code IS NOT NULL THEN ${value} END`);
+  // In an order that MySQL needs: whose failure it is is read by all of them, and written last.
+  return updateGroups(
+    place,
+    rows,
+    STORED_COLUMNS,
+    {
+      failing_since: unless("failing_since", "coalesce(g.failing_since, $4)"),
+      failure_code: ours("failure_code", "t.failure_code"),
+      failure_message: ours("failure_message", "t.failure_message"),
+      retry_at: ours("retry_at", "t.retry_at"),
+      failure_count: ours(
+        "failure_count",
+        "CASE WHEN t.failure_code IS NULL THEN 0 ELSE g.failure_count + 1 END",
+      ),
+      failure_fingerprint: unless("failure_fingerprint", `'${NOT_EVERYWHERE}'`),
+    },
+    [now],
+  );
+}
+
+const STORED_COLUMNS = { id: "id", failure_code: "text", failure_message: "text", retry_at: "time" } as const;
+
+interface VouchedColumns {
+  readonly user_group_id: string;
+  readonly tokenFingerprint: string;
+  readonly confirmed: string;
+  readonly fingerprint: string;
+  readonly bucket: number;
+  readonly digest: VouchedToken["row"]["digest"];
+  readonly dataSourceId: string | null;
+  readonly code: string | null;
+  readonly message: string;
+  readonly count: number;
+  readonly retryAt: Date;
+}

@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
+import type { SyncPorts } from "../../src/engine/sync.ts";
+import type { Instance } from "../fakes/instance.ts";
+import { InMemoryTokenStore, TokenState } from "../fakes/token-store.ts";
+import type { VirtualClock } from "../fakes/virtual-time.ts";
+import { tenants, World } from "../fakes/world.ts";
+
+/** Tokens go into two stores. */
+class TwoStores extends World {
+  readonly second = new TokenState();
+
+  override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
+    const ports = super.ports(instance, clock);
+    const second = new InMemoryTokenStore(this.second, instance.step);
+    return { ...ports, tokens: new SeveralStores([ports.tokens, second]) };
+  }
+}
+
+const MINUTE = 60_000;
+
+async function synced(...ids: string[]): Promise<TwoStores> {
+  const world = new TwoStores(tenants(...ids));
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  world.service.requests.length = 0;
+  return world;
+}
+
+const expectBoth = (world: TwoStores): void => {
+  expect(world.store.tokens).toEqual(world.service.tokens);
+  expect(world.second.tokens).toEqual(world.service.tokens);
+};
+
+describe("tokens in two stores", () => {
+  test("are in both after a sync, and follow their groups", async () => {
+    const world = await synced("a", "b");
+    expectBoth(world);
+    world.tenants = tenants("b", "c");
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1, deleted: 1 } });
+    expectBoth(world);
+    expect(await world.startRotation({ kind: "all" }).report).toMatchObject({ counts: { rotated: 2 } });
+    expectBoth(world);
+  });
+
+  test("where one refuses it, the group has failed; the next sync takes it there, without a call", async () => {
+    const world = new TwoStores(tenants("a", "b"));
+    world.second.refused.add("a");
+    expect(await world.sync()).toMatchObject({
+      outcome: "partial",
+      counts: { created: 1, failed: 1 },
+      errors: [{ user_group_id: "a", code: "TOKEN_NOT_EVERYWHERE" }],
+    });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect([...world.second.tokens.keys()]).toEqual(["b"]);
+
+    world.second.refused.clear();
+    const next = await world.sync();
+    expect(next).toMatchObject({ outcome: "ok", counts: { restored: 1, unchanged: 2 }, requests: 0 });
+    expectBoth(world);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 0 } });
+  });
+
+  test("one that goes on refusing is tried with growing delays, and is never called done", async () => {
+    const world = new TwoStores(tenants("a"));
+    world.second.refused.add("a");
+    for (let sync = 1; sync <= 4; sync++) {
+      expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+    }
+    expect(world.service.requests).toHaveLength(1);
+    const waiting = await world.sync();
+    expect(waiting.errors[0]?.message).toContain("next try after");
+    world.second.refused.clear();
+    await world.time.sleep(10 * MINUTE);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1 }, requests: 0 });
+    expectBoth(world);
+  });
+
+  test("where neither has one that the ledger knows, a GET tells it", async () => {
+    const world = new TwoStores(tenants("a"));
+    world.second.refused.add("a");
+    await world.sync();
+    world.store.tokens.delete("a");
+    world.second.refused.clear();
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1 }, requests: 1 });
+    expectBoth(world);
+  });
+
+  test("a change of the group takes the place of what was left to do", async () => {
+    const world = new TwoStores(tenants("a"));
+    world.second.refused.add("a");
+    await world.sync();
+    world.second.refused.clear();
+    world.service.existing = "update";
+    world.tenants = [{ id: "a", name: "New", plan: "gold" }];
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1, updated: 1 } });
+    expectBoth(world);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { unchanged: 1 }, requests: 0 });
+  });
+
+  test("a sync of some tenants leaves the others' tokens as they are", async () => {
+    const world = new TwoStores(tenants("a", "b"));
+    world.second.refused.add("a");
+    await world.sync();
+    world.second.refused.clear();
+    expect(await world.sync({ only: new Set(["b"]) })).toMatchObject({
+      outcome: "ok",
+      counts: { restored: 0 },
+    });
+    expect(world.second.tokens.has("a")).toBe(false);
+  });
+});
+
+describe("--verify-tokens", () => {
+  test.each<[string, (world: TwoStores) => void, object]>([
+    ["removed from one store", ({ second }) => second.tokens.delete("b"), { restored: 1, updated: 0 }],
+    ["changed in one", ({ store }) => store.tokens.set("b", "made up"), { restored: 1, updated: 0 }],
+    [
+      "removed from both",
+      ({ store, second }) => [store, second].map(({ tokens }) => tokens.delete("b")),
+      { restored: 0, updated: 1 },
+    ],
+    [
+      "replaced by another group's in both",
+      ({ store, second, service }) =>
+        [store, second].map(({ tokens }) => tokens.set("b", service.tokens.get("a") ?? "")),
+      { restored: 0, updated: 1 },
+    ],
+  ])("finds a token that somebody has %s", async (_, meddle, counts) => {
+    const world = await synced("a", "b", "c");
+    meddle(world);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { unchanged: 3 }, requests: 0 });
+    const report = await world.sync({ verifyTokens: true });
+    expect(report).toMatchObject({ outcome: "ok", counts: { ...counts, unchanged: 3 } });
+    expect(report.requests).toBe(Object.values(counts)[1]);
+    expectBoth(world);
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ counts: { restored: 0 }, requests: 0 });
+  });
+
+  test("asks nobody where all is well, however many there are", async () => {
+    const world = await synced(...Array.from({ length: 2_500 }, (_, n) => `t${n}`));
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok", requests: 0 });
+  });
+
+  test("works with one store, where a GET is the only way", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.store.tokens.delete("a");
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({
+      outcome: "ok",
+      counts: { updated: 1, unverified: 0 },
+      requests: 1,
+    });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("takes a token that was rotated behind its back from the service, and keeps which was live when", async () => {
+    const world = await synced("a");
+    const group = world.service.groups.get("a");
+    if (group) world.service.groups.set("a", { ...group, token: "ugt_new" });
+    world.store.tokens.delete("a");
+    world.second.tokens.delete("a");
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok", requests: 1 });
+    expectBoth(world);
+    expect(world.ledger.formerTokens).toHaveLength(1);
+  });
+});
+
+test("a death at any moment of it is made good by the next sync", async () => {
+  for (let diesAt = 0; ; diesAt++) {
+    const world = await synced("a", "b", "c");
+    world.second.tokens.delete("a");
+    world.store.tokens.delete("b");
+    world.second.tokens.delete("b");
+    const started = world.start({ verifyTokens: true, diesAt });
+    const report = await started.report;
+    if (report !== "died") break;
+    await world.time.sleep(MINUTE);
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok" });
+    expectBoth(world);
+  }
+});
