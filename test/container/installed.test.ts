@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/optional-package.ts";
 import { MAIN, startProcess } from "../e2e/program.ts";
 import { aWorld } from "../e2e/world.ts";
 
@@ -27,11 +28,45 @@ test("what `npm pack` packs starts and syncs with its production packages alone"
   expect(Object.keys(packages).filter((at) => packages[at].dev && isThere(at))).toEqual([]);
 
   const world = await aWorld({ tenants: 3 });
-  const { code, stdout } = await startProcess(
-    process.execPath,
-    [join(folder, "dist/main.js"), "sync", "--json"],
-    world.env,
-  ).ended;
-  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: "ok", created: 3 });
+  const sync = async () => {
+    const args = [join(folder, "dist/main.js"), "sync", "--json"];
+    const { code, stdout } = await startProcess(process.execPath, args, world.env).ended;
+    return { code, report: JSON.parse(stdout) };
+  };
+  expect(await sync()).toMatchObject({ code: 0, report: { outcome: "ok", created: 3 } });
   expect(await world.stored()).toEqual(await world.live());
+
+  // The clients of the stores of secrets are for those who use them.
+  await world.forgetRequests();
+  for (const [store, keys] of Object.entries(STORES)) {
+    await world.configure({ tokens: { store, ...keys } });
+    const { code, report } = await sync();
+    expect({ store, code }).toEqual({ store, code: 78 });
+    expect(report.errors).toMatchObject([
+      {
+        code: "CONFIG_PACKAGE_MISSING",
+        message: `tokens.store: ${store} needs packages that are not installed`,
+      },
+    ]);
+    const { stdout } = await startProcess(process.execPath, [join(folder, "dist/main.js"), "sync"], world.env)
+      .ended;
+    const { [store]: names = [] } = OPTIONAL_PACKAGES as Readonly<Record<string, readonly string[]>>;
+    expect(stdout).toContain(`npm install --no-save ${names.join(" ")}`);
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
 }, 300_000);
+
+const STORES = {
+  aws_secrets_manager: { region: "eu-central-1" },
+  gcp_secret_manager: { project: "p" },
+  azure_key_vault: { vault_url: "https://v.vault.azure.net" },
+  kubernetes: {},
+};
+
+test("the versions that it tells to install are those that it is tested with", async () => {
+  const { devDependencies } = JSON.parse(await readFile(join(REPOSITORY, "package.json"), "utf8"));
+  for (const name of Object.values(OPTIONAL_PACKAGES).flat()) {
+    const at = name.lastIndexOf("@");
+    expect(devDependencies[name.slice(0, at)]).toBe(name.slice(at + 1));
+  }
+});
