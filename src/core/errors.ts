@@ -20,6 +20,10 @@ export class SyncError<Code extends string = string> extends Error {
   }
 }
 
+/** Anything that was thrown: what isn't a SyncError is a mistake in this program, with the code INTERNAL. */
+export const asSyncError = (error: unknown): SyncError =>
+  error instanceof SyncError ? error : new SyncError("INTERNAL", describe(error));
+
 /** One line about anything that was thrown. */
 export function describe(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describe(error.errors[0]);

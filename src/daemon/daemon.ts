@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { describe, SyncError } from "../core/errors.ts";
+import { asSyncError, describe } from "../core/errors.ts";
 import { noCounts } from "../core/outcome.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -183,8 +183,7 @@ export class Daemon {
 
   /** Before it was a run at all, as with a secret that can't be read; or by a mistake in this program. */
   #failedEarly(error: unknown, durationMs: number): RunSummary {
-    const { code, message, hint } =
-      error instanceof SyncError ? error : new SyncError("INTERNAL", describe(error));
+    const { code, message, hint } = asSyncError(error);
     const failure = { code, message, ...(hint !== undefined && { hint }) };
     const summary: RunSummary = {
       command: "sync",

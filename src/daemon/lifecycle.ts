@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { describe, SyncError } from "../core/errors.ts";
+import { asSyncError } from "../core/errors.ts";
 import { durationText } from "../core/progress.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
 import { type HttpServer, type ListenAt, type Pages, serve } from "./http.ts";
@@ -72,8 +72,7 @@ export class Lifecycle {
       this.#daemon.reconfigure(settings);
       log({ level: "info", message: "the config was read again; the next sync goes by it" });
     } catch (error) {
-      const { code, message, hint } =
-        error instanceof SyncError ? error : new SyncError("INTERNAL", describe(error));
+      const { code, message, hint } = asSyncError(error);
       log({
         level: "error",
         code,

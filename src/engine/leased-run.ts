@@ -1,4 +1,4 @@
-import { describe, SyncError } from "../core/errors.ts";
+import { asSyncError, SyncError } from "../core/errors.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
@@ -112,7 +112,7 @@ async function recorded(
   try {
     await body();
   } catch (thrown) {
-    const error = thrown instanceof SyncError ? thrown : new SyncError("INTERNAL", describe(thrown));
+    const error = asSyncError(thrown);
     // The first error is the one that matters: a ledger that is gone can't record it either.
     await finish(error).catch(() => {});
     throw thrown;
