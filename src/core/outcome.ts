@@ -83,6 +83,9 @@ export const noCounts = (): Counts => ({
   failed: 0,
 });
 
+/** Nothing is wrong with a run that was told to stop, or that found another instance at work. */
+export const isNoFault = ({ code }: Failure): boolean => code === "INTERRUPTED" || code === "LEASE_HELD";
+
 export type RunOutcome = "ok" | "partial" | "held" | "failed";
 
 /** Held outranks partial; a run that did not reach its end has failed, whatever it counted. */

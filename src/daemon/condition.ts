@@ -1,12 +1,9 @@
-import type { Counts } from "../core/outcome.ts";
+import { type Counts, isNoFault } from "../core/outcome.ts";
 import { type Summary, summaryText } from "../core/summary-text.ts";
 import type { RunSummary } from "../ports/observer.ts";
 
 /** How things are, as far as somebody has to be told: `partial` where some tenants are not served. */
 export type Condition = "well" | "partial" | "held" | "failing";
-
-/** The run was told to stop, or another instance is at work: that says nothing of how things are. */
-const NO_NEWS = ["INTERRUPTED", "LEASE_HELD"];
 
 /** What a run says of how things are; undefined where it says nothing. */
 export function conditionOf({ outcome, error }: Pick<Summary, "outcome" | "error">): Condition | undefined {
@@ -18,7 +15,7 @@ export function conditionOf({ outcome, error }: Pick<Summary, "outcome" | "error
     case "held":
       return "held";
     case "failed":
-      return error && NO_NEWS.includes(error.code) ? undefined : "failing";
+      return error && isNoFault(error) ? undefined : "failing";
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { ABSENCE_TEXT } from "../../core/absence-text.ts";
 import { counted } from "../../core/counted.ts";
+import { isNoFault } from "../../core/outcome.ts";
 import { durationText, progress, rateText } from "../../core/progress.ts";
 import { summaryText } from "../../core/summary-text.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -141,12 +142,9 @@ function levelOf({ outcome, error }: RunSummary): "info" | "warn" | "error" {
     case "held":
       return "warn";
     case "failed":
-      return error && NO_FAULT.includes(error.code) ? "info" : "error";
+      return error && isNoFault(error) ? "info" : "error";
   }
 }
-
-/** Somebody else is at work, or somebody wanted it so. */
-const NO_FAULT: readonly string[] = ["LEASE_HELD", "INTERRUPTED"];
 
 function withoutMessage(fields: object): object {
   const { message: _, ...rest } = fields as { message?: string };
