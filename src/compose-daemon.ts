@@ -5,8 +5,8 @@ import { createLogger, type LogLevel } from "./adapters/log/logger.ts";
 import { runLog } from "./adapters/log/run-log.ts";
 import { HttpNotifier } from "./adapters/notify/http-notifier.ts";
 import { composeLedgerView, composeSync, type Host } from "./compose.ts";
+import { AcceptedConfig } from "./config/accepted-config.ts";
 import type { Config } from "./config/config.ts";
-import { HeldConfig } from "./config/held-config.ts";
 import { defaultListenAddress } from "./config/listen-address.ts";
 import { SyncError } from "./core/errors.ts";
 import { readLedger } from "./daemon/ledger-snapshot.ts";
@@ -29,7 +29,10 @@ export function composeDaemon(
   host: Host,
   { version, logLevel, signal }: DaemonOptions,
 ): Lifecycle {
-  const held = new HeldConfig(path, { env: host.env, readFile: (file) => readFileSync(file, "utf8") });
+  const accepted = new AcceptedConfig(path, {
+    env: host.env,
+    readFile: (file) => readFileSync(file, "utf8"),
+  });
   const logger = createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
   const settings = ({
@@ -56,10 +59,10 @@ export function composeDaemon(
   };
   const lifecycle = new Lifecycle(
     version,
-    settings(held.current()),
+    settings(accepted.current()),
     {
       openSync: async () => {
-        const { value, close } = await composeSync(held.current(), host, observe);
+        const { value, close } = await composeSync(accepted.current(), host, observe);
         const { ports } = value;
         return {
           ...value,
@@ -68,7 +71,7 @@ export function composeDaemon(
         };
       },
       readLedger: async () => {
-        const ledger = composeLedgerView(held.current());
+        const ledger = composeLedgerView(accepted.current());
         try {
           return await readLedger(ledger.value, hostClock.now());
         } finally {
@@ -76,8 +79,8 @@ export function composeDaemon(
         }
       },
       reread: () => {
-        const { config, take } = held.reread();
-        if (ledgerOf(config) !== ledgerOf(held.current())) throw needsRestart();
+        const { config, take } = accepted.reread();
+        if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
         return { settings: settings(config), take };
       },
       pages: pages(

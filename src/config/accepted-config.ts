@@ -12,22 +12,25 @@ export interface RereadConfig {
  * The config as it was accepted, for a process that lives long: a file that somebody is editing changes nothing until
  * it is read again. The files that it names for its secrets are read each time.
  */
-export class HeldConfig {
+export class AcceptedConfig {
   readonly #path: string;
   readonly #sources: ValueSources;
-  #text: string;
+  #text = "";
 
   /** Rejects what `loadConfig` rejects. */
   constructor(path: string, sources: ValueSources) {
     this.#path = path;
     this.#sources = sources;
-    this.#text = "";
     this.reread().take();
   }
 
   /** With the secrets as they are now; throws a SyncError CONFIG_… where they can't be used. */
   current(): Config {
-    return this.#load(this.#text);
+    const { env, readFile } = this.#sources;
+    return loadConfig(this.#path, {
+      env,
+      readFile: (path) => (path === this.#path ? this.#text : readFile(path)),
+    });
   }
 
   /** Reads the file as it is now; throws likewise where it is wrong. The one before stays until this one is taken. */
@@ -45,10 +48,5 @@ export class HeldConfig {
         this.#text = text;
       },
     };
-  }
-
-  #load(text: string): Config {
-    const { env, readFile } = this.#sources;
-    return loadConfig(this.#path, { env, readFile: (path) => (path === this.#path ? text : readFile(path)) });
   }
 }
