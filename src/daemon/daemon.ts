@@ -9,7 +9,7 @@ import type { Observe, RunEvent, RunSummary } from "../ports/observer.ts";
 import { type Condition, conditionOf, newsText } from "./condition.ts";
 import type { DaemonState, LedgerSnapshot } from "./state.ts";
 import type { ScheduleSettings, Timetable } from "./timetable.ts";
-import { Tracker } from "./tracker.ts";
+import { type Configured, Tracker } from "./tracker.ts";
 
 export interface DaemonSettings {
   /** The scope. */
@@ -66,7 +66,7 @@ export class Daemon {
     this.#timetable = this.#newTimetable();
     const now = (): Date => ports.clock.now();
     const nextRun = (): Date | null => (signal.aborted ? null : this.#timetable.next);
-    this.#tracker = new Tracker({ version, startedAt: now() }, this.#settled(), nextRun, now);
+    this.#tracker = new Tracker({ version, startedAt: now() }, this.#configured(), nextRun, now);
   }
 
   /** From here on it syncs, unless it is told to stop by now. */
@@ -95,7 +95,7 @@ export class Daemon {
       this.#timetable = this.#newTimetable();
       this.#timetable.start();
     }
-    this.#tracker.configured(this.#settled());
+    this.#tracker.reconfigured(this.#configured());
   }
 
   /** Resolves once nothing is under way, after the signal has aborted. */
@@ -108,7 +108,7 @@ export class Daemon {
     return this.#ports.timetable(this.#settings.schedule, () => this.#tick());
   }
 
-  #settled() {
+  #configured(): Configured {
     const { name, schedule, staleAfterMs } = this.#settings;
     return {
       name,

@@ -3,7 +3,7 @@ import type { CurrentRun, DaemonState, LedgerSnapshot } from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
 type Tracked = Omit<DaemonState, "nextRun">;
-export type Settled = Pick<DaemonState, "name" | "schedule" | "timezone" | "staleAfterMs">;
+export type Configured = Pick<DaemonState, "name" | "schedule" | "timezone" | "staleAfterMs">;
 
 /** Keeps the daemon's state up to date with what happens. */
 export class Tracker {
@@ -11,12 +11,12 @@ export class Tracker {
   readonly #now: () => Date;
   #state: Tracked;
 
-  constructor(identity: Identity, settled: Settled, nextRun: () => Date | null, now: () => Date) {
+  constructor(identity: Identity, configured: Configured, nextRun: () => Date | null, now: () => Date) {
     this.#nextRun = nextRun;
     this.#now = now;
     this.#state = {
       ...identity,
-      ...settled,
+      ...configured,
       current: null,
       standby: null,
       lastRun: null,
@@ -30,8 +30,8 @@ export class Tracker {
     return { ...this.#state, nextRun: this.#nextRun() };
   }
 
-  configured(settled: Settled): void {
-    this.#set(settled);
+  reconfigured(configured: Configured): void {
+    this.#set(configured);
   }
 
   skipped(): void {

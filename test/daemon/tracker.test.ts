@@ -5,7 +5,7 @@ import type { RunEvent } from "../../src/ports/observer.ts";
 import { aClock } from "../adapters/clock.ts";
 import { aLedgerSnapshot, aRecordedRun, aRunSummary } from "../builders/daemon-state.ts";
 
-const SETTLED = { name: "eu", schedule: "*/5 * * * *", timezone: "UTC", staleAfterMs: 900_000 };
+const CONFIGURED = { name: "eu", schedule: "*/5 * * * *", timezone: "UTC", staleAfterMs: 900_000 };
 const DAY = 86_400_000;
 const NOON = new Date("2026-03-01T12:00:00Z");
 const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -17,7 +17,7 @@ function aTracker() {
   const identity = { version: "1.2.3", startedAt: NOON };
   const tracker = new Tracker(
     identity,
-    SETTLED,
+    CONFIGURED,
     () => planned.next,
     () => clock.now(),
   );
@@ -40,7 +40,7 @@ test("knows nothing at first but what it is told", () => {
   expect(aTracker().tracker.state).toEqual({
     version: "1.2.3",
     startedAt: NOON,
-    ...SETTLED,
+    ...CONFIGURED,
     nextRun: noonAnd(300_000),
     current: null,
     standby: null,
@@ -59,7 +59,7 @@ test("asks for the next run when it is asked itself", () => {
 
 test("takes other settings, and counts ticks", () => {
   const { tracker } = aTracker();
-  tracker.configured({ ...SETTLED, name: "us" });
+  tracker.reconfigured({ ...CONFIGURED, name: "us" });
   tracker.skipped();
   tracker.skipped();
   expect(tracker.state).toMatchObject({ name: "us", skippedTicks: 2 });
