@@ -1,7 +1,7 @@
 import type { RecordedRun } from "../../ports/ledger.ts";
 import { grouped, groupedCount, roundText, took } from "./figures.ts";
-import { type Day, daysOf, ENDINGS, type Ending, type RunTally, worstOf } from "./hours.ts";
 import { type Html, html } from "./html.ts";
+import { type Day, daysOf, ENDINGS, type Ending, type RunTally, worstOf } from "./run-tallies.ts";
 
 /** Seven times 24 hours touch eight days. */
 const DAYS = 8;

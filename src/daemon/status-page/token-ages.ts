@@ -13,7 +13,7 @@ export function tokenAges(ages: readonly TokenAge[]): Html {
   )}</tbody></table>`;
 }
 
-/** `0–7 days`, `365 days and more` */
+/** `under 1 day`, `1 to 7 days`, `365 days and more` */
 function spanText(from: number, to: number | undefined): string {
   if (to === undefined) return `${grouped(from)} days and more`;
   return from === 0 ? `under ${to === 1 ? "1 day" : `${to} days`}` : `${from} to ${to} days`;

@@ -46,7 +46,7 @@ export function daysOf(runs: readonly RecordedRun[], now: Date, count: number, g
   });
 }
 
-export function tallyOf(runs: readonly RecordedRun[]): RunTally {
+function tallyOf(runs: readonly RecordedRun[]): RunTally {
   const endings: Record<Ending, number> = { ok: 0, partial: 0, held: 0, unfinished: 0, failed: 0 };
   let longestMs: number | null = null;
   for (const { startedAt, finishedAt, result } of runs) {
