@@ -66,7 +66,7 @@ export function composeDaemon(
         const { ports } = value;
         return {
           ...value,
-          ports: { ...ports, service: measuredService(ports.service, hostClock, metrics.calls) },
+          ports: { ...ports, service: measuredService(ports.service, hostClock, metrics.observeCall) },
           close,
         };
       },

@@ -13,7 +13,7 @@ export function runCommand(io: CommandIo, open: (command: Command) => Promise<Li
       await lifecycle.begin();
       io.onReload(() => void lifecycle.reload());
       if (!io.signal.aborted) await once(io.signal, "abort");
-      // What is left in the process, as a tick that was put off by an hour, is nothing to wait for.
+      // What is left in the process, such as a tick that was put off by an hour, is nothing to wait for.
       io.quit((await lifecycle.end()) ? EXIT.done : EXIT.failed);
     });
 }

@@ -59,7 +59,7 @@ export class Metrics {
 
   readonly observe = (event: RunEvent): void => this.#runs.observe(event);
 
-  readonly calls = ({ operation, result, seconds }: Call): void => {
+  readonly observeCall = ({ operation, result, seconds }: Call): void => {
     this.#requests.inc({ operation, result });
     this.#durations.observe({ operation }, seconds);
   };

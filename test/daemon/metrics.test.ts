@@ -182,8 +182,8 @@ describe("of runs", () => {
 describe("of requests", () => {
   test("they count by operation and result, and their time by operation", async () => {
     const metrics = new Metrics(aDaemonState, aClock());
-    metrics.calls({ operation: "get", result: "ok", seconds: 0.02 });
-    metrics.calls({ operation: "get", result: "throttled", seconds: 0.003 });
+    metrics.observeCall({ operation: "get", result: "ok", seconds: 0.02 });
+    metrics.observeCall({ operation: "get", result: "throttled", seconds: 0.003 });
     expect(await samplesOf(metrics)).toMatchObject({
       'groupsync_requests_total{operation="get",result="ok"}': 1,
       'groupsync_requests_total{operation="get",result="throttled"}': 1,

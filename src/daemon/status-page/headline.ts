@@ -1,4 +1,4 @@
-import { type Health, healthOf } from "../../core/health.ts";
+import { type Health, type HealthFacts, healthOf } from "../../core/health.ts";
 import type { HeldGroups } from "../../ports/ledger.ts";
 import type { DaemonState, LedgerSnapshot } from "../state.ts";
 import { grouped, groupedCount, relative, roundText, withGrouped } from "./figures.ts";
@@ -106,10 +106,7 @@ function inSyncText({ ledger }: DaemonState): string {
   return `${grouped(in_sync)} of ${groupedCount(total, "group")} ${in_sync === 1 ? "is" : "are"} in sync${gone}.`;
 }
 
-const factsOf = (
-  ledger: LedgerSnapshot | null,
-  runs: readonly PastRun[],
-): Parameters<typeof healthOf>[0] => ({
+const factsOf = (ledger: LedgerSnapshot | null, runs: readonly PastRun[]): HealthFacts => ({
   groups: ledger?.status.groups ?? { failing: 0 },
   held: ledger?.status.held ?? null,
   lease: ledger?.status.lease ?? null,
