@@ -29,15 +29,16 @@ export const baseUrl = scalar(
   ),
 );
 
-/** Goes into a header as it is. */
-export const apiKey = scalar(
-  (key) => (/^[!-~]+$/.test(key) ? new Secret(key) : undefined),
-  wanted(
-    "an API key",
-    `write \${GROUPSYNC_API_KEY}, and set it to the bare key, without the word Token`,
-    "{secret}",
-  ),
+/** A secret that goes into a header as it is. */
+const headerSecret = (what: string, remedy: string) =>
+  scalar((text) => (/^[!-~]+$/.test(text) ? new Secret(text) : undefined), wanted(what, remedy, "{secret}"));
+
+export const apiKey = headerSecret(
+  "an API key",
+  `write \${GROUPSYNC_API_KEY}, and set it to the bare key, without the word Token`,
 );
+
+export const credential = headerSecret("a token or a key", `write \${file:/run/secrets/…} or \${NAME}`);
 
 export const duration = (fits: (ms: number) => boolean, what: string, remedy: string) =>
   z.preprocess(
@@ -144,12 +145,6 @@ export const webUrl = scalar(
 export const webAddress = scalar(
   parseBaseUrl,
   wanted("the address of a server", "write it like https://vault.internal:8200", "{secret}"),
-);
-
-/** Goes into a header as it is. */
-export const credential = scalar(
-  (text) => (/^[!-~]+$/.test(text) ? new Secret(text) : undefined),
-  wanted("a token or a key", `write \${file:/run/secrets/…} or \${NAME}`, "{secret}"),
 );
 
 /** One line that is not empty. */
