@@ -8,7 +8,7 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import type { DaemonState } from "../../src/daemon/state.ts";
 import { statusPage, statusPageHeaders } from "../../src/daemon/status-page.ts";
 import { startChromium } from "../support/chromium.ts";
-import { NOW } from "./a-daemon-state.ts";
+import { NOW } from "./a-healthy-daemon.ts";
 import { SCENES } from "./status-page-scenes.ts";
 import { drawnTexts } from "./text-contrast.ts";
 

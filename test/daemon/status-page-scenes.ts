@@ -1,18 +1,18 @@
 import { noCounts } from "../../src/core/outcome.ts";
 import type { DaemonState } from "../../src/daemon/state.ts";
 import {
-  aDaemonState,
   aFailingGroup,
   aFinishedRun,
-  aFreshDaemonState,
-  aLedgerStatus,
-  aRecordedRun,
-  aSnapshot,
+  aFreshDaemon,
+  aHealthyDaemon,
+  aHealthySnapshot,
+  aHealthyStatus,
+  aPastRun,
   manyRuns,
   minutesAgo,
   secondsAgo,
   tokenAges,
-} from "./a-daemon-state.ts";
+} from "./a-healthy-daemon.ts";
 
 const HELD_MESSAGE =
   "191 deletions are held: deletion.limit lets 38 of 383 groups go in 24 hours, and 1 went already";
@@ -25,16 +25,16 @@ const partial = { rejected: 2, failed: 26, unchanged: 355 };
 
 /** What the page has to look well with: how a daemon is on a good day, on bad ones, and with data that nobody expects. */
 export const SCENES: Readonly<Record<string, DaemonState>> = {
-  healthy: aDaemonState({ ledger: aSnapshot({ history: manyRuns(2016, 5) }) }),
+  healthy: aHealthyDaemon({ ledger: aHealthySnapshot({ history: manyRuns(2016, 5) }) }),
 
-  failing: aDaemonState({
+  failing: aHealthyDaemon({
     lastRun: aFinishedRun({ outcome: "partial", counts: { ...noCounts(), ...partial } }),
-    ledger: aSnapshot({
+    ledger: aHealthySnapshot({
       history: manyRuns(2016, 5),
-      status: aLedgerStatus({
+      status: aHealthyStatus({
         groups: { total: 383, in_sync: 355, under_way: 1, failing: 26, missing: 2, unverified: 4 },
         oldestUnsynced: minutesAgo(190),
-        runs: [aRecordedRun({ counts: partial })],
+        runs: [aPastRun({ counts: partial })],
         failing: Array.from({ length: 26 }, (_, index) =>
           aFailingGroup({
             user_group_id: `cus-${1042 + index * 7}`,
@@ -46,15 +46,15 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     }),
   }),
 
-  broken: aDaemonState({
+  broken: aHealthyDaemon({
     lastGoodSync: minutesAgo(42),
     lastRun: aFinishedRun({
       error: { ...failed, hint: "is service.base_url right, and is the service up?" },
     }),
-    ledger: aSnapshot({
+    ledger: aHealthySnapshot({
       history: [
         ...Array.from({ length: 8 }, (_, index) =>
-          aRecordedRun({
+          aPastRun({
             id: `f${index}`,
             startedAt: minutesAgo(2.5 + index * 5),
             error: failed,
@@ -63,20 +63,20 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
         ),
         ...manyRuns(2016, 5).slice(8),
       ],
-      status: aLedgerStatus({ runs: [aRecordedRun({ error: failed })] }),
+      status: aHealthyStatus({ runs: [aPastRun({ error: failed })] }),
     }),
   }),
 
-  held: aDaemonState({
+  held: aHealthyDaemon({
     lastRun: aFinishedRun({
       outcome: "held",
       counts: { ...noCounts(), unchanged: 192, held: 191 },
       error: { code: "DELETIONS_HELD", message: HELD_MESSAGE },
     }),
-    ledger: aSnapshot({
+    ledger: aHealthySnapshot({
       history: manyRuns(2016, 5).map((run, index) =>
         index < 30
-          ? aRecordedRun({
+          ? aPastRun({
               id: run.id,
               startedAt: run.startedAt,
               counts: { held: 191 },
@@ -84,7 +84,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
             })
           : run,
       ),
-      status: aLedgerStatus({
+      status: aHealthyStatus({
         groups: { total: 383, in_sync: 192, under_way: 0, failing: 0, missing: 191, unverified: 0 },
         held: {
           count: 191,
@@ -94,16 +94,14 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
             user_group_id: `cus-${1203 + index}`,
           })),
         },
-        runs: [
-          aRecordedRun({ counts: { held: 191 }, error: { code: "DELETIONS_HELD", message: HELD_MESSAGE } }),
-        ],
+        runs: [aPastRun({ counts: { held: 191 }, error: { code: "DELETIONS_HELD", message: HELD_MESSAGE } })],
       }),
     }),
   }),
 
-  empty: aFreshDaemonState(),
+  empty: aFreshDaemon(),
 
-  working: aDaemonState({
+  working: aHealthyDaemon({
     current: {
       run: "4712",
       since: secondsAgo(100),
@@ -112,10 +110,10 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       waiting: { until: minutesAgo(-0.5), reason: "the service asked for it (429, Retry-After: 30)" },
     },
     skippedTicks: 1,
-    ledger: aSnapshot({ history: manyRuns(40, 240) }),
+    ledger: aHealthySnapshot({ history: manyRuns(40, 240) }),
   }),
 
-  odd: aDaemonState({
+  odd: aHealthyDaemon({
     name: "a-name.of_sixty-four-characters-which-is-as-long-as-a-name-may-be",
     schedule: "0,5,10,15,20,25,30,35,40,45,50,55 0-6,8-23 * 1,2,3,4,5,6,7,8,9,10,11,12 mon-fri",
     timezone: "America/Argentina/ComodRivadavia",
@@ -133,10 +131,10 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
         held: 0,
       },
     }),
-    ledger: aSnapshot({
+    ledger: aHealthySnapshot({
       history: manyRuns(5000, 1),
       tokenAges: tokenAges(1_000_000, 1, 0, 250_000, 12, 3, 99_999),
-      status: aLedgerStatus({
+      status: aHealthyStatus({
         groups: {
           total: 1_000_000,
           in_sync: 876_543,
@@ -145,7 +143,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
           missing: 12_345,
           unverified: 999_999,
         },
-        runs: [aRecordedRun({ counts: { rejected: 12_345, failed: 1_234 } })],
+        runs: [aPastRun({ counts: { rejected: 12_345, failed: 1_234 } })],
         failing: [
           aFailingGroup({ user_group_id: "x".repeat(255), message: "word ".repeat(400) }),
           aFailingGroup({

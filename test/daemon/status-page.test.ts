@@ -6,21 +6,21 @@ import type { DaemonState } from "../../src/daemon/state.ts";
 import { statusPage, statusPageHeaders } from "../../src/daemon/status-page.ts";
 import { anyText } from "../builders/arbitraries.ts";
 import {
-  aDaemonState,
   aFailingGroup,
   aFinishedRun,
-  aFreshDaemonState,
-  aLedgerStatus,
+  aFreshDaemon,
+  aHealthyDaemon,
+  aHealthySnapshot,
+  aHealthyStatus,
   anUnfinishedRun,
-  aRecordedRun,
-  aSnapshot,
+  aPastRun,
   daysAgo,
   hoursAgo,
   minutesAgo,
   NOW,
   secondsAgo,
   tokenAges,
-} from "./a-daemon-state.ts";
+} from "./a-healthy-daemon.ts";
 import { SCENES } from "./status-page-scenes.ts";
 
 const pageOf = (state: DaemonState): string => statusPage(state, NOW);
@@ -49,12 +49,12 @@ const aBadEnd = { code: "SERVICE_UNAVAILABLE", message: "the service doesn't ans
 
 /** The daemon after a sync with these counts. */
 const afterSync = (counts: Partial<Counts>, failing = 0): DaemonState =>
-  aDaemonState({
+  aHealthyDaemon({
     lastRun: null,
-    ledger: aSnapshot({
-      status: aLedgerStatus({
+    ledger: aHealthySnapshot({
+      status: aHealthyStatus({
         groups: { total: 383, in_sync: 370, under_way: 0, failing, missing: 0, unverified: 0 },
-        runs: [aRecordedRun({ counts })],
+        runs: [aPastRun({ counts })],
       }),
     }),
   });
@@ -63,16 +63,16 @@ const aCurrentRun = { run: "4712", since: secondsAgo(10), done: 0, total: 0, wai
 const aStandby = { since: minutesAgo(1), message: "another instance is at work: pod-2" };
 
 describe("the headline", () => {
-  const aHeldState = aDaemonState({
+  const aHeldState = aHealthyDaemon({
     lastRun: null,
-    ledger: aSnapshot({
-      status: aLedgerStatus({
+    ledger: aHealthySnapshot({
+      status: aHealthyStatus({
         held: { count: 2, code: "0123456789ab", groups: [] },
-        runs: [aRecordedRun({ counts: { held: 2 } })],
+        runs: [aPastRun({ counts: { held: 2 } })],
       }),
     }),
   });
-  const anInconclusiveState = aDaemonState({
+  const anInconclusiveState = aHealthyDaemon({
     lastRun: aFinishedRun({
       outcome: "held",
       counts: { ...noCounts(), held: 9 },
@@ -88,47 +88,47 @@ describe("the headline", () => {
     ["all is well", afterSync({}), "good", "All is well. 370 of 383 groups are in sync."],
     [
       "all is well but for tenants that are gone",
-      aDaemonState(),
+      aHealthyDaemon(),
       "good",
       "All is well. 381 of 383 groups are in sync; the tenants of 2 are gone.",
     ],
     [
       "nothing has happened yet",
-      aFreshDaemonState(),
+      aFreshDaemon(),
       "idle",
       "Nothing has been synced yet. The first sync is due in 3 min.",
     ],
     [
       "nothing is known of the ledger yet",
-      aFreshDaemonState({ ledger: null }),
+      aFreshDaemon({ ledger: null }),
       "idle",
       "Nothing has been synced yet.",
     ],
     [
       "the first run goes on",
-      aFreshDaemonState({ current: aCurrentRun }),
+      aFreshDaemon({ current: aCurrentRun }),
       "busy",
       "A run is going on. It is the first",
     ],
     [
       "a run waits for the lease",
-      aDaemonState({ current: { ...aCurrentRun, run: null } }),
+      aHealthyDaemon({ current: { ...aCurrentRun, run: null } }),
       "busy",
       "A run is about to begin. All was well after the last one.",
     ],
     [
       "a run goes on",
-      aDaemonState({ current: aCurrentRun }),
+      aHealthyDaemon({ current: aCurrentRun }),
       "busy",
       "A run is going on. All was well after",
     ],
     [
       "another instance is at work",
-      aDaemonState({ standby: aStandby }),
+      aHealthyDaemon({ standby: aStandby }),
       "idle",
       "Standing by: another instance is at work. This one takes over",
     ],
-    ["it stops", aDaemonState({ nextRun: null }), "idle", "It has been told to stop."],
+    ["it stops", aHealthyDaemon({ nextRun: null }), "idle", "It has been told to stop."],
     [
       "groups are failing",
       afterSync({ rejected: 1, failed: 2 }, 2),
@@ -155,39 +155,39 @@ describe("the headline", () => {
     ],
     [
       "the last run failed",
-      aDaemonState({ lastRun: aFinishedRun({ error: { ...aBadEnd, hint: "is it up?" } }) }),
+      aHealthyDaemon({ lastRun: aFinishedRun({ error: { ...aBadEnd, hint: "is it up?" } }) }),
       "bad",
       "The last sync failed: the service doesn't answer Is it up? It is tried again in 3 min; nothing is lost",
     ],
     [
       "an earlier process's last run failed",
-      aDaemonState({
+      aHealthyDaemon({
         lastRun: null,
-        ledger: aSnapshot({ status: aLedgerStatus({ runs: [aRecordedRun({ error: aBadEnd })] }) }),
+        ledger: aHealthySnapshot({ status: aHealthyStatus({ runs: [aPastRun({ error: aBadEnd })] }) }),
       }),
       "bad",
       "The last sync failed: the service doesn't answer It is tried again",
     ],
     [
       "another instance has repaired what this one could not",
-      aDaemonState({ lastRun: aFinishedRun({ run: "4710", error: aBadEnd, startedAt: hoursAgo(1) }) }),
+      aHealthyDaemon({ lastRun: aFinishedRun({ run: "4710", error: aBadEnd, startedAt: hoursAgo(1) }) }),
       "good",
       "All is well.",
     ],
     [
       "the last run failed, and one goes on",
-      aDaemonState({ lastRun: aFinishedRun({ error: aBadEnd }), current: aCurrentRun }),
+      aHealthyDaemon({ lastRun: aFinishedRun({ error: aBadEnd }), current: aCurrentRun }),
       "bad",
       "The last sync failed: the service doesn't answer Another run is going on now.",
     ],
     [
       "a run goes on after one that was told to stop",
-      aDaemonState({
+      aHealthyDaemon({
         lastRun: null,
         current: aCurrentRun,
-        ledger: aSnapshot({
-          status: aLedgerStatus({
-            runs: [aRecordedRun({ error: { code: "INTERRUPTED", message: "told to stop" } })],
+        ledger: aHealthySnapshot({
+          status: aHealthyStatus({
+            runs: [aPastRun({ error: { code: "INTERRUPTED", message: "told to stop" } })],
           }),
         }),
       }),
@@ -196,26 +196,26 @@ describe("the headline", () => {
     ],
     [
       "the last run was killed",
-      aDaemonState({
+      aHealthyDaemon({
         lastRun: null,
-        ledger: aSnapshot({ status: aLedgerStatus({ runs: [anUnfinishedRun()] }) }),
+        ledger: aHealthySnapshot({ status: aHealthyStatus({ runs: [anUnfinishedRun()] }) }),
       }),
       "bad",
       "The last run was killed; the next one settles what it left.",
     ],
     [
       "the ledger went away before the end could be written down",
-      aDaemonState({
+      aHealthyDaemon({
         lastRun: aFinishedRun({ error: aBadEnd }),
-        ledger: aSnapshot({ status: aLedgerStatus({ runs: [anUnfinishedRun()] }) }),
+        ledger: aHealthySnapshot({ status: aHealthyStatus({ runs: [anUnfinishedRun()] }) }),
       }),
       "bad",
       "The last sync failed: the service doesn't answer",
     ],
-    ["the ledger is gone since", aDaemonState({ ledger: null }), "bad", "The ledger cannot be read."],
+    ["the ledger is gone since", aHealthyDaemon({ ledger: null }), "bad", "The ledger cannot be read."],
     [
       "the ledger was never there",
-      aDaemonState({
+      aHealthyDaemon({
         ledger: null,
         lastRun: aFinishedRun({
           run: null,
@@ -227,19 +227,19 @@ describe("the headline", () => {
     ],
     [
       "no sync was good for long",
-      aDaemonState({ lastGoodSync: hoursAgo(3) }),
+      aHealthyDaemon({ lastGoodSync: hoursAgo(3) }),
       "bad",
       "No sync has reached its end for 3 h. More than 15 min is too long. The log says",
     ],
     [
       "no sync was ever good",
-      aFreshDaemonState({ startedAt: hoursAgo(1) }),
+      aFreshDaemon({ startedAt: hoursAgo(1) }),
       "bad",
       "No sync has reached its end in the 1 h since the start.",
     ],
     [
       "the other instance has not been good for long",
-      aDaemonState({ lastGoodSync: hoursAgo(50), standby: aStandby }),
+      aHealthyDaemon({ lastGoodSync: hoursAgo(50), standby: aStandby }),
       "bad",
       "No sync has reached its end for 2 days. More than 15 min is too long. Another instance holds the lease",
     ],
@@ -250,13 +250,13 @@ describe("the headline", () => {
   });
 
   test("is the title, too", () => {
-    expect(pageOf(aDaemonState({ name: "eu" }))).toContain("<title>All is well. – groupsync eu</title>");
+    expect(pageOf(aHealthyDaemon({ name: "eu" }))).toContain("<title>All is well. – groupsync eu</title>");
   });
 });
 
 describe("runs", () => {
   test("have times both ways", () => {
-    const page = pageOf(aDaemonState({ nextRun: minutesAgo(-2.5) }));
+    const page = pageOf(aHealthyDaemon({ nextRun: minutesAgo(-2.5) }));
     expect(page).toContain(
       '<time datetime="2026-03-01T12:05:00.000Z">in 3\u00a0min <small>2026-03-01 12:05:00 UTC',
     );
@@ -268,10 +268,10 @@ describe("runs", () => {
   test("the last one says what it did", () => {
     const counts = { ...noCounts(), created: 12_345, unchanged: 1 };
     const lastRun = aFinishedRun({ counts, requests: 12_345 });
-    expect(readOf(aDaemonState({ lastRun }))).toContain(
+    expect(readOf(aHealthyDaemon({ lastRun }))).toContain(
       "sync ok 12 345 created, 1 unchanged ; 12 345 requests in 405 ms",
     );
-    expect(readOf(aDaemonState({ lastRun: aFinishedRun({ error: aBadEnd }) }))).toContain(
+    expect(readOf(aHealthyDaemon({ lastRun: aFinishedRun({ error: aBadEnd }) }))).toContain(
       "sync failed SERVICE_UNAVAILABLE: the service doesn't answer ; 0 requests in 405 ms",
     );
   });
@@ -284,16 +284,16 @@ describe("runs", () => {
       total: 10_000,
       waiting: { until: secondsAgo(-30), reason: "the service asked for it" },
     };
-    const text = readOf(aDaemonState({ current }));
+    const text = readOf(aHealthyDaemon({ current }));
     expect(text).toContain("2 500 of 10 000 done, about 3 min left");
     expect(text).toContain("Waits until 2026-03-01 12:03:00 UTC : the service asked for it");
-    expect(pageOf(aDaemonState({ current }))).toContain('<progress max="10000" value="2500"');
-    expect(readOf(aDaemonState({ current: aCurrentRun }))).toContain("Reading the source and comparing");
+    expect(pageOf(aHealthyDaemon({ current }))).toContain('<progress max="10000" value="2500"');
+    expect(readOf(aHealthyDaemon({ current: aCurrentRun }))).toContain("Reading the source and comparing");
   });
 
   test("the page is renewed sooner while one goes on", () => {
-    expect(pageOf(aDaemonState())).toContain('<meta http-equiv="refresh" content="30">');
-    expect(pageOf(aDaemonState({ current: aCurrentRun }))).toContain(
+    expect(pageOf(aHealthyDaemon())).toContain('<meta http-equiv="refresh" content="30">');
+    expect(pageOf(aHealthyDaemon({ current: aCurrentRun }))).toContain(
       '<meta http-equiv="refresh" content="5">',
     );
   });
@@ -308,20 +308,22 @@ test("groups are counted by state", () => {
     missing: 1_234,
     unverified: 67,
   };
-  expect(readOf(aDaemonState({ ledger: aSnapshot({ status: aLedgerStatus({ groups }) }) }))).toContain(
+  expect(
+    readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ status: aHealthyStatus({ groups }) }) })),
+  ).toContain(
     "Groups in all 1 000 000 in sync 999 000 under way 5 failing 0 missing 1 234 unverified 67 As the ledger was",
   );
 });
 
 describe("failing groups", () => {
   const failing = (count: number, listed: number, overrides = {}): DaemonState => {
-    const status = aLedgerStatus({
+    const status = aHealthyStatus({
       groups: { total: 383, in_sync: 0, under_way: 0, failing: count, missing: 0, unverified: 0 },
       failing: Array.from({ length: listed }, (_, index) =>
         aFailingGroup({ user_group_id: `cus-${index}.`, ...overrides }),
       ),
     });
-    return aDaemonState({ ledger: aSnapshot({ status }) });
+    return aHealthyDaemon({ ledger: aHealthySnapshot({ status }) });
   };
 
   test("have their reason, and their next try", () => {
@@ -353,7 +355,7 @@ test("what is held is listed up to ten, with the command that approves it", () =
     user_group_id: `cus-${index}.`,
   }));
   const held = { count: 12_000, code: "4025bf58a4c4", groups };
-  const state = aDaemonState({ ledger: aSnapshot({ status: aLedgerStatus({ held }) }) });
+  const state = aHealthyDaemon({ ledger: aHealthySnapshot({ status: aHealthyStatus({ held }) }) });
   const text = readOf(state);
   expect(text).toContain("Held 12 000 12 000 removals wait for approval.");
   expect(text).toContain("replace cus-0. delete cus-1.");
@@ -362,8 +364,8 @@ test("what is held is listed up to ten, with the command that approves it", () =
 });
 
 describe("the runs of the last days", () => {
-  const drawn = (...history: ReturnType<typeof aRecordedRun>[]): string =>
-    pageOf(aDaemonState({ ledger: aSnapshot({ history }) }));
+  const drawn = (...history: ReturnType<typeof aPastRun>[]): string =>
+    pageOf(aHealthyDaemon({ ledger: aHealthySnapshot({ history }) }));
   const barsIn = (page: string): string[] =>
     [...page.matchAll(/<g><title>(.*?)<\/title><\w+ class="([\w-]+)"/g)].map(([, title, kind]) =>
       `${kind} ${title}`.replaceAll("\u00a0", " "),
@@ -371,11 +373,11 @@ describe("the runs of the last days", () => {
 
   test("are a bar for each hour, marked by the worst ending", () => {
     const page = drawn(
-      aRecordedRun({ id: "5", startedAt: minutesAgo(2), tookMs: 4_000 }),
-      aRecordedRun({ id: "4", startedAt: minutesAgo(20), counts: { rejected: 1 } }),
-      aRecordedRun({ id: "3", startedAt: minutesAgo(25), error: aBadEnd, tookMs: 61_000 }),
+      aPastRun({ id: "5", startedAt: minutesAgo(2), tookMs: 4_000 }),
+      aPastRun({ id: "4", startedAt: minutesAgo(20), counts: { rejected: 1 } }),
+      aPastRun({ id: "3", startedAt: minutesAgo(25), error: aBadEnd, tookMs: 61_000 }),
       anUnfinishedRun({ id: "2", startedAt: daysAgo(1) }),
-      aRecordedRun({ id: "1", startedAt: daysAgo(7), counts: { held: 2 } }),
+      aPastRun({ id: "1", startedAt: daysAgo(7), counts: { held: 2 } }),
     );
     expect(barsIn(page)).toEqual([
       "held 12:00 to 13:00: 1 run: 1 held; the longest took 1.4 s",
@@ -387,7 +389,7 @@ describe("the runs of the last days", () => {
 
   test("are higher the longer they took, and never higher than the picture", () => {
     const times = [8_000_000, 100_000, 5_000, 900, 50, 0];
-    const page = drawn(...times.map((tookMs, index) => aRecordedRun({ startedAt: hoursAgo(index), tookMs })));
+    const page = drawn(...times.map((tookMs, index) => aPastRun({ startedAt: hoursAgo(index), tookMs })));
     const [picture = ""] = page.split('<ul class="legend">');
     const heights = [...picture.matchAll(/<rect class="ok" [^>]*height="([\d.]+)"/g)].map(([, height]) =>
       Number(height),
@@ -401,28 +403,30 @@ describe("the runs of the last days", () => {
   });
 
   test("are told day by day to those who don't see them", () => {
-    const page = drawn(aRecordedRun(), aRecordedRun({ id: "1", error: aBadEnd })).replaceAll("\u00a0", " ");
+    const page = drawn(aPastRun(), aPastRun({ id: "1", error: aBadEnd })).replaceAll("\u00a0", " ");
     expect(page).toContain('aria-label="Sun, Mar 1: 2 runs: 1 ok, 1 failed; the longest took 1.4 s"');
     expect(page).toContain('aria-label="Sat, Feb 28: no runs"');
     expect(textOf(page)).toContain("Sun, Mar 1 2 1 0 0 0 1 1.4 s");
   });
 
   test("have a legend of what is to be seen", () => {
-    const page = drawn(aRecordedRun(), aRecordedRun({ id: "1", startedAt: hoursAgo(3), error: aBadEnd }));
+    const page = drawn(aPastRun(), aPastRun({ id: "1", startedAt: hoursAgo(3), error: aBadEnd }));
     const [, legend = ""] = /<ul class="legend">(.*?)<\/ul>/s.exec(page) ?? [];
     expect(textOf(legend).trim()).toBe("ok failed");
   });
 
   test("leave out the one that goes on", () => {
     const history = [anUnfinishedRun({ id: aCurrentRun.run, startedAt: aCurrentRun.since })];
-    expect(barsIn(pageOf(aDaemonState({ current: aCurrentRun, ledger: aSnapshot({ history }) })))).toEqual(
-      [],
-    );
+    expect(
+      barsIn(pageOf(aHealthyDaemon({ current: aCurrentRun, ledger: aHealthySnapshot({ history }) }))),
+    ).toEqual([]);
   });
 });
 
 test("the ages of the tokens are a histogram", () => {
-  const page = pageOf(aDaemonState({ ledger: aSnapshot({ tokenAges: tokenAges(50, 12_000, 0, 1) }) }));
+  const page = pageOf(
+    aHealthyDaemon({ ledger: aHealthySnapshot({ tokenAges: tokenAges(50, 12_000, 0, 1) }) }),
+  );
   expect(textOf(page)).toContain("under 7 days 50 7 to 30 days 12 000 30 to 60 days 0 60 days and more 1");
   const widths = [...page.matchAll(/<rect width="([\d.]+)%"/g)].map(([, width]) => Number(width));
   expect(widths).toEqual([0.5, 100, 0, 0.5]);
@@ -436,9 +440,9 @@ describe("who holds the lease", () => {
     [{ ledger: null }, "Lease not known yet"],
     [{ current: aCurrentRun }, "Lease held by this instance"],
     [{ standby: aStandby }, "Lease another instance is at work: pod-2"],
-    [{ ledger: aSnapshot({ status: aLedgerStatus({ lease }) }) }, "Lease pod-1 , since 3 min ago"],
+    [{ ledger: aHealthySnapshot({ status: aHealthyStatus({ lease }) }) }, "Lease pod-1 , since 3 min ago"],
   ])("%#", (overrides, text) => {
-    expect(readOf(aDaemonState(overrides))).toContain(text);
+    expect(readOf(aHealthyDaemon(overrides))).toContain(text);
   });
 });
 
@@ -470,14 +474,14 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
 function toldOf(text: string): DaemonState {
   const error = { code: text, message: text, hint: text };
   const lease = { epoch: "1", holder: text, acquiredAt: minutesAgo(3), expiresAt: minutesAgo(-1) };
-  const status = aLedgerStatus({
+  const status = aHealthyStatus({
     groups: { total: 9, in_sync: 7, under_way: 0, failing: 1, missing: 0, unverified: 0 },
     failing: [aFailingGroup({ user_group_id: text, code: text, message: text })],
     held: { count: 1, code: text, groups: [{ kind: "delete", user_group_id: text }] },
     service: { baseUrl: text, teamId: 1, updates: null },
     lease,
   });
-  return aDaemonState({
+  return aHealthyDaemon({
     version: text,
     name: text,
     schedule: text,
@@ -485,7 +489,7 @@ function toldOf(text: string): DaemonState {
     lastRun: aFinishedRun({ command: text, error }),
     current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
     standby: { since: NOW, message: text },
-    ledger: aSnapshot({ status }),
+    ledger: aHealthySnapshot({ status }),
   });
 }
 

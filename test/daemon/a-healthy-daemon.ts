@@ -1,6 +1,13 @@
 import { type Counts, type Failure, noCounts, runOutcome } from "../../src/core/outcome.ts";
 import type { DaemonState, FinishedRun, LedgerSnapshot, TokenAge } from "../../src/daemon/state.ts";
 import type { FailingGroup, LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
+import {
+  aDaemonState,
+  aLedgerSnapshot,
+  aLedgerStatus,
+  aRecordedRun,
+  aRunSummary,
+} from "../builders/daemon-state.ts";
 
 export const NOW = new Date("2026-03-01T12:02:30Z");
 const SECOND = 1_000;
@@ -17,41 +24,28 @@ export const daysAgo = (count: number): Date => new Date(NOW.getTime() - count *
 const FINISHED = new Date(minutesAgo(2.5).getTime() + 405);
 
 /** A daemon that does well: all in sync after the tick two minutes ago, nothing to do until the one to come. */
-export function aDaemonState(overrides: Partial<DaemonState> = {}): DaemonState {
-  return {
-    version: "0.1.0",
-    name: "default",
+export const aHealthyDaemon = (overrides: Partial<DaemonState> = {}): DaemonState =>
+  aDaemonState({
     startedAt: daysAgo(12),
-    schedule: "*/5 * * * *",
-    timezone: "UTC",
     nextRun: minutesAgo(-2.5),
-    current: null,
-    standby: null,
     lastRun: aFinishedRun(),
     lastGoodSync: FINISHED,
-    staleAfterMs: 15 * MINUTE,
-    skippedTicks: 0,
-    ledger: aSnapshot(),
+    ledger: aHealthySnapshot(),
     ...overrides,
-  };
-}
+  });
 
 /** What a daemon knows before its first run. */
-export const aFreshDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState =>
+export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState =>
   aDaemonState({
     startedAt: secondsAgo(4),
-    lastRun: null,
-    lastGoodSync: null,
-    ledger: aSnapshot({
+    nextRun: minutesAgo(-2.5),
+    ledger: aLedgerSnapshot({
       readAt: secondsAgo(3),
       status: aLedgerStatus({
         groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
-        runs: [],
         oldestToken: null,
         service: { baseUrl: null, teamId: null, updates: null },
       }),
-      history: [],
-      tokenAges: [],
     }),
     ...overrides,
   });
@@ -59,12 +53,8 @@ export const aFreshDaemonState = (overrides: Partial<DaemonState> = {}): DaemonS
 export function aFinishedRun(overrides: Partial<FinishedRun> = {}): FinishedRun {
   const counts = { ...noCounts(), unchanged: 383, ...overrides.counts };
   return {
+    ...aRunSummary({ outcome: overrides.error ? "failed" : runOutcome(counts), durationMs: 405 }),
     run: "4711",
-    command: "sync",
-    outcome: overrides.error ? "failed" : runOutcome(counts),
-    requests: 0,
-    durationMs: 405,
-    error: null,
     startedAt: minutesAgo(2.5),
     finishedAt: FINISHED,
     ...overrides,
@@ -72,7 +62,7 @@ export function aFinishedRun(overrides: Partial<FinishedRun> = {}): FinishedRun 
   };
 }
 
-export function aRecordedRun({
+export function aPastRun({
   counts = {},
   error = null,
   tookMs = 1_400,
@@ -85,19 +75,18 @@ export function aRecordedRun({
   const all = { ...noCounts(), unchanged: 383, ...counts };
   const outcome = runOutcome(all) === "ok" && error ? "failed" : runOutcome(all);
   const startedAt = overrides.startedAt ?? minutesAgo(2.5);
-  return {
+  return aRecordedRun({
     id: "4711",
-    command: "sync",
+    startedAt,
     finishedAt: new Date(startedAt.getTime() + tookMs),
     result: { outcome, counts: all, requests: 2, error },
     ...overrides,
-    startedAt,
-  };
+  });
 }
 
 /** Killed, or going on. */
 export const anUnfinishedRun = (overrides: Partial<RecordedRun> = {}): RecordedRun => ({
-  ...aRecordedRun(),
+  ...aPastRun(),
   finishedAt: null,
   result: null,
   ...overrides,
@@ -111,34 +100,30 @@ export const manyRuns = (count: number, everyMinutes: number): RecordedRun[] =>
     const id = String(count - index);
     if (index % 900 === 700) {
       const error = { code: "SERVICE_UNAVAILABLE", message: "the service doesn't answer" };
-      return aRecordedRun({ id, startedAt, tookMs: 61_000, error });
+      return aPastRun({ id, startedAt, tookMs: 61_000, error });
     }
     if (index % 1300 === 1000) return anUnfinishedRun({ id, startedAt });
-    if (index % 450 === 300) return aRecordedRun({ id, startedAt, counts: { rejected: 2 }, tookMs: 2_000 });
-    return aRecordedRun({ id, startedAt, tookMs: 350 + noise ** 12 * 40_000 });
+    if (index % 450 === 300) return aPastRun({ id, startedAt, counts: { rejected: 2 }, tookMs: 2_000 });
+    return aPastRun({ id, startedAt, tookMs: 350 + noise ** 12 * 40_000 });
   });
 
-export function aLedgerStatus(overrides: Partial<LedgerStatus> = {}): LedgerStatus {
-  return {
+export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus =>
+  aLedgerStatus({
     groups: { total: 383, in_sync: 381, under_way: 0, failing: 0, missing: 2, unverified: 0 },
     oldestToken: daysAgo(86),
-    oldestUnsynced: null,
-    held: null,
-    failing: [],
-    runs: [aRecordedRun()],
-    lease: null,
+    runs: [aPastRun()],
     service: { baseUrl: "https://dashboards.example.com", teamId: 42, updates: true },
     ...overrides,
-  };
-}
+  });
 
-export const aSnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot => ({
-  readAt: FINISHED,
-  status: aLedgerStatus(),
-  history: [aRecordedRun()],
-  tokenAges: tokenAges(41, 96, 128, 118, 0, 0),
-  ...overrides,
-});
+export const aHealthySnapshot = (overrides: Partial<LedgerSnapshot> = {}): LedgerSnapshot =>
+  aLedgerSnapshot({
+    readAt: FINISHED,
+    status: aHealthyStatus(),
+    history: [aPastRun()],
+    tokenAges: tokenAges(41, 96, 128, 118, 0, 0),
+    ...overrides,
+  });
 
 export const tokenAges = (...groups: readonly number[]): TokenAge[] =>
   groups.map((count, index) => ({ fromDays: [0, 7, 30, 60, 90, 180, 365][index] ?? 0, groups: count }));
