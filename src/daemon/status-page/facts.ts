@@ -49,7 +49,7 @@ is still there. Unverified: nothing has shown yet that the service took a change
 export function currentFacts({ since, run, done, total, waiting }: CurrentRun, now: Date): Html {
   const { leftMs } = progress(done, total, now.getTime() - since.getTime());
   const left = leftMs !== undefined && done < total ? `, about ${roundText(leftMs)} left` : "";
-  return html`<section aria-labelledby="now"><h2 id="now">Going on</h2>
+  return html`<section aria-labelledby="now"><h2 id="now">Current run</h2>
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
 <p>${workText(run, done, total)}${left}</p>
 <p class="note">Began ${briefMoment(since, now)}</p>
@@ -87,7 +87,7 @@ function leaseText({ current, standby, ledger }: DaemonState, now: Date): Conten
 
 /** When it was made: what the page shows is no newer. */
 export const madeText = (now: Date, refreshSeconds: number): Html =>
-  html`As of ${instant(now)}; renewed every ${roundText(refreshSeconds * 1000)}`;
+  html`As of ${instant(now)}; refreshed every ${roundText(refreshSeconds * 1000)}`;
 
 const tile = (label: string, value: Content, note: Content): Html =>
   html`<div><dt>${label}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`;
