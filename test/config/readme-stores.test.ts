@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
+import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/optional-package.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { SECRET_NAMING } from "../../src/core/secret-naming.ts";
 
@@ -27,7 +28,14 @@ test.each(blocks)("a config of the README's loads, as it stands and with what is
   expect(load(options).length).toBeGreaterThan(0);
 });
 
-test("there is one for each store of secrets", () => {
+test("there is one for each secret store", () => {
   const stores = new Set<string>(blocks.flatMap((yaml) => load(yaml).map(({ store }) => store)));
   expect([...stores].sort()).toEqual(["table", ...Object.keys(SECRET_NAMING)].sort());
+});
+
+test("its table names the packages that each needs", () => {
+  for (const [store, packages] of Object.entries(OPTIONAL_PACKAGES)) {
+    const row = new RegExp(`^\\| \`${store}\` \\| [^|]+ \\| \`(.+?)\` `, "m").exec(readme);
+    expect(row?.[1]).toBe(packages.join(" "));
+  }
 });

@@ -36,7 +36,7 @@ test("what `npm pack` packs starts and syncs with its production packages alone"
   expect(await sync()).toMatchObject({ code: 0, report: { outcome: "ok", created: 3 } });
   expect(await world.stored()).toEqual(await world.live());
 
-  // The clients of the stores of secrets are for those who use them.
+  // The clients of the secret stores are for those who use them.
   await world.forgetRequests();
   for (const [store, keys] of Object.entries(STORES)) {
     await world.configure({ tokens: { store, ...keys } });
@@ -62,11 +62,3 @@ const STORES = {
   azure_key_vault: { vault_url: "https://v.vault.azure.net" },
   kubernetes: {},
 };
-
-test("the versions that it tells to install are those that it is tested with", async () => {
-  const { devDependencies } = JSON.parse(await readFile(join(REPOSITORY, "package.json"), "utf8"));
-  for (const name of Object.values(OPTIONAL_PACKAGES).flat()) {
-    const at = name.lastIndexOf("@");
-    expect(devDependencies[name.slice(0, at)]).toBe(name.slice(at + 1));
-  }
-});
