@@ -14,7 +14,7 @@ import type { Opened } from "./commands/io.ts";
 import type { Config, DatabaseUrl, SecretTokenConfig, TokenConfig } from "./config/config.ts";
 import type { TokenStore } from "./ports/token-store.ts";
 
-/** Where the tokens go. A store of secrets loads its vendor's client when it is first used. */
+/** Where the tokens go. A secret store loads its vendor's client when it is first used. */
 export function openTokens(
   { name, tokens }: Config,
   openDatabase: (url: DatabaseUrl) => Database,

@@ -91,7 +91,7 @@ export interface TokenTableConfig {
   readonly notify?: string | undefined;
 }
 
-/** A store of secrets: one secret for each group. */
+/** A secret store: one secret for each group. */
 export type SecretTokenConfig = {
   readonly path: SecretPath;
   readonly format: TokenFormat;

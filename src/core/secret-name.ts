@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Which names a store of secrets takes. */
+/** Which names a secret store takes. */
 export interface SecretNaming {
   /** The text around the id: `before` begins a name where the id doesn't. */
   readonly around: { readonly before: RegExp; readonly after: RegExp };

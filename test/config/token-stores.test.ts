@@ -36,7 +36,7 @@ function problemsOf(tokens: Keys | readonly Keys[]): string[] {
 const FOLDER = ["dashboards/", ""];
 const PREFIX = ["dashboards-", ""];
 
-describe("a store of secrets", () => {
+describe("a secret store", () => {
   test.each<[string, Keys, object]>([
     [
       "file",
