@@ -6,6 +6,8 @@ import type { StoredToken } from "../ports/token-store.ts";
 import type { Run } from "./run.ts";
 
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
+/** Written together: a transaction of the ledger is open meanwhile, and a store of secrets takes one at a time. */
+const BATCH = 64;
 
 interface Finished {
   readonly begun: Begun;
@@ -19,7 +21,7 @@ interface Finished {
 export class Recorder {
   readonly #run: Run;
   readonly #limit: number;
-  #queue: Finished[] = [];
+  readonly #queue: Finished[] = [];
   /** Answered and not written: those in the queue and those in the batch under way. */
   #unwritten = 0;
   #writing: Promise<void> | undefined;
@@ -50,8 +52,7 @@ export class Recorder {
   async #write(): Promise<void> {
     // Lets the answers that arrived together be written together.
     await Promise.resolve();
-    const batch = this.#queue;
-    this.#queue = [];
+    const batch = this.#queue.splice(0, BATCH);
     try {
       if (!this.#failure) await record(batch, this.#run);
     } catch (error) {

@@ -8,6 +8,8 @@ import type { Run } from "./run.ts";
 
 /** Looked at together: as many reads of each store. */
 const BATCH = 1_000;
+/** Written together: a transaction of the ledger is open meanwhile, and a store of secrets takes one at a time. */
+const WRITTEN_TOGETHER = 64;
 
 /**
  * Makes the token stores hold what the ledger vouches for: where one of them lacks a token it comes from another that
@@ -41,12 +43,10 @@ async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void
   const found = [...lagging].flatMap(([user_group_id, token]) => (token ? [{ user_group_id, token }] : []));
   const isStored = ({ user_group_id, failure }: VouchedToken): boolean =>
     failure !== null && !lagging.has(user_group_id);
-  await copy(
-    found,
-    vouched.filter(isStored),
-    new Map(vouched.map((entry) => [entry.user_group_id, entry])),
-    run,
-  );
+  const known = new Map(vouched.map((entry) => [entry.user_group_id, entry]));
+  for (let from = 0; from < found.length && !run.signal.aborted; from += WRITTEN_TOGETHER)
+    await copy(found.slice(from, from + WRITTEN_TOGETHER), [], known, run);
+  await copy([], vouched.filter(isStored), known, run);
   const lost = vouched.filter(({ user_group_id }) => lagging.get(user_group_id) === null);
   if (lost.length > 0) await applyChanges(getsOf(lost), run);
 }

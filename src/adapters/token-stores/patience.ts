@@ -17,11 +17,14 @@ export class Patience {
     this.#clock = clock;
   }
 
-  /** Rejects as `call` does, with `unavailable` in place of `slow`. */
-  async with<T>(call: () => Promise<T>): Promise<T> {
-    const begun = this.#clock.monotonic();
+  /**
+   * Rejects as `call` does, with `unavailable` in place of `slow`. Several calls that have one transaction open give
+   * the moment on the monotonic clock when they `begun`: their patience is one.
+   */
+  async with<T>(call: () => Promise<T>, begun = this.#clock.monotonic()): Promise<T> {
     for (let attempt = 2; ; attempt++) {
       await this.#quiet();
+      if (this.#clock.monotonic() - begun > LONGEST_WAIT) throw tooSlow();
       try {
         return await call();
       } catch (error) {
@@ -43,3 +46,10 @@ export class Patience {
     }
   }
 }
+
+const tooSlow = (): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    "it answers, but too slowly",
+    "is it well, and how far from here is it? The next sync goes on from where this one stopped",
+  );

@@ -99,10 +99,11 @@ export class SecretTokens implements TokenStore {
     change: (entry: Entry, name: string) => Promise<void>,
   ): Promise<ReadonlyMap<string, SyncError>> {
     const refused = new Map<string, SyncError>();
+    const begun = this.#clock.monotonic();
     const changeOne = async (entry: Entry): Promise<void> => {
       const [id] = entry;
       try {
-        await this.#patience.with(() => change(entry, this.#nameOf(id)));
+        await this.#patience.with(() => change(entry, this.#nameOf(id)), begun);
       } catch (error) {
         const { message, hint } = refusal(error);
         refused.set(id, new SyncError(code, message, { hint }));

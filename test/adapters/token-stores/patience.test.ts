@@ -75,3 +75,12 @@ test.each([
   expect(await rejection(patience.with(call))).toBe(failure);
   expect(begun).toHaveLength(1);
 });
+
+test("calls with one transaction open have one patience: what takes longer isn't available", async () => {
+  const { time, patience, begun, call } = aPatience(slow(20_000), slow(20_000));
+  const first = rejection(patience.with(call, 0));
+  await time.sleep(31_000);
+  expect(await rejection(patience.with(call, 0))).toMatchObject({ problem: "unavailable" });
+  expect(await first).toMatchObject({ problem: "unavailable" });
+  expect(begun).toEqual([0, 20_000]);
+});

@@ -173,6 +173,23 @@ describe("a store of secrets", () => {
     expect(calls).toBeLessThanOrEqual(8);
   });
 
+  test("that takes each token slowly is given up before the ledger's transaction is", async () => {
+    const { time, secrets, store, write, remove } = aStore();
+    secrets.atCall = async (call) => {
+      if (call === "put" || call === "remove") await time.sleep(10_000);
+    };
+    const tokens = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`id-${n}`, "token"]));
+    const tooSlow = { code: "TOKEN_STORE_UNAVAILABLE", message: expect.stringContaining("slowly") };
+    for (const change of [() => write(tokens), () => remove(...Object.keys(tokens))]) {
+      const begun = time.elapsed;
+      expect(await rejection(change())).toMatchObject(tooSlow);
+      expect(time.elapsed - begun).toBeLessThan(60_000);
+    }
+    // To read them keeps no transaction open.
+    secrets.atCall = () => time.sleep(10_000);
+    await store.read(Object.keys(tokens));
+  });
+
   test("whose client fails in a way of its own doesn't take the token into the error", async () => {
     const { secrets, write } = aStore();
     secrets.atCall = () => {
