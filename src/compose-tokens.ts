@@ -1,7 +1,7 @@
 import { hostClock } from "./adapters/host/clock.ts";
 import type { Database } from "./adapters/sql/database.ts";
 import { SqlTokenTable } from "./adapters/sql/token-table.ts";
-import { AwsSecretStore } from "./adapters/token-stores/aws.ts";
+import { AwsStore } from "./adapters/token-stores/aws.ts";
 import { AzureStore } from "./adapters/token-stores/azure.ts";
 import { FileStore } from "./adapters/token-stores/file.ts";
 import { GcpStore } from "./adapters/token-stores/gcp.ts";
@@ -52,7 +52,7 @@ function secretStore(tokens: SecretTokenConfig, scope: string): SecretStore {
     case "vault":
       return new VaultStore({ ...tokens, scope }, hostClock);
     case "aws_secrets_manager":
-      return new AwsSecretStore({ ...tokens, scope });
+      return new AwsStore({ ...tokens, scope });
     case "gcp_secret_manager":
       return new GcpStore({ ...tokens, scope });
     case "azure_key_vault":

@@ -7,7 +7,7 @@ import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 
-export interface AwsSecretStoreOptions {
+export interface AwsStoreOptions {
   /** By default what AWS's own programs take: AWS_REGION, or the profile's. */
   readonly region?: string | undefined;
   /** In place of the region's own, such as a VPC endpoint's. */
@@ -29,14 +29,14 @@ const TIMEOUTS = {
 type Made = Readonly<{ VersionId?: string | undefined }>;
 
 /** AWS Secrets Manager, one secret for each token, marked by its tags. */
-export class AwsSecretStore implements SecretStore {
+export class AwsStore implements SecretStore {
   readonly naming = SECRET_NAMING.aws_secrets_manager;
   readonly title = "AWS Secrets Manager";
-  readonly #options: AwsSecretStoreOptions;
+  readonly #options: AwsStoreOptions;
   readonly #recent = new RecentWrites();
   #client: Promise<SecretsManager> | undefined;
 
-  constructor(options: AwsSecretStoreOptions) {
+  constructor(options: AwsStoreOptions) {
     this.#options = options;
   }
 

@@ -1,6 +1,6 @@
 import type { TokenCredential } from "@azure/identity";
 import type { SecretClient, SecretClientOptions } from "@azure/keyvault-secrets";
-import { answers } from "./azure-answer.ts";
+import { refusals } from "./azure-failure.ts";
 import { optional } from "./optional-package.ts";
 
 /** How to come to a vault other than by Azure's default credentials and the machine's own roots. */
@@ -17,7 +17,7 @@ export async function connect(vaultUrl: string, access: AzureAccess): Promise<Se
     ...access.client,
     // The repeating is ours.
     retryOptions: { maxRetries: 0 },
-    additionalPolicies: [answers],
+    additionalPolicies: [refusals],
   });
 }
 

@@ -1,7 +1,7 @@
 import type { DeletedSecret, SecretClient } from "@azure/keyvault-secrets";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming.ts";
-import { failureOf, isLogin, isStatus, VaultAnswer } from "./azure-answer.ts";
+import { failureOf, isLogin, isStatus, KeyVaultRefusal } from "./azure-failure.ts";
 import { type AzureAccess, connect } from "./azure-login.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 
@@ -103,7 +103,7 @@ export class AzureStore implements SecretStore {
       const isManaged = this.#manages(tags) || (!tags?.["managed-by"] && (await this.#hasManaged(name)));
       return { isManaged, newest: { version, content: new Secret(secret.value ?? "") } };
     } catch (error) {
-      if (!(error instanceof VaultAnswer && error.isDisabled)) throw error;
+      if (!(error instanceof KeyVaultRefusal && error.isDisabled)) throw error;
       return { isManaged: await this.#hasManaged(name) };
     }
   }

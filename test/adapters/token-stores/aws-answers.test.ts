@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { AwsSecretStore } from "../../../src/adapters/token-stores/aws.ts";
+import { AwsStore } from "../../../src/adapters/token-stores/aws.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
@@ -24,13 +24,13 @@ beforeEach(() => {
   return () => void vi.unstubAllEnvs();
 });
 
-function aStoreAt(endpoint: string, region: string | undefined = REGION): AwsSecretStore {
-  const store = new AwsSecretStore({ ...(region ? { region } : {}), endpoint, scope: "default" });
+function aStoreAt(endpoint: string, region: string | undefined = REGION): AwsStore {
+  const store = new AwsStore({ ...(region ? { region } : {}), endpoint, scope: "default" });
   onTestFinished(() => store.close());
   return store;
 }
 
-const callsOn = (store: AwsSecretStore): readonly (() => Promise<unknown>)[] => [
+const callsOn = (store: AwsStore): readonly (() => Promise<unknown>)[] => [
   () => store.prepare(),
   () => store.holdsAny(),
   () => store.get("a"),

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { AwsSecretStore } from "../../../src/adapters/token-stores/aws.ts";
+import { AwsStore } from "../../../src/adapters/token-stores/aws.ts";
 import { SecretTokens } from "../../../src/adapters/token-stores/secret-tokens.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -30,7 +30,7 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
   });
 
   const aStoreOn = ({ url }: AwsFront, scope = "default") =>
-    new AwsSecretStore({ region: REGION, endpoint: url, scope });
+    new AwsStore({ region: REGION, endpoint: url, scope });
 
   async function aStore() {
     const front = await anAwsFront(moto!);
@@ -252,5 +252,5 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
 realSecretStoreSuite(
   "AWS Secrets Manager",
   "GROUPSYNC_TEST_AWS",
-  (region, scope) => new AwsSecretStore({ region, scope }),
+  (region, scope) => new AwsStore({ region, scope }),
 );

@@ -4,8 +4,8 @@ import { retryAfterMs } from "./retry-after.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
 
 /** A refusal by Key Vault, of which nothing is kept that could quote the request. */
-export class VaultAnswer extends Error {
-  override readonly name = "VaultAnswer";
+export class KeyVaultRefusal extends Error {
+  override readonly name = "KeyVaultRefusal";
   /** By this name the client's pollers look for it too. */
   readonly statusCode: number;
   /** Whether the newest version of a secret is disabled: it can't be read, but it is there. */
@@ -22,17 +22,17 @@ export class VaultAnswer extends Error {
 
 type Policy = NonNullable<SecretClientOptions["additionalPolicies"]>[number];
 
-/** Turns refusals into a {@link VaultAnswer}: the client's own errors hold the request, and lose the status of an empty one. */
-export const answers: Policy = {
+/** Turns refusals into a {@link KeyVaultRefusal}: the client's own errors hold the request, and lose the status of an empty one. */
+export const refusals: Policy = {
   position: "perCall",
   policy: {
-    name: "groupsyncAnswers",
+    name: "groupsyncRefusals",
     async sendRequest(request, next) {
       const response = await next(request);
       const { status, headers, bodyAsText } = response;
       if (status < 400) return response;
       const isDisabled = status === 403 && /"code"\s*:\s*"SecretDisabled"/.test(bodyAsText ?? "");
-      throw new VaultAnswer(status, isDisabled, retryAfterMs(headers.get("retry-after")));
+      throw new KeyVaultRefusal(status, isDisabled, retryAfterMs(headers.get("retry-after")));
     },
   },
 };
@@ -56,7 +56,7 @@ const PROBLEMS: Readonly<Record<number, readonly [problem: SecretStoreProblem, h
 };
 
 export const isStatus = (error: unknown, ...statuses: readonly number[]): boolean =>
-  error instanceof VaultAnswer && statuses.includes(error.statusCode);
+  error instanceof KeyVaultRefusal && statuses.includes(error.statusCode);
 
 /** Whether the login was refused, or none could be had. */
 export const isLogin = (error: unknown): boolean =>
@@ -65,7 +65,7 @@ export const isLogin = (error: unknown): boolean =>
 
 export function failureOf(error: unknown): SyncError | SecretStoreFailure {
   if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;
-  if (!(error instanceof VaultAnswer)) {
+  if (!(error instanceof KeyVaultRefusal)) {
     // A credential's errors may quote what it was made of.
     if (isLogin(error)) return new SecretStoreFailure("unavailable", "cannot log in", LOG_IN);
     const hint = "is tokens.vault_url the vault's, and can it be reached from here?";
