@@ -12,7 +12,6 @@ const SECRET_STORES = Object.keys(SECRET_NAMING) as SecretStoreKind[];
 
 /** How often it is looked into, whether it still has what it should. */
 const verify = duration((ms) => ms > 0, "a duration above zero", "write it like 24h").optional();
-const verified = (verifyMs: number | undefined) => (verifyMs === undefined ? {} : { verifyMs });
 
 const tokenTable = section(
   {
@@ -26,9 +25,8 @@ const tokenTable = section(
     verify,
   },
   existingRowsAreNamed,
-).transform(({ table, id_column, token_column, verify, ...keys }) => ({
+).transform(({ table, id_column, token_column, ...keys }) => ({
   ...keys,
-  ...verified(verify),
   store: "table" as const,
   table: table ?? "groupsync_tokens",
   idColumn: id_column ?? "user_group_id",
@@ -118,9 +116,8 @@ const tokenStore = variant("store", "table", {
 
 /** The keys of `tokens`, which are others for each store; or a list of several. */
 export const tokenStores = oneOrMore(
-  tokenStore.transform((store) => {
-    if (store.store === "table") return store;
-    const { verify, ...keys } = store;
-    return { ...keys, ...verified(verify) };
-  }),
+  tokenStore.transform(({ verify, ...keys }) => ({
+    ...keys,
+    ...(verify !== undefined && { verifyMs: verify }),
+  })),
 );
