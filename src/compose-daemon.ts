@@ -98,13 +98,13 @@ export function composeDaemon(
   return lifecycle;
 }
 
-/** As often as the store wants it that is to be looked into the most. */
+/** All stores are looked into together: as often as the one that asks for it most often. */
 function verifyTokens(tokens: Config["tokens"]): Pick<LifecycleSettings, "verifyTokensMs"> {
   const periods = tokens.flatMap(({ verifyMs }) => verifyMs ?? []);
   return periods.length === 0 ? {} : { verifyTokensMs: Math.min(...periods) };
 }
 
-/** Whose memory it is: a new password for the same database is none of its business. */
+/** Tells ledgers apart; a new password for the same database makes no other. */
 function ledgerOf({ name, ledger: { url, schema, tablePrefix } }: Config): string {
   const { host, pathname } = new URL(url.url.reveal());
   return JSON.stringify([name, url.dialect, host, pathname, schema, tablePrefix]);

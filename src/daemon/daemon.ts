@@ -143,7 +143,7 @@ export class Daemon {
     while (!this.#signal.aborted) {
       const run = await this.#sync();
       await this.#readLedger();
-      if (run.error?.code !== "LEASE_HELD") return this.#spread(run);
+      if (run.error?.code !== "LEASE_HELD") return this.#notify(run);
       await this.#ports.clock.sleep(STANDBY_RETRY, this.#signal);
     }
   }
@@ -220,8 +220,8 @@ export class Daemon {
     }
   }
 
-  /** Tells those outside, in the background. */
-  #spread(run: RunSummary): void {
+  /** In the background. */
+  #notify(run: RunSummary): void {
     const { name, notifier } = this.#settings;
     if (run.outcome !== "failed") this.#tell(notifier.beat());
     const condition = conditionOf(run);

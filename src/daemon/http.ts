@@ -49,7 +49,7 @@ export async function serve({ host, port }: ListenAt, pages: Pages): Promise<Htt
     (request, response) => void answer(pages, request, response),
   );
   server.maxConnections = MOST_CONNECTIONS;
-  // Who doesn't read the answer.
+  // For those who don't read the answer.
   server.timeout = LONGEST_REQUEST;
   server.listen(port, host);
   try {

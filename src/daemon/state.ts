@@ -20,7 +20,7 @@ export interface DaemonState {
   readonly lastRun: FinishedRun | null;
   /** When a sync last reached its end, of whichever instance; null where none is known of. */
   readonly lastGoodSync: Date | null;
-  /** So old may the last good sync be. */
+  /** How old the last good sync may be. */
   readonly staleAfterMs: number;
   /** Ticks that came while a run went on. */
   readonly skippedTicks: number;

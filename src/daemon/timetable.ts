@@ -89,7 +89,7 @@ export class CronTimetable implements Timetable {
   }
 }
 
-/** So late may a tick be that the clock was set back before. */
+/** In milliseconds: a tick is late by no more than this once the clock was set back. */
 const CLOCK_WATCHED_EVERY = 60_000;
 
 /** Without days on which it rests. */

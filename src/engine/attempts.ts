@@ -70,7 +70,8 @@ export class Attempts {
     this.#servedBefore = breaker.served;
     const lesson = isPassedBy && this.#count > 1 ? "pause" : "limits";
     const isAttempt = code === "OVERLOADED" || isPassedBy;
-    const isSpent = isAttempt && this.#count++ === MAX_ATTEMPTS;
+    const isSpent = isAttempt && this.#count >= MAX_ATTEMPTS;
+    if (isAttempt) this.#count++;
     const isHopeless = breaker.deferred(this.#id, clock.monotonic());
     return { waitMs: isSpent || isHopeless || this.#mustBeLast ? undefined : 0, lesson };
   }
