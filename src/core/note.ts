@@ -37,7 +37,8 @@ export type Note = LeftNote | BareNote | SettledNote;
  * | gone    | any       | never made                               | forgotten |
  * | gone    | any       | not gone, or gone in another way, or     | left      |
  * |         |           | noted by a read that came to nothing     |           |
- * | desired | nothing   | gone, failed, or with another row        | settled   |
+ * | desired | nothing   | gone, and its token is not everywhere    | returned  |
+ * | desired | nothing   | else gone, failed, or with another row   | settled   |
  * | present | something | gone                                     | returned  |
  *
  * A rejected row counts as present.
@@ -58,7 +59,9 @@ export function noteOn(
   }
   if (decided === null && tenant.kind === "desired") {
     // Until its token is in every store, that stands as it is.
-    if (failure?.fingerprint === NOT_EVERYWHERE && absence === null) return null;
+    if (failure?.fingerprint === NOT_EVERYWHERE) {
+      return absence === null ? null : { kind: "returned", user_group_id };
+    }
     // That its token could not be rotated says nothing of the group.
     const hasFailed = failure !== null && failure.fingerprint !== ROTATED;
     const asNoted = absence === null && !hasFailed && sameRow(known.row, tenant.row);

@@ -50,8 +50,6 @@ async function syncOnce(
   const state = { service, evidence: await run.ledger.evidence() };
   await warnOfLostLedger(ports, service);
 
-  if (isWhole) await restoreTokens({ all: options.verifyTokens === true }, run);
-
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();
   if (isWhole) await suspendClock(state.evidence, run);
@@ -61,6 +59,8 @@ async function syncOnce(
     await reportClearance(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
     await recordNotes(plan, state.evidence, run);
+    // By now it is noted who came back; and what is held, an answer for its group would unmark.
+    if (isWhole) await restoreTokens({ all: options.verifyTokens === true }, run);
     await recordEvidence(plan, state.evidence, run);
     await applyChanges(changesOf(plan), run);
   } finally {

@@ -110,6 +110,54 @@ describe("tokens in two stores", () => {
   });
 });
 
+describe("a tenant that was gone for a while", () => {
+  const KEPT = { deletion: { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } } as const;
+
+  /** Syncs without the tenant; the next one is to find it again. */
+  async function cameBack(world: TwoStores): Promise<void> {
+    const { tenants } = world;
+    world.tenants = tenants.filter(({ id }) => id !== "a");
+    await world.sync({ settings: KEPT });
+    world.tenants = tenants;
+  }
+
+  test("has its token verified by the sync that finds it again", async () => {
+    const world = await synced("a", "b");
+    world.store.tokens.delete("a");
+    await cameBack(world);
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({
+      outcome: "ok",
+      counts: { restored: 1 },
+    });
+    expectBoth(world);
+  });
+
+  test("gets its token where it was missing before", async () => {
+    const world = new TwoStores(tenants("a", "b"));
+    world.second.refused.add("a");
+    await world.sync();
+    await cameBack(world);
+    expect(await world.sync()).toMatchObject({
+      outcome: "partial",
+      errors: [{ user_group_id: "a", code: "TOKEN_NOT_EVERYWHERE" }],
+    });
+    world.second.refused.clear();
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1 }, requests: 0 });
+    expectBoth(world);
+  });
+});
+
+test("a GET for a token leaves a group held that is to be replaced", async () => {
+  const world = await synced("a");
+  world.tenants = [{ id: "a", name: "New", plan: "gold" }];
+  for (const { tokens } of [world.store, world.second]) tokens.clear();
+  const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
+  const report = await world.sync({ verifyTokens: true, settings: { update: "replace", deletion } });
+  expect(report).toMatchObject({ outcome: "held", counts: { updated: 1, held: 1 } });
+  expect(world.ledger.rows.get("a")?.held).toBe("replace");
+  expectBoth(world);
+});
+
 describe("--verify-tokens", () => {
   test.each<[string, (world: TwoStores) => void, object]>([
     ["removed from one store", ({ second }) => second.tokens.delete("b"), { restored: 1, updated: 0 }],
