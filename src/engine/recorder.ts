@@ -80,10 +80,11 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   const recorded = await run.ledger.write(run.lease, async (transaction) => {
     if (service) await transaction.bindService(service);
     // The ledger refuses what comes too late; a token store elsewhere can't.
-    run.lease.assertHeld();
+    const assertHeld = (): void => run.lease.assertHeld();
+    assertHeld();
     const refused = new Map([
-      ...(live.length > 0 ? await run.tokens.write(live, transaction) : []),
-      ...(dead.length > 0 ? await run.tokens.remove(dead, transaction) : []),
+      ...(live.length > 0 ? await run.tokens.write(live, transaction, { assertHeld }) : []),
+      ...(dead.length > 0 ? await run.tokens.remove(dead, transaction, { assertHeld }) : []),
     ]);
     const outcomes = batch.map(({ begun, outcome }): RecordedOutcome => {
       const { change } = outcome;

@@ -62,8 +62,9 @@ async function copy(
   const now = clock.now();
   const refused = await ledger.write(lease, async (transaction) => {
     // The ledger refuses what comes too late; a token store elsewhere can't.
-    lease.assertHeld();
-    const refusals = await tokens.write(found, transaction);
+    const assertHeld = (): void => lease.assertHeld();
+    assertHeld();
+    const refusals = await tokens.write(found, transaction, { assertHeld });
     const results = [...found, ...stored].map(({ user_group_id }): StoredResult => {
       const refusal = refusals.get(user_group_id);
       const failures = known.get(user_group_id)?.failure?.count ?? 0;

@@ -39,8 +39,9 @@ export class TokenKeeper {
     await this.allStored();
     const refused = await ledger.write(lease, (transaction) => {
       // The ledger refuses what comes too late; a token store elsewhere can't.
-      lease.assertHeld();
-      return tokens.write([live], transaction, { rewrite: true });
+      const assertHeld = (): void => lease.assertHeld();
+      assertHeld();
+      return tokens.write([live], transaction, { rewrite: true, assertHeld });
     });
     const refusal = refused.get(id);
     if (refusal) return { code: refusal.code, message: refusal.message };
@@ -102,8 +103,11 @@ export class TokenKeeper {
       const asked = instantOf(clock);
       const refused = await ledger.write(lease, (transaction) => {
         // The ledger refuses what comes too late; a token store elsewhere can't.
-        if (ageOf(asked, clock) > LONGEST_PAUSE) throw paused();
-        return tokens.write([token], transaction);
+        const assertHeld = (): void => {
+          if (ageOf(asked, clock) > LONGEST_PAUSE) throw paused();
+        };
+        assertHeld();
+        return tokens.write([token], transaction, { assertHeld });
       });
       return refused.get(token.user_group_id);
     } catch (error) {

@@ -7,7 +7,12 @@ export interface StoredToken {
   readonly token: Secret;
 }
 
-export interface WriteOptions {
+export interface RemoveOptions {
+  /** Asked again before each of several stores: throws where it has become too late, as the caller asked before the first. */
+  readonly assertHeld?: () => void;
+}
+
+export interface WriteOptions extends RemoveOptions {
   /** A token that is there already is written again: only that shows that the store takes one. */
   readonly rewrite?: boolean;
 }
@@ -45,5 +50,9 @@ export interface TokenStore {
    * Takes the tokens of these groups out of the store, as `write` puts them in; what isn't there is removed already.
    * Returns those that could not be removed, by id.
    */
-  remove(ids: readonly string[], transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>>;
+  remove(
+    ids: readonly string[],
+    transaction: LedgerTransaction,
+    options?: RemoveOptions,
+  ): Promise<ReadonlyMap<string, SyncError>>;
 }

@@ -213,6 +213,22 @@ describe("--verify-tokens", () => {
   });
 });
 
+test("what stood still between two stores writes to no other one once its lease is another's", async () => {
+  const world = new TwoStores(tenants("a"));
+  let goesOnAt: number | undefined;
+  const slow = world.start({
+    at: async ({ when, call }) => {
+      if (when === "after" && call === "writeTokens") goesOnAt ??= 60 * MINUTE;
+      if (goesOnAt !== undefined) await world.time.sleep(goesOnAt - world.time.elapsed);
+    },
+  });
+  await world.time.sleep(10 * MINUTE);
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  expect(await world.startRotation({ kind: "all" }).report).toMatchObject({ counts: { rotated: 1 } });
+  expect(await slow.report).toMatchObject({ error: { code: "LEASE_LOST" } });
+  expectBoth(world);
+});
+
 test("a death at any moment of it is made good by the next sync", async () => {
   for (let diesAt = 0; ; diesAt++) {
     const world = await synced("a", "b", "c");

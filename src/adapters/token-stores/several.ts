@@ -2,7 +2,7 @@ import { SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { laggingIn } from "../../core/token-copies.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
-import type { StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 
 type Refusals = ReadonlyMap<string, SyncError>;
 
@@ -29,7 +29,7 @@ export class SeveralStores implements TokenStore {
     transaction: LedgerTransaction,
     options?: WriteOptions,
   ): Promise<Refusals> {
-    const refusals = await this.#inTurn((store) => store.write(tokens, transaction, options));
+    const refusals = await this.#inTurn((store) => store.write(tokens, transaction, options), options);
     return new Map(
       tokens.flatMap(({ user_group_id: id }) => {
         const errors = refusals.flatMap((refused) => refused.get(id) ?? []);
@@ -56,14 +56,25 @@ export class SeveralStores implements TokenStore {
     return laggingIn(expected, await Promise.all(this.#stores.map((store) => store.read(ids))));
   }
 
-  async remove(ids: readonly string[], transaction: LedgerTransaction): Promise<Refusals> {
-    const refusals = await this.#inTurn((store) => store.remove(ids, transaction));
+  async remove(
+    ids: readonly string[],
+    transaction: LedgerTransaction,
+    options?: RemoveOptions,
+  ): Promise<Refusals> {
+    const refusals = await this.#inTurn((store) => store.remove(ids, transaction, options), options);
     return new Map(refusals.toReversed().flatMap((refused) => [...refused]));
   }
 
-  async #inTurn(act: (store: TokenStore) => Promise<Refusals>): Promise<Refusals[]> {
+  /** While the one before was at work, this process may have stood still for long. */
+  async #inTurn(
+    act: (store: TokenStore) => Promise<Refusals>,
+    { assertHeld }: RemoveOptions = {},
+  ): Promise<Refusals[]> {
     const refusals: Refusals[] = [];
-    for (const store of this.#stores) refusals.push(await act(store));
+    for (const store of this.#stores) {
+      assertHeld?.();
+      refusals.push(await act(store));
+    }
     return refusals;
   }
 }
