@@ -3,6 +3,8 @@ export interface Point {
   readonly when: "before" | "after";
   readonly call: string;
   readonly id?: string;
+  /** Which of several token stores, counted from 0. */
+  readonly store?: number;
 }
 
 /**

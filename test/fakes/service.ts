@@ -67,7 +67,7 @@ export class ServiceState {
 
 /** A request that has left its sender. */
 export type Sent =
-  | { readonly operation: "GET"; readonly id: string }
+  | { readonly operation: "GET"; readonly id: string; readonly group: Group }
   | { readonly operation: "POST" | "DELETE"; readonly id: string; readonly token: string };
 
 /** Resolves when the request is at the service, whatever has become of its sender. */
@@ -90,7 +90,7 @@ export class InMemoryGroupService implements GroupService {
     const id = group.user_group_id;
     await this.#step({ when: "before", call: "getOrCreate", id });
     beforeSend?.();
-    await this.#network({ operation: "GET", id });
+    await this.#network({ operation: "GET", id, group });
     state.requests.push({ operation: "GET", id });
     const existing = state.groups.get(id);
     const held = existing ?? state.put(group);

@@ -1,6 +1,18 @@
 import fc from "fast-check";
 import { codesOf, type Fault, POISON_KINDS, type Port } from "./faults.ts";
-import type { Command, History, Meddling, Place, Row, RunStep, SimulatedConfig, Step } from "./history.ts";
+import type {
+  Command,
+  History,
+  Meddling,
+  Place,
+  Row,
+  RunStep,
+  SimulatedConfig,
+  Step,
+  StorePlace,
+  Tampering,
+  WhichStore,
+} from "./history.ts";
 import { IDS } from "./history.ts";
 
 const SECOND = 1_000;
@@ -75,9 +87,17 @@ const configChange: fc.Arbitrary<Partial<SimulatedConfig>> = fc.oneof(
 const place: fc.Arbitrary<Place> = fc.record({
   existing: fc.constantFrom("keep" as const, "update" as const),
   deleteBy: fc.constantFrom("both" as const, "token" as const, "id" as const),
-  sharesLedger: fc.boolean(),
+  stores: fc.constantFrom<StorePlace[][]>(
+    ["with the ledger"],
+    ["elsewhere"],
+    ["elsewhere", "with the ledger"],
+    ["elsewhere", "elsewhere"],
+    ["with the ledger", "with the ledger"],
+  ),
   isOneMachine: fc.boolean(),
 });
+
+const store = fc.constantFrom<WhichStore[]>("first", "last");
 
 const point = fc.integer({ min: 0, max: POINTS });
 
@@ -85,6 +105,7 @@ const portFault = (port: Port, when: "before" | "after"): fc.Arbitrary<Fault> =>
   fc.record({
     kind: fc.constant("fails" as const),
     port: fc.constant(port),
+    store: port === "store" ? store : fc.constant("first" as const),
     when: fc.constant(when),
     from: fc.integer({ min: 1, max: port === "ledger" ? 40 : 12 }),
     times: fc.constantFrom(1, 1, 1, 2, 5, 1_000),
@@ -122,9 +143,10 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   { weight: 2, arbitrary: portFault("ledger", "after") },
   { weight: 1, arbitrary: portFault("source", "before") },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({
-      kind: fc.constantFrom("refuses" as const, "keeps" as const),
+      kind: fc.constantFrom("refuses" as const, "refuses" as const, "keeps" as const),
+      store,
       id,
       ms: fc.constantFrom(SECOND, MINUTE, HOUR),
     }),
@@ -138,6 +160,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       name: fc.constant("sync" as const),
       only: fc.constant(null),
       approves: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.boolean()),
+      verifies: fc.boolean(),
     }),
   },
   {
@@ -146,6 +169,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       name: fc.constant("sync" as const),
       only: fc.uniqueArray(id, { minLength: 1, maxLength: 2 }),
       approves: fc.boolean(),
+      verifies: fc.constant(false),
     }),
   },
   {
@@ -179,15 +203,19 @@ const overtakenRun: fc.Arbitrary<Step[]> = fc
 
 const meddling: fc.Arbitrary<Step> = fc.record({
   kind: fc.constant("meddling" as const),
-  what: fc.constantFrom<Meddling[]>(
-    "makes the group",
-    "rotates the token",
-    "deletes the group",
+  what: fc.constantFrom<Meddling[]>("makes the group", "rotates the token", "deletes the group"),
+  id,
+});
+
+const tampering: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant("tampering" as const),
+  what: fc.constantFrom<Tampering[]>(
     "stores another token",
     "stores a copy of another group's token",
     "takes the token out of the store",
   ),
   id,
+  store,
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -195,7 +223,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("row" as const), id, row }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("table" as const), isEmpty: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("config" as const), change: configChange }) },
-  { weight: 2, arbitrary: meddling },
+  { weight: 1, arbitrary: meddling },
+  { weight: 2, arbitrary: tampering },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("loss" as const), store }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -236,6 +266,7 @@ export const anyHistory = (): fc.Arbitrary<History> =>
         size: "max",
       })
       .map((steps) => steps.flat()),
+    verifiesAtLast: fc.boolean(),
     poison: fc.option(fc.record({ id, kind: fc.constantFrom(...POISON_KINDS) })),
     seed: fc.nat(),
   });

@@ -1,6 +1,7 @@
 import { SyncError } from "../../src/core/errors.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
 import type { Point } from "../fakes/instance.ts";
+import type { WhichStore } from "./history.ts";
 
 /** What goes wrong in one run. Points are counted from 1. */
 export type Fault =
@@ -14,12 +15,19 @@ export type Fault =
   | { readonly kind: "clock jumps"; readonly at: number; readonly ms: number }
   /** Calls to a port fail, from one of them on, before or after they took effect. */
   | PortFault
-  /** The token store takes, or gives up, no token of this group for so long. */
-  | { readonly kind: "refuses" | "keeps"; readonly id: string; readonly ms: number };
+  /** A token store takes, or gives up, no token of this group for so long. */
+  | {
+      readonly kind: "refuses" | "keeps";
+      readonly store: WhichStore;
+      readonly id: string;
+      readonly ms: number;
+    };
 
 export interface PortFault {
   readonly kind: "fails";
   readonly port: Port;
+  /** Of the token stores. */
+  readonly store: WhichStore;
   readonly when: Point["when"];
   /** The first call that fails. */
   readonly from: number;
@@ -86,6 +94,8 @@ export const POISON_KINDS = [
   "is always too many",
   "always finds the service overloaded",
   "has a token that doesn't fit",
+  "has a token that doesn't fit into the first store",
+  "has a token that doesn't fit into the last store",
 ] as const;
 
 export type PoisonKind = (typeof POISON_KINDS)[number];
@@ -108,6 +118,22 @@ export function poisonous(
     case "always finds the service overloaded":
       return { code: "OVERLOADED", when: "after" };
     case "has a token that doesn't fit":
+    case "has a token that doesn't fit into the first store":
+    case "has a token that doesn't fit into the last store":
       return undefined;
+  }
+}
+
+/** The stores that don't take a poisoned group's token. */
+export function refusingStores(kind: PoisonKind): readonly WhichStore[] {
+  switch (kind) {
+    case "has a token that doesn't fit":
+      return ["first", "last"];
+    case "has a token that doesn't fit into the first store":
+      return ["first"];
+    case "has a token that doesn't fit into the last store":
+      return ["last"];
+    default:
+      return [];
   }
 }

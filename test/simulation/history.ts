@@ -13,6 +13,8 @@ export interface History {
   /** A sync without faults comes before everything else. */
   readonly startsInSync: boolean;
   readonly steps: readonly Step[];
+  /** Whether the sync after the faults looks into the token stores: then it makes good also what somebody did there. */
+  readonly verifiesAtLast: boolean;
   /** What goes on failing after all other faults have ended, for one more sync. */
   readonly poison: Poison | null;
   /** For latencies and jitter. */
@@ -23,11 +25,16 @@ export interface History {
 export interface Place {
   readonly existing: ServiceState["existing"];
   readonly deleteBy: ServiceState["deleteBy"];
-  /** Tokens and ledger are in one database. */
-  readonly sharesLedger: boolean;
+  /** One or two, each with the ledger in one database or not. */
+  readonly stores: readonly StorePlace[];
   /** All instances run on one machine, where a dead one is known to be dead. */
   readonly isOneMachine: boolean;
 }
+
+export type StorePlace = "with the ledger" | "elsewhere";
+
+/** Where there is one, it is both. */
+export type WhichStore = "first" | "last";
 
 /** What the operator can change between two runs. */
 export interface SimulatedConfig {
@@ -64,16 +71,18 @@ export type Step =
   | { readonly kind: "table"; readonly isEmpty: boolean }
   | { readonly kind: "config"; readonly change: Partial<SimulatedConfig> }
   | { readonly kind: "meddling"; readonly what: Meddling; readonly id: string }
+  | { readonly kind: "tampering"; readonly what: Tampering; readonly id: string; readonly store: WhichStore }
+  | { readonly kind: "loss"; readonly store: WhichStore }
   | { readonly kind: "time"; readonly ms: number }
   /** The clocks on the walls of all machines are set. */
   | { readonly kind: "clocks"; readonly ms: number }
   | RunStep;
 
-/** What somebody else does behind groupsync's back. */
-export type Meddling =
-  | "makes the group"
-  | "rotates the token"
-  | "deletes the group"
+/** What somebody else does with a group behind groupsync's back. */
+export type Meddling = "makes the group" | "rotates the token" | "deletes the group";
+
+/** What somebody else does with a group's token in a store. */
+export type Tampering =
   | "stores another token"
   | "stores a copy of another group's token"
   | "takes the token out of the store";
@@ -94,6 +103,8 @@ export type Command =
       readonly only: readonly string[] | null;
       /** The operator looks what is held, and approves it. */
       readonly approves: boolean;
+      /** It looks into the token stores, too. */
+      readonly verifies: boolean;
     }
   | { readonly name: "rotate"; readonly selection: RotationSelection };
 

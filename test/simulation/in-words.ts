@@ -1,13 +1,22 @@
 import type { Fault } from "./faults.ts";
-import type { Command, History, Row, RunStep, SimulatedConfig, Step } from "./history.ts";
+import type { Command, History, Place, Row, RunStep, SimulatedConfig, Step } from "./history.ts";
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
 /** A history as somebody would tell it, line by line. */
-export function inWords({ place, config, tenants, startsInSync, steps, poison, seed }: History): string {
+export function inWords({
+  place,
+  config,
+  tenants,
+  startsInSync,
+  steps,
+  verifiesAtLast,
+  poison,
+  seed,
+}: History): string {
   const lines = [
-    `the service ${place.existing}s existing groups, deletes by ${place.deleteBy}; tokens and ledger are in ${place.sharesLedger ? "one database" : "two databases"}; ${place.isOneMachine ? "all on one machine" : "on several machines"} (seed ${seed})`,
+    `the service ${place.existing}s existing groups, deletes by ${place.deleteBy}; ${storesInWords(place)}; ${place.isOneMachine ? "all on one machine" : "on several machines"} (seed ${seed})`,
     `config: ${configInWords(config)}`,
     ...Object.entries(tenants).map(([id, row]) => `tenant ${id} ${rowInWords(row)}`),
     ...(startsInSync ? ["a sync"] : []),
@@ -15,9 +24,15 @@ export function inWords({ place, config, tenants, startsInSync, steps, poison, s
     ...(poison
       ? [`then all faults end but one: group ${poison.id} ${poison.kind}`]
       : ["then all faults end"]),
+    verifiesAtLast ? "the last syncs verify tokens" : "the last syncs don't verify tokens",
   ];
   return lines.map((line, index) => `${String(index + 1).padStart(3)}. ${line}`).join("\n");
 }
+
+const storesInWords = ({ stores }: Place): string =>
+  stores.length === 1
+    ? `tokens are ${stores[0]}`
+    : `tokens are in two stores: the first ${stores[0]}, the last ${stores[1]}`;
 
 function configInWords(config: Partial<SimulatedConfig>): string {
   const { update, deletion, rotation, concurrency, source, hasTier } = config;
@@ -66,6 +81,10 @@ function stepInWords(step: Step): string {
       return `config: ${configInWords(step.change)}`;
     case "meddling":
       return `somebody else: ${step.what} (${step.id})`;
+    case "tampering":
+      return `somebody else: ${step.what} (${step.id}, in the ${step.store} store)`;
+    case "loss":
+      return `the ${step.store} store loses all tokens`;
     case "time":
       return `${duration(step.ms)} pass`;
     case "clocks":
@@ -87,7 +106,7 @@ function runInWords({ command, faults, latencyMs, meanwhileMs }: RunStep): strin
 function commandInWords(command: Command): string {
   if (command.name === "sync") {
     const only = command.only?.map((id) => ` --only ${id}`).join("") ?? "";
-    return `sync${only}${command.approves ? " --approve-deletions (what status shows)" : ""}`;
+    return `sync${only}${command.approves ? " --approve-deletions (what status shows)" : ""}${command.verifies ? " --verify-tokens" : ""}`;
   }
   const { selection } = command;
   switch (selection.kind) {
@@ -113,12 +132,13 @@ function faultInWords(fault: Fault): string {
     case "fails": {
       const calls = fault.times === 1 ? `call ${fault.from}` : `${fault.times} calls from ${fault.from} on`;
       const effect = fault.when === "before" ? "before it took effect" : "after it took effect";
-      return `the ${fault.port} fails: ${calls}, ${effect}, ${fault.code}`;
+      const port = fault.port === "store" ? `${fault.store} store` : fault.port;
+      return `the ${port} fails: ${calls}, ${effect}, ${fault.code}`;
     }
     case "refuses":
-      return `the token store takes no token of ${fault.id} for ${duration(fault.ms)}`;
+      return `the ${fault.store} store takes no token of ${fault.id} for ${duration(fault.ms)}`;
     case "keeps":
-      return `the token store gives up no token of ${fault.id} for ${duration(fault.ms)}`;
+      return `the ${fault.store} store gives up no token of ${fault.id} for ${duration(fault.ms)}`;
   }
 }
 

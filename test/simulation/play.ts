@@ -16,7 +16,7 @@ export async function play(history: History): Promise<void> {
     }
     for (const program of world.programs) await program.endsWithin(LONGEST_RUN);
     insistOn(world);
-    await settle(world, history.poison);
+    await settle(world, history);
     insistOn(world);
   } finally {
     for (const program of world.programs) program.kill();
@@ -25,7 +25,7 @@ export async function play(history: History): Promise<void> {
 
 const SYNC: RunStep = {
   kind: "run",
-  command: { name: "sync", only: null, approves: false },
+  command: { name: "sync", only: null, approves: false, verifies: false },
   faults: [],
   latencyMs: 0,
   meanwhileMs: null,
@@ -47,6 +47,10 @@ async function takeStep(step: Step, world: SimulatedWorld): Promise<void> {
       return;
     case "meddling":
       return world.meddle(step.what, step.id);
+    case "tampering":
+      return world.tamper(step.what, step.id, step.store);
+    case "loss":
+      return world.loseTokens(step.store);
     case "time":
       return world.time.sleep(step.ms);
     case "clocks":

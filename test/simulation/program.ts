@@ -1,8 +1,10 @@
+import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
 import type { RunReport } from "../../src/engine/report.ts";
 import { rotate } from "../../src/engine/rotate.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import type { TenantSnapshot } from "../../src/ports/tenant-source.ts";
+import type { TokenStore } from "../../src/ports/token-store.ts";
 import { Instance, type Point } from "../fakes/instance.ts";
 import { InMemoryGroupService } from "../fakes/service.ts";
 import { openSpool } from "../fakes/spool.ts";
@@ -46,6 +48,8 @@ export class Program {
       holder,
       config,
       isWhole: command.name === "sync" && command.only === null,
+      verifies: command.name === "sync" && command.only === null && command.verifies,
+      tamperingsBefore: world.tamperings,
       isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
       wallTime: () => this.clock.now().getTime(),
       events: [],
@@ -85,7 +89,8 @@ export class Program {
     const { signal } = this.#stop;
     if (command.name === "rotate") return rotate(ports, settings, command.selection, signal);
     const only = command.only === null ? undefined : new Set(command.only);
-    return sync(ports, settings, { only, approval: this.#options.approval }, signal);
+    const { approval } = this.#options;
+    return sync(ports, settings, { only, approval, verifyTokens: command.verifies }, signal);
   }
 
   #settings(): SyncSettings {
@@ -107,12 +112,22 @@ export class Program {
         if (this.#options.latencyMs > 0) await Promise.race([this.#latency(), this.#instance.died]);
         watch.arrives(request, this.record);
       }),
-      tokens: new WatchedTokenStore(this.#world, this.record, step),
+      tokens: this.#tokens(),
       ledger: this.#ledger,
       clock: this.clock,
       openSpool,
       observe: (event) => this.#observe(event),
     };
+  }
+
+  #tokens(): TokenStore {
+    const { step } = this.#instance;
+    const [first, ...more] = this.#world.stores.map(
+      (state, store) =>
+        new WatchedTokenStore(this.#world, state, this.record, (point) => step({ ...point, store })),
+    );
+    if (first === undefined) throw new Error("there is no token store");
+    return more.length === 0 ? first : new SeveralStores([first, ...more]);
   }
 
   #observe(event: RunEvent): void {
@@ -123,17 +138,15 @@ export class Program {
 
   #begin(fault: Fault): void {
     if (fault.kind !== "refuses" && fault.kind !== "keeps") return;
-    const { store, time } = this.#world;
-    const ids = fault.kind === "refuses" ? store.refused : store.notRemovable;
-    ids.add(fault.id);
-    void time.sleep(fault.ms).then(() => ids.delete(fault.id));
+    const trouble = this.#world.trouble(fault.kind, fault.store, fault.id);
+    void this.#world.time.sleep(fault.ms).then(trouble.end);
   }
 
   #pass(point: Point, nth: number): void | Promise<void> {
     for (const fault of this.#options.faults) if ("at" in fault && fault.at === nth) this.#strike(fault);
     const failure = this.#failureAt(point);
     // What has left for a token store elsewhere gets there, whatever becomes of the process.
-    const hasLeft = isChangeOfTokens(point) && !this.#world.store.sharesLedger;
+    const hasLeft = isChangeOfTokens(point) && this.#world.stores[point.store ?? 0]?.sharesLedger === false;
     const takesTime = failure?.code === "TIMEOUT" || this.#options.latencyMs > 0 || this.clock.isPaused;
     if (!takesTime || hasLeft) {
       if (failure) throw failureOf(failure.port, failure.code);
@@ -170,7 +183,7 @@ export class Program {
 
   #failureAt(point: Point): Pick<PortFault, "port" | "code"> | undefined {
     const port = portOf(point);
-    const nth = this.#count(port, point.when);
+    const nth = this.#count(port, point);
     const { poison } = this.#options;
     if (port === "service" && poison && point.id === poison.id) {
       const failure = poisonous(poison.kind);
@@ -181,13 +194,14 @@ export class Program {
         fault.kind === "fails" &&
         fault.port === port &&
         fault.when === point.when &&
+        (port !== "store" || this.#world.isStore(point.store, fault.store)) &&
         fault.from <= nth &&
         nth < fault.from + fault.times,
     );
   }
 
-  #count(port: Port, when: Point["when"]): number {
-    const key = `${when} ${port}`;
+  #count(port: Port, { when, store }: Point): number {
+    const key = `${when} ${port} ${store ?? ""}`;
     const count = (this.#calls.get(key) ?? 0) + 1;
     this.#calls.set(key, count);
     return count;

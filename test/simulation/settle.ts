@@ -1,6 +1,7 @@
 import type { RunReport } from "../../src/engine/report.ts";
 import { LEASE_MS } from "./config.ts";
-import type { Command, Poison } from "./history.ts";
+import { refusingStores } from "./faults.ts";
+import type { Command, History, Poison } from "./history.ts";
 import { isRejected, orphansIn, outOfSync, tellsToken } from "./in-sync.ts";
 import type { ProgramOptions } from "./program.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
@@ -12,17 +13,19 @@ const LONGEST_FAULT = HOUR;
 /** A run without faults that takes longer has got stuck. */
 const LONGEST_RUN = 2 * HOUR;
 
-const SYNC: Command = { name: "sync", only: null, approves: false };
-
 /**
  * The faults have ended: whatever happened before, one sync establishes the guarantees, where nothing keeps it from
  * working at once. So first all is waited for that only time can end: leases of the dead, store refusals, and
  * the next tries of groups that failed. A sync that holds something back is approved, and the next one is the one. Groups
- * within their grace period need a second read after it. What somebody else did to unchanged groups no sync can see:
- * `rotate --only` repairs it.
+ * within their grace period need a second read after it. What somebody else did to unchanged groups no sync can see,
+ * and what was done to a token in a store none that doesn't look there: `rotate --only` repairs it.
  */
-export async function settle(world: SimulatedWorld, poison: Poison | null): Promise<void> {
+export async function settle(
+  world: SimulatedWorld,
+  { poison, verifiesAtLast }: Pick<History, "poison" | "verifiesAtLast">,
+): Promise<void> {
   const { watch, time, config } = world;
+  const command: Command = { name: "sync", only: null, approves: false, verifies: verifiesAtLast };
   world.setEmpty(false);
   if (![...world.visibleRows().values()].some((row) => row.kind === "active"))
     world.setRow("z", { kind: "active", name: 0, mapping: 0, plan: 0 });
@@ -30,29 +33,29 @@ export async function settle(world: SimulatedWorld, poison: Poison | null): Prom
   await untilNextTries(world);
 
   if (poison !== null) {
-    await oneSync(world, poison);
+    await oneSync(world, command, poison);
     await untilNextTries(world);
   }
-  let last = await oneSync(world);
+  let last = await oneSync(world, command);
   // What was made as another group than is wanted now has to be seen before it is replaced.
   if (config.update === "replace" && last && last.counts.failed > 0) {
-    last = await oneSync(world);
+    last = await oneSync(world, command);
     if (last && last.counts.failed > 0) watch.breach("1: what is to be replaced fails again");
   }
   if (config.deletion.gracePeriodMs > 0) {
     await time.sleep(config.deletion.gracePeriodMs);
     await untilNextTries(world);
-    last = await oneSync(world);
+    last = await oneSync(world, command);
   }
   for (const orphan of orphansIn(world, undefined)) watch.breach(`2: ${orphan}`);
 
   await repairMeddling(world);
-  const beyondRepair = [...world.meddledWith].filter((id) => !world.ledger.rows.get(id)?.confirmed);
+  const beyondRepair = excusedIn(world).filter((id) => !world.ledger.rows.get(id)?.confirmed);
   const repaired = [...world.visibleRows()].filter(([id]) => !beyondRepair.includes(id));
   for (const complaint of outOfSync(repaired, config, world)) watch.breach(`1: ${complaint}`);
   const { rotation } = config;
   const idle = await run(world, {
-    command: SYNC,
+    command,
     config: { ...config, rotation: { ...rotation, maxAgeMs: null } },
   });
   // A group that could not be updated is tried again.
@@ -61,27 +64,36 @@ export async function settle(world: SimulatedWorld, poison: Poison | null): Prom
   if (tellsToken([...world.ledger.rows, world.ledger.runs])) watch.breach("5: a token is in the ledger");
 }
 
-async function oneSync(world: SimulatedWorld, poison: Poison | null = null): Promise<RunReport | undefined> {
-  const { store, watch, config } = world;
-  const isTokenAlone = poison?.kind === "has a token that doesn't fit";
-  if (isTokenAlone) store.refused.add(poison.id);
+const excusedIn = (world: SimulatedWorld): string[] => [
+  ...new Set([...world.meddledWith, ...world.tamperedWith.keys()]),
+];
+
+async function oneSync(
+  world: SimulatedWorld,
+  command: Command,
+  poison: Poison | null = null,
+): Promise<RunReport | undefined> {
+  const { watch, config } = world;
+  const refusing = poison === null ? [] : refusingStores(poison.kind);
+  const troubles = refusing.map((store) => world.trouble("refuses", store, poison?.id ?? ""));
   // A new token that can't be stored is tried again for ever, and has all others wait.
-  const rotation = isTokenAlone ? { ...config.rotation, maxAgeMs: null } : config.rotation;
+  const rotation = troubles.length > 0 ? { ...config.rotation, maxAgeMs: null } : config.rotation;
   const options = { poison, config: { ...config, rotation } };
-  let report = await run(world, { command: SYNC, ...options });
+  let report = await run(world, { command, ...options });
   // What a sync has found out about a group may have it replaced, too: then the code is another one.
   for (let round = 1; report?.outcome === "held" && round <= 2; round++) {
     const approval = await world.approval();
-    report = await run(world, { command: SYNC, approval, ...options });
+    report = await run(world, { command, approval, ...options });
   }
-  if (isTokenAlone) store.refused.delete(poison.id);
+  for (const trouble of troubles) trouble.end();
   if (report === undefined) return undefined;
   if (report.outcome === "held") watch.breach("3: what was approved is held again");
   for (const { user_group_id: id, code, message } of report.errors) {
     if (id === poison?.id || mayFail(id, code, world)) continue;
     watch.breach(`7: ${id} failed without a reason: ${code} ${message}`);
   }
-  const others = [...world.visibleRows()].filter(([id]) => id !== poison?.id && !world.meddledWith.has(id));
+  const now = { verifies: command.name === "sync" && command.verifies, tamperingsBefore: world.tamperings };
+  const others = [...world.visibleRows()].filter(([id]) => id !== poison?.id && !world.isExcused(id, now));
   for (const complaint of outOfSync(others, config, world)) watch.breach(`1: after one sync ${complaint}`);
   if (config.deletion.gracePeriodMs === 0)
     for (const orphan of orphansIn(world, poison?.id)) watch.breach(`2: after one sync ${orphan}`);
@@ -99,7 +111,7 @@ function mayFail(id: string | null, code: string, world: SimulatedWorld): boolea
 
 async function repairMeddling(world: SimulatedWorld): Promise<void> {
   const rows = world.visibleRows();
-  const ids = [...world.meddledWith].filter(
+  const ids = excusedIn(world).filter(
     (id) => rows.get(id)?.kind === "active" && world.ledger.rows.get(id)?.confirmed,
   );
   if (ids.length === 0) return;

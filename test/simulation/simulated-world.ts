@@ -6,7 +6,16 @@ import type { TenantRecord } from "../fakes/tenant-source.ts";
 import { TokenState } from "../fakes/token-store.ts";
 import { VirtualTime } from "../fakes/virtual-time.ts";
 import { MAPPED, TIER } from "./config.ts";
-import type { Active, History, Meddling, Place, Row, SimulatedConfig } from "./history.ts";
+import type {
+  Active,
+  History,
+  Meddling,
+  Place,
+  Row,
+  SimulatedConfig,
+  Tampering,
+  WhichStore,
+} from "./history.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 import { Watch } from "./watch.ts";
 
@@ -15,7 +24,7 @@ export class SimulatedWorld {
   readonly time = new VirtualTime();
   readonly service = new ServiceState();
   readonly ledger = new LedgerState();
-  readonly store = new TokenState();
+  readonly stores: readonly TokenState[];
   readonly watch = new Watch(this);
   /** What the source returns by now. */
   readonly records: TenantRecord[] = [];
@@ -24,6 +33,9 @@ export class SimulatedWorld {
   readonly makers = new Map<string, "groupsync" | "somebody else">();
   /** Groups whose token or existence somebody else has changed: a sync doesn't notice. */
   readonly meddledWith = new Set<string>();
+  /** Groups whose token somebody else has changed in a store, and by which of all such changes, counted from 1. */
+  readonly tamperedWith = new Map<string, number>();
+  tamperings = 0;
   config: SimulatedConfig;
   /** How far the clocks on the walls are from the true time, in milliseconds. */
   clockOffset = 0;
@@ -38,7 +50,11 @@ export class SimulatedWorld {
     this.config = config;
     this.service.existing = place.existing;
     this.service.deleteBy = place.deleteBy;
-    this.store.sharesLedger = place.sharesLedger;
+    this.stores = place.stores.map((where) => {
+      const store = new TokenState();
+      store.sharesLedger = where === "with the ledger";
+      return store;
+    });
     for (const [id, row] of Object.entries(tenants)) this.setRow(id, row);
   }
 
@@ -71,7 +87,7 @@ export class SimulatedWorld {
   }
 
   meddle(what: Meddling, id: string): void {
-    const { service, store, makers, meddledWith } = this;
+    const { service, makers, meddledWith } = this;
     const held = service.groups.get(id);
     meddledWith.add(id);
     switch (what) {
@@ -85,18 +101,56 @@ export class SimulatedWorld {
         return;
       case "deletes the group":
         service.groups.delete(id);
-        return;
+    }
+  }
+
+  tamper(what: Tampering, id: string, which: WhichStore): void {
+    const { tokens } = this.#store(which);
+    this.#tampersWith(id);
+    switch (what) {
       case "stores another token":
-        store.tokens.set(id, `ugt_${id}_made_up`);
+        tokens.set(id, `ugt_${id}_made_up`);
         return;
       case "stores a copy of another group's token": {
-        const other = [...store.tokens].find(([another]) => another !== id);
-        if (other) store.tokens.set(id, other[1]);
+        const other = [...tokens].find(([another]) => another !== id);
+        if (other) tokens.set(id, other[1]);
         return;
       }
       case "takes the token out of the store":
-        store.tokens.delete(id);
+        tokens.delete(id);
     }
+  }
+
+  loseTokens(which: WhichStore): void {
+    const { tokens } = this.#store(which);
+    for (const id of tokens.keys()) this.#tampersWith(id);
+    tokens.clear();
+  }
+
+  /** Has a store refuse this group's token, or keep it. */
+  trouble(kind: "refuses" | "keeps", which: WhichStore, id: string): { end: () => void } {
+    const { refused, notRemovable } = this.#store(which);
+    const ids = kind === "refuses" ? refused : notRemovable;
+    ids.add(id);
+    return { end: () => ids.delete(id) };
+  }
+
+  isStore(nth: number | undefined, which: WhichStore): boolean {
+    return nth === (which === "first" ? 0 : this.stores.length - 1);
+  }
+
+  /** Whether all stores hold the live token, or at least one of them. */
+  holdsLive(id: string, { everywhere }: { readonly everywhere: boolean }): boolean {
+    const live = this.service.groups.get(id)?.token;
+    const holdsIt = ({ tokens }: TokenState): boolean => live !== undefined && tokens.get(id) === live;
+    return everywhere ? this.stores.every(holdsIt) : this.stores.some(holdsIt);
+  }
+
+  /** Whether what somebody else did to it excuses that its stored token is not the live one, also after this run. */
+  isExcused(id: string, run?: { readonly verifies: boolean; readonly tamperingsBefore: number }): boolean {
+    if (this.meddledWith.has(id)) return true;
+    const nth = this.tamperedWith.get(id);
+    return nth !== undefined && !(run?.verifies && nth <= run.tamperingsBefore);
   }
 
   start(options: Omit<ProgramOptions, "config"> & { readonly config?: SimulatedConfig }): Program {
@@ -120,6 +174,16 @@ export class SimulatedWorld {
       this.#place.isOneMachine &&
       this.programs.some((program) => program.record.holder === holder && program.end === "died")
     );
+  }
+
+  #store(which: WhichStore): TokenState {
+    const store = which === "first" ? this.stores[0] : this.stores.at(-1);
+    if (store === undefined) throw new Error("there is no token store");
+    return store;
+  }
+
+  #tampersWith(id: string): void {
+    this.tamperedWith.set(id, ++this.tamperings);
   }
 
   #hasGroup(group: Group): boolean {

@@ -1,5 +1,8 @@
 import type { SyncError } from "../../src/core/errors.ts";
+import { groupFingerprint, tokenFingerprint } from "../../src/core/group.ts";
 import type { Intent } from "../../src/core/ledger-group.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
 import type { RunReport } from "../../src/engine/report.ts";
 import type { Lease, LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
@@ -8,7 +11,7 @@ import type { Step } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { InMemoryLedgerTransaction } from "../fakes/ledger-transaction.ts";
 import type { Sent } from "../fakes/service.ts";
-import { InMemoryTokenStore } from "../fakes/token-store.ts";
+import { InMemoryTokenStore, type TokenState } from "../fakes/token-store.ts";
 import type { Row, SimulatedConfig } from "./history.ts";
 import { isRejected, outOfSync, tellsToken } from "./in-sync.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
@@ -21,6 +24,10 @@ export interface RunRecord {
   readonly config: SimulatedConfig;
   /** A sync of all tenants. */
   readonly isWhole: boolean;
+  /** It looks into the token stores, too. */
+  readonly verifies: boolean;
+  /** What somebody else had done to the stores until it started: so many changes. */
+  readonly tamperingsBefore: number;
   /** Whether it decides on this id, and notes what it has seen of it. */
   readonly isAbout: (id: string) => boolean;
   /** Of its machine, in milliseconds. */
@@ -115,7 +122,8 @@ export class Watch {
     const intent = ledger.rows.get(id)?.intent ?? null;
     if (intent === null) this.breach(`2: ${what} without an intent in the ledger`);
     const row = run.read?.rows.get(id);
-    if (operation !== "POST" && intent !== "rotate" && row && isRejected(row)) {
+    const leavesAsItIs = intent === "rotate" || this.#repeats(request);
+    if (operation !== "POST" && !leavesAsItIs && row && isRejected(row)) {
       this.breach(`3: ${what}, whose row is rejected`);
     }
     if (operation === "GET" && !service.groups.has(id)) this.#world.makers.set(id, "groupsync");
@@ -128,16 +136,27 @@ export class Watch {
     this.#removals.push({ id, wallTime: run.wallTime() });
   }
 
+  /** Whether it asks for the group that the ledger has, and so for its token alone. */
+  #repeats(request: Sent): boolean {
+    const known = this.#world.ledger.rows.get(request.id)?.fingerprint;
+    return request.operation === "GET" && known === groupFingerprint(request.group);
+  }
+
   /** At any moment, whatever is under way and whoever has died. */
   looksAround(): void {
-    const { service, ledger, store, makers, meddledWith } = this.#world;
+    const { service, ledger, makers, tamperedWith } = this.#world;
     for (const [id, { token }] of service.groups) {
       const row = ledger.rows.get(id);
       if (row === undefined && makers.get(id) === "groupsync")
         this.breach(`2: the group of ${id} was made, and the ledger does not know of it`);
-      const isAtRest = row?.intent === null && row.fingerprint !== null;
-      if (isAtRest && store.tokens.get(id) !== token && !meddledWith.has(id))
+      if (row === undefined || row.intent !== null || row.fingerprint === null) continue;
+      const everywhere = row.failure?.fingerprint !== NOT_EVERYWHERE;
+      const isStored = this.#world.holdsLive(id, { everywhere });
+      if (!isStored && !this.#world.isExcused(id))
         this.breach(`1: the ledger has ${id} at rest, and its live token is not stored`);
+      // What somebody else did there is made good: from now on nothing excuses that it's not as it should be.
+      if (isStored && everywhere && row.tokenFingerprint === tokenFingerprint(new Secret(token)))
+        tamperedWith.delete(id);
     }
   }
 
@@ -148,13 +167,13 @@ export class Watch {
     if (tellsToken([run.events, report.errors, report.error?.message, report.error?.hint]))
       this.breach(`5: ${run.holder} tells a token`);
     if (!run.isWhole || report.outcome !== "ok" || !this.#isHolder(run) || run.read === undefined) return;
-    const rows = [...run.read.rows].filter(([id]) => !world.meddledWith.has(id));
+    const rows = [...run.read.rows].filter(([id]) => !world.isExcused(id, run));
     for (const complaint of outOfSync(rows, run.config, world))
       this.breach(`1: ${run.holder} ended well, but ${complaint}`);
   }
 
-  writesTokens(run: RunRecord): void {
-    if (!this.#world.store.sharesLedger) this.#insistOnLease(`a token written by ${run.holder}`, run);
+  writesTokens(run: RunRecord, { sharesLedger }: TokenState): void {
+    if (!sharesLedger) this.#insistOnLease(`a token written by ${run.holder}`, run);
   }
 
   commits(run: RunRecord): void {
@@ -257,10 +276,12 @@ export class WatchedLedger extends InMemoryLedger {
 export class WatchedTokenStore extends InMemoryTokenStore {
   readonly #world: SimulatedWorld;
   readonly #run: RunRecord;
+  readonly #state: TokenState;
 
-  constructor(world: SimulatedWorld, run: RunRecord, step: Step) {
-    super(world.store, step);
+  constructor(world: SimulatedWorld, state: TokenState, run: RunRecord, step: Step) {
+    super(state, step);
     this.#world = world;
+    this.#state = state;
     this.#run = run;
   }
 
@@ -269,7 +290,7 @@ export class WatchedTokenStore extends InMemoryTokenStore {
     transaction: LedgerTransaction,
     options?: { readonly rewrite?: boolean },
   ): Promise<ReadonlyMap<string, SyncError>> {
-    this.#world.watch.writesTokens(this.#run);
+    this.#world.watch.writesTokens(this.#run, this.#state);
     return super.write(tokens, transaction, options);
   }
 
@@ -277,7 +298,7 @@ export class WatchedTokenStore extends InMemoryTokenStore {
     ids: readonly string[],
     transaction: LedgerTransaction,
   ): Promise<ReadonlyMap<string, SyncError>> {
-    this.#world.watch.writesTokens(this.#run);
+    this.#world.watch.writesTokens(this.#run, this.#state);
     return super.remove(ids, transaction);
   }
 }
