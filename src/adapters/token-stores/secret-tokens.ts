@@ -18,7 +18,7 @@ export interface SecretTokenOptions {
 /** Most calls to the store at a time. */
 const CONCURRENCY = 8;
 
-/** Tokens in a store of secrets, one secret for each group. */
+/** Tokens in a secret store, one secret for each group. */
 export class SecretTokens implements TokenStore {
   readonly #secrets: SecretStore;
   readonly #options: SecretTokenOptions;
@@ -55,7 +55,7 @@ export class SecretTokens implements TokenStore {
     });
   }
 
-  /** A store of secrets knows nothing of the lease. */
+  /** A secret store knows nothing of the lease. */
   async writeAtOnce(): Promise<boolean> {
     return false;
   }

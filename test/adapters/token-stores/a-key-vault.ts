@@ -11,7 +11,7 @@ export const SECRET = "hush-hush";
 const authority = await aCertificateAuthority("Key Vault");
 const certificate = await authority.issue(["127.0.0.1"]);
 
-/** A store of secrets, and the Key Vault that it speaks to. */
+/** A secret store, and the Key Vault that it speaks to. */
 export async function aWorld() {
   const server = new AzureServer(certificate);
   await server.start();

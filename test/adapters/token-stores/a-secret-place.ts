@@ -7,7 +7,7 @@ import { InMemoryLedger } from "../../fakes/ledger.ts";
 import { LedgerState } from "../../fakes/ledger-state.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
-/** A store of secrets, and what a test can do with whatever is behind it. */
+/** A secret store, and what a test can do with whatever is behind it. */
 export interface SecretWorld extends Pick<TokenPlace, "refuseSome" | "keepSome" | "breakDown"> {
   readonly secrets: SecretStore;
   /** What is stored, by the secret's name. */

@@ -128,7 +128,7 @@ describe("a token in a secret", () => {
   });
 });
 
-describe("a store of secrets", () => {
+describe("a secret store", () => {
   test("that asks for patience is given it", async () => {
     const { secrets, write, read } = aStore();
     let asked = 0;
