@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fits, parseSecretPath } from "../core/secret-name.ts";
-import { SECRET_NAMING, type SecretStoreKind } from "../core/secret-naming.ts";
+import { SECRET_NAMING, type SecretStoreKind } from "../core/secret-naming-by-store.ts";
 import { existingRowsAreNamed } from "./consistency.ts";
 import { column } from "./rules.ts";
 import { choice, scalar, wanted } from "./scalars.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/optional-package.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { SECRET_NAMING } from "../../src/core/secret-naming.ts";
+import { SECRET_NAMING } from "../../src/core/secret-naming-by-store.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const blocks = [...readme.matchAll(/^```yaml\n(tokens:\n[^`]*)^```/gm)].map(([, yaml = ""]) => yaml);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fits, parseSecretPath, type SecretPath, secretName } from "../../src/core/secret-name.ts";
-import { SECRET_NAMING, type SecretStoreKind } from "../../src/core/secret-naming.ts";
+import { SECRET_NAMING, type SecretStoreKind } from "../../src/core/secret-naming-by-store.ts";
 
 const KINDS = Object.keys(SECRET_NAMING) as SecretStoreKind[];
 

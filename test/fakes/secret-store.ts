@@ -5,7 +5,7 @@ import {
   SecretStoreFailure,
 } from "../../src/adapters/token-stores/secret-store.ts";
 import type { Secret } from "../../src/core/secret.ts";
-import { SECRET_NAMING } from "../../src/core/secret-naming.ts";
+import { SECRET_NAMING } from "../../src/core/secret-naming-by-store.ts";
 
 export type SecretCall = "prepare" | "get" | "put" | "remove" | "holdsAny";
 

@@ -1,7 +1,7 @@
 import type { DescribeSecretResponse, SecretsManager, Tag } from "@aws-sdk/client-secrets-manager";
 import { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
-import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { failureOf, isLogin, nameOf } from "./aws-failure.ts";
 import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";

@@ -1,6 +1,6 @@
 import type { DeletedSecret, SecretClient } from "@azure/keyvault-secrets";
 import { Secret } from "../../core/secret.ts";
-import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { failureOf, isLogin, isStatus, KeyVaultRefusal } from "./azure-failure.ts";
 import { type AzureAccess, connect } from "./azure-login.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";

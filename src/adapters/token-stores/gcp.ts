@@ -1,7 +1,7 @@
 import type { protos, SecretManagerServiceClient } from "@google-cloud/secret-manager";
 import { Secret } from "../../core/secret.ts";
 import { secretName } from "../../core/secret-name.ts";
-import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { codeOf, failureOf, isLogin } from "./gcp-failure.ts";
 import { optional } from "./optional-package.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta, V1Secret, V1Status } from "@kubernetes/client-node";
 import { Secret } from "../../core/secret.ts";
-import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { type KubernetesAccess, type KubernetesClient, kubernetesClient } from "./kubernetes-client.ts";
 import { apiStatusOf, failureOf, notTheApi } from "./kubernetes-failure.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";

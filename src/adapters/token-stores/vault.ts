@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { Secret } from "../../core/secret.ts";
 import type { SecretPath } from "../../core/secret-name.ts";
-import { SECRET_NAMING } from "../../core/secret-naming.ts";
+import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import type { TokenFormat } from "../../core/token-format.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
