@@ -41,7 +41,7 @@ export interface ScheduleConfig {
 
 export interface HttpConfig {
   readonly listen?: ListenAddress;
-  /** So old may the last good sync be; left out: three periods of the schedule. */
+  /** How old the last good sync may be; left out: three periods of the schedule. */
   readonly staleAfterMs?: number;
 }
 

@@ -14,7 +14,7 @@ export interface HealthFacts {
   readonly lease: object | null;
 }
 
-export interface PastRun {
+interface PastRun {
   readonly command: string;
   /** Null while it runs, and for good where it was killed. */
   readonly result: PastResult | null;

@@ -6,7 +6,7 @@ import type { StoredToken } from "../ports/token-store.ts";
 import type { Run } from "./run.ts";
 
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
-/** Written together: a transaction of the ledger is open meanwhile, and a store of secrets takes one at a time. */
+/** Written together: a transaction of the ledger is open meanwhile, and a secret store takes one at a time. */
 const BATCH = 64;
 
 interface Finished {

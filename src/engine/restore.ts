@@ -8,7 +8,7 @@ import type { Run } from "./run.ts";
 
 /** Looked at together: as many reads of each store. */
 const BATCH = 1_000;
-/** Written together: a transaction of the ledger is open meanwhile, and a store of secrets takes one at a time. */
+/** Written together: a transaction of the ledger is open meanwhile, and a secret store takes one at a time. */
 const WRITTEN_TOGETHER = 64;
 
 /**
