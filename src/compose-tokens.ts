@@ -48,7 +48,7 @@ function openStore(
 function secretStore(tokens: SecretTokenConfig, scope: string): SecretStore {
   switch (tokens.store) {
     case "file":
-      return new FileStore(tokens);
+      return new FileStore({ ...tokens, scope });
     case "vault":
       return new VaultStore({ ...tokens, scope }, hostClock);
     case "aws_secrets_manager":

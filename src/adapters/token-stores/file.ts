@@ -1,6 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { access, lstat, mkdir, open, opendir, readdir, realpath, rename, rm, unlink } from "node:fs/promises";
+import {
+  access,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  unlink,
+} from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
@@ -9,10 +21,14 @@ import { type FoundSecret, type SecretStore, SecretStoreFailure } from "./secret
 
 export interface FileStoreOptions {
   readonly directory: string;
+  /** The config's name: a directory is for one. */
+  readonly scope: string;
 }
 
 /** A folder that marks a directory as groupsync's, for files have no tags. Files are in it until they are whole. */
 const MARK = ".groupsync";
+/** In that folder, a file that says whose directory it is. */
+const OWNER = "name";
 const OWNER_ONLY = { folder: 0o700, file: 0o600 };
 /** Neither what a link points to nor whoever is at the other end of a pipe. */
 const THE_FILE_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -21,9 +37,11 @@ const THE_FILE_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_
 export class FileStore implements SecretStore {
   readonly naming = SECRET_NAMING.file;
   readonly #directory: string;
+  readonly #scope: string;
 
-  constructor({ directory }: FileStoreOptions) {
+  constructor({ directory, scope }: FileStoreOptions) {
     this.#directory = resolve(directory);
+    this.#scope = scope;
   }
 
   get title(): string {
@@ -41,8 +59,9 @@ export class FileStore implements SecretStore {
       if (await isThere(this.#pathOf(MARK.toUpperCase()))) throw foldsCase();
       for (const folder of [this.#directory, mark])
         await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+      await this.#claim();
       // What a process that died has left half written.
-      for (const name of await readdir(mark)) await rm(join(mark, name), { force: true });
+      for (const name of await readdir(mark)) if (name !== OWNER) await rm(join(mark, name), { force: true });
     });
   }
 
@@ -66,7 +85,7 @@ export class FileStore implements SecretStore {
     const found = await this.get(name);
     if (found && isGood(found.content)) return;
     const path = this.#pathOf(name);
-    const unfinished = join(this.#directory, MARK, randomBytes(8).toString("hex"));
+    const unfinished = this.#unfinished();
     try {
       await orUnavailable(async () => {
         await this.#makeFolderOf(path);
@@ -103,6 +122,24 @@ export class FileStore implements SecretStore {
   }
 
   async close(): Promise<void> {}
+
+  /** Of two that take an empty directory at once, one finds at its next run that it is the other's. */
+  async #claim(): Promise<void> {
+    const path = join(this.#pathOf(MARK), OWNER);
+    if (await isThere(path)) {
+      const owner = await readFile(path, "utf8");
+      if (owner !== this.#scope) throw anothers(owner);
+      return;
+    }
+    const unfinished = this.#unfinished();
+    await writeDurably(unfinished, this.#scope);
+    await rename(unfinished, path);
+    await syncFolder(dirname(path));
+  }
+
+  #unfinished(): string {
+    return join(this.#pathOf(MARK), randomBytes(8).toString("hex"));
+  }
 
   #pathOf(name: string): string {
     return join(this.#directory, name);
@@ -216,6 +253,13 @@ const notOurs = (): SecretStoreFailure =>
     "unavailable",
     "it holds files that groupsync hasn't written",
     "name an empty directory, or one that isn't there yet, in tokens.directory: on a volume of its own, a folder in it",
+  );
+
+const anothers = (owner: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    `it is kept by the groupsync whose config has the name ${owner}`,
+    "name a directory of its own for each config in tokens.directory",
   );
 
 const leadsAway = (folder: string): SecretStoreFailure =>

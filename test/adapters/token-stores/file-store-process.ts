@@ -4,7 +4,7 @@ import { Secret } from "../../../src/core/secret.ts";
 
 // A process of its own, to be killed or to see other mounts. Prints a line of JSON for each thing that it has done.
 const [directory = "", ...steps] = process.argv.slice(2);
-const store = new FileStore({ directory });
+const store = new FileStore({ directory, scope: "default" });
 
 for (const step of steps) {
   const [name = "", size = "1"] = step.split("=");

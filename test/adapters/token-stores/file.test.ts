@@ -18,6 +18,8 @@ function aFolder(): string {
   return folder;
 }
 
+const aStoreIn = (directory: string, scope = "default") => new FileStore({ directory, scope });
+
 /** All files below, by their paths from there, but for groupsync's own. */
 const filesIn = (directory: string): string[] =>
   existsSync(directory)
@@ -42,7 +44,7 @@ function aFilePlace(path: SecretPath = PATH): Promise<TokenPlace> {
     for (const id of ["b", "d"]) await stashAway(join(directory, path.join(id)));
   };
   const world = {
-    secrets: new FileStore({ directory }),
+    secrets: aStoreIn(directory),
     contents: async () =>
       Object.fromEntries(
         filesIn(directory).map((file) => [
@@ -65,7 +67,7 @@ tokenStoreContract("files in folders", () => aFilePlace(["dashboards/of-tenants/
 
 async function aStore() {
   const directory = join(aFolder(), "tokens");
-  const store = new FileStore({ directory });
+  const store = aStoreIn(directory);
   await store.prepare();
   const put = (name: string, content: string) => store.put(name, new Secret(content), () => false);
   const get = async (name: string) => (await store.get(name))?.content.reveal();
@@ -145,7 +147,7 @@ test("the directory itself may be a link", async () => {
   const { directory, get } = await aStore();
   const link = join(directory, "../link");
   await symlink(directory, link);
-  const linked = new FileStore({ directory: link });
+  const linked = aStoreIn(link);
   await linked.prepare();
   await linked.put("dashboards/a", new Secret("token-a"), () => false);
   expect(await get("dashboards/a")).toBe("token-a");
@@ -155,7 +157,7 @@ describe("a directory", () => {
   test("with somebody else's files is refused, and left as it is", async () => {
     const directory = aFolder();
     await writeFile(join(directory, "theirs"), "theirs");
-    const store = new FileStore({ directory });
+    const store = aStoreIn(directory);
     expect(await rejection(store.prepare())).toMatchObject({
       problem: "unavailable",
       message: expect.stringContaining("groupsync hasn't written"),
@@ -164,8 +166,21 @@ describe("a directory", () => {
     expect(readdirSync(directory)).toEqual(["theirs"]);
   });
 
+  test("that another config keeps its tokens in is refused, and left as it is", async () => {
+    const { directory, put, get, mark } = await aStore();
+    await put("a", "token-a");
+    await writeFile(join(mark, "half"), "tok");
+    expect(await rejection(aStoreIn(directory, "staging").prepare())).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringContaining("has the name default"),
+    });
+    expect(await get("a")).toBe("token-a");
+    expect(readdirSync(mark).sort()).toEqual(["half", "name"]);
+    await aStoreIn(directory).prepare();
+  });
+
   test("that is empty is taken", async () => {
-    const store = new FileStore({ directory: aFolder() });
+    const store = aStoreIn(aFolder());
     await store.prepare();
     await store.put("a", new Secret("token-a"), () => false);
     expect(await store.holdsAny()).toBe(true);
@@ -173,7 +188,7 @@ describe("a directory", () => {
 
   test("is not made by a look at it", async () => {
     const directory = join(aFolder(), "tokens");
-    const store = new FileStore({ directory });
+    const store = aStoreIn(directory);
     expect(await store.holdsAny()).toBe(false);
     expect(await store.get("a")).toBeUndefined();
     expect(existsSync(directory)).toBe(false);
@@ -194,7 +209,7 @@ describe("a directory", () => {
     await put("a", "token-a");
     await writeFile(join(mark, "half"), "tok");
     await store.prepare();
-    expect(readdirSync(mark)).toEqual([]);
+    expect(readdirSync(mark)).toEqual(["name"]);
     expect(filesIn(directory)).toEqual(["a"]);
   });
 
@@ -219,7 +234,7 @@ describe("a directory", () => {
   test.skipIf(process.getuid?.() === 0)("that this user may not write is unavailable", async () => {
     const directory = aFolder();
     chmodSync(directory, 0o500);
-    expect(await rejection(new FileStore({ directory }).prepare())).toMatchObject({ problem: "unavailable" });
+    expect(await rejection(aStoreIn(directory).prepare())).toMatchObject({ problem: "unavailable" });
   });
 });
 
@@ -229,6 +244,6 @@ test("a token that can't be put in place leaves nothing behind", async () => {
   await writeFile(join(directory, "folder"), "");
   await rejection(put("folder/a", "token-a"));
   await rejection(put("x".repeat(256), "token-a"));
-  expect(readdirSync(mark)).toEqual([]);
+  expect(readdirSync(mark)).toEqual(["name"]);
   expect(await readFile(join(directory, "a"), "utf8")).toBe("token-a");
 });
