@@ -20,6 +20,7 @@ test("a first sync asks once for each of 10,000 tenants, and a second one for no
     missing: 0,
     deleted: 0,
     rotated: 0,
+    restored: 0,
     held: 0,
     rejected: 0,
     failed: 0,
