@@ -2,7 +2,7 @@ import { tokenFingerprint } from "./group.ts";
 import type { Secret } from "./secret.ts";
 
 /** What the failure of a group is remembered by whose token is not in every store. */
-export const NOT_EVERYWHERE = "stored";
+export const NOT_EVERYWHERE = "not_everywhere";
 
 /**
  * Which groups lack their token in one store or more: with the token where another store has it, else with null.

@@ -70,7 +70,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       await begin(at, outcome.change);
       await write(at, (to) => to.record([{ outcome, notEverywhere: LAGS, retryAt: LATER }], inDays(1)));
       expect(await lagging(at)).toMatchObject([
-        { user_group_id: "a", failure: { fingerprint: "stored", ...LAGS, count: 1, retryAt: LATER } },
+        { user_group_id: "a", failure: { fingerprint: "not_everywhere", ...LAGS, count: 1, retryAt: LATER } },
       ]);
       expect(await at.ledger.status()).toMatchObject({
         groups: { total: 1, in_sync: 0, under_way: 0, failing: 1 },
