@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { exitCodeOfRun } from "../core/exit-code.ts";
 import type { RunReport } from "../engine/report.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
@@ -27,9 +27,12 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
       "--approve-deletions <CODE>",
       "do the deletions and replacements that are held under this code, once",
     )
-    .option(
-      "--verify-tokens",
-      "look into the token stores, and write again what somebody removed or changed there",
+    .addOption(
+      new Option(
+        "--verify-tokens",
+        "look into the token stores, and write again what somebody removed or changed there",
+        // It looks at every group's.
+      ).conflicts("only"),
     )
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {

@@ -33,6 +33,11 @@ test.each([
   ["a rotation of nothing in particular", ["rotate"], "say whose tokens"],
   ["a rotation of some and of all tokens", ["rotate", "--only", "a", "--all"], "cannot be used with option"],
   [
+    "a sync of some that looks at all tokens",
+    ["sync", "--only", "a", "--verify-tokens"],
+    "option '--verify-tokens' cannot be used with option '--only <ID>'",
+  ],
+  [
     "an age that is none",
     ["rotate", "--older-than", "x"],
     "argument 'x' is invalid. Write it like 12h or 90d.",
