@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
+import { ServiceFailure } from "../../src/core/service-failure.ts";
 import type { SyncPorts } from "../../src/engine/sync.ts";
-import type { Instance } from "../fakes/instance.ts";
+import type { Instance, Point } from "../fakes/instance.ts";
 import { InMemoryTokenStore, TokenState } from "../fakes/token-store.ts";
 import type { VirtualClock } from "../fakes/virtual-time.ts";
 import { tenants, World } from "../fakes/world.ts";
@@ -108,6 +109,23 @@ describe("tokens in two stores", () => {
     });
     expect(world.second.tokens.has("a")).toBe(false);
   });
+});
+
+test("a change that the service refuses leaves it known that a store lacks the token", async () => {
+  const world = new TwoStores(tenants("a"));
+  world.second.refused.add("a");
+  await world.sync();
+  world.tenants = [{ id: "a", name: "New", plan: "gold" }];
+  const refuse = ({ when, call }: Point): void => {
+    if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
+  };
+  await world.sync({ at: refuse });
+  world.tenants = tenants("a");
+  world.second.refused.clear();
+  await world.time.sleep(10 * MINUTE);
+  await world.sync();
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  expectBoth(world);
 });
 
 describe("a tenant that was gone for a while", () => {

@@ -315,8 +315,10 @@ function changesBy(
     failedOnce(row, { code, message, fingerprint: fingerprintOf(outcome.change), retryAt }, at);
   if (outcome.kind === "failed") {
     const { change, failure, mayHaveHappened } = outcome;
+    const isNotEverywhere = !mayHaveHappened && row.failure?.fingerprint === NOT_EVERYWHERE;
+    const fingerprint = isNotEverywhere ? NOT_EVERYWHERE : fingerprintOf(change);
     return {
-      ...failed(failure),
+      ...failedOnce(row, { code: failure.code, message: failure.message, fingerprint, retryAt }, at),
       ...(mayHaveHappened ? {} : NO_INTENT),
       ...(change.kind === "delete" ? {} : PRESENT),
     };

@@ -124,7 +124,11 @@ class OutcomeWriter {
           held: "NULL",
           failing_since: `CASE WHEN ${is("failure_code")} IS NOT NULL
             THEN coalesce(${was("failing_since")}, ${is("updated_at")}) END`,
-          failure_fingerprint: is("failure_fingerprint"),
+          failure_fingerprint: unlessNotEverywhere(
+            `${is("service_name")} IS NULL AND ${is("intent")} IS NULL`,
+            was("failure_fingerprint"),
+            is("failure_fingerprint"),
+          ),
           failure_code: is("failure_code"),
           failure_message: is("failure_message"),
           failure_count: `CASE WHEN ${is("failure_code")} IS NULL THEN 0 ELSE ${was("failure_count")} + 1 END`,
@@ -142,7 +146,11 @@ class OutcomeWriter {
       intent_at: "CASE WHEN t.intent IS NOT NULL THEN g.intent_at END",
       intent: "CASE WHEN t.intent IS NOT NULL THEN g.intent END",
       failing_since: "coalesce(g.failing_since, $4)",
-      failure_fingerprint: "t.failure_fingerprint",
+      failure_fingerprint: unlessNotEverywhere(
+        "t.intent IS NULL",
+        "g.failure_fingerprint",
+        "t.failure_fingerprint",
+      ),
       failure_code: "t.failure_code",
       failure_message: "t.failure_message",
       failure_count: "g.failure_count + 1",
@@ -218,6 +226,10 @@ type FailedRow = ReturnType<typeof failedRow>;
 
 const notStoredColumns = (failure: Failure | undefined, retryAt: Date | undefined) =>
   failure ? failureColumns(NOT_EVERYWHERE, failure, retryAt) : {};
+
+/** Where a change came to nothing, a store still lacks the token that it lacked before: what else was to tell it? */
+const unlessNotEverywhere = (cameToNothing: string, was: string, is: string): string =>
+  `CASE WHEN ${cameToNothing} AND ${was} = '${NOT_EVERYWHERE}' THEN ${was} ELSE ${is} END`;
 
 const failureColumns = (fingerprint: string, { code, message }: Failure, retryAt: Date | undefined) => ({
   failure_fingerprint: fingerprint,

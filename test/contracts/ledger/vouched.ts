@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { VouchedToken } from "../../../src/ports/ledger.ts";
-import { aFailed, anApplied, anApply, aRow } from "../../builders/groups.ts";
+import { aDelete, aFailed, anApplied, anApply, aRow } from "../../builders/groups.ts";
 import {
   begin,
   carryOut,
@@ -87,6 +87,25 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       await stored(at, "a", null);
       expect(await lagging(at)).toEqual([]);
       expect((await at.ledger.status()).groups).toMatchObject({ in_sync: 2, failing: 0 });
+    });
+
+    test("stays known where a change of the group comes to nothing, and not where it may yet have its effect", async () => {
+      const at = await withGroups("a", "b", "c");
+      const update = anApply({ kind: "update", user_group_id: "a", fingerprint: "two" });
+      const removal = aDelete({ user_group_id: "b" });
+      for (const id of ["a", "b", "c"]) await stored(at, id, LATER);
+      await leave(at, "absent", { ms: 0, reads: 1 }, "b");
+      await carryOut(at, aFailed({ change: update, mayHaveHappened: false }), LATER);
+      await carryOut(at, aFailed({ change: removal, mayHaveHappened: false }), LATER);
+      const open = { ...update, user_group_id: "c" };
+      await carryOut(at, aFailed({ change: open, mayHaveHappened: true }), LATER);
+      await write(at, (to) => to.markReturned(["b"]));
+      const known = { fingerprint: "not_everywhere", code: "REFUSED", count: 2 };
+      expect(await lagging(at)).toMatchObject([
+        { user_group_id: "a", failure: known },
+        { user_group_id: "b", failure: known },
+      ]);
+      expect((await at.ledger.status()).failing).toMatchObject([{}, {}, { fingerprint: "two" }]);
     });
 
     test("says less than another failure, which stays, and is forgotten with the next change", async () => {
