@@ -253,6 +253,26 @@ const visit: fc.Arbitrary<Step[]> = fc
     { kind: "row", id: tenant, row: { kind: "gone" } },
   ]);
 
+/** A store that doesn't take a new tenant's token, and a change of the tenant that comes to nothing meanwhile. */
+const refusal: fc.Arbitrary<Step[]> = fc
+  .record({
+    // Seldom there before.
+    tenant: fc.constantFrom("c" as const, "d" as const, "e" as const),
+    store,
+    before: activeRow,
+    first: run,
+    meanwhile: row,
+    second: run,
+    fault: portFault("service", "before"),
+  })
+  .map(({ tenant, store, before, first, meanwhile, second, fault }) => [
+    { kind: "row", id: tenant, row: before },
+    { ...first, faults: [{ kind: "refuses", store, id: tenant, ms: HOUR }] },
+    { kind: "row", id: tenant, row: meanwhile },
+    { ...second, faults: [fault] },
+    { kind: "row", id: tenant, row: before },
+  ]);
+
 export const anyHistory = (): fc.Arbitrary<History> =>
   fc.record({
     place,
@@ -260,7 +280,7 @@ export const anyHistory = (): fc.Arbitrary<History> =>
     tenants: fc.dictionary(id, firstRow, { maxKeys: IDS.length, noNullPrototype: true }),
     startsInSync: fc.oneof({ weight: 2, arbitrary: fc.constant(true) }, fc.boolean()),
     steps: fc
-      .array(fc.oneof({ weight: 12, arbitrary: step.map((one) => [one]) }, overtakenRun, visit), {
+      .array(fc.oneof({ weight: 12, arbitrary: step.map((one) => [one]) }, overtakenRun, visit, refusal), {
         minLength: 1,
         maxLength: 8,
         size: "max",
