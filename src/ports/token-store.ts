@@ -8,7 +8,10 @@ export interface StoredToken {
 }
 
 export interface RemoveOptions {
-  /** Asked again before each of several stores: throws where it has become too late, as the caller asked before the first. */
+  /**
+   * Throws where it has become too late, as the caller asked before the first: asked again before each of several
+   * stores, and before each token where a store takes one at a time.
+   */
   readonly assertHeld?: () => void;
 }
 

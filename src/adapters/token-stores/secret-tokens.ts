@@ -5,7 +5,7 @@ import { laggingIn } from "../../core/token-copies.ts";
 import { formatToken, type TokenFormat, tokenIn } from "../../core/token-format.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
-import type { StoredToken, TokenStore } from "../../ports/token-store.ts";
+import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 import { inParallel } from "./in-parallel.ts";
 import { Patience } from "./patience.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
@@ -43,10 +43,11 @@ export class SecretTokens implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     _transaction: LedgerTransaction,
-    { rewrite = false }: { readonly rewrite?: boolean } = {},
+    { rewrite = false, assertHeld }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
     return this.#each([...wanted], "write", "TOKEN_NOT_STORED", ([id, token], name) => {
+      assertHeld?.();
       const content = formatToken(this.#options.format, id, token, this.#clock.now());
       // Stores keep versions, and charge for them: an equal one would be one too many.
       const isGood = (found: Secret): boolean =>
@@ -78,9 +79,16 @@ export class SecretTokens implements TokenStore {
     return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 
-  remove(ids: readonly string[]): Promise<ReadonlyMap<string, SyncError>> {
+  remove(
+    ids: readonly string[],
+    _transaction: LedgerTransaction,
+    { assertHeld }: RemoveOptions = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
     const entries = [...new Set(ids)].map((id) => [id] as const);
-    return this.#each(entries, "write", "TOKEN_NOT_REMOVED", (_, name) => this.#secrets.remove(name));
+    return this.#each(entries, "write", "TOKEN_NOT_REMOVED", (_, name) => {
+      assertHeld?.();
+      return this.#secrets.remove(name);
+    });
   }
 
   #nameOf(id: string): string {

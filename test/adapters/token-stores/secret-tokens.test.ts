@@ -4,6 +4,7 @@ import {
   type SecretStoreProblem,
 } from "../../../src/adapters/token-stores/secret-store.ts";
 import { SecretTokens } from "../../../src/adapters/token-stores/secret-tokens.ts";
+import { SyncError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { TokenFormat } from "../../../src/core/token-format.ts";
 import type { TokenStore } from "../../../src/ports/token-store.ts";
@@ -188,6 +189,27 @@ describe("a secret store", () => {
     // To read them keeps no transaction open.
     secrets.atCall = () => time.sleep(10_000);
     await store.read(Object.keys(tokens));
+  });
+
+  test("is given no other token, and loses none, once it is too late for that", async () => {
+    const { secrets, store, write } = aStore();
+    const tokens = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`id-${n}`, "token"]));
+    await write(tokens);
+    const transaction = new InMemoryLedgerTransaction(new LedgerState(), async () => {});
+    const newer = someTokens(Object.fromEntries(Object.keys(tokens).map((id) => [id, "newer"])));
+    const untilLost = () => {
+      let left = 20;
+      return () => {
+        if (left-- <= 0) throw new SyncError("LEASE_LOST", "another instance has taken it");
+      };
+    };
+    const lost = { code: "LEASE_LOST" };
+    const written = () => secrets.written.length;
+    expect(await rejection(store.write(newer, transaction, { assertHeld: untilLost() }))).toMatchObject(lost);
+    expect(written()).toBe(64 + 20);
+    const removed = store.remove(Object.keys(tokens), transaction, { assertHeld: untilLost() });
+    expect(await rejection(removed)).toMatchObject(lost);
+    expect(secrets.secrets.size).toBe(64 - 20);
   });
 
   test("whose client fails in a way of its own doesn't take the token into the error", async () => {
