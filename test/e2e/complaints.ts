@@ -65,6 +65,10 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         ),
       },
       {
+        said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", GRANT],
+        mend: LEDGER_TABLES.map((table) => `GRANT ALTER, INDEX ON ops_groupsync_${table} TO ${role}`),
+      },
+      {
         said: [
           `user ${role}@% may not write tokens to groupsync_tokens`,
           `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \`groupsync_tokens\` TO \`${role}\`@\`%\``,
