@@ -40,7 +40,8 @@ Then, in this folder:
 
   npx groupsync sandbox   a service to try it on; it prints the lines of the config that lead to it
   npx groupsync plan      changes nothing
-  npx groupsync sync
+  npx groupsync sync      once
+  npx groupsync run       the daemon, with a status page on http://127.0.0.1:8080
 
 README.md says how to put it into production.`;
 
