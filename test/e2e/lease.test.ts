@@ -71,6 +71,8 @@ test("a sync that has lost its lease ends at once, however long the service has 
   });
   const program = world.start("sync", "--json");
   await until(() => program.output().includes("waits"));
+  // What was answered before that may still be on its way into the database.
+  await until(async () => Object.keys(await world.stored()).length === 10);
   await world.database.query("UPDATE groupsync_leases SET epoch = epoch + 1");
   const { code, stdout } = await program.ended;
   expect(code).toBe(1);
