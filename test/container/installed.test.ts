@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/optional-package.ts";
+import { INSTALL, OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/optional-package.ts";
 import { MAIN, startProcess } from "../e2e/program.ts";
 import { aWorld } from "../e2e/world.ts";
 
@@ -51,9 +51,19 @@ test("what `npm pack` packs starts and syncs with its production packages alone"
     const { stdout } = await startProcess(process.execPath, [join(folder, "dist/main.js"), "sync"], world.env)
       .ended;
     const { [store]: names = [] } = OPTIONAL_PACKAGES as Readonly<Record<string, readonly string[]>>;
-    expect(stdout).toContain(`npm install --no-save ${names.join(" ")}`);
+    expect(stdout).toContain(`${INSTALL} ${names.join(" ")}`);
   }
   expect(await world.requests()).toMatchObject({ total: 0 });
+
+  // What it says is what helps.
+  await world.configure({ tokens: { store: "aws_secrets_manager", ...STORES.aws_secrets_manager } });
+  const { stdout } = await startProcess(process.execPath, [join(folder, "dist/main.js"), "sync"], world.env)
+    .ended;
+  const [, command = ""] = /folder: npm (.*)/.exec(stdout) ?? [];
+  await run("npm", [...command.split(" "), "--ignore-scripts", "--prefer-offline"], { cwd: folder });
+  await run(process.execPath, ["-e", 'import("@aws-sdk/client-secrets-manager")'], { cwd: folder });
+  expect(isThere("node_modules/pg")).toBe(true);
+  expect(isThere("node_modules/vitest")).toBe(false);
 }, 300_000);
 
 const STORES = {

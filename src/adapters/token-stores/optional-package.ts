@@ -8,6 +8,9 @@ export const OPTIONAL_PACKAGES = {
   kubernetes: ["@kubernetes/client-node@1.4.0"],
 } as const;
 
+/** As a production package: they are among those for development, which an install without those would pass by. */
+export const INSTALL = "npm install --no-save --save-prod --omit=dev";
+
 /** Loads a store's packages. Rejects with CONFIG_PACKAGE_MISSING, and the command that installs them. */
 export async function optional<T>(store: keyof typeof OPTIONAL_PACKAGES, load: () => Promise<T>): Promise<T> {
   try {
@@ -19,7 +22,7 @@ export async function optional<T>(store: keyof typeof OPTIONAL_PACKAGES, load: (
       "CONFIG_PACKAGE_MISSING",
       `tokens.store: ${store} needs packages that are not installed`,
       {
-        hint: `in groupsync's folder: npm install --no-save ${packages}`,
+        hint: `in groupsync's folder: ${INSTALL} ${packages}`,
         cause: error,
       },
     );
