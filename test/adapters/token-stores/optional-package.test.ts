@@ -13,7 +13,9 @@ test("a missing package is named with the command that installs it", async () =>
   expect(error).toMatchObject({
     code: "CONFIG_PACKAGE_MISSING",
     message: expect.stringContaining("azure_key_vault"),
-    hint: expect.stringMatching(/npm install --no-save --save-prod --omit=dev @azure\/keyvault-secrets@[\d.]+ @azure\/identity@[\d.]+$/),
+    hint: expect.stringMatching(
+      /npm install --no-save --save-prod --omit=dev @azure\/keyvault-secrets@[\d.]+ @azure\/identity@[\d.]+$/,
+    ),
   });
 });
 
