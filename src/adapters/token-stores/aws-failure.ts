@@ -16,8 +16,8 @@ const QUOTA = "a quota of Secrets Manager is used up: see Service Quotas in this
 const KEY = "is the KMS key of this secret enabled, and may groupsync use it?";
 const REQUEST = "a secret holds 64 KiB at most, and one with replicas in other regions can't be removed";
 
-const SLOW: Meaning = ["slow", REACH];
-const THROTTLED: Meaning = ["slow", QUOTA];
+const PASSING: Meaning = ["passing", REACH];
+const THROTTLED: Meaning = ["throttled", QUOTA];
 const NO_LOGIN: Meaning = ["unavailable", LOG_IN];
 const NO_RIGHT: Meaning = ["unavailable", RIGHTS];
 
@@ -51,18 +51,18 @@ const MEANINGS = new Map<string, Meaning>(
     ThrottlingException: THROTTLED,
     TooManyRequestsException: THROTTLED,
 
-    InternalFailure: SLOW,
-    InternalServiceError: SLOW,
-    InternalServiceErrorException: SLOW,
-    PriorRequestNotComplete: SLOW,
-    RequestTimeout: SLOW,
-    RequestTimeoutException: SLOW,
-    ServiceUnavailable: SLOW,
-    ServiceUnavailableException: SLOW,
-    TimeoutError: SLOW,
+    InternalFailure: PASSING,
+    InternalServiceError: PASSING,
+    InternalServiceErrorException: PASSING,
+    PriorRequestNotComplete: PASSING,
+    RequestTimeout: PASSING,
+    RequestTimeoutException: PASSING,
+    ServiceUnavailable: PASSING,
+    ServiceUnavailableException: PASSING,
+    TimeoutError: PASSING,
     // Both come in passing, while a secret is being made or removed.
-    ResourceExistsException: SLOW,
-    ResourceNotFoundException: SLOW,
+    ResourceExistsException: PASSING,
+    ResourceNotFoundException: PASSING,
 
     DecryptionFailure: ["refused", KEY],
     EncryptionFailure: ["refused", KEY],
@@ -85,14 +85,14 @@ export function failureOf(error: unknown, call: string): SyncError | SecretStore
   if (known) return new SecretStoreFailure(known[0], `${call}: ${nameOf(error)}`, known[1], waitIn(error));
   const status = statusOf(error);
   if (status !== undefined) {
-    const isPassing = status >= 500 || status === 429;
-    const [problem, hint]: Meaning = isPassing ? ["slow", REACH] : ["unavailable", FORMAT];
+    const [problem, hint]: Meaning =
+      status === 429 ? THROTTLED : status >= 500 ? PASSING : ["unavailable", FORMAT];
     return new SecretStoreFailure(problem, `${call}: an answer with status ${status}`, hint, waitIn(error));
   }
   const code = systemCodeOf(error);
   if (code === "ENOTFOUND")
     return new SecretStoreFailure("unavailable", `${call}: there is no such host`, REGION);
-  return new SecretStoreFailure("slow", `${call}: ${code ?? "no answer"}`, REACH);
+  return new SecretStoreFailure("passing", `${call}: ${code ?? "no answer"}`, REACH);
 }
 
 interface Answer {

@@ -212,7 +212,7 @@ export class AwsStore implements SecretStore {
 
 const notSeenYet = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(
-    "slow",
+    "passing",
     `the last change of the secret ${name} doesn't show yet`,
     "Secrets Manager takes a moment for it; the next sync tries again",
   );

@@ -49,10 +49,10 @@ const PROBLEMS: Readonly<Record<number, readonly [problem: SecretStoreProblem, h
   400: ["refused", "a secret holds 25 KB at most"],
   401: ["unavailable", LOG_IN],
   403: ["unavailable", RIGHTS],
-  404: ["slow", "does somebody else remove secrets there?"],
-  408: ["slow", "is the vault well?"],
-  409: ["slow", "the secret is being deleted, purged or recovered: that takes the vault a few seconds"],
-  429: ["slow", "the vault's limit of transactions is used up: does somebody else use it too?"],
+  404: ["passing", "does somebody else remove secrets there?"],
+  408: ["passing", "is the vault well?"],
+  409: ["passing", "the secret is being deleted, purged or recovered: that takes the vault a few seconds"],
+  429: ["throttled", "the vault's limit of transactions is used up: does somebody else use it too?"],
 };
 
 export const isStatus = (error: unknown, ...statuses: readonly number[]): boolean =>
@@ -69,10 +69,10 @@ export function failureOf(error: unknown): SyncError | SecretStoreFailure {
     // A credential's errors may quote what it was made of.
     if (isLogin(error)) return new SecretStoreFailure("unavailable", "cannot log in", LOG_IN);
     const hint = "is tokens.vault_url the vault's, and can it be reached from here?";
-    return new SecretStoreFailure("slow", "there was no answer that can be read", hint);
+    return new SecretStoreFailure("passing", "there was no answer that can be read", hint);
   }
   const { statusCode, message, retryAfterMs } = error;
   const passes = statusCode >= 500;
-  const [problem, hint] = PROBLEMS[statusCode] ?? [passes ? "slow" : "refused", "is the vault well?"];
+  const [problem, hint] = PROBLEMS[statusCode] ?? [passes ? "passing" : "refused", "is the vault well?"];
   return new SecretStoreFailure(problem, message, hint, retryAfterMs);
 }

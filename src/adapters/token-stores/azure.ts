@@ -216,7 +216,7 @@ async function absent<T>(call: Promise<T>): Promise<T | undefined> {
 
 const beingChanged = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(
-    "slow",
+    "passing",
     `the secret ${name} is being deleted, purged or recovered`,
     "that takes the vault a few seconds",
   );

@@ -243,7 +243,7 @@ const inTheWay = (name: string): SecretStoreFailure =>
 /** Another process has prepared the directory meanwhile. */
 const cleanedAway = (): SecretStoreFailure =>
   new SecretStoreFailure(
-    "slow",
+    "passing",
     "somebody has removed an unfinished file",
     `leave ${MARK} alone, and give each groupsync a directory of its own`,
   );

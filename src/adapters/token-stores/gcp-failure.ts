@@ -3,21 +3,21 @@ import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
 
 /** The codes of gRPC, by number, and what each says of a call that nothing more particular is known of. */
 const CODES: readonly (readonly [name: string, problem: SecretStoreProblem])[] = [
-  ["OK", "slow"],
-  ["CANCELLED", "slow"],
-  ["UNKNOWN", "slow"],
+  ["OK", "passing"],
+  ["CANCELLED", "passing"],
+  ["UNKNOWN", "passing"],
   ["INVALID_ARGUMENT", "refused"],
-  ["DEADLINE_EXCEEDED", "slow"],
-  ["NOT_FOUND", "slow"],
-  ["ALREADY_EXISTS", "slow"],
+  ["DEADLINE_EXCEEDED", "passing"],
+  ["NOT_FOUND", "passing"],
+  ["ALREADY_EXISTS", "passing"],
   ["PERMISSION_DENIED", "unavailable"],
-  ["RESOURCE_EXHAUSTED", "slow"],
+  ["RESOURCE_EXHAUSTED", "throttled"],
   ["FAILED_PRECONDITION", "refused"],
-  ["ABORTED", "slow"],
+  ["ABORTED", "passing"],
   ["OUT_OF_RANGE", "refused"],
   ["UNIMPLEMENTED", "unavailable"],
-  ["INTERNAL", "slow"],
-  ["UNAVAILABLE", "slow"],
+  ["INTERNAL", "passing"],
+  ["UNAVAILABLE", "passing"],
   ["DATA_LOSS", "refused"],
   ["UNAUTHENTICATED", "unavailable"],
 ];
@@ -65,7 +65,7 @@ export function failureOf(error: unknown): SyncError | SecretStoreFailure {
     return new SecretStoreFailure("unavailable", said, LOG_IN);
   }
   const code = codeOf(error) ?? "CANCELLED";
-  const problem = CODES.find(([name]) => name === code)?.[1] ?? "slow";
+  const problem = CODES.find(([name]) => name === code)?.[1] ?? "passing";
   const hint = HINTS[code] ?? "can Secret Manager be reached from here, and is it well?";
   return new SecretStoreFailure(problem, `it answered ${code}`, hint, retryAfterMs(error));
 }

@@ -283,7 +283,7 @@ const numberOf = ({ name }: { readonly name?: string | null }): number => Number
 
 const notSeenYet = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(
-    "slow",
+    "passing",
     `the secret ${name} can't be made, and can't be found either`,
     "Secret Manager follows its own changes after a while",
   );

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { SecretStoreFailure } from "./secret-store.ts";
+import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
 
 /** What the client throws of an answer that isn't the one that was wanted. */
 interface ApiException extends Error {
@@ -26,14 +26,15 @@ export function failureOf(error: unknown, namespace: string): SecretStoreFailure
   const { code, headers } = error;
   const status = statusIn(error.body);
   const said = typeof status?.message === "string" ? status.message : "";
-  const failure = (problem: "unavailable" | "slow" | "refused", message: string, hint: string) =>
+  const failure = (problem: SecretStoreProblem, message: string, hint: string) =>
     new SecretStoreFailure(problem, `${message} (HTTP ${code})`, hint, retryAfterMs(headers["retry-after"]));
 
-  if (code === 429) return failure("slow", "it asks for patience", PRIORITY);
-  if (code >= 500) return failure("slow", "it failed", "is the API server well, and etcd behind it?");
+  if (code === 429) return failure("throttled", "it asks for patience", PRIORITY);
+  if (code >= 500) return failure("passing", "it failed", "is the API server well, and etcd behind it?");
   if (code === 401) return failure("unavailable", "the login was refused", CREDENTIALS);
   if (!status) return notTheApi();
-  if (code === 409) return failure("slow", "the secret was changed at the same time", "who else writes it?");
+  if (code === 409)
+    return failure("passing", "the secret was changed at the same time", "who else writes it?");
   if (WEBHOOK.test(said))
     return failure("refused", "an admission policy denies it", "look at the cluster's policies");
   if (code === 403 && /exceeded quota/.test(said))
@@ -81,7 +82,7 @@ const FOR_GOOD = /^ENOTFOUND$|^ERR_TLS|^ERR_SSL|CERT|SIGNATURE|ISSUER|^EPROTO$|^
 function unreachable(error: unknown): SecretStoreFailure {
   if (error instanceof Error && error.name === "AbortError")
     return new SecretStoreFailure(
-      "slow",
+      "passing",
       "it didn't answer in time",
       "can the API server be reached from here?",
     );
@@ -94,7 +95,7 @@ function unreachable(error: unknown): SecretStoreFailure {
         "check the server and its CA in the kubeconfig",
       )
     : new SecretStoreFailure(
-        "slow",
+        "passing",
         `it can't be reached (${code})`,
         "can the API server be reached from here?",
       );

@@ -217,7 +217,7 @@ function labelValue(scope: string): string {
 
 const changing = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(
-    "slow",
+    "passing",
     `the secret ${name} is changed at the same time, time and again`,
     "who else writes it?",
   );

@@ -3,46 +3,63 @@ import type { Clock } from "../../ports/clock.ts";
 import { SecretStoreFailure } from "./secret-store.ts";
 
 /**
- * A store that asks for patience for so long is not available. Meanwhile a transaction of the ledger stands open, which
- * keeps the lease with this process, and which a database ends after a minute.
+ * How long one call is tried at most. Meanwhile a transaction of the ledger may stand open, which keeps the lease with
+ * this process, and which a database ends after a minute.
  */
 const LONGEST_WAIT = 30_000;
 
-/** Repeats what a store was too slow for. While it asks for patience, no call to it begins. */
+export interface PatienceOptions {
+  /** When it began, on the monotonic clock: calls that have one transaction open have one patience. */
+  readonly begun?: number;
+  /** Once it aborts, nothing is tried again. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Tries again what failed in passing. While a store asks for patience, no call to it begins. */
 export class Patience {
   readonly #clock: Clock;
   #quietUntil = 0;
+  /** With which the store asked for it. */
+  #request: SecretStoreFailure | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /**
-   * Rejects as `call` does, with `unavailable` in place of `slow`. Several calls that have one transaction open give
-   * the moment on the monotonic clock when they `begun`: their patience is one.
-   */
-  async with<T>(call: () => Promise<T>, begun = this.#clock.monotonic()): Promise<T> {
+  /** Rejects as `call` did the last time; with `throttled` where the store asks for more patience than there is. */
+  async with<T>(
+    call: () => Promise<T>,
+    { begun = this.#clock.monotonic(), signal }: PatienceOptions = {},
+  ): Promise<T> {
+    const until = begun + LONGEST_WAIT;
     for (let attempt = 2; ; attempt++) {
-      await this.#quiet();
-      if (this.#clock.monotonic() - begun > LONGEST_WAIT) throw tooSlow();
+      await this.#quiet(until, signal);
+      if (this.#clock.monotonic() > until) throw tooSlow();
       try {
         return await call();
       } catch (error) {
-        if (!(error instanceof SecretStoreFailure) || error.problem !== "slow") throw error;
-        const now = this.#clock.monotonic();
+        if (!(error instanceof SecretStoreFailure) || !error.passes) throw error;
         const waitMs = error.retryAfterMs ?? waitBeforeAttempt(attempt, () => this.#clock.random());
-        if (now + waitMs - begun > LONGEST_WAIT)
-          throw new SecretStoreFailure("unavailable", error.message, error.hint);
-        this.#quietUntil = Math.max(this.#quietUntil, now + waitMs);
+        const next = this.#clock.monotonic() + waitMs;
+        if (error.problem === "throttled" || error.retryAfterMs !== undefined) this.#keepQuiet(next, error);
+        if (next > until || signal?.aborted) throw error;
+        await this.#clock.sleep(waitMs, signal);
       }
     }
   }
 
-  async #quiet(): Promise<void> {
+  #keepQuiet(until: number, request: SecretStoreFailure): void {
+    if (until <= this.#quietUntil) return;
+    this.#quietUntil = until;
+    this.#request = request;
+  }
+
+  async #quiet(until: number, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
       const ms = this.#quietUntil - this.#clock.monotonic();
       if (ms <= 0) return;
-      await this.#clock.sleep(ms);
+      if (this.#request && (this.#quietUntil > until || signal?.aborted)) throw this.#request;
+      await this.#clock.sleep(ms, signal);
     }
   }
 }

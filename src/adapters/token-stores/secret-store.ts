@@ -33,10 +33,11 @@ export interface FoundSecret {
 
 /**
  * - `unavailable`: the store as a whole can't be used: away, login refused, a right missing.
- * - `slow`: it asks for patience, or failed in passing; the call is repeated.
+ * - `throttled`: it asks for patience; all calls wait, and this one is repeated.
+ * - `passing`: this call failed, and the next try may not; it alone is repeated.
  * - `refused`: it concerns this secret alone.
  */
-export type SecretStoreProblem = "unavailable" | "slow" | "refused";
+export type SecretStoreProblem = "unavailable" | "throttled" | "passing" | "refused";
 
 export class SecretStoreFailure extends Error {
   override readonly name = "SecretStoreFailure";
@@ -51,6 +52,11 @@ export class SecretStoreFailure extends Error {
     this.problem = problem;
     this.hint = hint;
     this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Whether another try may go well. */
+  get passes(): boolean {
+    return this.problem === "throttled" || this.problem === "passing";
   }
 }
 

@@ -32,8 +32,8 @@ export class SecretTokens implements TokenStore {
     this.#patience = new Patience(clock);
   }
 
-  prepare(): Promise<void> {
-    return this.#usable("use", () => this.#patience.with(() => this.#secrets.prepare()));
+  prepare(signal?: AbortSignal): Promise<void> {
+    return this.#usable("use", () => this.#patience.with(() => this.#secrets.prepare(), { signal }));
   }
 
   holdsAny(): Promise<boolean> {
@@ -111,7 +111,7 @@ export class SecretTokens implements TokenStore {
     const changeOne = async (entry: Entry): Promise<void> => {
       const [id] = entry;
       try {
-        await this.#patience.with(() => change(entry, this.#nameOf(id)), begun);
+        await this.#patience.with(() => change(entry, this.#nameOf(id)), { begun });
       } catch (error) {
         const { message, hint } = refusal(error);
         refused.set(id, new SyncError(code, message, { hint }));
@@ -133,8 +133,9 @@ export class SecretTokens implements TokenStore {
     } catch (error) {
       if (error instanceof SyncError) throw error;
       const { message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
-      const doingWhat = `cannot ${doing} ${this.#secrets.title}`;
-      throw new SyncError("TOKEN_STORE_UNAVAILABLE", `${doingWhat}: ${message}`, { hint });
+      const isBusy = error instanceof SecretStoreFailure && error.problem === "throttled";
+      const code = isBusy ? "TOKEN_STORE_BUSY" : "TOKEN_STORE_UNAVAILABLE";
+      throw new SyncError(code, `cannot ${doing} ${this.#secrets.title}: ${message}`, { hint });
     }
   }
 }

@@ -2,7 +2,7 @@ import { Pool } from "undici";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { SecretStoreFailure } from "./secret-store.ts";
+import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
 
 export interface VaultRequest {
   readonly method: "GET" | "POST" | "DELETE";
@@ -86,23 +86,27 @@ export class VaultHttp {
 export function failureOf(answer: VaultAnswer, rights: string): SecretStoreFailure {
   const { status } = answer;
   const http = `HTTP ${status}`;
-  const failure = (problem: "unavailable" | "slow" | "refused", message: string, hint: string) =>
+  const failure = (problem: SecretStoreProblem, message: string, hint: string) =>
     new SecretStoreFailure(problem, `${message} (${http})`, hint, answer.retryAfterMs);
   if (says(answer, /is sealed/i)) return failure("unavailable", "it is sealed", "unseal it");
   if (status === 429)
-    return failure("slow", "it asks for patience", "a rate limit quota of Vault's is too low for groupsync");
+    return failure(
+      "throttled",
+      "it asks for patience",
+      "a rate limit quota of Vault's is too low for groupsync",
+    );
   if (says(answer, /upgrad(?:e|ing) from non-versioned/i))
-    return failure("slow", "the engine is being upgraded to version 2", "wait until Vault has done so");
+    return failure("passing", "the engine is being upgraded to version 2", "wait until Vault has done so");
   if (status === 412)
-    return failure("slow", "this node doesn't have yet what was written", "look at Vault's replication");
+    return failure("passing", "this node doesn't have yet what was written", "look at Vault's replication");
   if (status >= 300 && status < 400)
     return failure(
-      "slow",
+      "passing",
       "it sends its callers elsewhere, as a standby node does",
       "name the active node or a load balancer in tokens.address",
     );
   if (status >= 500)
-    return failure("slow", "it failed", "look at Vault's log, and at what is in front of it");
+    return failure("passing", "it failed", "look at Vault's log, and at what is in front of it");
   if (!answer.isVaults) return failure("unavailable", "the answer isn't Vault's", NOT_VAULT);
   if (status === 403)
     return failure("unavailable", "the login was refused, or it has too few rights", rights);
@@ -144,6 +148,6 @@ function unreachable(error: unknown): SecretStoreFailure {
         "unavailable",
         "check tokens.address; NODE_EXTRA_CA_CERTS names a file with a CA of your own",
       ] as const)
-    : (["slow", "is Vault running there, and can it be reached from here?"] as const);
+    : (["passing", "is Vault running there, and can it be reached from here?"] as const);
   return new SecretStoreFailure(problem, `it can't be reached (${reason})`, hint);
 }

@@ -144,7 +144,7 @@ function refusal(answer: VaultAnswer, method: "approle" | "kubernetes"): SecretS
       ? "check tokens.auth: the role_id, and whether the secret_id has expired or is used up"
       : "check tokens.auth.role, and the service accounts, namespaces and audience that it is bound to";
   const failure = failureOf(answer, hint);
-  if (failure.problem === "slow" || !answer.isVaults) return failure;
+  if (failure.passes || !answer.isVaults) return failure;
   return new SecretStoreFailure(
     "unavailable",
     `the ${method} login was refused (HTTP ${answer.status})`,

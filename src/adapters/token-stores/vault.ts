@@ -74,7 +74,7 @@ export class VaultStore implements SecretStore {
     if (found?.content && isGood(found.content)) return;
     if (await this.#write(name, content, found?.version ?? Number(metadata.current_version))) return;
     throw new SecretStoreFailure(
-      "slow",
+      "passing",
       `the secret ${name} was changed at the same time`,
       "who else writes it?",
     );

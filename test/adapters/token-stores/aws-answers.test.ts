@@ -47,14 +47,14 @@ const quoting = { "x-amzn-requestid": TOKEN, "x-amz-error-message": TOKEN };
 
 describe.skipIf(moto === null)("AWS Secrets Manager, as it answers:", () => {
   test.each<[string, AwsAnswer | "cut", { problem: string; hint?: unknown }]>([
-    ["throttled", anError("ThrottlingException", TOKEN, quoting), { problem: "slow" }],
-    ["throttled in another word", anError("TooManyRequestsException", TOKEN), { problem: "slow" }],
-    ["an error inside", { ...anError("InternalServiceError", TOKEN), status: 500 }, { problem: "slow" }],
-    ["a line that breaks", "cut", { problem: "slow" }],
+    ["throttled", anError("ThrottlingException", TOKEN, quoting), { problem: "throttled" }],
+    ["throttled in another word", anError("TooManyRequestsException", TOKEN), { problem: "throttled" }],
+    ["an error inside", { ...anError("InternalServiceError", TOKEN), status: 500 }, { problem: "passing" }],
+    ["a line that breaks", "cut", { problem: "passing" }],
     ["HTML with status 200", html(200), { problem: "unavailable" }],
     ["HTML with status 403", html(403), { problem: "unavailable" }],
-    ["HTML with status 502", html(502), { problem: "slow" }],
-    ["nothing, with status 429", { status: 429, body: "" }, { problem: "slow" }],
+    ["HTML with status 502", html(502), { problem: "passing" }],
+    ["nothing, with status 429", { status: 429, body: "" }, { problem: "throttled" }],
     [
       "JSON that ends too soon",
       { status: 200, body: `{"SecretString":"${TOKEN}` },
@@ -155,7 +155,7 @@ test("no credentials anywhere: it isn't available, and says where it has looked"
 
 test("a host that isn't there isn't available", async () => {
   expect(await rejection(aStoreAt("http://secretsmanager.nowhere.invalid").prepare())).toMatchObject({
-    problem: expect.stringMatching(/unavailable|slow/),
+    problem: expect.stringMatching(/unavailable|passing/),
     hint: expect.any(String),
   });
 });

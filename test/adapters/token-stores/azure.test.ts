@@ -140,10 +140,10 @@ describe("a secret of Key Vault", () => {
       method === "PUT"
         ? fault(409, "Conflict", "is currently being deleted", "ObjectIsBeingDeleted")
         : undefined;
-    expect(await rejection(put("a", "token-a"))).toMatchObject({ problem: "slow" });
+    expect(await rejection(put("a", "token-a"))).toMatchObject({ problem: "passing" });
     expect(called()).toEqual(["GET secrets", "PUT secrets", "GET deletedsecrets"]);
     server.hasDeleted("b", OURS, "token-b");
-    expect(await rejection(put("b", "token-2"))).toMatchObject({ problem: "slow" });
+    expect(await rejection(put("b", "token-2"))).toMatchObject({ problem: "passing" });
   });
 
   test("can't be removed without the right to purge it: the name would not be free", async () => {
@@ -173,11 +173,11 @@ describe("what Key Vault answers", () => {
     [400, "refused", /25 KB/],
     [401, "unavailable", /default credentials/],
     [403, "unavailable", /Key Vault Secrets Officer.*purge/],
-    [409, "slow", /few seconds/],
+    [409, "passing", /few seconds/],
     [413, "refused", /well/],
-    [429, "slow", /limit/],
-    [500, "slow", /well/],
-    [503, "slow", /well/],
+    [429, "throttled", /limit/],
+    [500, "passing", /well/],
+    [503, "passing", /well/],
   ] as const)(
     "%d means %s, with or without a page, and what it quotes is not passed on",
     async (status, problem, hint) => {
@@ -195,7 +195,7 @@ describe("what Key Vault answers", () => {
   test("can say how long it wants to be left alone, and is not asked again by the client", async () => {
     const { server, put } = await aStore();
     server.before = () => ({ ...quoting(429), headers: { "retry-after": "7" } });
-    expect(await rejection(put("a", SECRET))).toMatchObject({ problem: "slow", retryAfterMs: 7_000 });
+    expect(await rejection(put("a", SECRET))).toMatchObject({ problem: "throttled", retryAfterMs: 7_000 });
     expect(server.calls).toHaveLength(1);
   });
 
@@ -207,7 +207,7 @@ describe("what Key Vault answers", () => {
     const { server, secrets } = await aStore();
     server.before = () => ({ status: 200, body });
     const error = await rejection(secrets.get("a"));
-    expect(error).toMatchObject({ problem: "slow" });
+    expect(error).toMatchObject({ problem: "passing" });
     expect(everythingIn(error)).not.toContain(SECRET);
   });
 

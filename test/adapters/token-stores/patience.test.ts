@@ -4,7 +4,9 @@ import { SecretStoreFailure } from "../../../src/adapters/token-stores/secret-st
 import { rejection } from "../../contracts/collect.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
-const slow = (retryAfterMs?: number) => new SecretStoreFailure("slow", "busy", "wait", retryAfterMs);
+const throttled = (retryAfterMs?: number) =>
+  new SecretStoreFailure("throttled", "busy", "wait", retryAfterMs);
+const passing = (retryAfterMs?: number) => new SecretStoreFailure("passing", "failed", "wait", retryAfterMs);
 
 /** Calls fail with these in turn, and succeed from then on. */
 function aPatience(...failures: readonly Error[]) {
@@ -27,43 +29,79 @@ test("a call that succeeds is made once, and at once", async () => {
 });
 
 test("a store is left alone for as long as it asks for", async () => {
-  const { patience, begun, call } = aPatience(slow(3_000), slow(20_000));
+  const { patience, begun, call } = aPatience(throttled(3_000), throttled(20_000));
   expect(await patience.with(call)).toBe("done");
   expect(begun).toEqual([0, 3_000, 23_000]);
 });
 
-test("a store that doesn't say how long is left alone for longer and longer", async () => {
-  const { patience, begun, call } = aPatience(slow(), slow(), slow());
-  await patience.with(call);
-  const waits = begun.slice(1).map((at, n) => at - (begun[n] ?? 0));
-  expect(waits).toHaveLength(3);
-  expect(waits[0]).toBeGreaterThanOrEqual(250);
-  expect(waits).toEqual(waits.toSorted((a, b) => a - b));
-});
+test.each([throttled, passing])(
+  "what fails is tried again after longer and longer waits",
+  async (failure) => {
+    const { patience, begun, call } = aPatience(failure(), failure(), failure());
+    await patience.with(call);
+    const waits = begun.slice(1).map((at, n) => at - (begun[n] ?? 0));
+    expect(waits).toHaveLength(3);
+    expect(waits[0]).toBeGreaterThanOrEqual(250);
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+  },
+);
 
-test("while a store is left alone, no other call to it begins", async () => {
-  const { time, patience, begun, call } = aPatience(slow(5_000));
+test.each([
+  ["throttled", throttled(5_000)],
+  ["failing, and saying when to come back", passing(5_000)],
+])("while a store is left alone, because it is %s, no other call to it begins", async (_, failure) => {
+  const { time, patience, begun, call } = aPatience(failure);
   const first = patience.with(call);
   await time.sleep(1_000);
   await Promise.all([first, patience.with(call), patience.with(call)]);
   expect(begun).toEqual([0, 5_000, 5_000, 5_000]);
 });
 
-test("a store that asks for too much isn't available", async () => {
-  const { patience, begun, call } = aPatience(slow(60_001));
-  expect(await rejection(patience.with(call))).toMatchObject({
-    problem: "unavailable",
-    message: "busy",
-    hint: "wait",
-  });
-  expect(begun).toEqual([0]);
+test("a call that failed in passing keeps no other one waiting", async () => {
+  const { time, patience, begun, call } = aPatience(passing(), passing(), passing());
+  const first = patience.with(call);
+  await time.sleep(100);
+  const others = [patience.with(async () => "other"), patience.with(async () => "other")];
+  expect(await Promise.all(others)).toEqual(["other", "other"]);
+  expect(time.elapsed).toBe(100);
+  await first;
+  expect(begun).toHaveLength(4);
 });
 
-test("a store that asks again and again isn't available after half a minute", async () => {
-  const { time, patience, call } = aPatience(...Array.from({ length: 100 }, () => slow()));
-  expect(await rejection(patience.with(call))).toMatchObject({ problem: "unavailable" });
-  expect(time.elapsed).toBeGreaterThan(15_000);
-  expect(time.elapsed).toBeLessThanOrEqual(30_000);
+test("a store that asks for more patience than there is says so to all who call it", async () => {
+  const { time, patience, begun, call } = aPatience(throttled(60_000));
+  const busy = { problem: "throttled", message: "busy", hint: "wait" };
+  expect(await rejection(patience.with(call))).toMatchObject(busy);
+  expect(await rejection(patience.with(call))).toMatchObject(busy);
+  expect(begun).toEqual([0]);
+  await time.sleep(31_000);
+  expect(await patience.with(call)).toBe("done");
+  expect(begun).toEqual([0, 60_000]);
+});
+
+test.each([throttled, passing])(
+  "a store that fails again and again has failed after half a minute",
+  async (failure) => {
+    const { time, patience, call } = aPatience(...Array.from({ length: 100 }, () => failure()));
+    expect(await rejection(patience.with(call))).toMatchObject({ problem: failure().problem });
+    expect(time.elapsed).toBeGreaterThan(15_000);
+    expect(time.elapsed).toBeLessThanOrEqual(30_000);
+  },
+);
+
+test.each([throttled, passing])("nothing is tried again once the run is to end", async (failure) => {
+  const { time, patience, begun, call } = aPatience(failure(20_000), failure(20_000));
+  const ending = new AbortController();
+  const calls = [
+    patience.with(call, { signal: ending.signal }),
+    patience.with(call, { signal: ending.signal }),
+  ];
+  const ended = Promise.all(calls.map(rejection));
+  await time.sleep(1_000);
+  ending.abort();
+  expect(await ended).toMatchObject([{ problem: failure().problem }, { problem: failure().problem }]);
+  expect(time.elapsed).toBe(1_000);
+  expect(begun.length).toBeLessThanOrEqual(3);
 });
 
 test.each([
@@ -77,10 +115,11 @@ test.each([
 });
 
 test("calls with one transaction open have one patience: what takes longer isn't available", async () => {
-  const { time, patience, begun, call } = aPatience(slow(20_000), slow(20_000));
-  const first = rejection(patience.with(call, 0));
+  const { time, patience, begun, call } = aPatience(throttled(20_000), throttled(20_000));
+  const first = rejection(patience.with(call, { begun: 0 }));
   await time.sleep(31_000);
-  expect(await rejection(patience.with(call, 0))).toMatchObject({ problem: "unavailable" });
-  expect(await first).toMatchObject({ problem: "unavailable" });
+  expect(await first).toMatchObject({ problem: "throttled" });
+  await time.sleep(10_000);
+  expect(await rejection(patience.with(call, { begun: 0 }))).toMatchObject({ problem: "unavailable" });
   expect(begun).toEqual([0, 20_000]);
 });

@@ -134,33 +134,34 @@ describe("a secret store", () => {
     const { secrets, write, read } = aStore();
     let asked = 0;
     secrets.atCall = () => {
-      if (asked++ < 5) failing("slow")();
+      if (asked++ < 5) failing("passing")();
     };
     expect(await write({ a: "token-a", b: "token-b" })).toEqual(new Map());
     expect(await read("a", "b")).toEqual({ a: "token-a", b: "token-b" });
   });
 
-  test.each<SecretStoreProblem>(["unavailable", "slow"])(
-    "that stays %s is not available",
-    async (problem) => {
-      const { secrets, store, write, read, remove } = aStore();
-      secrets.atCall = failing(problem);
-      const calls = [
-        () => store.prepare(),
-        () => store.holdsAny(),
-        () => write({ a: "token-a" }),
-        () => read("a"),
-        () => remove("a"),
-      ];
-      for (const call of calls) {
-        expect(await rejection(call())).toMatchObject({
-          code: "TOKEN_STORE_UNAVAILABLE",
-          message: expect.stringMatching(/^cannot (use|read|write) the secrets: no answer$/),
-          hint: "is it running?",
-        });
-      }
-    },
-  );
+  test.each<[SecretStoreProblem, string]>([
+    ["unavailable", "TOKEN_STORE_UNAVAILABLE"],
+    ["passing", "TOKEN_STORE_UNAVAILABLE"],
+    ["throttled", "TOKEN_STORE_BUSY"],
+  ])("that stays %s is told as %s", async (problem, code) => {
+    const { secrets, store, write, read, remove } = aStore();
+    secrets.atCall = failing(problem);
+    const calls = [
+      () => store.prepare(),
+      () => store.holdsAny(),
+      () => write({ a: "token-a" }),
+      () => read("a"),
+      () => remove("a"),
+    ];
+    for (const call of calls) {
+      expect(await rejection(call())).toMatchObject({
+        code,
+        message: expect.stringMatching(/^cannot (use|read|write) the secrets: no answer$/),
+        hint: "is it running?",
+      });
+    }
+  });
 
   test("is not asked for another token once it isn't available", async () => {
     const { secrets, write } = aStore();
