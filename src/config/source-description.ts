@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
-import type { DatabaseUrl, SourceConfig } from "./config.ts";
-
-const DEFAULT_PORTS: Readonly<Record<DatabaseUrl["dialect"], string>> = { postgres: "5432", mysql: "3306" };
+import type { SourceConfig } from "./config.ts";
+import { describeDatabase, describeTable } from "./database-place.ts";
 
 /**
  * Where the ids of the tenants come from, in one line: `db.example.com:5432/app public.customers by id`.
@@ -11,22 +10,6 @@ const DEFAULT_PORTS: Readonly<Record<DatabaseUrl["dialect"], string>> = { postgr
  */
 export const describeSource = ({ url, table, query }: SourceConfig, idColumn: string): string =>
   `${describeDatabase(url)} ${table === undefined ? describeQuery(query ?? "") : describeTable(table)} by ${idColumn}`;
-
-function describeDatabase({ dialect, url }: DatabaseUrl): string {
-  const { hostname, port, pathname, searchParams } = new URL(url.reveal());
-  // PostgreSQL's driver prefers these two to what stands before the path: it is how a Unix socket is named.
-  const preferred = (name: string): string | null => (dialect === "postgres" ? searchParams.get(name) : null);
-  const host = preferred("host") || decodeURIComponent(hostname) || "localhost";
-  const shownPort = preferred("port") || port || DEFAULT_PORTS[dialect];
-  const shownHost = host.startsWith("/") ? host.replace(/\/+$/, "") : host.toLowerCase();
-  return `${shownHost}:${shownPort}${decodeURIComponent(pathname) || "/"}`;
-}
-
-/** Names need their quotes only where they could be read in another way without. */
-const describeTable = (table: string): string =>
-  table.replace(/"((?:[^"]|"")+)"/g, (quoted, name: string) =>
-    /^[\p{L}\p{N}_$-]+$/u.test(name) ? name : quoted,
-  );
 
 function describeQuery(query: string): string {
   const digest = hash("sha256", query.replace(/\s+/g, " ").trim());

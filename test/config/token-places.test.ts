@@ -1,0 +1,171 @@
+import { resolve } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { stringify } from "yaml";
+import { loadConfig } from "../../src/config/load.ts";
+import { describeTokenPlaces } from "../../src/config/token-places.ts";
+
+type Keys = Readonly<Record<string, unknown>>;
+
+function placesOf(tokens: Keys | readonly Keys[]): readonly string[] {
+  const config = {
+    service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
+    source: { url: "postgres://db/crm", table: "customers" },
+    group: { id: "id", name: "company_name" },
+    tokens,
+  };
+  return describeTokenPlaces(
+    loadConfig("config.yaml", { env: {}, readFile: () => stringify(config) }).tokens,
+  );
+}
+
+const table = { url: "postgres://db/crm" };
+const file = { store: "file", directory: "/var/lib/groupsync/tokens" };
+const vault = { store: "vault", address: "https://vault.internal:8200", auth: { token: "hvs.x" } };
+const aws = { store: "aws_secrets_manager" };
+const gcp = { store: "gcp_secret_manager", project: "crm-prod" };
+const azure = { store: "azure_key_vault", vault_url: "https://crm.vault.azure.net" };
+const kubernetes = { store: "kubernetes" };
+
+describe("where tokens lie", () => {
+  it.each<[string, Keys, string]>([
+    ["a table", table, "table db:5432/crm groupsync_tokens column token by user_group_id in own rows"],
+    [
+      "a table of somebody else's",
+      {
+        url: "mysql://db/crm",
+        rows: "existing",
+        table: "customers",
+        id_column: "id",
+        token_column: "a token",
+      },
+      'table db:3306/crm customers column "a token" by id in existing rows',
+    ],
+    ["files", file, "file /var/lib/groupsync/tokens/{{ user_group_id }} as token"],
+    [
+      "Vault",
+      { ...vault, format: "json" },
+      "vault https://vault.internal:8200 mount secret dashboards/{{ user_group_id }} as json",
+    ],
+    [
+      "Vault's namespace",
+      { ...vault, namespace: "teams/data" },
+      "vault https://vault.internal:8200 namespace teams/data mount secret dashboards/{{ user_group_id }} as token",
+    ],
+    ["AWS", aws, "aws_secrets_manager dashboards/{{ user_group_id }} as token"],
+    [
+      "a region",
+      { ...aws, region: "eu-central-1", endpoint: "https://vpce.example.com" },
+      "aws_secrets_manager region eu-central-1 endpoint https://vpce.example.com dashboards/{{ user_group_id }} as token",
+    ],
+    ["GCP", gcp, "gcp_secret_manager project crm-prod dashboards-{{ user_group_id }} as token"],
+    ["Azure", azure, "azure_key_vault https://crm.vault.azure.net dashboards-{{ user_group_id }} as token"],
+    ["Kubernetes", kubernetes, "kubernetes key token dashboards-{{ user_group_id }} as token"],
+    [
+      "a cluster",
+      { ...kubernetes, kubeconfig: "/etc/my kube", context: "prod", namespace: "crm" },
+      'kubernetes kubeconfig "/etc/my kube" context prod namespace crm key token dashboards-{{ user_group_id }} as token',
+    ],
+  ])("%s", (_, tokens, place) => {
+    expect(placesOf(tokens)).toEqual([place]);
+  });
+
+  it("are several, in whatever order the config has them", () => {
+    const places = placesOf([vault, table, file]);
+    expect(places).toEqual([...placesOf(file), ...placesOf(table), ...placesOf(vault)]);
+    expect(placesOf([file, vault, table])).toEqual(places);
+  });
+});
+
+test.each<[string, Keys, Keys]>([
+  ["a default", {}, { ...table, store: "table", table: "groupsync_tokens", rows: "own" }],
+  ["a host", { url: "postgres://db/crm" }, { url: "postgresql://app:pw@DB:5432/crm?sslmode=require" }],
+  ["quotes", { table: "app.tokens" }, { table: '"app"."tokens"' }],
+  ["a directory", file, { ...file, directory: "/var/lib/./groupsync/x/../tokens//" }],
+  ["a relative directory", { ...file, directory: resolve("tokens") }, { ...file, directory: "tokens" }],
+  [
+    "a folder",
+    { ...file, directory: "/var/lib", path: "tokens/{{ user_group_id }}" },
+    { ...file, directory: "/var/lib/tokens" },
+  ],
+  ["a placeholder", vault, { ...vault, path: "dashboards/{{user_group_id}}" }],
+  ["an address", vault, { ...vault, address: "https://VAULT.internal:8200/" }],
+  ["a default port", { ...vault, address: "https://v" }, { ...vault, address: "https://v:443/" }],
+  ["a mount", vault, { ...vault, mount: "/secret/" }],
+  ["a namespace", { ...vault, namespace: "a/b" }, { ...vault, namespace: "/a/b/" }],
+  ["no namespace", vault, { ...vault, namespace: "/" }],
+  ["a vault", azure, { ...azure, vault_url: "https://CRM.vault.azure.net:443/" }],
+  ["a kubeconfig", { ...kubernetes, kubeconfig: "/etc/kube" }, { ...kubernetes, kubeconfig: "/etc//./kube" }],
+])("%s has one text for all its spellings", (_, one, other) => {
+  expect(placesOf(other)).toEqual(placesOf(one));
+});
+
+test.each<[Keys, Keys]>([
+  [table, { url: "postgres://db/other", table: "other", id_column: "other", token_column: "other" }],
+  [
+    { rows: "existing", table: "t", id_column: "i", token_column: "o" },
+    { url: "mysql://db/crm", rows: "own" },
+  ],
+  [file, { directory: "/other", path: "other-{{ user_group_id }}", format: "json" }],
+  [
+    vault,
+    {
+      address: "https://vault.internal:8200/other",
+      mount: "other",
+      namespace: "other",
+      path: "{{ user_group_id }}",
+      format: "json",
+    },
+  ],
+  // Not the same as a folder in the path: each engine has its own.
+  [{ ...vault, mount: "secret/a", path: "{{ user_group_id }}" }, { mount: "secret" }],
+  [aws, { region: "other", endpoint: "https://other", path: "{{ user_group_id }}", format: "json" }],
+  [gcp, { project: "other-project", endpoint: "https://other", path: "{{ user_group_id }}", format: "json" }],
+  [azure, { vault_url: "https://other.vault.azure.net", path: "{{ user_group_id }}-x", format: "json" }],
+  [
+    kubernetes,
+    {
+      namespace: "other",
+      context: "other",
+      kubeconfig: "/other",
+      key: "other",
+      path: "x-{{ user_group_id }}",
+      format: "json",
+    },
+  ],
+])("%j has another text with any other of its keys %j", (tokens, others) => {
+  const changed = Object.entries(others);
+  const texts = [tokens, ...changed.map(([key, value]) => ({ ...tokens, [key]: value }))].flatMap(placesOf);
+  expect(new Set(texts).size).toBe(changed.length + 1);
+});
+
+test("no two values of a key are read as another's", () => {
+  const anyText = fc.stringMatching(/^[ "a-]{1,6}$/).filter((text) => text.trim() === text);
+  const anyCluster = fc.record({ kubeconfig: anyText, context: anyText, namespace: anyText, key: anyText });
+  fc.assert(
+    fc.property(anyCluster, anyCluster, (one, other) => {
+      const isSame = JSON.stringify(one) === JSON.stringify(other);
+      const [a] = placesOf({ ...kubernetes, ...one });
+      const [b] = placesOf({ ...kubernetes, ...other });
+      expect(a === b).toBe(isSame);
+    }),
+  );
+});
+
+test("neither who asks nor how often nor what is told to whom changes the text, or is in it", () => {
+  const anyWord = fc.stringMatching(/^[a-z0-9]{1,12}$/).map((text) => `hunter2${text}`);
+  fc.assert(
+    fc.property(anyWord, anyWord, fc.integer({ min: 1, max: 90 }), (user, secret, days) => {
+      const url = `postgres://${user}:${secret}@db/crm?sslmode=require&application_name=${user}`;
+      const more = { verify: `${days}d` };
+      expect(placesOf({ ...table, url, notify: user, ...more })).toEqual(placesOf(table));
+      for (const auth of [
+        { token: secret },
+        { method: "approle", mount: user, role_id: user, secret_id: secret },
+        { method: "kubernetes", mount: user, role: user, token_file: `/${secret}` },
+      ]) {
+        expect(placesOf({ ...vault, auth, ...more })).toEqual(placesOf(vault));
+      }
+    }),
+  );
+});
