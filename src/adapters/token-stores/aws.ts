@@ -3,9 +3,11 @@ import { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { failureOf, isLogin, nameOf } from "./aws-failure.ts";
+import { expected } from "./expected.ts";
 import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { SharedClient } from "./shared-client.ts";
 
 export interface AwsStoreOptions {
   /** By default what AWS's own programs take: AWS_REGION, or the profile's. */
@@ -34,10 +36,13 @@ export class AwsStore implements SecretStore {
   readonly title = "AWS Secrets Manager";
   readonly #options: AwsStoreOptions;
   readonly #recent = new RecentWrites();
-  #client: Promise<SecretsManager> | undefined;
+  readonly #client: SharedClient<SecretsManager>;
 
   constructor(options: AwsStoreOptions) {
     this.#options = options;
+    // A client keeps its credentials for as long as they say that they live: a new one asks for them anew.
+    const connect = (last?: SecretsManager): Promise<SecretsManager> => this.#connect(last);
+    this.#client = new SharedClient({ connect, isLogin, close: (client) => client.destroy() });
   }
 
   async prepare(): Promise<void> {
@@ -85,9 +90,8 @@ export class AwsStore implements SecretStore {
     return false;
   }
 
-  async close(): Promise<void> {
-    const client = await this.#client?.catch(() => undefined);
-    client?.destroy();
+  close(): Promise<void> {
+    return this.#client.close();
   }
 
   /** Undefined where the name is taken. */
@@ -153,44 +157,22 @@ export class AwsStore implements SecretStore {
     call: string,
     send: (client: SecretsManager) => Promise<T>,
   ): Promise<T | undefined> {
-    return this.#call(call, async (client) => {
-      try {
-        return await send(client);
-      } catch (error) {
-        if (names.includes(nameOf(error))) return undefined;
-        throw error;
-      }
-    });
+    const isOne = (error: unknown): boolean => names.includes(nameOf(error));
+    return this.#call(call, (client) => send(client).catch(expected(isOne, undefined)));
   }
 
   async #call<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T> {
-    const login = this.#connected();
     try {
-      return await send(await login).catch(async (error: unknown) => {
-        if (!isLogin(error)) throw error;
-        return send(await this.#loggedInAgain(login));
-      });
+      return await this.#client.call(send);
     } catch (error) {
       throw failureOf(error, call);
     }
   }
 
-  #connected(): Promise<SecretsManager> {
-    this.#client ??= this.#connect();
-    return this.#client;
-  }
-
-  /** A client keeps its credentials for as long as they say that they live: a new one asks for them anew. */
-  #loggedInAgain(last: Promise<SecretsManager>): Promise<SecretsManager> {
-    // Of several calls that are refused at once the first brings the new one.
-    if (this.#client === last) this.#client = this.#connect(last);
-    return this.#connected();
-  }
-
-  async #connect(last?: Promise<SecretsManager>): Promise<SecretsManager> {
+  async #connect(last?: SecretsManager): Promise<SecretsManager> {
     const { region, endpoint } = this.#options;
     // What it has learned of a clock that is wrong here.
-    const systemClockOffset = (await last)?.config.systemClockOffset ?? 0;
+    const systemClockOffset = last?.config.systemClockOffset ?? 0;
     const { SecretsManager } = await optional(
       "aws_secrets_manager",
       () => import("@aws-sdk/client-secrets-manager"),

@@ -8,7 +8,6 @@ export class KeyVaultRefusal extends Error {
   override readonly name = "KeyVaultRefusal";
   /** By this name the client's pollers look for it too. */
   readonly statusCode: number;
-  /** Whether the newest version of a secret is disabled: it can't be read, but it is there. */
   readonly isDisabled: boolean;
   readonly retryAfterMs: number | undefined;
 
@@ -20,7 +19,7 @@ export class KeyVaultRefusal extends Error {
   }
 }
 
-type Policy = NonNullable<SecretClientOptions["additionalPolicies"]>[number];
+export type Policy = NonNullable<SecretClientOptions["additionalPolicies"]>[number];
 
 /** Turns refusals into a {@link KeyVaultRefusal}: the client's own errors hold the request, and lose the status of an empty one. */
 export const refusals: Policy = {
@@ -55,12 +54,17 @@ const PROBLEMS: Readonly<Record<number, readonly [problem: SecretStoreProblem, h
   429: ["throttled", "the vault's limit of transactions is used up: does somebody else use it too?"],
 };
 
-export const isStatus = (error: unknown, ...statuses: readonly number[]): boolean =>
-  error instanceof KeyVaultRefusal && statuses.includes(error.statusCode);
+export const isStatus =
+  (...statuses: readonly number[]) =>
+  (error: unknown): boolean =>
+    error instanceof KeyVaultRefusal && statuses.includes(error.statusCode);
+
+/** Whether the newest version of a secret is disabled: it can't be read, but it is there. */
+export const isDisabled = (error: unknown): boolean => error instanceof KeyVaultRefusal && error.isDisabled;
 
 /** Whether the login was refused, or none could be had. */
 export const isLogin = (error: unknown): boolean =>
-  isStatus(error, 401) ||
+  isStatus(401)(error) ||
   (error instanceof Error && /^(Credential\w*|(Aggregate)?Authentication\w*)Error$/.test(error.name));
 
 export function failureOf(error: unknown): SyncError | SecretStoreFailure {

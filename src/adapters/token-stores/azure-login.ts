@@ -1,6 +1,6 @@
 import type { TokenCredential } from "@azure/identity";
 import type { SecretClient, SecretClientOptions } from "@azure/keyvault-secrets";
-import { refusals } from "./azure-failure.ts";
+import { type Policy, refusals } from "./azure-failure.ts";
 import { optional } from "./optional-package.ts";
 
 /** How to come to a vault other than by Azure's default credentials and the machine's own roots. */
@@ -17,13 +17,31 @@ export async function connect(vaultUrl: string, access: AzureAccess): Promise<Se
     ...access.client,
     // The repeating is ours.
     retryOptions: { maxRetries: 0 },
-    additionalPolicies: [refusals],
+    additionalPolicies: [limits, refusals],
   });
 }
 
+/** For one request, from its start to the last byte of the answer. */
+const TIMEOUT = 15_000;
+
+/** The client's own timeout ends with the first byte, and its timer outlives a call that failed. */
+const limits: Policy = {
+  position: "perCall",
+  policy: {
+    name: "groupsyncLimits",
+    sendRequest(request, next) {
+      const limit = AbortSignal.timeout(TIMEOUT);
+      const { abortSignal } = request;
+      request.abortSignal =
+        abortSignal instanceof AbortSignal ? AbortSignal.any([abortSignal, limit]) : limit;
+      return next(request);
+    },
+  },
+};
+
 async function defaultCredential(): Promise<TokenCredential> {
   const { DefaultAzureCredential } = await optional("azure_key_vault", () => import("@azure/identity"));
-  return new DefaultAzureCredential();
+  return new DefaultAzureCredential({ additionalPolicies: [limits] });
 }
 
 /**

@@ -40,10 +40,15 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** The name of a failure's gRPC code; undefined of one that came before the call. */
-export function codeOf(error: unknown): string | undefined {
+function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error && "code" in error && typeof error.code === "number")) return undefined;
   return CODES[error.code]?.[0];
 }
+
+export const isCode =
+  (...codes: readonly string[]) =>
+  (error: unknown): boolean =>
+    codes.includes(codeOf(error) ?? "");
 
 /** Whether the credentials were refused, or none could be had. */
 export function isLogin(error: unknown): boolean {

@@ -2,9 +2,12 @@ import type { protos, SecretManagerServiceClient } from "@google-cloud/secret-ma
 import { Secret } from "../../core/secret.ts";
 import { secretName } from "../../core/secret-name.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
-import { codeOf, failureOf, isLogin } from "./gcp-failure.ts";
+import { expected } from "./expected.ts";
+import { failureOf, isCode, isLogin } from "./gcp-failure.ts";
 import { optional } from "./optional-package.ts";
+import { RecentWrites } from "./recent-writes.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { SharedClient } from "./shared-client.ts";
 
 export interface GcpStoreOptions {
   /** The project's id or number. */
@@ -34,23 +37,19 @@ const LABEL = {
   longest: 63,
 } as const;
 
-/** How many of the last writes are remembered, and for how long in milliseconds, if they aren't seen before. */
-const REMEMBERED = 1_000;
-const FOLLOWS_WITHIN = 3_600_000;
-
 /** Secrets of Google Cloud's Secret Manager, of which the newest version counts, and is the only one that is kept. */
 export class GcpStore implements SecretStore {
   readonly naming = SECRET_NAMING.gcp_secret_manager;
   readonly title: string;
-  readonly #options: GcpStoreOptions;
   readonly #parent: string;
   readonly #labels: Readonly<Record<string, string>>;
-  #client: Promise<SecretManagerServiceClient> | undefined;
-  /** The numbers of versions that `latest` may not stand for yet: it follows, in seconds mostly. */
-  readonly #written = new Map<string, { readonly number: number; readonly at: number }>();
+  readonly #client: SharedClient<SecretManagerServiceClient>;
+  /** What `latest` may not stand for yet: it follows, in seconds mostly. */
+  readonly #recent = new RecentWrites();
 
   constructor(options: GcpStoreOptions) {
-    this.#options = options;
+    const connect = (): Promise<SecretManagerServiceClient> => connectTo(options);
+    this.#client = new SharedClient({ connect, isLogin, close: (client) => client.close() });
     this.#parent = `projects/${options.project}`;
     this.title = `Secret Manager in the project ${options.project}`;
     // Of a name that is too long a little less than its whole hash.
@@ -60,66 +59,54 @@ export class GcpStore implements SecretStore {
 
   async prepare(): Promise<void> {
     const request = { parent: this.#parent, pageSize: 1 };
-    await failing(async () => {
-      const listing = await absent(this.#call((client) => client.listSecrets(request, LISTING)));
-      if (!listing) throw noProject();
-    });
+    const listing = await this.#unlessMissing((client) => client.listSecrets(request, LISTING));
+    if (!listing) throw noProject();
   }
 
-  get(name: string): Promise<FoundSecret | undefined> {
-    return failing(async () => {
-      const secret = await this.#find(name);
-      if (!secret && this.#writtenLately(name) === undefined) return undefined;
-      // What isn't groupsync's is not read either.
-      if (secret && !this.#manages(secret)) return { content: new Secret(""), isManaged: false };
-      const content = await this.#newest(name);
-      return content && { content, isManaged: true };
-    });
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const secret = await this.#find(name);
+    if (!secret && this.#recent.versionOf(name) === undefined) return undefined;
+    // What isn't groupsync's is not read either.
+    if (secret && !this.#manages(secret)) return { content: new Secret(""), isManaged: false };
+    const content = await this.#newest(name);
+    return content && { content, isManaged: true };
   }
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    await failing(async () => {
-      const isNew = await this.#create(name);
-      if (!isNew) {
-        const secret = await this.#find(name);
-        if (!secret) throw notSeenYet(name);
-        if (!this.#manages(secret)) throw notManaged(name);
-        // There is none where a process died between making the secret and its first version.
-        const found = await this.#newest(name);
-        if (found && isGood(found)) return;
-      }
-      const number = await this.#add(name, content);
-      if (!isNew) await this.#destroyOlder(name, number);
-    });
+    const isNew = await this.#create(name);
+    if (!isNew) {
+      const secret = await this.#find(name);
+      if (!secret) throw notSeenYet(name);
+      if (!this.#manages(secret)) throw notManaged(name);
+      // There is none where a process died between making the secret and its first version.
+      const found = await this.#newest(name);
+      if (found && isGood(found)) return;
+    }
+    const number = await this.#add(name, content);
+    if (!isNew) await this.#destroyOlder(name, number);
   }
 
   async remove(name: string): Promise<void> {
-    await failing(async () => {
-      this.#written.delete(name);
-      const secret = await this.#find(name);
-      if (!secret) return;
-      if (!this.#manages(secret)) throw notManaged(name);
-      const request = { name: this.#path(name), etag: secret.etag ?? "" };
-      await absent(this.#call((client) => client.deleteSecret(request, CALL)));
-    });
+    this.#recent.forget(name);
+    const secret = await this.#find(name);
+    if (!secret) return;
+    if (!this.#manages(secret)) throw notManaged(name);
+    const request = { name: this.#path(name), etag: secret.etag ?? "" };
+    await this.#unlessMissing((client) => client.deleteSecret(request, CALL));
   }
 
   holdsAny(): Promise<boolean> {
     const filter = Object.entries(this.#labels).map(([label, value]) => `labels.${label}=${value}`);
     const request = { parent: this.#parent, filter: filter.join(" AND ") };
-    return failing(() =>
-      this.#call(async (client) => {
-        for await (const secret of client.listSecretsAsync(request, LISTING))
-          if (this.#manages(secret)) return true;
-        return false;
-      }),
-    );
+    return this.#call(async (client) => {
+      for await (const secret of client.listSecretsAsync(request, LISTING))
+        if (this.#manages(secret)) return true;
+      return false;
+    });
   }
 
-  async close(): Promise<void> {
-    const client = this.#client;
-    this.#client = undefined;
-    await closed(client);
+  close(): Promise<void> {
+    return this.#client.close();
   }
 
   #path(name: string): string {
@@ -131,7 +118,8 @@ export class GcpStore implements SecretStore {
   }
 
   async #find(name: string): Promise<GcpSecret | undefined> {
-    const found = await absent(this.#call((client) => client.getSecret({ name: this.#path(name) }, CALL)));
+    const request = { name: this.#path(name) };
+    const found = await this.#unlessMissing((client) => client.getSecret(request, CALL));
     return found?.[0];
   }
 
@@ -139,13 +127,9 @@ export class GcpStore implements SecretStore {
   async #create(name: string): Promise<boolean> {
     const secret = { labels: this.#labels, replication: { automatic: {} } };
     const request = { parent: this.#parent, secretId: name, secret };
-    try {
-      await this.#call((client) => client.createSecret(request, CALL));
-      return true;
-    } catch (error) {
-      if (codeOf(error) === "ALREADY_EXISTS") return false;
-      throw error;
-    }
+    const isTaken = isCode("ALREADY_EXISTS");
+    const made = await this.#unless(isTaken, (client) => client.createSecret(request, CALL));
+    return made !== undefined;
   }
 
   /** Resolves to the new version's number. */
@@ -154,43 +138,30 @@ export class GcpStore implements SecretStore {
     const request = { parent: this.#path(name), payload };
     const [version] = await this.#call((client) => client.addSecretVersion(request, CALL));
     const number = numberOf(version);
-    this.#written.delete(name);
-    this.#written.set(name, { number, at: Date.now() });
-    const [oldest] = this.#written.keys();
-    if (this.#written.size > REMEMBERED && oldest !== undefined) this.#written.delete(oldest);
+    this.#recent.add(name, String(number));
     return number;
-  }
-
-  #writtenLately(name: string): number | undefined {
-    const written = this.#written.get(name);
-    return written && Date.now() - written.at < FOLLOWS_WITHIN ? written.number : undefined;
   }
 
   /** The content of the newest version, unless that one is disabled or destroyed. */
   async #newest(name: string): Promise<Secret | undefined> {
-    const written = this.#writtenLately(name);
     const latest = await this.#access(name, "latest");
-    if (written === undefined) return latest?.content;
-    if (latest && latest.number >= written) {
-      this.#written.delete(name);
-      return latest.content;
-    }
+    const written = this.#recent.versionOf(name);
+    // Somebody else has added one since.
+    if (latest && latest.number > Number(written)) this.#recent.forget(name);
+    const mayFollow = this.#recent.mayStillShow(name, latest && String(latest.number));
     // By its number, a version can be read at once.
-    return (await this.#access(name, String(written)))?.content;
+    const version = mayFollow && written !== undefined ? await this.#access(name, written) : latest;
+    return version?.content;
   }
 
+  /** Undefined where it isn't there, disabled or destroyed. */
   async #access(name: string, version: string): Promise<Version | undefined> {
     const request = { name: `${this.#path(name)}/versions/${version}` };
-    try {
-      const answer = await absent(this.#call((client) => client.accessSecretVersion(request, CALL)));
-      if (!answer) return undefined;
-      const data = answer[0].payload?.data ?? "";
-      return { number: numberOf(answer[0]), content: new Secret(Buffer.from(data).toString("utf8")) };
-    } catch (error) {
-      // It is disabled or destroyed.
-      if (codeOf(error) === "FAILED_PRECONDITION") return undefined;
-      throw error;
-    }
+    const isNone = isCode("NOT_FOUND", "FAILED_PRECONDITION");
+    const answer = await this.#unless(isNone, (client) => client.accessSecretVersion(request, CALL));
+    if (!answer) return undefined;
+    const data = answer[0].payload?.data ?? "";
+    return { number: numberOf(answer[0]), content: new Secret(Buffer.from(data).toString("utf8")) };
   }
 
   /** Every version costs money until it is destroyed. What fails in passing is made good with the next version. */
@@ -204,34 +175,31 @@ export class GcpStore implements SecretStore {
         }
       });
     } catch (error) {
-      const failure = failureOf(error);
-      if (failure instanceof SecretStoreFailure && failure.problem !== "unavailable") return;
-      throw failure;
+      if (error instanceof SecretStoreFailure && error.problem !== "unavailable") return;
+      throw error;
     }
   }
 
-  /** Logs in again, once, where the login has expired. */
-  async #call<T>(work: (client: SecretManagerServiceClient) => Promise<T>): Promise<T> {
-    const client = this.#connected();
+  #unlessMissing<T>(work: Work<T>): Promise<T | undefined> {
+    return this.#unless(isCode("NOT_FOUND"), work);
+  }
+
+  #unless<T>(isExpected: (error: unknown) => boolean, work: Work<T>): Promise<T | undefined> {
+    return this.#call((client) => work(client).catch(expected(isExpected, undefined)));
+  }
+
+  async #call<T>(work: Work<T>): Promise<T> {
     try {
-      return await work(await client);
+      return await this.#client.call(work);
     } catch (error) {
-      if (!isLogin(error)) throw error;
-      if (this.#client === client) {
-        this.#client = undefined;
-        await closed(client);
-      }
-      return await work(await this.#connected());
+      throw failureOf(error);
     }
-  }
-
-  #connected(): Promise<SecretManagerServiceClient> {
-    this.#client ??= connect(this.#options);
-    return this.#client;
   }
 }
 
-async function connect(options: GcpStoreOptions): Promise<SecretManagerServiceClient> {
+type Work<T> = (client: SecretManagerServiceClient) => Promise<T>;
+
+async function connectTo(options: GcpStoreOptions): Promise<SecretManagerServiceClient> {
   const client = await makeClient(options);
   // Its methods would do so too, but leave a rejection behind that nobody can handle.
   await client.initialize();
@@ -254,29 +222,6 @@ async function makeClient({ endpoint }: GcpStoreOptions): Promise<SecretManagerS
     sslCreds: grpc.credentials.createInsecure(),
     authClient: new googleAuthLibrary.PassThroughClient(),
   });
-}
-
-/** A client that couldn't log in can't be closed either. */
-async function closed(client: Promise<SecretManagerServiceClient> | undefined): Promise<void> {
-  await client?.then((open) => open.close()).catch(() => {});
-}
-
-async function failing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw failureOf(error);
-  }
-}
-
-/** Undefined where what is asked for isn't there. */
-async function absent<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (codeOf(error) === "NOT_FOUND") return undefined;
-    throw error;
-  }
 }
 
 const numberOf = ({ name }: { readonly name?: string | null }): number => Number(name?.split("/").at(-1));

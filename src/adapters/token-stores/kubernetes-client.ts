@@ -75,13 +75,13 @@ function load(config: KubeConfig, { kubeconfig, context }: KubernetesAccess): vo
       "name its file in tokens.kubeconfig, or in KUBECONFIG",
     );
   }
-  if (context !== undefined) config.setCurrentContext(context);
   // What the client makes up where it has found nothing.
   if (config.getCurrentContext() === "loaded-context")
     throw unusable(
-      "there is neither a service account nor a kubeconfig",
-      "run groupsync in the cluster, or name a file in tokens.kubeconfig",
+      "this doesn't run in a cluster, and there is no kubeconfig",
+      "name a kubeconfig in tokens.kubeconfig or in KUBECONFIG, or run groupsync in a pod that has a service account's token",
     );
+  if (context !== undefined) config.setCurrentContext(context);
 }
 
 const unusable = (message: string, hint: string): SecretStoreFailure =>

@@ -1,3 +1,4 @@
+import { SyncError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
@@ -9,19 +10,19 @@ interface ApiException extends Error {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** The API's own status of a failure; undefined where something else failed, or something else has answered. */
-export function apiStatusOf(error: unknown): number | undefined {
-  if (!isApiException(error)) return undefined;
-  // The client reads no body of a 401.
-  return error.code === 401 || statusIn(error.body) ? error.code : undefined;
-}
+/** Whether the API itself answered so, and nothing in between did. */
+export const isStatus =
+  (status: number) =>
+  (error: unknown): boolean =>
+    // The client reads no body of a 401.
+    isApiException(error) && error.code === status && (status === 401 || statusIn(error.body) !== undefined);
 
 /**
  * Why a call failed. Kubernetes quotes what it was sent, and the client quotes all that was answered, so their words
  * are recognised here and never repeated.
  */
-export function failureOf(error: unknown, namespace: string): SecretStoreFailure {
-  if (error instanceof SecretStoreFailure) return error;
+export function failureOf(error: unknown, namespace: string): SyncError | SecretStoreFailure {
+  if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;
   if (!isApiException(error)) return unreachable(error);
   const { code, headers } = error;
   const status = statusIn(error.body);

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import type { V1ObjectMeta, V1Secret, V1Status } from "@kubernetes/client-node";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
+import { expected } from "./expected.ts";
 import { type KubernetesAccess, type KubernetesClient, kubernetesClient } from "./kubernetes-client.ts";
-import { apiStatusOf, failureOf, notTheApi } from "./kubernetes-failure.ts";
+import { failureOf, isStatus, notTheApi } from "./kubernetes-failure.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { SharedClient } from "./shared-client.ts";
 
 export interface KubernetesStoreOptions extends KubernetesAccess {
   /** Of the Secret's data: where the token is. */
@@ -25,17 +27,28 @@ export class KubernetesStore implements SecretStore {
   readonly naming = SECRET_NAMING.kubernetes;
   readonly #options: KubernetesStoreOptions;
   readonly #labels: Readonly<Record<string, string>>;
-  #client: Promise<KubernetesClient> | undefined;
+  readonly #client: SharedClient<KubernetesClient>;
+  #namespace: string | undefined;
 
   constructor(options: KubernetesStoreOptions) {
     this.#options = options;
+    this.#client = new SharedClient({
+      connect: () => kubernetesClient(options),
+      // A kubeconfig's token may have been replaced.
+      isLogin: isStatus(401),
+      close: (client) => client.close(),
+    });
     this.#labels = { [MANAGED_BY]: "groupsync", [NAME]: labelValue(options.scope) };
   }
 
+  /** Names the namespace once it is known: where the config leaves it out it is the service account's or context's. */
   get title(): string {
-    const { namespace, context } = this.#options;
-    const which = context === undefined ? "" : ` of ${context}`;
-    return `Kubernetes${which}, ${namespace === undefined ? "its own namespace" : `namespace ${namespace}`}`;
+    const { namespace = this.#namespace, context } = this.#options;
+    return [
+      "Kubernetes",
+      ...(context === undefined ? [] : [`context ${context}`]),
+      ...(namespace === undefined ? [] : [`namespace ${namespace}`]),
+    ].join(", ");
   }
 
   async prepare(): Promise<void> {
@@ -93,16 +106,15 @@ export class KubernetesStore implements SecretStore {
     });
   }
 
-  async close(): Promise<void> {
-    const client = await this.#client?.catch(() => undefined);
-    client?.close();
+  close(): Promise<void> {
+    return this.#client.close();
   }
 
   #find(name: string): Promise<V1Secret | undefined> {
     return this.#call(({ core, namespace }) =>
       core
         .readNamespacedSecret({ name, namespace })
-        .then((found) => genuine("Secret", found), where(404, undefined)),
+        .then((found) => genuine("Secret", found), expected(isStatus(404), undefined)),
     );
   }
 
@@ -116,7 +128,7 @@ export class KubernetesStore implements SecretStore {
       data: this.#dataOf(content),
     };
     return this.#call(({ core, namespace }) =>
-      core.createNamespacedSecret({ namespace, body }).then(isDone, where(409, false)),
+      core.createNamespacedSecret({ namespace, body }).then(isDone, expected(isStatus(409), false)),
     );
   }
 
@@ -133,8 +145,8 @@ export class KubernetesStore implements SecretStore {
     return this.#call(({ core, namespace }) =>
       core
         .replaceNamespacedSecret({ name, namespace, body })
-        .then(isDone, where(409, false))
-        .catch(where(404, false)),
+        .then(isDone, expected(isStatus(409), false))
+        .catch(expected(isStatus(404), false)),
     );
   }
 
@@ -144,8 +156,8 @@ export class KubernetesStore implements SecretStore {
     return this.#call(({ core, namespace }) =>
       core
         .deleteNamespacedSecret({ name, namespace, body })
-        .then(isGone, where(409, false))
-        .catch(where(404, true)),
+        .then(isGone, expected(isStatus(409), false))
+        .catch(expected(isStatus(404), true)),
     );
   }
 
@@ -161,28 +173,15 @@ export class KubernetesStore implements SecretStore {
     return new Secret(Buffer.from(data?.[this.#options.key] ?? "", "base64").toString("utf8"));
   }
 
-  /** Reads the credentials anew where they are refused: a kubeconfig's token may have been replaced. */
   async #call<T>(work: (client: KubernetesClient) => Promise<T>): Promise<T> {
-    const connected = this.#connected();
-    const client = await connected;
     try {
-      return await work(client);
+      return await this.#client.call((client) => {
+        this.#namespace = client.namespace;
+        return work(client);
+      });
     } catch (error) {
-      if (apiStatusOf(error) !== 401) throw failureOf(error, client.namespace);
+      throw failureOf(error, this.#namespace ?? "");
     }
-    if (this.#client === connected) this.#client = undefined;
-    const anew = await this.#connected();
-    return work(anew).catch((error: unknown) => {
-      throw failureOf(error, anew.namespace);
-    });
-  }
-
-  #connected(): Promise<KubernetesClient> {
-    this.#client ??= kubernetesClient(this.#options).catch((error: unknown) => {
-      this.#client = undefined;
-      throw error;
-    });
-    return this.#client;
   }
 }
 
@@ -197,14 +196,6 @@ const isDone = (answer: V1Secret): boolean => genuine("Secret", answer) === answ
 /** The Secret itself comes back where a finalizer holds it. */
 const isGone = (answer: V1Status): boolean =>
   answer?.kind !== "Secret" && genuine("Status", answer).status === "Success";
-
-/** Makes a value of one of the API's failures. */
-const where =
-  <T>(status: number, value: T) =>
-  (error: unknown): T => {
-    if (apiStatusOf(error) !== status) throw error;
-    return value;
-  };
 
 const annotations = (groupId: string | undefined): Record<string, string> =>
   groupId === undefined ? {} : { [GROUP_ID]: groupId };

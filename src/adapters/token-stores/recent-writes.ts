@@ -23,6 +23,11 @@ export class RecentWrites {
     this.#writes.delete(name);
   }
 
+  /** Undefined where none is remembered, or it had no version. */
+  versionOf(name: string): string | undefined {
+    return this.#writes.get(name)?.version;
+  }
+
   /** Whether `seen`, undefined where there is none, is older than what was written. After some tries it is somebody else's. */
   mayStillShow(name: string, seen: string | undefined): boolean {
     const write = this.#writes.get(name);

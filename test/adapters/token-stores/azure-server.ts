@@ -54,7 +54,7 @@ export class AzureServer {
   readonly #server: Server;
 
   constructor({ cert, key }: Certificate) {
-    this.#server = createServer({ cert, key }, (request, response) => {
+    this.#server = createServer({ cert, key, keepAliveTimeout: 0 }, (request, response) => {
       const chunks: Buffer[] = [];
       request.on("data", (chunk) => chunks.push(chunk));
       request.on("end", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AzureStore } from "../../../src/adapters/token-stores/azure.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
@@ -224,3 +224,25 @@ realSecretStoreSuite(
   "GROUPSYNC_TEST_AZURE_VAULT_URL",
   (vaultUrl, scope) => new AzureStore({ vaultUrl, scope }),
 );
+
+describe("a vault that is not there", () => {
+  test("leaves no timer behind, which would keep the process", async () => {
+    const { server, get } = await aStore();
+    await get("a");
+    server.stop();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await rejection(get("a"))).toMatchObject({ problem: "passing" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is given up, also where its answer stops halfway", async () => {
+    const { server, get } = await aStore();
+    await get("a");
+    server.before = () => ({ status: 200, body: "{", headers: { "content-length": "1000" } });
+    const afterMs = AbortSignal.timeout.bind(AbortSignal);
+    const limit = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => afterMs(50));
+    onTestFinished(() => limit.mockRestore());
+    expect(await rejection(get("a"))).toMatchObject({ problem: "passing" });
+  });
+});

@@ -1,5 +1,5 @@
 import { grpc } from "google-gax";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { GcpStore } from "../../../src/adapters/token-stores/gcp.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -141,12 +141,12 @@ describe("a secret of Secret Manager", () => {
     expect(server.states("a")).toEqual(["DESTROYED", "ENABLED"]);
   });
 
-  test("is read as others do, once latest has had the time to follow", async () => {
+  test("is read as others do, once latest has had many chances to follow", async () => {
     const { server, put, get } = await aStore();
     await put("a", "token-a");
     server.has("a", OURS, "token-a", "by hand").versions[1] = { state: "DISABLED", data: Buffer.from("") };
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
-    onTestFinished(() => void vi.useRealTimers());
+    expect(await get("a")).toBe("token-a");
+    for (let look = 1; look <= 20; look++) await get("a");
     expect(await get("a")).toBeUndefined();
   });
 

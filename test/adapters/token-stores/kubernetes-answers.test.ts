@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { KubernetesStore } from "../../../src/adapters/token-stores/kubernetes.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -7,6 +8,7 @@ import { everythingIn } from "../../contracts/everything-in.ts";
 import { aKubeconfig, aKubernetes } from "./a-kubernetes.ts";
 import { failure, type KubernetesReply } from "./kubernetes-secrets.ts";
 
+const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 const never = () => false;
 const secret = (text: string) => new Secret(text);
 
@@ -151,6 +153,28 @@ describe("a login to Kubernetes, against a server written from the reference", (
     await writeFile(kubeconfig, await server.kubeconfig());
     const found = await Promise.all(Array.from({ length: 8 }, () => store.get("t-a")));
     expect(found.map((one) => one?.content.reveal())).toEqual(Array(8).fill("one"));
+  });
+
+  test.skipIf(existsSync(SERVICE_ACCOUNT)).each([undefined, "production"])(
+    "with neither a cluster nor a kubeconfig says so, and what to do (context: %s)",
+    async (context) => {
+      vi.stubEnv("HOME", "/nowhere");
+      vi.stubEnv("KUBECONFIG", undefined);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const store = new KubernetesStore({ context, key: "token", scope: "default" });
+      const error = await rejection(store.prepare());
+      expect(error).toMatchObject({
+        message: expect.stringContaining("there is no kubeconfig"),
+        hint: expect.stringMatching(/tokens\.kubeconfig.*KUBECONFIG.*pod/),
+      });
+    },
+  );
+
+  test("names its namespace in its title once it is known", async () => {
+    const { store } = await aKubernetes();
+    expect(store.title).toBe("Kubernetes");
+    await store.prepare();
+    expect(store.title).toMatch(/^Kubernetes, namespace \w+$/);
   });
 
   test.each([
