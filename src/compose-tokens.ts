@@ -19,15 +19,17 @@ export function openTokens(
   { name, tokens }: Config,
   openDatabase: (url: DatabaseUrl) => Database,
 ): Opened<TokenStore> {
-  // Last the tables: what is written to one in the ledger's database is undone where something after it fails.
-  const inOrder = tokens.toSorted((a, b) => Number(a.store === "table") - Number(b.store === "table"));
-  const opened = inOrder.map((entry) => openStore(entry, name, openDatabase));
-  const [first, ...more] = opened.map(({ value }) => value);
+  const open = (entry: TokenConfig) => openStore(entry, name, openDatabase);
+  const tables = tokens.filter(({ store }) => store === "table").map(open);
+  const others = tokens.filter(({ store }) => store !== "table").map(open);
+  const all = [...others, ...tables];
+  const [first, ...more] = all;
   if (first === undefined) throw new Error("there is no token store");
+  const values = (stores: readonly Opened<TokenStore>[]) => stores.map(({ value }) => value);
   return {
-    value: more.length === 0 ? first : new SeveralStores([first, ...more]),
+    value: more.length === 0 ? first.value : new SeveralStores(values(others), values(tables)),
     close: async () => {
-      await Promise.all(opened.map((store) => store.close()));
+      await Promise.all(all.map((store) => store.close()));
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Observe, RunSummary } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { Breaker } from "./breaker.ts";
 import { type HeldLease, type LeaseSettings, withLease } from "./lease.ts";
+import { PatientTokens } from "./patient-tokens.ts";
 import { type RunReport, reportOn } from "./report.ts";
 import { Retries } from "./retries.ts";
 import { type Run, Tally } from "./run.ts";
@@ -39,14 +40,18 @@ export async function leasedRun(
   signal: AbortSignal,
   body: (run: Run, service: KnownService) => Promise<void>,
 ): Promise<RunReport> {
-  const { ledger, tokens, clock, observe } = ports;
+  const { ledger, clock, observe } = ports;
   const started = clock.monotonic();
   const tally = new Tally();
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
     const identity = new ServiceIdentity(service, settings.baseUrl);
+    // What still waits for the service or the tokens' store then would only keep this process from ending.
+    const ending = AbortSignal.any([signal, lease.lost]);
+    const tokens = new PatientTokens(ports.tokens, { clock, observe, signal: ending });
     const run: Run = {
       ...ports,
+      tokens,
       lease,
       identity,
       throttle: new Throttle(clock, observe, settings),
@@ -58,8 +63,7 @@ export async function leasedRun(
       },
       tally,
       concurrency: settings.concurrency,
-      // What still waits for the service then would only keep this process from ending.
-      signal: AbortSignal.any([signal, lease.lost]),
+      signal: ending,
     };
     await tokens.prepare();
     await body(run, service);

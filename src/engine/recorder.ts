@@ -1,8 +1,9 @@
 import { waitAfterFailures } from "../core/backoff.ts";
 import { tokenFingerprint } from "../core/group.ts";
 import type { Outcome } from "../core/outcome.ts";
-import type { Begun, RecordedOutcome } from "../ports/ledger.ts";
+import type { Begun, LedgerTransaction, RecordedOutcome } from "../ports/ledger.ts";
 import type { StoredToken } from "../ports/token-store.ts";
+import { patiently } from "./patient-tokens.ts";
 import type { Run } from "./run.ts";
 
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
@@ -77,7 +78,7 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
     outcome.kind === "deleted" ? [outcome.change.user_group_id] : [],
   );
   const service = run.identity.takeChange();
-  const recorded = await run.ledger.write(run.lease, async (transaction) => {
+  const write = async (transaction: LedgerTransaction): Promise<readonly RecordedOutcome[]> => {
     if (service) await transaction.bindService(service);
     // The ledger refuses what comes too late; a token store elsewhere can't.
     const assertHeld = (): void => run.lease.assertHeld();
@@ -99,7 +100,8 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
     });
     await transaction.record(outcomes, now);
     return outcomes;
-  });
+  };
+  const recorded = await patiently(() => run.ledger.write(run.lease, write), run);
   for (const entry of recorded) tell(entry, run);
 }
 

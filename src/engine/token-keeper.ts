@@ -4,9 +4,10 @@ import type { Failure } from "../core/outcome.ts";
 import type { LedgerTransaction } from "../ports/ledger.ts";
 import type { StoredToken } from "../ports/token-store.ts";
 import { ageOf, instantOf } from "./instant.ts";
+import { patiently } from "./patient-tokens.ts";
 import type { Run } from "./run.ts";
 
-type Vault = Pick<Run, "ledger" | "tokens" | "lease" | "clock" | "observe">;
+type Vault = Pick<Run, "ledger" | "tokens" | "lease" | "clock" | "observe" | "signal">;
 
 /**
  * Stores tokens whose predecessors are dead: each is tried again for as long as this process lives, also while it
@@ -37,12 +38,13 @@ export class TokenKeeper {
     const { user_group_id: id, token } = live;
     // A store that is known to refuse would have this one reported as failed, or end the run.
     await this.allStored();
-    const refused = await ledger.write(lease, (transaction) => {
+    const rewrite = (transaction: LedgerTransaction) => {
       // The ledger refuses what comes too late; a token store elsewhere can't.
       const assertHeld = (): void => lease.assertHeld();
       assertHeld();
       return tokens.write([live], transaction, { rewrite: true, assertHeld });
-    });
+    };
+    const refused = await patiently(() => ledger.write(lease, rewrite), this.#vault);
     const refusal = refused.get(id);
     if (refusal) return { code: refusal.code, message: refusal.message };
     if (!(await tokens.read([id])).get(id)?.equals(token)) return NOT_READ_BACK;
@@ -107,7 +109,7 @@ export class TokenKeeper {
           if (ageOf(asked, clock) > LONGEST_PAUSE) throw paused();
         };
         assertHeld();
-        return tokens.write([token], transaction, { assertHeld });
+        return tokens.write([token], transaction, { assertHeld, asFarAsPossible: true });
       });
       return refused.get(token.user_group_id);
     } catch (error) {

@@ -10,7 +10,7 @@ export interface StoredToken {
 export interface RemoveOptions {
   /**
    * Throws where it has become too late, as the caller asked before the first: asked again before each of several
-   * stores, and before each token where a store takes one at a time.
+   * tables, and before each token where a store takes one at a time.
    */
   readonly assertHeld?: () => void;
 }
@@ -18,19 +18,30 @@ export interface RemoveOptions {
 export interface WriteOptions extends RemoveOptions {
   /** A token that is there already is written again: only that shows that the store takes one. */
   readonly rewrite?: boolean;
+  /**
+   * Of several stores, one that is away keeps no other from taking the tokens: it counts as one that refuses them. For
+   * tokens whose predecessors are dead.
+   */
+  readonly asFarAsPossible?: boolean;
 }
 
-/** Where tokens are written for the customer's application. */
+/**
+ * Where tokens are written for the customer's application. Where the store as a whole can't be used every method rejects
+ * with TOKEN_STORE_UNAVAILABLE, and with TOKEN_STORE_BUSY where it asks for more patience than a transaction can have.
+ */
 export interface TokenStore {
-  /** Makes the store ready to be written; creates what groupsync owns and finds missing. */
-  prepare(): Promise<void>;
+  /**
+   * Makes the store ready to be written; creates what groupsync owns and finds missing. Once the signal aborts, a store
+   * that doesn't answer is not waited for.
+   */
+  prepare(signal?: AbortSignal): Promise<void>;
   /** Whether the store holds any token at all. False where it does not exist yet. */
   holdsAny(): Promise<boolean>;
   /**
    * Stores each token durably. A store in the ledger's own database writes inside the given
    * transaction; every other commits on its own, before that transaction does.
-   * Returns the tokens that could not be stored, by id; rejects with TOKEN_STORE_UNAVAILABLE when
-   * the store as a whole can't be written. Of several stores one may have it and another not: TOKEN_NOT_EVERYWHERE.
+   * Returns the tokens that could not be stored, by id. Of several stores one may have it and another not:
+   * TOKEN_NOT_EVERYWHERE.
    */
   write(
     tokens: readonly StoredToken[],
@@ -42,11 +53,11 @@ export interface TokenStore {
    * says nothing of why: `write` does, and is the only way into a store that isn't in the ledger's own database.
    */
   writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean>;
-  /** The stored tokens of these groups; those that have none are left out. Rejects with TOKEN_STORE_UNAVAILABLE. */
+  /** The stored tokens of these groups; those that have none are left out. */
   read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>>;
   /**
    * Which of these groups lack their token in some store: with the token where another one has it, else with null.
-   * `expected` has the fingerprints of the live ones. Rejects with TOKEN_STORE_UNAVAILABLE.
+   * `expected` has the fingerprints of the live ones.
    */
   lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>>;
   /**

@@ -1,36 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
 import { ServiceFailure } from "../../src/core/service-failure.ts";
-import type { SyncPorts } from "../../src/engine/sync.ts";
-import type { Instance, Point } from "../fakes/instance.ts";
-import { InMemoryTokenStore, TokenState } from "../fakes/token-store.ts";
-import type { VirtualClock } from "../fakes/virtual-time.ts";
+import type { Point } from "../fakes/instance.ts";
+import { expectBoth, synced, TwoStores } from "../fakes/two-stores.ts";
 import { tenants, World } from "../fakes/world.ts";
 
-/** Tokens go into two stores. */
-class TwoStores extends World {
-  readonly second = new TokenState();
-
-  override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
-    const ports = super.ports(instance, clock);
-    const second = new InMemoryTokenStore(this.second, instance.step);
-    return { ...ports, tokens: new SeveralStores([ports.tokens, second]) };
-  }
-}
-
 const MINUTE = 60_000;
-
-async function synced(...ids: string[]): Promise<TwoStores> {
-  const world = new TwoStores(tenants(...ids));
-  expect(await world.sync()).toMatchObject({ outcome: "ok" });
-  world.service.requests.length = 0;
-  return world;
-}
-
-const expectBoth = (world: TwoStores): void => {
-  expect(world.store.tokens).toEqual(world.service.tokens);
-  expect(world.second.tokens).toEqual(world.service.tokens);
-};
 
 describe("tokens in two stores", () => {
   test("are in both after a sync, and follow their groups", async () => {
@@ -231,8 +205,9 @@ describe("--verify-tokens", () => {
   });
 });
 
-test("what stood still between two stores writes to no other one once its lease is another's", async () => {
+test("what stood still between two tables writes to no other one once its lease is another's", async () => {
   const world = new TwoStores(tenants("a"));
+  world.areTables = true;
   let goesOnAt: number | undefined;
   const slow = world.start({
     at: async ({ when, call }) => {

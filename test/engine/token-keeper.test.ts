@@ -40,6 +40,7 @@ async function aKeeper(
     tokens,
     lease,
     clock,
+    signal: new AbortController().signal,
     observe: (event) => seen.push(`${event.kind}: ${world.store.tokens.size} stored`),
   });
   return { keeper, seen, tokens: world.store.tokens };

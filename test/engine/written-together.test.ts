@@ -19,7 +19,7 @@ class CountingWorld extends World {
       this.counts.push(tokens.length);
       return write(tokens, ...rest);
     };
-    return { ...ports, tokens: new SeveralStores([ports.tokens, second]) };
+    return { ...ports, tokens: new SeveralStores([ports.tokens, second], []) };
   }
 }
 

@@ -122,12 +122,19 @@ export class Program {
 
   #tokens(): TokenStore {
     const { step } = this.#instance;
-    const [first, ...more] = this.#world.stores.map(
+    const watched = this.#world.stores.map(
       (state, store) =>
         new WatchedTokenStore(this.#world, state, this.record, (point) => step({ ...point, store })),
     );
+    const [first, ...more] = watched;
     if (first === undefined) throw new Error("there is no token store");
-    return more.length === 0 ? first : new SeveralStores([first, ...more]);
+    if (more.length === 0) return first;
+    const isTable = (_: TokenStore, store: number): boolean =>
+      this.#world.stores[store]?.sharesLedger === true;
+    return new SeveralStores(
+      watched.filter((store, n) => !isTable(store, n)),
+      watched.filter(isTable),
+    );
   }
 
   #observe(event: RunEvent): void {

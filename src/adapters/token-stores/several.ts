@@ -5,18 +5,23 @@ import type { LedgerTransaction } from "../../ports/ledger.ts";
 import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 
 type Refusals = ReadonlyMap<string, SyncError>;
+type Result = PromiseSettledResult<Refusals>;
 
 /** Tokens in several stores at once: one is stored where all of them have it. */
 export class SeveralStores implements TokenStore {
   readonly #stores: readonly TokenStore[];
+  readonly #tables: readonly TokenStore[];
+  readonly #others: readonly TokenStore[];
 
-  /** Those that commit on their own come before one in the ledger's transaction: it may still be rolled back. */
-  constructor(stores: readonly TokenStore[]) {
-    this.#stores = stores;
+  /** The tables may share the ledger's transaction, and take turns in it; the other stores are written at once. */
+  constructor(others: readonly TokenStore[], tables: readonly TokenStore[]) {
+    this.#others = others;
+    this.#tables = tables;
+    this.#stores = [...others, ...tables];
   }
 
-  async prepare(): Promise<void> {
-    for (const store of this.#stores) await store.prepare();
+  async prepare(signal?: AbortSignal): Promise<void> {
+    for (const store of this.#stores) await store.prepare(signal);
   }
 
   async holdsAny(): Promise<boolean> {
@@ -29,7 +34,13 @@ export class SeveralStores implements TokenStore {
     transaction: LedgerTransaction,
     options?: WriteOptions,
   ): Promise<Refusals> {
-    const refusals = await this.#inTurn((store) => store.write(tokens, transaction, options), options);
+    const results = await this.#all((store) => store.write(tokens, transaction, options), options);
+    const refusals = results.map((result) => {
+      if (result.status === "fulfilled") return result.value;
+      const { reason } = result;
+      if (!options?.asFarAsPossible || !isAway(reason)) throw reason;
+      return new Map(tokens.map(({ user_group_id }) => [user_group_id, reason]));
+    });
     return new Map(
       tokens.flatMap(({ user_group_id: id }) => {
         const errors = refusals.flatMap((refused) => refused.get(id) ?? []);
@@ -61,23 +72,40 @@ export class SeveralStores implements TokenStore {
     transaction: LedgerTransaction,
     options?: RemoveOptions,
   ): Promise<Refusals> {
-    const refusals = await this.#inTurn((store) => store.remove(ids, transaction, options), options);
+    const results = await this.#all((store) => store.remove(ids, transaction, options), options);
+    const refusals = results.map((result) => {
+      if (result.status === "rejected") throw result.reason;
+      return result.value;
+    });
     return new Map(refusals.toReversed().flatMap((refused) => [...refused]));
   }
 
-  /** While the one before was at work, this process may have stood still for long. */
-  async #inTurn(
+  /** Ends once all of them have: none may still be at work in a transaction that is over. */
+  async #all(
     act: (store: TokenStore) => Promise<Refusals>,
     { assertHeld }: RemoveOptions = {},
-  ): Promise<Refusals[]> {
-    const refusals: Refusals[] = [];
-    for (const store of this.#stores) {
-      assertHeld?.();
-      refusals.push(await act(store));
-    }
-    return refusals;
+  ): Promise<readonly Result[]> {
+    const inTurn = async (): Promise<readonly Result[]> => {
+      const results: Result[] = [];
+      for (const table of this.#tables) {
+        // While the one before was at work, this process may have stood still for long.
+        const turn = async (): Promise<Refusals> => {
+          assertHeld?.();
+          return act(table);
+        };
+        results.push(...(await Promise.allSettled([turn()])));
+      }
+      return results;
+    };
+    const atOnce = Promise.allSettled(this.#others.map(act));
+    const tables = await inTurn();
+    return [...(await atOnce), ...tables];
   }
 }
+
+const isAway = (error: unknown): error is SyncError =>
+  error instanceof SyncError &&
+  (error.code === "TOKEN_STORE_UNAVAILABLE" || error.code === "TOKEN_STORE_BUSY");
 
 const notEverywhere = ({ message, hint }: SyncError): SyncError =>
   new SyncError("TOKEN_NOT_EVERYWHERE", `one store has the token, and another not: ${message}`, {

@@ -1,0 +1,73 @@
+import { SyncError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Lease, Ledger, LedgerTransaction } from "../ports/ledger.ts";
+import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../ports/token-store.ts";
+import type { Run } from "./run.ts";
+
+/** Before a store that asks for patience is asked again, and how long that goes on: quotas are often by the minute. */
+const WAIT = 15_000;
+const LONGEST_WAIT = 10 * 60_000;
+
+type Waiting = Pick<Run, "clock" | "observe" | "signal">;
+
+/** Does `work` again while a token store asks for patience; only once more where the run is to end. */
+export async function patiently<T>(work: () => Promise<T>, { clock, observe, signal }: Waiting): Promise<T> {
+  const begun = clock.monotonic();
+  for (;;) {
+    const isLast = signal.aborted || clock.monotonic() - begun > LONGEST_WAIT;
+    try {
+      return await work();
+    } catch (error) {
+      if (isLast || !(error instanceof SyncError && error.code === "TOKEN_STORE_BUSY")) throw error;
+      observe({ kind: "waiting", ms: WAIT, reason: error.message });
+      await clock.sleep(WAIT, signal);
+    }
+  }
+}
+
+/** A token store that is waited for where that keeps no transaction open: `write` and `remove` are their caller's. */
+export class PatientTokens implements TokenStore {
+  readonly #tokens: TokenStore;
+  readonly #waiting: Waiting;
+
+  constructor(tokens: TokenStore, waiting: Waiting) {
+    this.#tokens = tokens;
+    this.#waiting = waiting;
+  }
+
+  prepare(): Promise<void> {
+    return patiently(() => this.#tokens.prepare(this.#waiting.signal), this.#waiting);
+  }
+
+  holdsAny(): Promise<boolean> {
+    return patiently(() => this.#tokens.holdsAny(), this.#waiting);
+  }
+
+  read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
+    return patiently(() => this.#tokens.read(ids), this.#waiting);
+  }
+
+  lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+    return patiently(() => this.#tokens.lagging(expected), this.#waiting);
+  }
+
+  write(
+    tokens: readonly StoredToken[],
+    transaction: LedgerTransaction,
+    options?: WriteOptions,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    return this.#tokens.write(tokens, transaction, options);
+  }
+
+  writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
+    return this.#tokens.writeAtOnce(token, ledger, lease);
+  }
+
+  remove(
+    ids: readonly string[],
+    transaction: LedgerTransaction,
+    options?: RemoveOptions,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    return this.#tokens.remove(ids, transaction, options);
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { SyncError } from "../../src/core/errors.ts";
+import type { Point } from "../fakes/instance.ts";
+import { expectBoth, synced, TwoStores } from "../fakes/two-stores.ts";
+import { tenants, World } from "../fakes/world.ts";
+
+const MINUTE = 60_000;
+const busy = () => new SyncError("TOKEN_STORE_BUSY", "cannot write the secrets: its quota is used up");
+
+/** Until then, each of these calls finds the store busy. */
+const busyUntil =
+  (world: World, until: number, ...calls: readonly string[]) =>
+  ({ when, call }: Point): void => {
+    if (when === "before" && calls.includes(call) && world.time.elapsed < until) throw busy();
+  };
+
+describe("a store that asks for more patience than a transaction can have", () => {
+  const MANY = Array.from({ length: 40 }, (_, n) => `t-${n}`);
+
+  test.each(["prepareTokens", "holdsAny", "writeTokens"])("is waited for at %s", async (call) => {
+    const world = new World(tenants(...MANY));
+    const at = busyUntil(world, 2 * MINUTE, call);
+    const started = world.start({ at });
+    expect(await started.report).toMatchObject({ outcome: "ok", counts: { created: 40 }, requests: 40 });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    const waits = started.events.filter(({ kind }) => kind === "waiting");
+    expect(waits[0]).toMatchObject({ ms: 15_000, reason: expect.stringContaining("quota is used up") });
+    expect(waits.length).toBeGreaterThanOrEqual(8);
+  });
+
+  test("is waited for where tokens are removed, read, verified and rotated", async () => {
+    const world = await synced("a", "b");
+    world.second.tokens.clear();
+    world.tenants = tenants("b", "c");
+    const at = busyUntil(world, world.time.elapsed + MINUTE, "readTokens", "writeTokens", "removeTokens");
+    expect(await world.sync({ verifyTokens: true, at })).toMatchObject({
+      outcome: "ok",
+      counts: { created: 1, deleted: 1, restored: 1 },
+    });
+    expectBoth(world);
+    const again = busyUntil(world, world.time.elapsed + MINUTE, "readTokens", "writeTokens");
+    const rotation = world.startRotation({ kind: "all" }, { at: again });
+    expect(await rotation.report).toMatchObject({ outcome: "ok", counts: { rotated: 2 } });
+    expectBoth(world);
+  });
+
+  test("ends the run after ten minutes; the next one goes on from there", async () => {
+    const world = new World(tenants(...MANY));
+    const report = await world.sync({ at: busyUntil(world, 60 * MINUTE, "writeTokens") });
+    expect(report).toMatchObject({ outcome: "failed", error: { code: "TOKEN_STORE_BUSY" } });
+    expect(world.time.elapsed).toBeGreaterThan(10 * MINUTE);
+    expect(world.time.elapsed).toBeLessThan(11 * MINUTE);
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.store.tokens.size).toBe(40);
+  });
+
+  test.each(["prepareTokens", "writeTokens"])(
+    "at %s doesn't keep a run that is told to stop",
+    async (call) => {
+      const world = new World(tenants("a"));
+      const stopping = new AbortController();
+      const { report } = world.start({ signal: stopping.signal, at: busyUntil(world, 60 * MINUTE, call) });
+      await world.time.sleep(20_000);
+      stopping.abort();
+      expect(await report).toMatchObject({ outcome: "failed", error: { code: "TOKEN_STORE_BUSY" } });
+      expect(world.time.elapsed).toBe(20_000);
+    },
+  );
+});
+
+describe("a store that is away when a token was rotated", () => {
+  test.each(["TOKEN_STORE_UNAVAILABLE", "TOKEN_STORE_BUSY"])(
+    "keeps no other from taking the new one: %s",
+    async (code) => {
+      const world = await synced("a");
+      let isAway = false;
+      const at = ({ when, call, store }: Point): void => {
+        if (call === "rotate") isAway = true;
+        if (isAway && when === "before" && call === "writeTokens" && store === 1)
+          throw new SyncError(code, "cannot write Vault: it is sealed");
+      };
+      const { report, events } = world.startRotation({ kind: "all" }, { at });
+      await world.time.sleep(MINUTE);
+      expect(world.store.tokens).toEqual(world.service.tokens);
+      expect(world.second.tokens).not.toEqual(world.service.tokens);
+      expect(events).toContainEqual(
+        expect.objectContaining({ kind: "unstored", code: "TOKEN_NOT_EVERYWHERE" }),
+      );
+      isAway = false;
+      expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
+      expectBoth(world);
+    },
+  );
+
+  test("ends a sync that finds it away in the middle: what is new has its token in all of them, or is asked for again", async () => {
+    const world = new TwoStores(tenants("a", "b"));
+    const at = ({ when, call, store }: Point): void => {
+      if (when === "before" && call === "writeTokens" && store === 1)
+        throw new SyncError("TOKEN_STORE_UNAVAILABLE", "cannot write Vault: it is sealed");
+    };
+    expect(await world.sync({ at })).toMatchObject({
+      outcome: "failed",
+      error: { code: "TOKEN_STORE_UNAVAILABLE" },
+    });
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expectBoth(world);
+  });
+});

@@ -1,0 +1,32 @@
+import { expect } from "vitest";
+import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
+import type { SyncPorts } from "../../src/engine/sync.ts";
+import type { Instance } from "./instance.ts";
+import { InMemoryTokenStore, TokenState } from "./token-store.ts";
+import type { VirtualClock } from "./virtual-time.ts";
+import { tenants, World } from "./world.ts";
+
+/** Tokens go into two stores. */
+export class TwoStores extends World {
+  readonly second = new TokenState();
+  areTables = false;
+
+  override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
+    const ports = super.ports(instance, clock);
+    const second = new InMemoryTokenStore(this.second, (point) => instance.step({ ...point, store: 1 }));
+    const both = [ports.tokens, second];
+    return { ...ports, tokens: this.areTables ? new SeveralStores([], both) : new SeveralStores(both, []) };
+  }
+}
+
+export async function synced(...ids: string[]): Promise<TwoStores> {
+  const world = new TwoStores(tenants(...ids));
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  world.service.requests.length = 0;
+  return world;
+}
+
+export const expectBoth = (world: TwoStores): void => {
+  expect(world.store.tokens).toEqual(world.service.tokens);
+  expect(world.second.tokens).toEqual(world.service.tokens);
+};
