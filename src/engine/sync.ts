@@ -48,7 +48,7 @@ async function syncOnce(
   const { observe, clock } = run;
   const isWhole = options.only === undefined;
   const state = { service, evidence: await run.ledger.evidence() };
-  await warnOfLostLedger(ports, service);
+  await warnOfLostLedger(run, service);
 
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();
@@ -71,7 +71,7 @@ async function syncOnce(
 }
 
 /** Tokens without a ledger: it was lost, or points elsewhere. What they belong to is adopted. */
-async function warnOfLostLedger({ tokens, observe }: SyncPorts, known: KnownService): Promise<void> {
+async function warnOfLostLedger({ tokens, observe }: Run, known: KnownService): Promise<void> {
   if (known.baseUrl !== null || !(await tokens.holdsAny())) return;
   observe({
     kind: "warning",
