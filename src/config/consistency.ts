@@ -1,5 +1,7 @@
 import { Secret } from "../core/secret.ts";
-import type { DatabaseUrl } from "./config.ts";
+import { clash } from "./clashing-stores.ts";
+import type { DatabaseUrl, TokenConfig } from "./config.ts";
+import { describeDatabase, describeTable } from "./database-place.ts";
 import { isRecord, type KeyRule } from "./section.ts";
 
 export const tableOrQuery: KeyRule = function* ({ table, query, where }) {
@@ -49,6 +51,24 @@ const tokensFit: KeyRule = function* ({ source, tokens: stores }) {
     : [["tokens", stores] as const];
   if (!isRecord(source)) return;
   for (const [key, store] of entries) if (isRecord(store)) yield* tableFits(key, store, source);
+  yield* storesGetAlong(entries, source);
+};
+
+const storesGetAlong = function* (
+  entries: readonly (readonly [string, unknown])[],
+  source: Readonly<Record<string, unknown>>,
+): Iterable<readonly [string, string]> {
+  const stores = entries.flatMap(([key, store]) => {
+    const config = asTokenStore(store, source.url);
+    return config ? [{ key, config }] : [];
+  });
+  for (const [n, { key, config }] of stores.entries()) {
+    const others = stores
+      .slice(0, n)
+      .map((other) => clash(config, other.config, `${other.key} on {line of ${other.key}}`));
+    const message = others.find((text) => text !== undefined);
+    if (message !== undefined) yield [key, message];
+  }
 };
 
 const tableFits = function* (
@@ -56,9 +76,8 @@ const tableFits = function* (
   tokens: Readonly<Record<string, unknown>>,
   source: Readonly<Record<string, unknown>>,
 ): Iterable<readonly [string, string]> {
-  const sameDatabase = tokens.url === undefined || isSameUrl(tokens.url, source.url);
-  const sameTable = tokens.table !== undefined && tokens.table === source.table;
-  if (tokens.rows === "own" && sameTable && sameDatabase) {
+  const sameDatabase = tokens.url === undefined || isSameDatabase(tokens.url, source.url);
+  if (tokens.rows === "own" && sameDatabase && isSameTable(tokens.table, source.table)) {
     const remedy = "to write tokens into its rows, add rows: existing; otherwise name another table";
     yield [
       `${key}.table`,
@@ -94,7 +113,21 @@ export const sectionsFitTogether: KeyRule = function* (sections) {
 const isDatabaseUrl = (value: unknown): value is DatabaseUrl =>
   isRecord(value) && value.url instanceof Secret;
 
+/** Undefined for one that was wrong, and has become something else. */
+function asTokenStore(store: unknown, sourceUrl: unknown): TokenConfig | undefined {
+  if (!isTokenStore(store)) return undefined;
+  if (store.store !== "table") return store;
+  const url = store.url ?? sourceUrl;
+  return isDatabaseUrl(url) ? { ...store, url } : undefined;
+}
+
+const isTokenStore = (value: unknown): value is TokenConfig =>
+  isRecord(value) && typeof value.store === "string";
+
 const isMysql = (url: unknown): boolean => isDatabaseUrl(url) && url.dialect === "mysql";
 
-const isSameUrl = (a: unknown, b: unknown): boolean =>
-  isDatabaseUrl(a) && isDatabaseUrl(b) && a.url.equals(b.url);
+const isSameDatabase = (a: unknown, b: unknown): boolean =>
+  isDatabaseUrl(a) && isDatabaseUrl(b) && describeDatabase(a) === describeDatabase(b);
+
+const isSameTable = (a: unknown, b: unknown): boolean =>
+  typeof a === "string" && typeof b === "string" && describeTable(a) === describeTable(b);

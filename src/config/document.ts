@@ -56,7 +56,7 @@ class Reader {
   }
 
   readonly find = (path: Path): Place => {
-    const place = this.#places.get(JSON.stringify(path));
+    const place = this.#places.get(placeOf(path));
     if (place !== undefined) return place;
     return { line: path.length === 0 ? 1 : this.find(path.slice(0, -1)).line, written: undefined };
   };
@@ -69,7 +69,7 @@ class Reader {
     }
     const value = this.#value(target, path, line, [...around, target]);
     // Set last: what a merge (<<) reads under the same path must not stay.
-    this.#places.set(JSON.stringify(path), { line, written: writtenIn(target) });
+    this.#places.set(placeOf(path), { line, written: writtenIn(target) });
     return value;
   }
 
@@ -153,6 +153,9 @@ class Reader {
     return isNode(node) && node.range ? this.#lines.linePos(node.range[0]).line : otherwise;
   }
 }
+
+/** The number of a list's entry may come as text. */
+const placeOf = (path: Path): string => JSON.stringify(path.map(String));
 
 const writtenIn = (node: unknown): Place["written"] => {
   if (!isScalar(node)) return node === null ? null : undefined;

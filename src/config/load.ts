@@ -1,6 +1,6 @@
 import { describe, SyncError } from "../core/errors.ts";
 import type { Config } from "./config.ts";
-import { type Place, readDocument } from "./document.ts";
+import { type ConfigDocument, type Place, readDocument } from "./document.ts";
 import type { ValueSources } from "./interpolate.ts";
 import { type Problem, report, startsWith } from "./problems.ts";
 import { configSchema } from "./schema.ts";
@@ -19,7 +19,7 @@ export function loadConfig(path: string, sources: ValueSources): Config {
   const found = (result.error?.issues ?? []).map(({ path: keys, message }): Problem => {
     const at = keys.map((key) => (typeof key === "symbol" ? String(key) : key));
     const place = document.find(at);
-    return { line: place.line, path: at, message: fillIn(message, place) };
+    return { line: place.line, path: at, message: fillIn(message, place, document.find) };
   });
   // A value that could not even be read is not measured against what it should be.
   const known = (problem: Problem): boolean =>
@@ -42,11 +42,14 @@ const invalid = (path: string, problems: readonly Problem[]): SyncError =>
   new SyncError("CONFIG_INVALID", report(path, problems), { hint: "config.example.yaml explains every key" });
 
 /** A secret is shown only where the file names it without holding any part of it; nor is what looks like a url. */
-function fillIn(message: string, { written }: Place): string {
+function fillIn(message: string, { written }: Place, find: ConfigDocument["find"]): string {
   const isNamed = typeof written === "string" && /^\$\{(\w+|file:[^}]*)\}$/.test(written);
   const secret = isNamed || written === null ? show(written) : "the value";
   const value = typeof written === "string" && written.includes("://") ? secret : show(written);
-  return message.replace("{value}", () => value).replace("{secret}", () => secret);
+  return message
+    .replace("{value}", () => value)
+    .replace("{secret}", () => secret)
+    .replace(/\{line of ([\w.]+)\}/, (_, key: string) => `line ${find(key.split(".")).line}`);
 }
 
 function show(written: Place["written"]): string {

@@ -29,4 +29,4 @@ const segment = (key: string | number): string => {
 };
 
 export const startsWith = (path: Path, prefix: Path): boolean =>
-  prefix.every((key, index) => path[index] === key);
+  prefix.every((key, index) => index < path.length && String(path[index]) === String(key));

@@ -2,7 +2,8 @@ import { z } from "zod";
 
 /**
  * The message for a value that is missing or wrong. `{value}` and `{secret}` are filled in by the loader
- * with what stands in the file: a schema sees what `${…}` became, which must not be shown.
+ * with what stands in the file: a schema sees what `${…}` became, which must not be shown. `{line of KEY.KEY}`
+ * becomes the line of another value.
  */
 export interface Wanted {
   readonly error: (issue: { readonly input?: unknown }) => string;

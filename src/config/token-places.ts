@@ -15,7 +15,7 @@ export const describeTokenPlaces = (stores: readonly TokenConfig[]): readonly st
     .map((store) =>
       store.store === "table"
         ? tablePlace(store)
-        : words(...containerOf(store), describePath(store), "as", store.format),
+        : words(...containerOf(store), describePath(store), ...keyIn(store), "as", store.format),
     )
     .toSorted();
 
@@ -23,16 +23,16 @@ const tablePlace = ({ url, table, tokenColumn, idColumn, rows }: TokenTableConfi
   `${words("table", describeDatabase(url))} ${describeTable(table)} ` +
   words("column", tokenColumn, "by", idColumn, "in", rows, "rows");
 
-/** What its secrets are in, whatever their names and form. */
-function containerOf(tokens: SecretTokenConfig): readonly string[] {
+/** What its secrets are in, whatever their names and form; with files the directory is a part of the name. */
+export function containerOf(tokens: SecretTokenConfig): readonly string[] {
   const { store } = tokens;
   switch (store) {
     case "file":
       return [store];
     case "vault": {
       const mount = withoutSlashesAround(tokens.mount);
-      const namespace = withoutSlashesAround(tokens.namespace ?? "");
-      return [store, tokens.address, ...named({ namespace: namespace || undefined, mount })];
+      const namespace = tokens.namespace === undefined ? undefined : withoutSlashesAround(tokens.namespace);
+      return [store, tokens.address, ...named({ namespace, mount })];
     }
     case "aws_secrets_manager":
       return [store, ...named({ region: tokens.region, endpoint: tokens.endpoint })];
@@ -41,10 +41,10 @@ function containerOf(tokens: SecretTokenConfig): readonly string[] {
     case "azure_key_vault":
       return [store, tokens.vaultUrl];
     case "kubernetes": {
-      const { context, namespace, key } = tokens;
+      const { context, namespace } = tokens;
       // A context's name says which cluster it is only within its file: a file that moved is better taken for another.
       const kubeconfig = tokens.kubeconfig === undefined ? undefined : resolve(tokens.kubeconfig);
-      return [store, ...named({ kubeconfig, context, namespace, key })];
+      return [store, ...named({ kubeconfig, context, namespace })];
     }
   }
 }
@@ -52,6 +52,9 @@ function containerOf(tokens: SecretTokenConfig): readonly string[] {
 /** A folder may be named in the path or in the directory: the files are the same. */
 const describePath = (tokens: SecretTokenConfig): string =>
   tokens.store === "file" ? join(resolve(tokens.directory), template(tokens.path)) : template(tokens.path);
+
+const keyIn = (tokens: SecretTokenConfig): readonly string[] =>
+  tokens.store === "kubernetes" ? ["key", tokens.key] : [];
 
 const template = ([before, after]: SecretPath): string => `${before}{{ user_group_id }}${after}`;
 

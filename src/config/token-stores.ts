@@ -5,7 +5,17 @@ import { existingRowsAreNamed } from "./consistency.ts";
 import { column } from "./rules.ts";
 import { choice, scalar, wanted } from "./scalars.ts";
 import { section } from "./section.ts";
-import { channel, credential, databaseUrl, duration, plainText, table, webAddress } from "./values.ts";
+import {
+  channel,
+  credential,
+  databaseUrl,
+  duration,
+  filePath,
+  plainText,
+  table,
+  textLike,
+  webAddress,
+} from "./values.ts";
 import { oneOrMore, variant } from "./variant.ts";
 
 const SECRET_STORES = Object.keys(SECRET_NAMING) as SecretStoreKind[];
@@ -50,8 +60,30 @@ const secrets = <Kind extends SecretStoreKind>(kind: Kind, path: string) => ({
   verify,
 });
 
+/** It goes into the path of a request as it is. */
+const vaultPath = (what: string, example: string) =>
+  textLike(
+    /^\/?(?:(?!\.{1,2}\/)[\w.~@+=:-]+\/)*(?!\.{1,2}\/?$)[\w.~@+=:-]+\/?$/,
+    what,
+    `write it like ${example}`,
+  );
+
+/** An id, also one of the old kind that is scoped to a domain, or a number, which YAML takes for a number. */
+const gcpProject = z.preprocess(
+  (value) => (typeof value === "number" ? String(value) : value),
+  textLike(
+    /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$|^[1-9]\d*$/,
+    "the id or number of a project",
+    "write it like crm-prod-4711: 6 to 30 small letters, digits and hyphens",
+  ),
+);
+
+const hasNoPath = ({ pathname }: URL): boolean => pathname === "/";
+
 const FOLDER = "dashboards/{{ user_group_id }}";
 const PREFIX = "dashboards-{{ user_group_id }}";
+
+const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 const vaultLogin = variant("method", "token", {
   token: section({
@@ -60,7 +92,7 @@ const vaultLogin = variant("method", "token", {
   }).transform(({ token }) => ({ method: "token" as const, token })),
   approle: section({
     method: z.literal("approle"),
-    mount: plainText("the path of a login", "write it like approle").prefault("approle"),
+    mount: vaultPath("the path of a login", "approle").prefault("approle"),
     role_id: plainText("the id of a role", "write the role_id of the AppRole"),
     secret_id: credential,
   }).transform(({ method, mount, role_id, secret_id }) => ({
@@ -71,11 +103,9 @@ const vaultLogin = variant("method", "token", {
   })),
   kubernetes: section({
     method: z.literal("kubernetes"),
-    mount: plainText("the path of a login", "write it like kubernetes").prefault("kubernetes"),
+    mount: vaultPath("the path of a login", "kubernetes").prefault("kubernetes"),
     role: plainText("a role", "write the one that the service account may take"),
-    token_file: plainText("a file", "write the path of the service account's token").prefault(
-      "/var/run/secrets/kubernetes.io/serviceaccount/token",
-    ),
+    token_file: filePath("a file", SERVICE_ACCOUNT_TOKEN).prefault(SERVICE_ACCOUNT_TOKEN),
   }).transform(({ token_file, ...keys }) => ({ ...keys, tokenFile: token_file })),
 });
 
@@ -83,34 +113,58 @@ const tokenStore = variant("store", "table", {
   table: tokenTable,
   file: section({
     ...secrets("file", "{{ user_group_id }}"),
-    directory: plainText("a directory", "write it like /var/lib/groupsync/tokens"),
+    directory: filePath("a directory", "/var/lib/groupsync/tokens"),
   }),
   vault: section({
     ...secrets("vault", FOLDER),
-    address: webAddress,
-    mount: plainText("the path of a KV version 2 engine", "write it like secret").prefault("secret"),
-    namespace: plainText("a namespace", "write it like teams/data").optional(),
+    address: webAddress("the address of a server", "write it like https://vault.internal:8200"),
+    mount: vaultPath("the path of a KV version 2 engine", "secret").prefault("secret"),
+    namespace: vaultPath("a namespace", "teams/data").optional(),
     auth: vaultLogin,
   }),
   aws_secrets_manager: section({
     ...secrets("aws_secrets_manager", FOLDER),
-    region: plainText("a region", "write it like eu-central-1").optional(),
-    endpoint: webAddress.optional(),
+    region: textLike(
+      /^[a-z0-9]+(?:-+[a-z0-9]+)*$/,
+      "a region",
+      "write its code, like eu-central-1",
+    ).optional(),
+    endpoint: webAddress(
+      "the address of an endpoint",
+      "write it like https://vpce-0a1b.secretsmanager.eu-central-1.vpce.amazonaws.com",
+    ).optional(),
   }),
   gcp_secret_manager: section({
     ...secrets("gcp_secret_manager", PREFIX),
-    project: plainText("a project", "write the id of the project"),
-    endpoint: webAddress.optional(),
+    project: gcpProject,
+    endpoint: webAddress(
+      "the address of an endpoint",
+      "write it like https://secretmanager.europe-west3.rep.googleapis.com, without a path",
+      hasNoPath,
+    ).optional(),
   }),
-  azure_key_vault: section({ ...secrets("azure_key_vault", PREFIX), vault_url: webAddress }).transform(
-    ({ vault_url, ...keys }) => ({ ...keys, vaultUrl: vault_url }),
-  ),
+  azure_key_vault: section({
+    ...secrets("azure_key_vault", PREFIX),
+    vault_url: webAddress(
+      "the address of a vault",
+      "write it like https://my-vault.vault.azure.net, without a path",
+      (url) => url.protocol === "https:" && hasNoPath(url),
+    ),
+  }).transform(({ vault_url, ...keys }) => ({ ...keys, vaultUrl: vault_url })),
   kubernetes: section({
     ...secrets("kubernetes", PREFIX),
-    namespace: plainText("a namespace", "write it like dashboards").optional(),
+    namespace: textLike(
+      /^(?=.{1,63}$)[a-z0-9]+(?:-+[a-z0-9]+)*$/,
+      "a namespace",
+      "write it like dashboards: small letters, digits and hyphens",
+    ).optional(),
     context: plainText("a context of the kubeconfig", "write its name").optional(),
-    kubeconfig: plainText("a file", "write the path of a kubeconfig").optional(),
-    key: plainText("a key of a Secret's data", "write it like token").prefault("token"),
+    kubeconfig: filePath("a file", "/etc/groupsync/kubeconfig").optional(),
+    key: textLike(
+      /^(?!\.\.|\.$)[-.\w]{1,253}$/,
+      "a key of a Secret's data",
+      "write letters, digits, dots, dashes and underscores, like token",
+    ).prefault("token"),
   }),
 });
 

@@ -142,14 +142,24 @@ export const webUrl = scalar(
 );
 
 /** Of a server, as its client wants it: without user, query or a slash at its end. */
-export const webAddress = scalar(
-  parseBaseUrl,
-  wanted("the address of a server", "write it like https://vault.internal:8200", "{secret}"),
-);
+export const webAddress = (what: string, remedy: string, fits: (url: URL) => boolean = () => true) =>
+  scalar(
+    (text) => {
+      const address = parseBaseUrl(text);
+      return address !== undefined && fits(new URL(address)) ? address : undefined;
+    },
+    wanted(what, remedy, "{secret}"),
+  );
+
+export const textLike = (pattern: RegExp, what: string, remedy: string) =>
+  scalar((text) => (pattern.test(text) ? text : undefined), wanted(what, remedy));
 
 /** One line that is not empty. */
-export const plainText = (what: string, remedy: string) =>
-  scalar((text) => (/^[^\p{Cc}]+$/u.test(text) ? text : undefined), wanted(what, remedy));
+export const plainText = (what: string, remedy: string) => textLike(/^[^\p{Cc}]+$/u, what, remedy);
+
+/** Of a file or a directory. A `~` is the shell's, and would be taken for a name. */
+export const filePath = (what: string, example: string) =>
+  textLike(/^(?!~)[^\p{Cc}]+$/u, what, `write its whole path, like ${example}, without ~`);
 
 export const listenAddress = scalar(
   parseListenAddress,

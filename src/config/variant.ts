@@ -11,7 +11,12 @@ export const variant = <Sections extends Readonly<Record<string, z.ZodType>>>(
   sections: Sections,
 ) =>
   optional.transform((value, context) => {
-    const named = isRecord(value) ? value[key] : undefined;
+    if (!isRecord(value)) {
+      const kinds = Object.keys(sections).join(" or ");
+      context.addIssue({ code: "custom", message: `{secret} is not a section; ${remedyOf(key, kinds)}` });
+      return z.NEVER;
+    }
+    const named = value[key];
     const kind = typeof named === "string" && Object.hasOwn(sections, named) ? named : otherwise;
     return parse(sections[kind] ?? z.never(), value, [], context) as z.output<Sections[keyof Sections]>;
   });
@@ -20,10 +25,20 @@ export const variant = <Sections extends Readonly<Record<string, z.ZodType>>>(
 export const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
   optional.transform((value, context): z.output<Schema> | z.output<Schema>[] => {
     if (!Array.isArray(value)) return parse(schema, value, [], context);
-    if (value.length > 0) return value.map((entry, index) => parse(schema, entry, [index], context));
+    if (value.length > 0)
+      return value.map((entry, index) => {
+        if (entry !== null) return parse(schema, entry, [index], context);
+        context.addIssue({ code: "custom", path: [index], message: EMPTY_ENTRY });
+        return z.NEVER;
+      });
     context.addIssue({ code: "custom", message: "is an empty list; leave it out, or name one or more" });
     return z.NEVER;
   });
+
+const remedyOf = (key: string, kinds: string): string =>
+  `put its keys below it, each with a space after its colon: ${key}: ${kinds}, and what goes with that`;
+
+const EMPTY_ENTRY = "is an empty entry; write its keys behind the dash, or remove it";
 
 /** A section without a required key can be left out. */
 const optional = z.preprocess((value) => value ?? {}, z.unknown());

@@ -7,9 +7,10 @@ import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 
 type Keys = Readonly<Record<string, unknown>>;
+type Entries = readonly (Keys | string | null)[];
 
 const env = { VAULT_TOKEN: "hvs.hunter2", SECRET_ID: "hunter2-hunter2" };
-const load = (tokens: Keys | readonly Keys[]): Config["tokens"] => {
+const load = (tokens: Keys | Entries): Config["tokens"] => {
   const config = {
     service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
     source: { url: "postgres://db/crm", table: "customers" },
@@ -20,7 +21,7 @@ const load = (tokens: Keys | readonly Keys[]): Config["tokens"] => {
 };
 
 /** The lines of the report below its head. */
-function problemsOf(tokens: Keys | readonly Keys[]): string[] {
+function problemsOf(tokens: Keys | Entries): string[] {
   try {
     load(tokens);
   } catch (error) {
@@ -73,6 +74,22 @@ describe("a secret store", () => {
     expect(login?.token.reveal()).toBe("hvs.hunter2");
   });
 
+  test.each(["crm-prod", "example.com:crm-prod", "123456789012", 123456789012])(
+    "a project is known by %j",
+    (project) => {
+      expect(load({ store: "gcp_secret_manager", project })).toMatchObject([{ project: String(project) }]);
+    },
+  );
+
+  test.each(["CRM-prod", "crm", "crm-prod-", "4711-crm", "crm_prod", "projects/crm-prod", "0", ""])(
+    "no project is called %j",
+    (project) => {
+      expect(problemsOf({ store: "gcp_secret_manager", project })).toEqual([
+        expect.stringContaining("tokens.project: "),
+      ]);
+    },
+  );
+
   test.each<[Keys, object]>([
     [
       { method: "approle", role_id: "r", secret_id: "${SECRET_ID}" },
@@ -112,13 +129,81 @@ describe("a secret store", () => {
     ],
     [
       "a path that the store forbids",
-      { store: "gcp_secret_manager", project: "p", path: "dashboards/{{ user_group_id }}" },
+      { store: "gcp_secret_manager", project: "crm-prod", path: "dashboards/{{ user_group_id }}" },
       ['tokens.path: "dashboards/{{ user_group_id }}" is not a path that gcp_secret_manager takes'],
     ],
     [
       "a way out of the directory",
       { store: "file", directory: "/x", path: "../{{ user_group_id }}" },
       ['tokens.path: "../{{ user_group_id }}" is not a path that file takes'],
+    ],
+    [
+      "a path in place of a project",
+      { store: "gcp_secret_manager", project: "crm-prod/x" },
+      ['tokens.project: "crm-prod/x" is not the id or number of a project; write it like crm-prod-4711'],
+    ],
+    [
+      "the address of a secret in place of a vault's",
+      { store: "azure_key_vault", vault_url: "https://crm.vault.azure.net/secrets/x" },
+      [
+        "tokens.vault_url: the value is not the address of a vault; write it like https://my-vault.vault.azure.net",
+      ],
+    ],
+    [
+      "a vault without TLS",
+      { store: "azure_key_vault", vault_url: "http://crm.vault.azure.net" },
+      ["tokens.vault_url: the value is not the address of a vault"],
+    ],
+    [
+      "an endpoint without its scheme, by an example of its own",
+      { store: "aws_secrets_manager", endpoint: "localhost:4566", region: "EU (Frankfurt)" },
+      [
+        "tokens.endpoint: the value is not the address of an endpoint; write it like https://vpce-",
+        'tokens.region: "EU (Frankfurt)" is not a region; write its code, like eu-central-1',
+      ],
+    ],
+    [
+      "an endpoint with a path that would be left out",
+      {
+        store: "gcp_secret_manager",
+        project: "crm-prod",
+        endpoint: "https://secretmanager.googleapis.com/v1",
+      },
+      [
+        "tokens.endpoint: the value is not the address of an endpoint; write it like https://secretmanager.europe-west3",
+      ],
+    ],
+    [
+      "what a request's path has no room for",
+      { store: "vault", address: "vault:8200", mount: "a secret?", namespace: "../x", auth: { token: "t" } },
+      [
+        "tokens.address: the value is not the address of a server; write it like https://vault.internal:8200",
+        'tokens.mount: "a secret?" is not the path of a KV version 2 engine; write it like secret',
+        'tokens.namespace: "../x" is not a namespace; write it like teams/data',
+      ],
+    ],
+    [
+      "what Kubernetes has no such names for",
+      { store: "kubernetes", namespace: "Dashboards", kubeconfig: "~/.kube/config", key: "the token" },
+      [
+        'tokens.namespace: "Dashboards" is not a namespace; write it like dashboards',
+        'tokens.kubeconfig: "~/.kube/config" is not a file; write its whole path, like /etc/groupsync/kubeconfig',
+        `tokens.key: "the token" is not a key of a Secret's data; write letters`,
+      ],
+    ],
+    [
+      "a directory that only a shell would find",
+      { store: "file", directory: "~/tokens" },
+      [
+        'tokens.directory: "~/tokens" is not a directory; write its whole path, like /var/lib/groupsync/tokens',
+      ],
+    ],
+    [
+      "a login that is no section",
+      { store: "vault", address: "https://v", auth: "${VAULT_TOKEN}" },
+      [
+        'tokens.auth: "${VAULT_TOKEN}" is not a section; put its keys below it, each with a space after its colon: method: token or approle or kubernetes, and',
+      ],
     ],
     ["no login", { store: "vault", address: "https://v" }, ["tokens.auth.token: is missing"]],
     [
@@ -157,7 +242,19 @@ describe("several stores", () => {
     ]);
   });
 
-  test.each<[string, readonly Keys[], string[]]>([
+  test.each<[string, Entries, string[]]>([
+    [
+      "an empty entry",
+      [null, {}],
+      ["tokens.0: is an empty entry; write its keys behind the dash, or remove it"],
+    ],
+    [
+      "an entry that is no section",
+      ["file", { directory: "/x", store: "file" }],
+      [
+        "tokens.0: the value is not a section; put its keys below it, each with a space after its colon: store: table or",
+      ],
+    ],
     ["an empty list", [], ["tokens: is an empty list; leave it out, or name one or more"]],
     [
       "what is wrong in each, by its place",
@@ -170,6 +267,11 @@ describe("several stores", () => {
         'tokens.1.verify: "0s" is not a duration above zero',
         'tokens.1.direktory: unknown key; did you mean "directory"?',
       ],
+    ],
+    [
+      "the tenants' own table in other words",
+      [{ url: "postgresql://DB:5432/crm", table: '"customers"' }],
+      ["tokens.0.table: is the table of the tenants"],
     ],
     [
       "the tenants' own table among them",
