@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { fits, parseSecretPath } from "../core/secret-name.ts";
 import { SECRET_NAMING, type SecretStoreKind } from "../core/secret-naming-by-store.ts";
 import { existingRowsAreNamed } from "./consistency.ts";
 import { column } from "./rules.ts";
-import { choice, scalar, wanted } from "./scalars.ts";
+import { choice } from "./scalars.ts";
+import { secretPath } from "./secret-path.ts";
 import { section } from "./section.ts";
 import {
   channel,
@@ -18,14 +18,12 @@ import {
 } from "./values.ts";
 import { oneOrMore, variant } from "./variant.ts";
 
-const SECRET_STORES = Object.keys(SECRET_NAMING) as SecretStoreKind[];
-
 /** How often it is looked into, whether it still has what it should. */
 const verify = duration((ms) => ms > 0, "a duration above zero", "write it like 24h").optional();
 
 const tokenTable = section(
   {
-    store: choice("table", ...SECRET_STORES).prefault("table"),
+    store: z.literal("table").prefault("table"),
     url: databaseUrl.optional(),
     table: table.optional(),
     rows: choice("own", "existing").prefault("own"),
@@ -37,25 +35,15 @@ const tokenTable = section(
   existingRowsAreNamed,
 ).transform(({ table, id_column, token_column, ...keys }) => ({
   ...keys,
-  store: "table" as const,
   table: table ?? "groupsync_tokens",
   idColumn: id_column ?? "user_group_id",
   tokenColumn: token_column ?? "token",
 }));
 
-/** Under which names this store takes secrets, and what is in them. */
-const secrets = <Kind extends SecretStoreKind>(kind: Kind, path: string) => ({
+/** Under which names this store takes secrets, and what is in them. `allowed` is what a path may have around the id. */
+const secrets = <Kind extends SecretStoreKind>(kind: Kind, path: string, allowed: string) => ({
   store: z.literal(kind),
-  path: scalar(
-    (template) => {
-      const parsed = parseSecretPath(template);
-      return parsed && fits(parsed, SECRET_NAMING[kind]) ? parsed : undefined;
-    },
-    wanted(
-      `a path that ${kind} takes, with {{ user_group_id }} in it once`,
-      `write it like ${path}, without anything that it forbids`,
-    ),
-  ).prefault(path),
+  path: secretPath(SECRET_NAMING[kind], path, allowed).prefault(path),
   format: choice("token", "json").prefault("token"),
   verify,
 });
@@ -87,9 +75,9 @@ const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/tok
 
 const vaultLogin = variant("method", "token", {
   token: section({
-    method: choice("token", "approle", "kubernetes").prefault("token"),
+    method: z.literal("token").prefault("token"),
     token: credential,
-  }).transform(({ token }) => ({ method: "token" as const, token })),
+  }),
   approle: section({
     method: z.literal("approle"),
     mount: vaultPath("the path of a login", "approle").prefault("approle"),
@@ -112,18 +100,18 @@ const vaultLogin = variant("method", "token", {
 const tokenStore = variant("store", "table", {
   table: tokenTable,
   file: section({
-    ...secrets("file", "{{ user_group_id }}"),
+    ...secrets("file", "{{ user_group_id }}", "letters, digits, _ and -, with / between folders"),
     directory: filePath("a directory", "/var/lib/groupsync/tokens"),
   }),
   vault: section({
-    ...secrets("vault", FOLDER),
+    ...secrets("vault", FOLDER, "letters, digits, _, . and -, with / between folders"),
     address: webAddress("the address of a server", "write it like https://vault.internal:8200"),
     mount: vaultPath("the path of a KV version 2 engine", "secret").prefault("secret"),
     namespace: vaultPath("a namespace", "teams/data").optional(),
     auth: vaultLogin,
   }),
   aws_secrets_manager: section({
-    ...secrets("aws_secrets_manager", FOLDER),
+    ...secrets("aws_secrets_manager", FOLDER, "letters, digits and /_+.@-, without a - behind it"),
     region: textLike(
       /^[a-z0-9]+(?:-+[a-z0-9]+)*$/,
       "a region",
@@ -135,7 +123,7 @@ const tokenStore = variant("store", "table", {
     ).optional(),
   }),
   gcp_secret_manager: section({
-    ...secrets("gcp_secret_manager", PREFIX),
+    ...secrets("gcp_secret_manager", PREFIX, "letters, digits and -"),
     project: gcpProject,
     endpoint: webAddress(
       "the address of an endpoint",
@@ -144,7 +132,7 @@ const tokenStore = variant("store", "table", {
     ).optional(),
   }),
   azure_key_vault: section({
-    ...secrets("azure_key_vault", PREFIX),
+    ...secrets("azure_key_vault", PREFIX, "small letters, digits and -"),
     vault_url: webAddress(
       "the address of a vault",
       "write it like https://my-vault.vault.azure.net, without a path",
@@ -152,7 +140,7 @@ const tokenStore = variant("store", "table", {
     ),
   }).transform(({ vault_url, ...keys }) => ({ ...keys, vaultUrl: vault_url })),
   kubernetes: section({
-    ...secrets("kubernetes", PREFIX),
+    ...secrets("kubernetes", PREFIX, "small letters, digits, - and ., with a letter or digit at either end"),
     namespace: textLike(
       /^(?=.{1,63}$)[a-z0-9]+(?:-+[a-z0-9]+)*$/,
       "a namespace",

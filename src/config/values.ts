@@ -159,7 +159,7 @@ export const plainText = (what: string, remedy: string) => textLike(/^[^\p{Cc}]+
 
 /** Of a file or a directory. A `~` is the shell's, and would be taken for a name. */
 export const filePath = (what: string, example: string) =>
-  textLike(/^(?!~)[^\p{Cc}]+$/u, what, `write its whole path, like ${example}, without ~`);
+  textLike(/^(?!~)[^\p{Cc}]+$/u, what, `write its whole path, like ${example}`);
 
 export const listenAddress = scalar(
   parseListenAddress,

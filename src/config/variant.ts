@@ -1,9 +1,10 @@
+import { closestMatch } from "leven";
 import { z } from "zod";
 import { isRecord } from "./section.ts";
 
 /**
- * A section whose keys depend on what one of them says. Where that is missing, or says nothing that is known, it counts
- * as `otherwise`, which reports it.
+ * A section whose keys depend on what one of them says. Where that is left out it counts as `otherwise`; where it says
+ * nothing that is known, the other keys are not measured at all.
  */
 export const variant = <Sections extends Readonly<Record<string, z.ZodType>>>(
   key: string,
@@ -11,15 +12,26 @@ export const variant = <Sections extends Readonly<Record<string, z.ZodType>>>(
   sections: Sections,
 ) =>
   optional.transform((value, context) => {
+    const kinds = Object.keys(sections);
     if (!isRecord(value)) {
-      const kinds = Object.keys(sections).join(" or ");
-      context.addIssue({ code: "custom", message: `{secret} is not a section; ${remedyOf(key, kinds)}` });
+      const remedy = `put its keys below it, each with a space after its colon: ${key}: ${kinds.join(" or ")}, and what goes with that`;
+      context.addIssue({ code: "custom", message: `{secret} is not a section; ${remedy}` });
       return z.NEVER;
     }
-    const named = value[key];
-    const kind = typeof named === "string" && Object.hasOwn(sections, named) ? named : otherwise;
+    const kind = value[key] === undefined ? otherwise : value[key];
+    if (typeof kind !== "string" || !Object.hasOwn(sections, kind)) {
+      const close = typeof kind === "string" ? closeTo(kind.toLowerCase(), kinds) : undefined;
+      const remedy = close === undefined ? `write ${kinds.join(" or ")}` : `did you mean ${close}?`;
+      context.addIssue({ code: "custom", path: [key], message: `{value} is not possible here; ${remedy}` });
+      return z.NEVER;
+    }
     return parse(sections[kind] ?? z.never(), value, [], context) as z.output<Sections[keyof Sections]>;
   });
+
+const closeTo = (text: string, kinds: readonly string[]): string | undefined =>
+  text === ""
+    ? undefined
+    : (kinds.find((kind) => kind.startsWith(text)) ?? closestMatch(text, kinds, { maxDistance: 2 }));
 
 /** One of these, or a list of them. */
 export const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
@@ -34,9 +46,6 @@ export const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
     context.addIssue({ code: "custom", message: "is an empty list; leave it out, or name one or more" });
     return z.NEVER;
   });
-
-const remedyOf = (key: string, kinds: string): string =>
-  `put its keys below it, each with a space after its colon: ${key}: ${kinds}, and what goes with that`;
 
 const EMPTY_ENTRY = "is an empty entry; write its keys behind the dash, or remove it";
 

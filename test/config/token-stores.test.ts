@@ -110,9 +110,26 @@ describe("a secret store", () => {
 
   test.each<[string, Keys, string[]]>([
     [
-      "a store that there is not",
-      { store: "valut" },
-      ['tokens.store: "valut" is not possible here; write table or file or vault or'],
+      "a store that there is not, and no other key",
+      { store: "valut", address: "https://v" },
+      ['tokens.store: "valut" is not possible here; did you mean vault?'],
+    ],
+    [
+      "a store by a part of its name",
+      { store: "AWS" },
+      ['tokens.store: "AWS" is not possible here; did you mean aws_secrets_manager?'],
+    ],
+    [
+      "a store unlike any",
+      { store: "1password" },
+      [
+        'tokens.store: "1password" is not possible here; write table or file or vault or aws_secrets_manager or',
+      ],
+    ],
+    [
+      "several stores in one",
+      { store: ["file", "vault"] },
+      ["tokens.store: this is not possible here; write table"],
     ],
     [
       "a key of another store",
@@ -122,20 +139,27 @@ describe("a secret store", () => {
     ["a key of a store in a table", { directory: "/x" }, ["tokens.directory: unknown key"]],
     [
       "a path without the id",
-      { store: "aws_secrets_manager", path: "dashboards/token" },
+      { store: "aws_secrets_manager", path: "dashboards/{{ id }}" },
       [
-        'tokens.path: "dashboards/token" is not a path that aws_secrets_manager takes, with {{ user_group_id }} in it once',
+        'tokens.path: "dashboards/{{ id }}" has to have {{ user_group_id }} in it once, and no other braces; write it like dashboards/{{ user_group_id }}',
       ],
     ],
     [
       "a path that the store forbids",
       { store: "gcp_secret_manager", project: "crm-prod", path: "dashboards/{{ user_group_id }}" },
-      ['tokens.path: "dashboards/{{ user_group_id }}" is not a path that gcp_secret_manager takes'],
+      [
+        'tokens.path: "dashboards/{{ user_group_id }}" is not a path that this store takes; write it like dashboards-{{ user_group_id }}, around the id with letters, digits and -',
+      ],
+    ],
+    [
+      "a path that leaves no room for an id",
+      { store: "azure_key_vault", vault_url: "https://v", path: `${"a".repeat(62)}{{ user_group_id }}` },
+      ["is too long: a name has at most 127 characters, of which an id may need 66"],
     ],
     [
       "a way out of the directory",
       { store: "file", directory: "/x", path: "../{{ user_group_id }}" },
-      ['tokens.path: "../{{ user_group_id }}" is not a path that file takes'],
+      ['tokens.path: "../{{ user_group_id }}" is not a path that this store takes'],
     ],
     [
       "a path in place of a project",
