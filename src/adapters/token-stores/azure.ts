@@ -1,4 +1,4 @@
-import type { DeletedSecret, SecretClient } from "@azure/keyvault-secrets";
+import type { DeletedSecret, SecretClient, SecretProperties } from "@azure/keyvault-secrets";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { failureOf, isDisabled, isLogin, isStatus } from "./azure-failure.ts";
@@ -17,7 +17,7 @@ export interface AzureStoreOptions {
 interface Found {
   readonly isManaged: boolean;
   /** Left out where the newest version is disabled. */
-  readonly newest?: { readonly version: string | undefined; readonly content: Secret };
+  readonly newest?: { readonly properties: SecretProperties; readonly content: Secret };
 }
 
 type Tags = Readonly<Record<string, string>> | undefined;
@@ -88,10 +88,11 @@ export class AzureStore implements SecretStore {
     );
     if (!secret) return undefined;
     if (secret === "disabled") return { isManaged: await this.#hasManaged(name) };
-    const { tags, version } = secret.properties;
+    const { properties } = secret;
+    const { tags } = properties;
     // Each version has its own tags: one that was set by hand in a secret of groupsync's has none.
     const isManaged = this.#manages(tags) || (!tags?.["managed-by"] && (await this.#hasManaged(name)));
-    return { isManaged, newest: { version, content: new Secret(secret.value ?? "") } };
+    return { isManaged, newest: { properties, content: new Secret(secret.value ?? "") } };
   }
 
   /** Whether any version of the secret is groupsync's. */
@@ -107,24 +108,33 @@ export class AzureStore implements SecretStore {
   async #put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<boolean> {
     const found = await this.#find(name);
     if (found && !found.isManaged) throw notManaged(name);
-    if (found?.newest && isGood(found.newest.content)) return true;
-    if (!(await this.#set(name, content))) return false;
-    if (found?.newest?.version) await this.#disable(name, found.newest.version);
+    const isDone = found?.newest !== undefined && isGood(found.newest.content);
+    const newest = isDone ? found.newest.properties : await this.#set(name, content);
+    if (!newest) return false;
+    if (found) await this.#disableOlder(name, newest);
     return true;
   }
 
-  async #set(name: string, content: Secret): Promise<boolean> {
+  async #set(name: string, content: Secret): Promise<SecretProperties | undefined> {
     const options = { tags: this.#tags };
     const set = await this.#unless(isStatus(409), (client) =>
       client.setSecret(name, content.reveal(), options),
     );
-    return set !== undefined;
+    return set?.properties;
   }
 
-  /** The token in it is mostly dead, and who reads an old version by mistake should notice. */
-  async #disable(name: string, version: string): Promise<void> {
+  /**
+   * Their tokens are mostly dead, and who reads an old version by mistake should notice. What fails in passing, or is cut
+   * off by the end of this process, is made good when a token is put there again.
+   */
+  async #disableOlder(name: string, { createdOn: newest = new Date(0) }: SecretProperties): Promise<void> {
     try {
-      await this.#call((client) => client.updateSecretProperties(name, version, { enabled: false }));
+      await this.#call(async (client) => {
+        for await (const { enabled, createdOn, version } of client.listPropertiesOfSecretVersions(name)) {
+          if (!enabled || !version || !createdOn || createdOn >= newest) continue;
+          await client.updateSecretProperties(name, version, { enabled: false });
+        }
+      });
     } catch (error) {
       if (error instanceof SecretStoreFailure && error.problem !== "unavailable") return;
       throw error;

@@ -68,22 +68,22 @@ export class GcpStore implements SecretStore {
     if (!secret && this.#recent.versionOf(name) === undefined) return undefined;
     // What isn't groupsync's is not read either.
     if (secret && !this.#manages(secret)) return { content: new Secret(""), isManaged: false };
-    const content = await this.#newest(name);
-    return content && { content, isManaged: true };
+    const newest = await this.#newest(name);
+    return newest && { content: newest.content, isManaged: true };
   }
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
-    const isNew = await this.#create(name);
-    if (!isNew) {
-      const secret = await this.#find(name);
-      if (!secret) throw notSeenYet(name);
-      if (!this.#manages(secret)) throw notManaged(name);
-      // There is none where a process died between making the secret and its first version.
-      const found = await this.#newest(name);
-      if (found && isGood(found)) return;
+    if (await this.#create(name)) {
+      await this.#add(name, content);
+      return;
     }
-    const number = await this.#add(name, content);
-    if (!isNew) await this.#destroyOlder(name, number);
+    const secret = await this.#find(name);
+    if (!secret) throw notSeenYet(name);
+    if (!this.#manages(secret)) throw notManaged(name);
+    // There is none where a process died between making the secret and its first version.
+    const newest = await this.#newest(name);
+    const isDone = newest !== undefined && isGood(newest.content);
+    await this.#destroyOlder(name, isDone ? newest.number : await this.#add(name, content));
   }
 
   async remove(name: string): Promise<void> {
@@ -142,16 +142,15 @@ export class GcpStore implements SecretStore {
     return number;
   }
 
-  /** The content of the newest version, unless that one is disabled or destroyed. */
-  async #newest(name: string): Promise<Secret | undefined> {
+  /** The newest version, unless that one is disabled or destroyed. */
+  async #newest(name: string): Promise<Version | undefined> {
     const latest = await this.#access(name, "latest");
     const written = this.#recent.versionOf(name);
     // Somebody else has added one since.
     if (latest && latest.number > Number(written)) this.#recent.forget(name);
     const mayFollow = this.#recent.mayStillShow(name, latest && String(latest.number));
     // By its number, a version can be read at once.
-    const version = mayFollow && written !== undefined ? await this.#access(name, written) : latest;
-    return version?.content;
+    return mayFollow && written !== undefined ? this.#access(name, written) : latest;
   }
 
   /** Undefined where it isn't there, disabled or destroyed. */
@@ -164,7 +163,7 @@ export class GcpStore implements SecretStore {
     return { number: numberOf(answer[0]), content: new Secret(Buffer.from(data).toString("utf8")) };
   }
 
-  /** Every version costs money until it is destroyed. What fails in passing is made good with the next version. */
+  /** Every version costs money until it is destroyed. What fails in passing is made good when a token is put again. */
   async #destroyOlder(name: string, newest: number): Promise<void> {
     try {
       await this.#call(async (client) => {

@@ -7,6 +7,8 @@ interface Version {
   readonly version: string;
   readonly value: string;
   readonly tags: Readonly<Record<string, string>> | undefined;
+  /** In seconds. */
+  readonly created: number;
   enabled: boolean;
 }
 
@@ -52,6 +54,8 @@ export class AzureServer {
   delay = 0;
   readonly #recovering = new Map<string, number>();
   readonly #server: Server;
+  /** One passes with each version. */
+  #seconds = 0;
 
   constructor({ cert, key }: Certificate) {
     this.#server = createServer({ cert, key, keepAliveTimeout: 0 }, (request, response) => {
@@ -86,7 +90,8 @@ export class AzureServer {
 
   /** A version that somebody has set elsewhere. */
   has(name: string, tags: Readonly<Record<string, string>> | undefined, value: string): Version {
-    const version = { version: randomUUID().replaceAll("-", ""), value, tags, enabled: true };
+    const created = ++this.#seconds;
+    const version = { version: randomUUID().replaceAll("-", ""), value, tags, created, enabled: true };
     this.secrets.set(name, [...(this.secrets.get(name) ?? []), version]);
     return version;
   }
@@ -191,7 +196,7 @@ export class AzureServer {
     const recoveryLevel = this.isPurgeProtected ? "Recoverable" : "Recoverable+Purgeable";
     const attributes = {
       enabled: version?.enabled,
-      created: 1,
+      created: version?.created,
       updated: 1,
       recoveryLevel,
       recoverableDays: 90,

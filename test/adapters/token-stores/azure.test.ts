@@ -53,6 +53,13 @@ describe("a secret of Key Vault", () => {
     expect(await get("a")).toBe("token-2");
   });
 
+  test("has its older versions disabled also where its token is there already, as after a crash", async () => {
+    const { server, put } = await aStore();
+    for (const content of ["token-1", "token-2"]) server.has("a", OURS, content);
+    await put("a", "token-2");
+    expect(server.enabled("a")).toEqual([false, true]);
+  });
+
   test("whose newest version is disabled reads as none, and gets another", async () => {
     const { server, put, get } = await aStore();
     await put("a", "token-a");

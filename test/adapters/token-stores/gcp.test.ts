@@ -132,6 +132,13 @@ describe("a secret of Secret Manager", () => {
     expect(await rejection(put("a", "token-2"))).toMatchObject({ problem: "unavailable" });
   });
 
+  test("has its older versions destroyed also where its token is there already, as after a crash", async () => {
+    const { server, put } = await aStore();
+    server.has("a", OURS, "token-1", "token-2");
+    await put("a", "token-2");
+    expect(server.states("a")).toEqual(["DESTROYED", "ENABLED"]);
+  });
+
   test("is read by what was written, while latest still stands for the version before", async () => {
     const { server, put, get } = await aStore();
     for (const content of ["token-1", "token-2"]) await put("a", content);
