@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { LOG_LEVELS, type LogLevel } from "./adapters/log/logger.ts";
+import { processWarnings } from "./adapters/log/process-warnings.ts";
 import type { CommandIo, Opened } from "./commands/io.ts";
 import { planCommand } from "./commands/plan.ts";
 import { rotateCommand } from "./commands/rotate.ts";
@@ -15,6 +16,7 @@ import { SyncError } from "./core/errors.ts";
 import { EXIT, exitCodeOfError } from "./core/exit-code.ts";
 import { printable } from "./core/printable.ts";
 import type { Lifecycle } from "./daemon/lifecycle.ts";
+import type { Observe } from "./ports/observer.ts";
 
 const MAX_LINE = 2_000;
 
@@ -47,6 +49,8 @@ function program(io: CommandIo, host: Host): Command {
   const flagsOf = (command: Command): GlobalFlags => command.optsWithGlobals<GlobalFlags>();
   const configOf = (command: Command): Config => readConfig(flagsOf(command).config, host);
 
+  let observe: Observe = () => {};
+
   const root = new Command("groupsync")
     .description("Keeps the user groups of a dashboard service equal to the tenants in your database.")
     .version(version(), "--version", "print the version")
@@ -63,15 +67,18 @@ function program(io: CommandIo, host: Host): Command {
     .hook("preAction", (command) => {
       // Commander checks what is typed, and takes a default as it is.
       const { logLevel } = flagsOf(command);
-      if (LOG_LEVELS.includes(logLevel)) return;
-      command.error(
-        `error: GROUPSYNC_LOG_LEVEL is '${logLevel}'. Allowed choices are ${LOG_LEVELS.join(", ")}.`,
-      );
+      if (!LOG_LEVELS.includes(logLevel)) {
+        command.error(
+          `error: GROUPSYNC_LOG_LEVEL is '${logLevel}'. Allowed choices are ${LOG_LEVELS.join(", ")}.`,
+        );
+      }
+      observe = observer(host, logLevel);
+      io.onWarning(processWarnings(observe));
     })
     .addHelpText("after", EXIT_CODES);
 
   const openSync = (command: Command): Promise<Opened<SyncSetup>> =>
-    composeSync(configOf(command), host, observer(host, flagsOf(command).logLevel));
+    composeSync(configOf(command), host, observe);
   const openDaemon = async (command: Command): Promise<Lifecycle> => {
     const { config, logLevel } = flagsOf(command);
     return composeDaemon(config, host, { version: version(), logLevel, signal: io.signal });

@@ -31,6 +31,12 @@ await cli(
     signal: stopping.signal,
     // Only who asks for it: the other commands end when their terminal is closed.
     onReload: (listener) => process.on("SIGHUP", listener),
+    onWarning: (listener) => {
+      // Node.js prints them itself, unless it was told not to (--no-warnings): then nobody wants them.
+      if (process.listenerCount("warning") === 0) return;
+      process.removeAllListeners("warning");
+      process.on("warning", listener);
+    },
     quit: (code) => process.exit(code),
     finish: (code) => {
       process.exitCode = code;

@@ -10,6 +10,8 @@ export interface CommandIo {
   readonly signal: AbortSignal;
   /** Calls the listener each time that the process is told to read its config again (SIGHUP), from now on. */
   readonly onReload: (listener: () => void) => void;
+  /** Has the listener told of what Node.js warns of, in place of whoever was told of it so far. */
+  readonly onWarning: (listener: (warning: Error) => void) => void;
   /** Ends the process at once, whatever is under way. */
   readonly quit: (code: ExitCode) => void;
   /** The code that the process will exit with, where it is not 0. */
