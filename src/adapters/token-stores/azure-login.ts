@@ -11,6 +11,9 @@ export interface AzureAccess {
 
 /** A client with a login of its own. */
 export async function connect(vaultUrl: string, access: AzureAccess): Promise<SecretClient> {
+  // With AZURE_LOG_LEVEL the client prints its login.
+  const { setLogLevel } = await optional("azure_key_vault", () => import("@azure/logger"));
+  setLogLevel();
   const { SecretClient } = await optional("azure_key_vault", () => import("@azure/keyvault-secrets"));
   const credential = access.credential ?? (await defaultCredential());
   return new SecretClient(vaultUrl, withoutLoss(credential), {

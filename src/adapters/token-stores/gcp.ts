@@ -210,11 +210,15 @@ async function makeClient({ endpoint }: GcpStoreOptions): Promise<SecretManagerS
     "gcp_secret_manager",
     () => import("@google-cloud/secret-manager"),
   );
+  const { grpc, googleAuthLibrary } = await optional("gcp_secret_manager", () => import("google-gax"));
+  const { setBackend } = await optional("gcp_secret_manager", () => import("google-logging-utils"));
+  // With GOOGLE_SDK_NODE_LOGGING the client prints tokens, and with GRPC_TRACE what it sends.
+  setBackend(null);
+  grpc.setLogVerbosity(grpc.logVerbosity.NONE);
   if (endpoint === undefined) return new SecretManagerServiceClient();
   const { protocol, hostname, port } = new URL(endpoint);
   if (protocol !== "http:")
     return new SecretManagerServiceClient({ apiEndpoint: hostname, port: Number(port || 443) });
-  const { grpc, googleAuthLibrary } = await optional("gcp_secret_manager", () => import("google-gax"));
   return new SecretManagerServiceClient({
     apiEndpoint: hostname,
     port: Number(port || 80),

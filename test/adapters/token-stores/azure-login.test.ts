@@ -6,6 +6,7 @@ import {
   AuthenticationRequiredError,
   CredentialUnavailableError,
 } from "@azure/identity";
+import { setLogLevel } from "@azure/logger";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AzureStore } from "../../../src/adapters/token-stores/azure.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -43,6 +44,18 @@ describe("the login to Key Vault", () => {
     await secrets.prepare();
     expect(asked[0]?.get("resource")).toBe("https://vault.azure.net");
     expect(server.calls.map(({ token }) => token)).toEqual(["login-1"]);
+  });
+
+  test("is not printed by the client, whatever AZURE_LOG_LEVEL says", async () => {
+    setLogLevel("verbose");
+    const print = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    onTestFinished(() => {
+      setLogLevel();
+      print.mockRestore();
+    });
+    const { put } = await aStore();
+    await put("a", "token-a");
+    expect(print).not.toHaveBeenCalled();
   });
 
   test("answers the vault's challenge, and no secret is sent before", async () => {

@@ -1,5 +1,6 @@
 import { grpc } from "google-gax";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { setBackend } from "google-logging-utils";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { GcpStore } from "../../../src/adapters/token-stores/gcp.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -137,6 +138,19 @@ describe("a secret of Secret Manager", () => {
     server.has("a", OURS, "token-1", "token-2");
     await put("a", "token-2");
     expect(server.states("a")).toEqual(["DESTROYED", "ENABLED"]);
+  });
+
+  test("is not printed by the client, whatever GOOGLE_SDK_NODE_LOGGING says", async () => {
+    vi.stubEnv("GOOGLE_SDK_NODE_LOGGING", "all");
+    setBackend(undefined);
+    const print = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      print.mockRestore();
+    });
+    const { put } = await aStore();
+    await put("a", "token-a");
+    expect(print).not.toHaveBeenCalled();
   });
 
   test("is read by what was written, while latest still stands for the version before", async () => {
