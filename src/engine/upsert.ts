@@ -1,4 +1,5 @@
 import type { Upsert } from "../core/change.ts";
+import { intendsRemoval } from "../core/ledger-group.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { type Expectation, judge } from "../core/verdict.ts";
 import type { KnownGroup } from "../ports/ledger.ts";
@@ -34,8 +35,13 @@ export async function upsertGroup(
     const failure = { code: "NOT_UPDATED", message: verdict.reason };
     return { kind: "not_updated", change, token, serviceName, failure };
   }
-  return { kind: verdict.kind, change, token, serviceName, unverified: verdict.unverified };
+  const kind = isNew && wasRemoved(before) ? "replaced" : verdict.kind;
+  return { kind, change, token, serviceName, unverified: verdict.unverified };
 }
+
+/** Its DELETE was under way, and is seen now to have been carried out: it counts against the limit. */
+const wasRemoved = (before: KnownGroup | null): boolean =>
+  before !== null && intendsRemoval(before.intent) && before.fingerprint !== null;
 
 /** What an earlier run may have made of it, only the intents tell. */
 const mayBeAnother = ({ fingerprint }: Upsert, before: KnownGroup | null): boolean =>

@@ -374,6 +374,24 @@ describe("what exceeds the limit", () => {
     expect((await world.sync({ settings })).counts.deleted).toBe(1);
   });
 
+  it("counts what died before it was recorded, though the tenant is back and has a group again", async () => {
+    const world = await aSyncedWorld(settings);
+    keep(world, "a", "b", "c");
+    const die = ({ when, call }: Point): Promise<void> | undefined =>
+      when === "after" && call === "remove" ? new Promise(() => {}) : undefined;
+    const { instance } = world.start({ settings, at: die });
+    await world.time.sleep(60_000);
+    instance.kill();
+    expect(world.service.groups.has("d")).toBe(false);
+    keep(world, "a", "b", "c", "d");
+    expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { replaced: 1 } });
+    keep(world, "a", "b", "d");
+    expect(await world.sync({ settings })).toMatchObject({
+      outcome: "held",
+      counts: { deleted: 0, held: 1 },
+    });
+  });
+
   it("counts what was begun and waits for its next try", async () => {
     const world = await aSyncedWorld(settings);
     keep(world, "a", "b", "c");
