@@ -2,6 +2,7 @@ import type { TokenCredential } from "@azure/identity";
 import type { SecretClient, SecretClientOptions } from "@azure/keyvault-secrets";
 import { type Policy, refusals } from "./azure-failure.ts";
 import { optional } from "./optional-package.ts";
+import { SecretStoreFailure } from "./secret-store.ts";
 
 /** How to come to a vault other than by Azure's default credentials and the machine's own roots. */
 export interface AzureAccess {
@@ -42,6 +43,17 @@ const limits: Policy = {
   },
 };
 
+/** Some credentials wait for an answer for as long as it takes. */
+const unanswered = (): Promise<never> =>
+  new Promise((_, reject) => {
+    const late = new SecretStoreFailure(
+      "passing",
+      "the login isn't answered",
+      "can the managed identity's endpoint, or Microsoft Entra ID, be reached from here?",
+    );
+    AbortSignal.timeout(TIMEOUT).addEventListener("abort", () => reject(late));
+  });
+
 async function defaultCredential(): Promise<TokenCredential> {
   const { DefaultAzureCredential } = await optional("azure_key_vault", () => import("@azure/identity"));
   return new DefaultAzureCredential({ additionalPolicies: [limits] });
@@ -57,7 +69,7 @@ function withoutLoss(credential: TokenCredential): TokenCredential {
     async getToken(scopes, options) {
       const isGood = last !== null && last.expiresOnTimestamp > Date.now();
       try {
-        last = await credential.getToken(scopes, options);
+        last = await Promise.race([credential.getToken(scopes, options), unanswered()]);
       } catch (error) {
         if (!isGood) throw error;
       }

@@ -58,6 +58,18 @@ describe("the login to Key Vault", () => {
     expect(print).not.toHaveBeenCalled();
   });
 
+  test("is given up where nobody answers it", async () => {
+    const { world, get } = await aStore();
+    world.getToken = () => new Promise(() => {});
+    const afterMs = AbortSignal.timeout.bind(AbortSignal);
+    const limit = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => afterMs(50));
+    onTestFinished(() => limit.mockRestore());
+    expect(await rejection(get("a"))).toMatchObject({
+      problem: "passing",
+      message: "the login isn't answered",
+    });
+  });
+
   test("answers the vault's challenge, and no secret is sent before", async () => {
     const { server, put } = await aStore();
     await put("a", "token-a");
