@@ -20,6 +20,7 @@ import { openTokens } from "./compose-tokens.ts";
 import type { Config, DatabaseUrl } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import { describeSource } from "./config/source-description.ts";
+import { describeTokenPlaces } from "./config/token-places.ts";
 import type { PlanSettings } from "./engine/plan-run.ts";
 import type { LedgerView } from "./ports/ledger.ts";
 import type { Observe } from "./ports/observer.ts";
@@ -65,6 +66,7 @@ export async function composeSync(config: Config, host: Host, observe: Observe):
       settings: {
         ...planSettings(config),
         rotation: config.rotation,
+        tokenPlaces: describeTokenPlaces(config.tokens),
         baseUrl: service.baseUrl,
         concurrency: service.concurrency,
         rateLimit: service.rateLimit,

@@ -24,6 +24,8 @@ export interface SettledNote {
   readonly user_group_id: string;
   readonly row: RowDigest;
   readonly dataSourceId: string | null;
+  /** Its tenant had been gone, and is back. */
+  readonly wasGone: boolean;
 }
 
 /** For the ledger alone. */
@@ -67,7 +69,13 @@ export function noteOn(
     const asNoted = absence === null && !hasFailed && sameRow(known.row, tenant.row);
     return asNoted
       ? null
-      : { kind: "settled", user_group_id, row: tenant.row, dataSourceId: tenant.dataSourceId };
+      : {
+          kind: "settled",
+          user_group_id,
+          row: tenant.row,
+          dataSourceId: tenant.dataSourceId,
+          wasGone: absence !== null,
+        };
   }
   return absence === null ? null : { kind: "returned", user_group_id };
 }

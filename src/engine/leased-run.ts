@@ -13,6 +13,7 @@ import { Retries } from "./retries.ts";
 import { type Run, Tally } from "./run.ts";
 import { ServiceIdentity } from "./service-identity.ts";
 import { Throttle } from "./throttle.ts";
+import { noteMove } from "./token-places.ts";
 
 export interface RunPorts {
   readonly service: GroupService;
@@ -27,6 +28,8 @@ export interface RunSettings {
   readonly concurrency: number;
   readonly rateLimit?: RateLimit | undefined;
   readonly lease: LeaseSettings;
+  /** Where the tokens are written, in words. */
+  readonly tokenPlaces: readonly string[];
 }
 
 /**
@@ -66,6 +69,7 @@ export async function leasedRun(
       signal: ending,
     };
     await tokens.prepare();
+    await noteMove(settings.tokenPlaces, run);
     await body(run, service);
   };
   let error: SyncError | undefined;

@@ -1,37 +1,34 @@
-import { isDue, waitAfterFailures } from "../core/backoff.ts";
+import { waitAfterFailures } from "../core/backoff.ts";
 import type { Upsert } from "../core/change.ts";
 import type { SyncError } from "../core/errors.ts";
-import type { StoredResult, VouchedToken } from "../ports/ledger.ts";
+import type { Failure } from "../core/outcome.ts";
+import type { LedgerTransaction, StoredResult, VouchedOptions, VouchedToken } from "../ports/ledger.ts";
 import type { StoredToken } from "../ports/token-store.ts";
 import { applyChanges } from "./apply.ts";
+import { patiently } from "./patient-tokens.ts";
 import type { Run } from "./run.ts";
 
-/** Looked at together: as many reads of each store. */
-const BATCH = 1_000;
+/** Looked at together: as many reads of each store, all of which are made again where its quota doesn't last. */
+const BATCH = 250;
 /** Written together: a transaction of the ledger is open meanwhile, and a secret store takes one at a time. */
 const WRITTEN_TOGETHER = 64;
 
 /**
  * Makes the token stores hold what the ledger vouches for: where one of them lacks a token it comes from another that
- * has it, and where none has it by a GET. Of the tokens that are known not to be everywhere or, to verify them, of all.
+ * has it, and where none has it by a GET. Of those tokens that are meant, in batches.
  */
-export async function restoreTokens({ all }: { readonly all: boolean }, run: Run): Promise<void> {
+export async function restoreTokens(
+  of: VouchedOptions["of"],
+  run: Run,
+  isMeant: (entry: VouchedToken) => boolean = () => true,
+): Promise<void> {
   let after: string | undefined;
   while (!run.signal.aborted) {
-    const vouched = await run.ledger.vouchedTokens({ limit: BATCH, after, notEverywhere: !all });
+    const vouched = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
     if (vouched.length === 0) return;
-    await restore(all ? vouched : vouched.filter((entry) => isItsTurn(entry, run)), run);
+    await restore(vouched.filter(isMeant), run);
     after = vouched.at(-1)?.user_group_id;
   }
-}
-
-/** One that isn't is reported all the same: its tenant may be locked out somewhere. */
-function isItsTurn({ user_group_id, failure }: VouchedToken, { clock, tally }: Run): boolean {
-  if (failure === null || isDue(failure.retryAt, clock.now())) return true;
-  const { code, message, retryAt } = failure;
-  tally.counts.failed++;
-  tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });
-  return false;
 }
 
 async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void> {
@@ -48,7 +45,9 @@ async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void
     await copy(found.slice(from, from + WRITTEN_TOGETHER), [], known, run);
   await copy([], vouched.filter(isStored), known, run);
   const lost = vouched.filter(({ user_group_id }) => lagging.get(user_group_id) === null);
-  if (lost.length > 0) await applyChanges(getsOf(lost), run);
+  if (lost.length === 0) return;
+  await noteLost(lost, run);
+  await applyChanges(getsOf(lost), run);
 }
 
 /** Writes tokens that some store has to those that lack them, and notes which are everywhere: those, and `stored`. */
@@ -56,11 +55,12 @@ async function copy(
   found: readonly StoredToken[],
   stored: readonly VouchedToken[],
   known: ReadonlyMap<string, VouchedToken>,
-  { ledger, lease, tokens, clock, tally, observe }: Run,
+  run: Run,
 ): Promise<void> {
+  const { ledger, lease, tokens, clock, tally, observe } = run;
   if (found.length + stored.length === 0) return;
   const now = clock.now();
-  const refused = await ledger.write(lease, async (transaction) => {
+  const write = async (transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>> => {
     // The ledger refuses what comes too late; a token store elsewhere can't.
     const assertHeld = (): void => lease.assertHeld();
     assertHeld();
@@ -72,7 +72,8 @@ async function copy(
     });
     await transaction.recordStored(results, now);
     return refusals;
-  });
+  };
+  const refused = await patiently(() => ledger.write(lease, write), run);
   for (const { user_group_id } of found) {
     const refusal = refused.get(user_group_id);
     if (refusal) {
@@ -86,6 +87,18 @@ async function copy(
     }
   }
 }
+
+/** Else nobody would ask for it again where the GET fails: the group is as it should be. */
+async function noteLost(lost: readonly VouchedToken[], { ledger, lease, clock }: Run): Promise<void> {
+  const now = clock.now();
+  const results = lost
+    .filter(({ failure }) => failure === null)
+    .map(({ user_group_id }) => ({ user_group_id, failure: { ...LOST, retryAt: now } }));
+  if (results.length === 0) return;
+  await ledger.write(lease, (transaction) => transaction.recordStored(results, now));
+}
+
+const LOST: Failure = { code: "TOKEN_NOT_EVERYWHERE", message: "no store has its token" };
 
 const failureOf = ({ code, message }: SyncError, failures: number, now: Date) => ({
   code,

@@ -11,9 +11,9 @@ import { changesOf } from "./plan.ts";
 import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
 import type { RunReport } from "./report.ts";
 import { reportClearance, reportPlan } from "./report-plan.ts";
-import { restoreTokens } from "./restore.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import type { Run } from "./run.ts";
+import { verifyTokens } from "./verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
   readonly source: TenantSource;
@@ -60,7 +60,7 @@ async function syncOnce(
     observe({ kind: "phase", phase: "applying" });
     await recordNotes(plan, state.evidence, run);
     // By now it is noted who came back; and what is held, an answer for its group would unmark.
-    if (isWhole) await restoreTokens({ all: options.verifyTokens === true }, run);
+    await verifyTokens(plan, options, settings.tokenPlaces, run);
     await recordEvidence(plan, state.evidence, run);
     await applyChanges(changesOf(plan), run);
   } finally {

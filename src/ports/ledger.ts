@@ -49,11 +49,10 @@ export interface LedgerView {
   rotatable(options: RotatableOptions): Promise<readonly RotationCandidate[]>;
   /** How many these are. */
   rotatableCount(until: Date): Promise<number>;
-  /**
-   * Groups at rest whose token is known, ordered by the bytes of the id: what has to be in the token stores. With
-   * `notEverywhere`, those alone whose tokens are known to be missing in one of them.
-   */
+  /** Groups at rest whose token is known, ordered by the bytes of the id: what has to be in the token stores. */
   vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]>;
+  /** Where all tokens are, in words; null where no place has all of them for certain. */
+  tokenPlaces(): Promise<readonly string[] | null>;
   status(): Promise<LedgerStatus>;
   /** The runs that began at this time or later, newest first, at most so many. */
   history(since: Date, limit: number): Promise<readonly RecordedRun[]>;
@@ -75,7 +74,8 @@ export interface VouchedOptions {
   readonly limit: number;
   /** … that come after this id. */
   readonly after?: string | undefined;
-  readonly notEverywhere: boolean;
+  /** Of all groups, of those whose tokens are known to be missing in a store, or of these. */
+  readonly of: "all" | "not everywhere" | readonly string[];
 }
 
 /** A group whose token the ledger vouches for, with all that a GET of it needs. */
@@ -137,6 +137,8 @@ export interface LedgerTransaction {
   recordRotation(result: RotationResult, now: Date): Promise<void>;
   /** Remembers which tokens are not in every store, and forgets it of those that are by now. */
   recordStored(results: readonly StoredResult[], now: Date): Promise<void>;
+  /** Null where no place has all of them for certain. */
+  keepTokenPlaces(places: readonly string[] | null): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
 }

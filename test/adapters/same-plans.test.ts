@@ -35,6 +35,7 @@ const SETTINGS: SyncSettings = {
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
   source: "customers",
   rotation: ROTATION,
+  tokenPlaces: ["here"],
   baseUrl: "https://dashboards.example.com",
   concurrency: 1,
   lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },

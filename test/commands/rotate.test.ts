@@ -66,6 +66,7 @@ describe("a rotation", () => {
     const ports = { ...world.ports(new Instance(), new VirtualClock(world.time)), observe: () => {} };
     const settings = {
       rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
+      tokenPlaces: ["here"],
       baseUrl: BASE_URL,
       concurrency: 1,
       lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },

@@ -95,10 +95,16 @@ describe("a tenant's presence is noted once:", () => {
 
 describe("a group that is as it should be is noted as settled", () => {
   const tenant = { ...aDesiredTenant(), dataSourceId: "warehouse-7" };
-  const settled = { kind: "settled", user_group_id: "acme", row: tenant.row, dataSourceId: "warehouse-7" };
+  const settled = {
+    kind: "settled",
+    user_group_id: "acme",
+    row: tenant.row,
+    dataSourceId: "warehouse-7",
+    wasGone: false,
+  };
   it.each([
     ["where a change that failed was taken back", { failure: aGroupFailure() }, settled],
-    ["where its tenant was gone", { absence: anAbsence() }, settled],
+    ["where its tenant was gone", { absence: anAbsence() }, { ...settled, wasGone: true }],
     ["where another row gives the same group", { row: aRow({ digest: "0" }) }, settled],
     ["where its id has moved to another bucket", { row: aRow({ bucket: 8 }) }, settled],
     ["where its row was never recorded", { row: null }, settled],

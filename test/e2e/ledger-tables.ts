@@ -10,6 +10,7 @@ export const LEDGER_TABLES = [
   "removals",
   "runs",
   "services",
+  "token_places",
 ] as const;
 
 /** Another prefix than the usual one, and in a schema of its own where there are schemas: MySQL has none. */

@@ -189,8 +189,9 @@ describe("the order of effects", () => {
     const { instance, report } = world.start();
     await report;
     const history = instance.history(...EFFECTS);
-    // The first and the last commit are the run's own record, the second that of the read.
+    // The first and the last commit are the run's own record, the others where the tokens go and what the read is worth.
     expect(history).toEqual([
+      "after commit",
       "after commit",
       "after commit",
       "before begin",

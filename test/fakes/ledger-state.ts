@@ -55,6 +55,7 @@ export class LedgerState {
   readonly runs: RecordedRun[] = [];
   removals: Removed[] = [];
   formerTokens: FormerToken[] = [];
+  tokenPlaces: readonly string[] | null = null;
   evidence: Evidence = NO_EVIDENCE;
   service = NO_SERVICE;
   lease: LeaseRow | undefined;
@@ -67,6 +68,7 @@ export class LedgerState {
     this.runs.length = 0;
     this.removals = [];
     this.formerTokens = [];
+    this.tokenPlaces = null;
     this.evidence = NO_EVIDENCE;
     this.service = NO_SERVICE;
     this.lease = undefined;

@@ -153,6 +153,13 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
+  async keepTokenPlaces(places: readonly string[] | null): Promise<void> {
+    await this.#step({ when: "before", call: "keepTokenPlaces" });
+    this.enlist(() => {
+      this.#state.tokenPlaces = places;
+    });
+  }
+
   async beginRotation(id: string, now: Date): Promise<KnownToken | undefined> {
     await this.#step({ when: "before", call: "beginRotation", id });
     const row = this.#state.rows.get(id);
@@ -188,7 +195,8 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
       this.enlist(() => {
         const row = this.#state.rows.get(id);
         if (row === undefined) return;
-        if (row.failure !== null && row.failure.fingerprint !== NOT_EVERYWHERE) return;
+        const isOthers = row.failure !== null && row.failure.fingerprint !== NOT_EVERYWHERE;
+        if (failure === null && isOthers) return;
         const failed = failure
           ? failedOnce(row, { ...failure, fingerprint: NOT_EVERYWHERE }, now)
           : NOT_FAILING;

@@ -181,7 +181,7 @@ export class InMemoryLedger implements Ledger {
     return this.#candidates(until).length;
   }
 
-  async vouchedTokens({ limit, after, notEverywhere }: VouchedOptions): Promise<readonly VouchedToken[]> {
+  async vouchedTokens({ limit, after, of }: VouchedOptions): Promise<readonly VouchedToken[]> {
     await this.#step({ when: "before", call: "vouchedTokens" });
     return [...this.#state.rows]
       .flatMap(([user_group_id, row]): VouchedToken[] => {
@@ -190,12 +190,18 @@ export class InMemoryLedger implements Ledger {
         if (fingerprint === null || fingerprint === UNKNOWN_STATE) return [];
         if (row.intent !== null || row.absence !== null) return [];
         const failure = row.failure?.fingerprint === NOT_EVERYWHERE ? row.failure : null;
-        if (notEverywhere && failure === null) return [];
+        if (of === "not everywhere" && failure === null) return [];
+        if (typeof of !== "string" && !of.includes(user_group_id)) return [];
         return [{ user_group_id, tokenFingerprint, group, fingerprint, row: digest, dataSourceId, failure }];
       })
       .sort((a, b) => compareIds(a.user_group_id, b.user_group_id))
       .filter(({ user_group_id }) => after === undefined || compareIds(user_group_id, after) > 0)
       .slice(0, limit);
+  }
+
+  async tokenPlaces(): Promise<readonly string[] | null> {
+    await this.#step({ when: "before", call: "tokenPlaces" });
+    return this.#state.tokenPlaces;
   }
 
   #candidates(until: Date): RotationCandidate[] {

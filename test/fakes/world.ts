@@ -97,6 +97,7 @@ export const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSetting
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
   source: "customers",
   rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
+  tokenPlaces: ["here"],
   baseUrl: BASE_URL,
   concurrency: 4,
   lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },

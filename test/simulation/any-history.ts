@@ -74,6 +74,7 @@ const config: fc.Arbitrary<SimulatedConfig> = fc.record({
   concurrency: fc.integer({ min: 1, max: 4 }),
   source: fc.constant("customers" as const),
   hasTier: fc.constant(false),
+  tokens: fc.constantFrom("everywhere" as const, "everywhere" as const, "first" as const, "last" as const),
 });
 
 const configChange: fc.Arbitrary<Partial<SimulatedConfig>> = fc.oneof(
@@ -82,6 +83,7 @@ const configChange: fc.Arbitrary<Partial<SimulatedConfig>> = fc.oneof(
   fc.record({ rotation }),
   fc.record({ source }),
   fc.record({ hasTier: fc.boolean() }),
+  fc.record({ tokens: fc.constantFrom<SimulatedConfig["tokens"][]>("everywhere", "first", "last") }),
 );
 
 const place: fc.Arbitrary<Place> = fc.record({

@@ -12,6 +12,7 @@ export const TIER = "gold";
 /** Rows have the columns id, name, source and plan. */
 export const settingsOf = (
   { update, deletion, rotation, concurrency, source, hasTier }: SimulatedConfig,
+  tokenPlaces: readonly string[],
   holder: string,
   isDead: (holder: string) => Promise<boolean>,
 ): SyncSettings => ({
@@ -26,6 +27,7 @@ export const settingsOf = (
   deletion,
   source,
   rotation: { ...rotation, window: null, concurrency },
+  tokenPlaces,
   baseUrl: "https://dashboards.example.com",
   concurrency,
   lease: { holder, ttlMs: LEASE_MS, callMs: CALL_MS, isDead },

@@ -19,7 +19,7 @@ function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: Simu
   if (live === undefined) return [`${id} has no group`];
   if (known === undefined) return [`the ledger does not know the group of ${id}`];
   const complaints: string[] = [];
-  if (!world.holdsLive(id, { everywhere: true }))
+  if (!world.holdsLive(id, world.placesOf(config)))
     complaints.push(`the stored token of ${id} is not the live one`);
   if (known.tokenFingerprint !== tokenFingerprint(new Secret(live)))
     complaints.push(`the ledger names another token of ${id} than the live one`);
@@ -37,7 +37,7 @@ function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: Simu
 
 /** What is left of tenants that are gone, and whose groups the config wants to be deleted. */
 export const orphansIn = (world: SimulatedWorld, except: string | undefined): string[] => {
-  const { service, ledger, stores, makers, config } = world;
+  const { service, ledger, stores, abandoned, makers, config } = world;
   const rows = world.visibleRows();
   const isToBeDeleted = (id: string): boolean => {
     const row = rows.get(id);
@@ -55,7 +55,10 @@ export const orphansIn = (world: SimulatedWorld, except: string | undefined): st
     ),
     ...left(ledger.rows.keys(), "the ledger's row"),
     ...left(
-      stores.flatMap(({ tokens }) => [...tokens.keys()]).filter((id) => !world.isExcused(id)),
+      stores
+        .filter((store) => !abandoned.has(store))
+        .flatMap(({ tokens }) => [...tokens.keys()])
+        .filter((id) => !world.isExcused(id)),
       "the token",
     ),
   ];

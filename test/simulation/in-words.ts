@@ -35,7 +35,7 @@ const storesInWords = ({ stores }: Place): string =>
     : `tokens are in two stores: the first ${stores[0]}, the last ${stores[1]}`;
 
 function configInWords(config: Partial<SimulatedConfig>): string {
-  const { update, deletion, rotation, concurrency, source, hasTier } = config;
+  const { update, deletion, rotation, concurrency, source, hasTier, tokens } = config;
   return [
     ...(update ? [`update: ${update}`] : []),
     ...(deletion
@@ -53,6 +53,7 @@ function configInWords(config: Partial<SimulatedConfig>): string {
     ...(concurrency ? [`concurrency ${concurrency}`] : []),
     ...(source ? [`source ${source}`] : []),
     ...(hasTier === undefined ? [] : [hasTier ? "a rule for tier" : "no rule for tier"]),
+    ...(tokens ? [tokens === "everywhere" ? "tokens in all stores" : `tokens in the ${tokens} store`] : []),
   ].join("; ");
 }
 

@@ -43,8 +43,7 @@ async function takeStep(step: Step, world: SimulatedWorld): Promise<void> {
     case "table":
       return world.setEmpty(step.isEmpty);
     case "config":
-      world.config = { ...world.config, ...step.change };
-      return;
+      return world.configure(step.change);
     case "meddling":
       return world.meddle(step.what, step.id);
     case "tampering":

@@ -9,6 +9,7 @@ import { Instance, type Point } from "../fakes/instance.ts";
 import { InMemoryGroupService } from "../fakes/service.ts";
 import { openSpool } from "../fakes/spool.ts";
 import { InMemoryTenantSource } from "../fakes/tenant-source.ts";
+import type { TokenState } from "../fakes/token-store.ts";
 import { CALL_MS, settingsOf } from "./config.ts";
 import { type Fault, failureOf, type Port, type PortFault, poisonous, portOf } from "./faults.ts";
 import type { Command, Poison, RunStep, SimulatedConfig } from "./history.ts";
@@ -95,7 +96,9 @@ export class Program {
 
   #settings(): SyncSettings {
     const { holder, config } = this.record;
-    return settingsOf(config, holder, async (other) => this.#world.isKnownToBeDead(other));
+    return settingsOf(config, this.#world.placesOf(config), holder, async (other) =>
+      this.#world.isKnownToBeDead(other),
+    );
   }
 
   #ports(): SyncPorts {
@@ -122,18 +125,18 @@ export class Program {
 
   #tokens(): TokenStore {
     const { step } = this.#instance;
-    const watched = this.#world.stores.map(
-      (state, store) =>
-        new WatchedTokenStore(this.#world, state, this.record, (point) => step({ ...point, store })),
-    );
-    const [first, ...more] = watched;
+    const { stores } = this.#world;
+    const used = this.#world.storesOf(this.record.config);
+    const watched = (state: TokenState): TokenStore =>
+      new WatchedTokenStore(this.#world, state, this.record, (point) =>
+        step({ ...point, store: stores.indexOf(state) }),
+      );
+    const [first, ...more] = used;
     if (first === undefined) throw new Error("there is no token store");
-    if (more.length === 0) return first;
-    const isTable = (_: TokenStore, store: number): boolean =>
-      this.#world.stores[store]?.sharesLedger === true;
+    if (more.length === 0) return watched(first);
     return new SeveralStores(
-      watched.filter((store, n) => !isTable(store, n)),
-      watched.filter(isTable),
+      used.filter(({ sharesLedger }) => !sharesLedger).map(watched),
+      used.filter(({ sharesLedger }) => sharesLedger).map(watched),
     );
   }
 

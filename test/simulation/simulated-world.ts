@@ -37,6 +37,8 @@ export class SimulatedWorld {
   readonly tamperedWith = new Map<string, number>();
   tamperings = 0;
   config: SimulatedConfig;
+  /** Stores that were not named for a while: nobody looked after what was in them then. */
+  readonly abandoned = new Set<TokenState>();
   /** How far the clocks on the walls are from the true time, in milliseconds. */
   clockOffset = 0;
   readonly #place: Place;
@@ -55,6 +57,7 @@ export class SimulatedWorld {
       store.sharesLedger = where === "with the ledger";
       return store;
     });
+    this.configure({});
     for (const [id, row] of Object.entries(tenants)) this.setRow(id, row);
   }
 
@@ -139,11 +142,31 @@ export class SimulatedWorld {
     return nth === (which === "first" ? 0 : this.stores.length - 1);
   }
 
-  /** Whether all stores hold the live token, or at least one of them. */
-  holdsLive(id: string, { everywhere }: { readonly everywhere: boolean }): boolean {
+  configure(change: Partial<SimulatedConfig>): void {
+    this.config = { ...this.config, ...change };
+    const used = this.storesOf(this.config);
+    for (const store of this.stores) if (!used.includes(store)) this.abandoned.add(store);
+  }
+
+  /** In which tokens are kept by this config. */
+  storesOf({ tokens }: Pick<SimulatedConfig, "tokens">): readonly TokenState[] {
+    return tokens === "everywhere" ? this.stores : [this.#store(tokens)];
+  }
+
+  placesOf(config: Pick<SimulatedConfig, "tokens">): readonly string[] {
+    return this.storesOf(config).map((store) => this.#placeOf(store));
+  }
+
+  /** Whether the live token is in the stores at all of these places; where there are none, in any. */
+  holdsLive(id: string, places: readonly string[] | null): boolean {
     const live = this.service.groups.get(id)?.token;
     const holdsIt = ({ tokens }: TokenState): boolean => live !== undefined && tokens.get(id) === live;
-    return everywhere ? this.stores.every(holdsIt) : this.stores.some(holdsIt);
+    if (places === null) return this.stores.some(holdsIt);
+    return this.stores.filter((store) => places.includes(this.#placeOf(store))).every(holdsIt);
+  }
+
+  #placeOf(store: TokenState): string {
+    return `store ${this.stores.indexOf(store)}`;
   }
 
   /** Whether what somebody else did to it excuses that its stored token is not the live one, also after this run. */

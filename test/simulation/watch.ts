@@ -150,12 +150,14 @@ export class Watch {
       if (row === undefined && makers.get(id) === "groupsync")
         this.breach(`2: the group of ${id} was made, and the ledger does not know of it`);
       if (row === undefined || row.intent !== null || row.fingerprint === null) continue;
-      const everywhere = row.failure?.fingerprint !== NOT_EVERYWHERE;
-      const isStored = this.#world.holdsLive(id, { everywhere });
+      // Of a tenant that is gone a token is moved when it comes back.
+      const isAnywhere = row.failure?.fingerprint === NOT_EVERYWHERE || row.absence !== null;
+      const places = isAnywhere ? null : ledger.tokenPlaces;
+      const isStored = this.#world.holdsLive(id, places);
       if (!isStored && !this.#world.isExcused(id))
         this.breach(`1: the ledger has ${id} at rest, and its live token is not stored`);
       // What somebody else did there is made good: from now on nothing excuses that it's not as it should be.
-      if (isStored && everywhere && row.tokenFingerprint === tokenFingerprint(new Secret(token)))
+      if (isStored && places !== null && row.tokenFingerprint === tokenFingerprint(new Secret(token)))
         tamperedWith.delete(id);
     }
   }

@@ -119,4 +119,13 @@ export const MIGRATIONS: readonly Migration[] = [
       `ALTER TABLE ${runs} ADD KEY started_at (scope, started_at)`,
     ],
   },
+  {
+    version: 5,
+    statements: ({ tokenPlaces }) => [
+      `CREATE TABLE IF NOT EXISTS ${tokenPlaces} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        places LONGTEXT NOT NULL
+      ) ${TABLE_OPTIONS}`,
+    ],
+  },
 ];

@@ -113,4 +113,11 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     ALTER TABLE ${groups} ADD COLUMN failing_since timestamptz;
     UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0;
     CREATE INDEX ON ${runs} (scope, started_at);`,
+  ({ tokenPlaces }) => `
+    -- Of a scope whose places have all of its tokens.
+    CREATE TABLE ${tokenPlaces} (
+      scope text PRIMARY KEY,
+      -- A list of texts, as JSON.
+      places text NOT NULL
+    );`,
 ];

@@ -4,7 +4,7 @@ import { databaseError } from "./failures.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 
 /** Of the tables that the ledger's statements are written for. */
-export const LATEST_VERSION = 4;
+export const LATEST_VERSION = 5;
 
 /** Version 0: there are no tables yet. Rejects with LEDGER_TOO_NEW where this program doesn't know them. */
 export async function ledgerVersion(database: Database, { migrations }: LedgerTables): Promise<number> {

@@ -16,6 +16,7 @@ export interface LedgerTables {
   readonly evidence: string;
   readonly removals: string;
   readonly formerTokens: string;
+  readonly tokenPlaces: string;
 }
 
 export function ledgerTables(
@@ -33,5 +34,6 @@ export function ledgerTables(
     evidence: table("evidence"),
     removals: table("removals"),
     formerTokens: table("former_tokens"),
+    tokenPlaces: table("token_places"),
   };
 }

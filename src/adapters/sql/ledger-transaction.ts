@@ -24,6 +24,7 @@ import { beginRotation, recordRotation, withdrawRotation } from "./ledger-rotati
 import { finishRun, startRun } from "./ledger-runs.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
+import { keepTokenPlaces } from "./token-places.ts";
 import { recordStored } from "./vouched-tokens.ts";
 
 const INTENT_COLUMNS = {
@@ -211,6 +212,10 @@ export class SqlLedgerTransaction implements LedgerTransaction {
 
   recordStored(results: readonly StoredResult[], now: Date): Promise<void> {
     return recordStored(this.#place, results, now);
+  }
+
+  keepTokenPlaces(places: readonly string[] | null): Promise<void> {
+    return keepTokenPlaces(this.#place, places);
   }
 
   startRun(command: string, now: Date): Promise<RunId> {

@@ -20,6 +20,7 @@ import { type GroupColumns, groupColumns, ledgerGroup } from "./ledger-group-row
 import { LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
 import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-tables.ts";
+import { tokenPlaces } from "./token-places.ts";
 import { vouchedTokens } from "./vouched-tokens.ts";
 
 const BATCH = 5_000;
@@ -160,6 +161,10 @@ export class SqlLedgerView implements LedgerView {
 
   async vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]> {
     return this.#read([], () => vouchedTokens(this.database, this.tables, this.scope, options));
+  }
+
+  async tokenPlaces(): Promise<readonly string[] | null> {
+    return this.#read(null, () => tokenPlaces(this.database, this.tables, this.scope));
   }
 
   async status(): Promise<LedgerStatus> {

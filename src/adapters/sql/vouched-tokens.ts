@@ -12,9 +12,11 @@ export async function vouchedTokens(
   database: Database,
   { groups }: LedgerTables,
   scope: string,
-  { limit, after, notEverywhere }: VouchedOptions,
+  { limit, after, of }: VouchedOptions,
 ): Promise<VouchedToken[]> {
   const isNoted = `failure_fingerprint = '${NOT_EVERYWHERE}'`;
+  const isNamed = database.dialect.isOneOf("user_group_id", "$4");
+  const isMeant = of === "all" ? "" : `AND ${of === "not everywhere" ? isNoted : isNamed}`;
   const rows = await database.query<VouchedColumns>(
     `SELECT user_group_id, token_fingerprint AS "tokenFingerprint", confirmed, fingerprint, bucket,
        row_digest AS "digest", data_source_id AS "dataSourceId",
@@ -23,9 +25,9 @@ export async function vouchedTokens(
      FROM ${groups}
      WHERE scope = $1 AND user_group_id > $2 AND intent IS NULL AND missing_kind IS NULL
        AND token_fingerprint IS NOT NULL AND confirmed IS NOT NULL AND row_digest IS NOT NULL
-       AND fingerprint <> '${UNKNOWN_STATE}' ${notEverywhere ? `AND ${isNoted}` : ""}
+       AND fingerprint <> '${UNKNOWN_STATE}' ${isMeant}
      ORDER BY user_group_id LIMIT $3`,
-    [scope, after ?? "", limit],
+    [scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
   );
   return rows.map(({ confirmed, bucket, digest, code, message, count, retryAt, ...row }) => ({
     ...row,
@@ -35,7 +37,10 @@ export async function vouchedTokens(
   }));
 }
 
-/** The failure of another change stays: it says more. */
+/**
+ * What is missing takes the place of another failure: the change that has failed is still to be seen, and is tried
+ * again. What is there leaves another one as it is.
+ */
 export function recordStored(place: LedgerPlace, results: readonly StoredResult[], now: Date): Promise<void> {
   const rows = results.map(({ user_group_id, failure }) => ({
     id: user_group_id,
@@ -43,7 +48,7 @@ export function recordStored(place: LedgerPlace, results: readonly StoredResult[
     failure_message: failure ? storable(failure.message) : null,
     retry_at: failure?.retryAt.toISOString() ?? null,
   }));
-  const isOurs = `(g.failure_fingerprint IS NULL OR g.failure_fingerprint = '${NOT_EVERYWHERE}')`;
+  const isOurs = `(t.failure_code IS NOT NULL OR g.failure_fingerprint IS NULL OR g.failure_fingerprint = '${NOT_EVERYWHERE}')`;
   const ours = (column: string, value: string): string =>
     `CASE WHEN ${isOurs} THEN ${value} ELSE g.${column} END`;
   const unless = (column: string, value: string): string =>

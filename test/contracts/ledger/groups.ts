@@ -155,6 +155,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
         user_group_id,
         row,
         dataSourceId: "ds",
+        wasGone: false,
       }));
       await write(at, (transaction) => transaction.markSettled(settled));
       expect(await groupsOf(at)).toEqual([{ ...atRest, row }]);

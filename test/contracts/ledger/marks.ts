@@ -77,7 +77,7 @@ export function ledgerMarksContract(name: string, makePlace: () => Promise<Ledge
       await hold(at, [remove("acme")]);
       await write(at, (transaction) =>
         transaction.markSettled([
-          { kind: "settled", user_group_id: "acme", row: aRow(), dataSourceId: null },
+          { kind: "settled", user_group_id: "acme", row: aRow(), dataSourceId: null, wasGone: true },
         ]),
       );
       expect(await groupOf(at)).toEqual(atRest);

@@ -46,6 +46,7 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       await expect(view.rotatableCount(NOW)).rejects.toMatchObject(refusal);
       await expect(view.history(NOW, 1)).rejects.toMatchObject(refusal);
       await expect(view.tokensLiveSince([NOW])).rejects.toMatchObject(refusal);
+      await expect(view.tokenPlaces()).rejects.toMatchObject(refusal);
     });
 
     test("read as empty where there are none, and reading makes none", async () => {
@@ -60,6 +61,7 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       expect(await view.rotatableCount(NOW)).toBe(0);
       expect(await view.history(new Date(0), 1)).toEqual([]);
       expect(await view.tokensLiveSince([NOW, LATER])).toEqual([0, 0]);
+      expect(await view.tokenPlaces()).toBeNull();
       expect(await view.status()).toMatchObject({
         groups: { total: 0 },
         oldestToken: null,

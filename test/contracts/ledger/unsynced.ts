@@ -22,7 +22,9 @@ const goesWell: Readonly<Record<string, Doing>> = {
   "a rotation": (at, day) => write(at, (to) => to.recordRotation(aRotation(), inDays(day))),
   "a row as the group is": (at) =>
     write(at, (to) =>
-      to.markSettled([{ kind: "settled", user_group_id: "acme", row: aRow(), dataSourceId: null }]),
+      to.markSettled([
+        { kind: "settled", user_group_id: "acme", row: aRow(), dataSourceId: null, wasGone: false },
+      ]),
     ),
 };
 

@@ -17,8 +17,8 @@ const LAGS = { code: "TOKEN_NOT_EVERYWHERE", message: "one store has the token, 
 const created = (id: string) => anApplied({ change: anApply({ user_group_id: id }) });
 const idsIn = (vouched: readonly VouchedToken[]): string[] =>
   vouched.map(({ user_group_id }) => user_group_id);
-const allIn = ({ ledger }: Opened) => ledger.vouchedTokens({ limit: 100, notEverywhere: false });
-const lagging = ({ ledger }: Opened) => ledger.vouchedTokens({ limit: 100, notEverywhere: true });
+const allIn = ({ ledger }: Opened) => ledger.vouchedTokens({ limit: 100, of: "all" });
+const lagging = ({ ledger }: Opened) => ledger.vouchedTokens({ limit: 100, of: "not everywhere" });
 const stored = (at: Opened, id: string, retryAt: Date | null, day = 1) =>
   write(at, (to) =>
     to.recordStored([{ user_group_id: id, failure: retryAt && { ...LAGS, retryAt } }], inDays(day)),
@@ -36,7 +36,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     test("come page by page in the order of the bytes, with all that a GET needs", async () => {
       const at = await withGroups("b", "a", "\uffff", "😀");
       expect(idsIn(await allIn(at))).toEqual(["a", "b", "\uffff", "😀"]);
-      const page = await at.ledger.vouchedTokens({ limit: 2, after: "a", notEverywhere: false });
+      const page = await at.ledger.vouchedTokens({ limit: 2, after: "a", of: "all" });
       expect(idsIn(page)).toEqual(["b", "\uffff"]);
       const { change, token: _ } = created("b");
       expect(page[0]).toEqual({
@@ -57,9 +57,32 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       expect(idsIn(await allIn(at))).toEqual(["a"]);
     });
 
+    test("can be asked for by their ids, in pages too", async () => {
+      const at = await withGroups("a", "b", "c", "d");
+      const of = ["d", "b", "unknown", "a"];
+      expect(idsIn(await at.ledger.vouchedTokens({ limit: 100, of }))).toEqual(["a", "b", "d"]);
+      expect(idsIn(await at.ledger.vouchedTokens({ limit: 1, after: "a", of }))).toEqual(["b"]);
+      expect(await at.ledger.vouchedTokens({ limit: 100, of: [] })).toEqual([]);
+    });
+
     test("of another scope are its own", async () => {
       const at = await withGroups("a");
-      expect(await at.database.view("other").vouchedTokens({ limit: 9, notEverywhere: false })).toEqual([]);
+      expect(await at.database.view("other").vouchedTokens({ limit: 9, of: "all" })).toEqual([]);
+    });
+  });
+
+  describe(`${name}: the places of the tokens`, () => {
+    test("are those that were kept last, of each scope its own, until they are forgotten", async () => {
+      const at = await opened(makePlace);
+      expect(await at.ledger.tokenPlaces()).toBeNull();
+      for (const places of [["file /a/{{ user_group_id }}"], ["file /a", "table: \"ä\" 'ö' 😀"], []]) {
+        await write(at, (to) => to.keepTokenPlaces(places));
+        expect(await at.ledger.tokenPlaces()).toEqual(places);
+        expect(await at.database.view().tokenPlaces()).toEqual(places);
+      }
+      expect(await at.database.view("other").tokenPlaces()).toBeNull();
+      for (let times = 0; times < 2; times++) await write(at, (to) => to.keepTokenPlaces(null));
+      expect(await at.ledger.tokenPlaces()).toBeNull();
     });
   });
 
@@ -108,13 +131,16 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       expect((await at.ledger.status()).failing).toMatchObject([{}, {}, { fingerprint: "two" }]);
     });
 
-    test("says less than another failure, which stays, and is forgotten with the next change", async () => {
+    test("takes the place of another failure, and is forgotten with the next change", async () => {
       const at = await withGroups("a");
       const update = anApply({ kind: "update", user_group_id: "a", fingerprint: "two" });
       await carryOut(at, aFailed({ change: update, mayHaveHappened: false }), LATER);
-      await stored(at, "a", LATER);
       await stored(at, "a", null);
       expect((await at.ledger.status()).failing).toMatchObject([{ fingerprint: "two", count: 1 }]);
+      await stored(at, "a", LATER);
+      expect((await at.ledger.status()).failing).toMatchObject([
+        { fingerprint: "not_everywhere", ...LAGS, count: 2 },
+      ]);
       await carryOut(at, anApplied({ kind: "updated", change: update }));
       await stored(at, "a", LATER);
       await carryOut(at, anApplied({ kind: "updated", change: update }));
