@@ -134,8 +134,9 @@ export class SecretTokens implements TokenStore {
       if (error instanceof SyncError) throw error;
       const { message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
       const isBusy = error instanceof SecretStoreFailure && error.problem === "throttled";
-      const code = isBusy ? "TOKEN_STORE_BUSY" : "TOKEN_STORE_UNAVAILABLE";
-      throw new SyncError(code, `cannot ${doing} ${this.#secrets.title}: ${message}`, { hint });
+      const what = `cannot ${doing} ${this.#secrets.title}: ${message}`;
+      if (isBusy) throw new SyncError("TOKEN_STORE_BUSY", what, { hint });
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", what, { hint });
     }
   }
 }
