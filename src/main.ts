@@ -45,6 +45,10 @@ await cli(
   { env, pid, isRunning, terminal: stderr.isTTY ? stderr : undefined },
 );
 
+// A store's client can leave a connection behind that nobody gets to close: all is said and closed by now.
+await Promise.all([stdout, stderr].map((stream) => new Promise((written) => stream.write("", written))));
+setTimeout(() => process.exit(), 1_000).unref();
+
 function isRunning(other: number): boolean {
   try {
     process.kill(other, 0);
