@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 export interface SecretNaming {
   /** The text around the id: `before` begins a name where the id doesn't. */
   readonly around: { readonly before: RegExp; readonly after: RegExp };
-  /** Whether an id's character can stay as it is, between these two. */
-  readonly isPlain: (char: string, before: string, after: string) => boolean;
-  /** Stands before each byte, in hexadecimal, of what can't. It is never plain itself. */
+  /** An id's characters that stay as they are. */
+  readonly plain: RegExp;
+  /** Stands before each byte, in hexadecimal, of those that don't. It is never plain itself. */
   readonly mark: string;
   readonly hex: "upper" | "lower";
   /** Most characters of a whole name. */
@@ -44,10 +44,9 @@ export function secretName(id: string, [before, after]: SecretPath, naming: Secr
 /** In characters: the mark, the x and 64 digits. */
 const HASHED = 66;
 
-function encoded(id: string, { isPlain, mark, hex }: SecretNaming): string {
-  const chars = [...id];
-  const pieces = chars.map((char, n) => {
-    if (char !== mark && isPlain(char, chars[n - 1] ?? "", chars[n + 1] ?? "")) return char;
+function encoded(id: string, { plain, mark, hex }: SecretNaming): string {
+  const pieces = [...id].map((char) => {
+    if (plain.test(char)) return char;
     const bytes = [...Buffer.from(char, "utf8")].map((byte) => byte.toString(16).padStart(2, "0"));
     return bytes.map((digits) => mark + (hex === "upper" ? digits.toUpperCase() : digits)).join("");
   });

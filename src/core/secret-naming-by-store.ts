@@ -1,16 +1,11 @@
 import type { SecretNaming } from "./secret-name.ts";
 
-const isOneOf =
-  (pattern: RegExp) =>
-  (char: string): boolean =>
-    pattern.test(char);
-
 /** Which names each store takes, by its vendor's documentation. */
 export const SECRET_NAMING = {
   /** A POSIX file name of 255 bytes; folders in the path are made. Dots are kept for groupsync's own files. */
   file: {
     around: { before: /^(?:[\w-]+\/)*[\w-]*$/, after: /^[\w.-]*$/ },
-    isPlain: isOneOf(/[\w-]/),
+    plain: /[\w-]/,
     mark: "%",
     hex: "upper",
     longest: 255,
@@ -21,7 +16,7 @@ export const SECRET_NAMING = {
       before: /^(?:(?!\.{1,2}\/)[\w.-]+\/)*[\w.-]*$/,
       after: /^[\w.-]*(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)*$/,
     },
-    isPlain: isOneOf(/[\w-]/),
+    plain: /[\w-]/,
     mark: "=",
     hex: "upper",
     longest: 512,
@@ -29,7 +24,7 @@ export const SECRET_NAMING = {
   /** Letters, digits and `/_+=.@-`, 512 of them. A name that ends with a hyphen and six characters looks like an ARN's. */
   aws_secrets_manager: {
     around: { before: /^[\w/+.@-]*$/, after: /^[\w/+.@]*$/ },
-    isPlain: isOneOf(/[\w.@]/),
+    plain: /[\w.@]/,
     mark: "=",
     hex: "upper",
     longest: 512,
@@ -37,7 +32,7 @@ export const SECRET_NAMING = {
   /** Letters, digits, `-` and `_`, 255 of them. */
   gcp_secret_manager: {
     around: { before: /^[A-Za-z0-9-]*$/, after: /^[A-Za-z0-9-]*$/ },
-    isPlain: isOneOf(/[A-Za-z0-9-]/),
+    plain: /[A-Za-z0-9-]/,
     mark: "_",
     hex: "upper",
     longest: 255,
@@ -45,7 +40,7 @@ export const SECRET_NAMING = {
   /** Letters, digits and `-`, 127 of them, and `A` is the same as `a`. */
   azure_key_vault: {
     around: { before: /^[a-z0-9-]*$/, after: /^[a-z0-9-]*$/ },
-    isPlain: isOneOf(/[a-z0-9]/),
+    plain: /[a-z0-9]/,
     mark: "-",
     hex: "lower",
     longest: 127,
@@ -56,7 +51,7 @@ export const SECRET_NAMING = {
       before: /^(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)*[a-z0-9]+(?:-+[a-z0-9]+)*-*$/,
       after: /^(?:[.-]?[a-z0-9]+)*$/,
     },
-    isPlain: isOneOf(/[a-z0-9]/),
+    plain: /[a-z0-9]/,
     mark: "-",
     hex: "lower",
     longest: 253,

@@ -32,7 +32,7 @@ const LISTING = { ...CALL, autoPaginate: false };
 /** A label's value has small letters, digits, `-` and `_`, 63 of them. */
 const LABEL = {
   ...SECRET_NAMING.gcp_secret_manager,
-  isPlain: (char: string) => /[a-z0-9-]/.test(char),
+  plain: /[a-z0-9-]/,
   hex: "lower",
   longest: 63,
 } as const;
