@@ -29,11 +29,8 @@ export function containerOf(tokens: SecretTokenConfig): readonly string[] {
   switch (store) {
     case "file":
       return [store];
-    case "vault": {
-      const mount = withoutSlashesAround(tokens.mount);
-      const namespace = tokens.namespace === undefined ? undefined : withoutSlashesAround(tokens.namespace);
-      return [store, tokens.address, ...named({ namespace, mount })];
-    }
+    case "vault":
+      return [store, tokens.address, ...named({ namespace: tokens.namespace, mount: tokens.mount })];
     case "aws_secrets_manager":
       return [store, ...named({ region: tokens.region, endpoint: tokens.endpoint })];
     case "gcp_secret_manager":
@@ -66,5 +63,3 @@ const words = (...texts: readonly string[]): string =>
   texts
     .map((text) => (/^(?:\{\{ user_group_id \}\}|[^\s"\p{C}])+$/u.test(text) ? text : JSON.stringify(text)))
     .join(" ");
-
-const withoutSlashesAround = (path: string): string => path.replace(/^\/+|\/+$/g, "");

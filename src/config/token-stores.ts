@@ -18,7 +18,7 @@ import {
 } from "./values.ts";
 import { oneOrMore, variant } from "./variant.ts";
 
-/** How often it is looked into, whether it still has what it should. */
+/** How often the store is looked through for tokens that somebody has removed or changed. */
 const verify = duration((ms) => ms > 0, "a duration above zero", "write it like 24h").optional();
 
 const tokenTable = section(
@@ -48,13 +48,13 @@ const secrets = <Kind extends SecretStoreKind>(kind: Kind, path: string, allowed
   verify,
 });
 
-/** It goes into the path of a request as it is. */
+/** Goes into the path of a request as it is; the slashes around it, which Vault itself shows, are left out. */
 const vaultPath = (what: string, example: string) =>
   textLike(
     /^\/?(?:(?!\.{1,2}\/)[\w.~@+=:-]+\/)*(?!\.{1,2}\/?$)[\w.~@+=:-]+\/?$/,
     what,
     `write it like ${example}`,
-  );
+  ).transform((path) => path.replace(/^\/|\/$/g, ""));
 
 /** An id, also one of the old kind that is scoped to a domain, or a number, which YAML takes for a number. */
 const gcpProject = z.preprocess(

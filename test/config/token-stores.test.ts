@@ -94,7 +94,7 @@ describe("a secret store", () => {
       { method: "approle", mount: "approle", roleId: "r", secretId: new Secret("hunter2-hunter2") },
     ],
     [
-      { method: "kubernetes", role: "groupsync", mount: "k8s" },
+      { method: "kubernetes", role: "groupsync", mount: "/k8s/" },
       {
         method: "kubernetes",
         mount: "k8s",

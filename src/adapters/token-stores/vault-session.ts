@@ -9,7 +9,7 @@ export type VaultAuth =
   | { readonly method: "token"; readonly token: Secret }
   | {
       readonly method: "approle";
-      /** Where the login is mounted, behind `auth/`. */
+      /** Where the login is mounted, behind `auth/`, without slashes around it. */
       readonly mount: string;
       readonly roleId: string;
       readonly secretId: Secret;
@@ -105,7 +105,7 @@ export class VaultSession {
   async #loggedIn(auth: Exclude<VaultAuth, { method: "token" }>): Promise<Login> {
     const answer = await this.#http.send({
       method: "POST",
-      path: `auth/${auth.mount.replace(/^\/+|\/+$/g, "")}/login`,
+      path: `auth/${auth.mount}/login`,
       body: await credentials(auth),
     });
     const login = answer.status === 200 ? this.#loginIn(answer.body.auth, undefined) : undefined;

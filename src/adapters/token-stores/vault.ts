@@ -11,7 +11,7 @@ import { type VaultAuth, VaultSession } from "./vault-session.ts";
 export interface VaultStoreOptions {
   /** A path in it comes before `/v1/`. */
   readonly address: string;
-  /** The path of a KV version 2 engine. */
+  /** The path of a KV version 2 engine, without slashes around it. */
   readonly mount: string;
   readonly namespace?: string | undefined;
   readonly auth: VaultAuth;
@@ -21,6 +21,13 @@ export interface VaultStoreOptions {
   readonly format: TokenFormat;
   /** The config's name. */
   readonly scope: string;
+}
+
+interface Version {
+  readonly version: number;
+  readonly isManaged: boolean;
+  /** Undefined where it is deleted or destroyed. */
+  readonly content: Secret | undefined;
 }
 
 /** What the engine keeps of one secret: the token, and the one before. */
@@ -42,8 +49,8 @@ export class VaultStore implements SecretStore {
   readonly #marks: Readonly<Record<string, string>>;
 
   constructor({ address, mount, namespace, auth, path, format, scope }: VaultStoreOptions, clock: Clock) {
-    this.#mount = mount.replace(/^\/+|\/+$/g, "");
-    this.title = `Vault at ${new URL(address).origin}, mount ${this.#mount}`;
+    this.#mount = mount;
+    this.title = `Vault at ${new URL(address).origin}, mount ${mount}`;
     this.#http = new VaultHttp(address, namespace);
     this.#session = new VaultSession(this.#http, auth, clock);
     this.#path = path;
@@ -61,8 +68,8 @@ export class VaultStore implements SecretStore {
   }
 
   async get(name: string): Promise<FoundSecret | undefined> {
-    const { content, isManaged } = (await this.#read(name)) ?? {};
-    return content && { content, isManaged: isManaged === true };
+    const { content, isManaged = false } = (await this.#read(name)) ?? {};
+    return content && { content, isManaged };
   }
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
@@ -138,13 +145,8 @@ export class VaultStore implements SecretStore {
     return true;
   }
 
-  /** The current version. It has no content where it is deleted or destroyed. */
-  async #read(
-    name: string,
-  ): Promise<
-    | { readonly content: Secret | undefined; readonly isManaged: boolean; readonly version: number }
-    | undefined
-  > {
+  /** The current version. */
+  async #read(name: string): Promise<Version | undefined> {
     const answer = await this.#call("GET", this.#dataPath(name));
     const { data, metadata } = objectIn(answer.status === 404 ? answer.body.data : this.#data(answer));
     if (!isJsonObject(metadata)) {
