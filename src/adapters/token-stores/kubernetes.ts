@@ -52,12 +52,6 @@ export class KubernetesStore implements SecretStore {
   }
 
   async prepare(): Promise<void> {
-    if (!/^[-.\w]{1,253}$/.test(this.#options.key))
-      throw new SecretStoreFailure(
-        "unavailable",
-        "a Secret can't have such a key",
-        "write letters, digits, dots, dashes and underscores in tokens.key",
-      );
     await this.holdsAny();
   }
 

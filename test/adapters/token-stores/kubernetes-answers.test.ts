@@ -119,15 +119,6 @@ describe("what Kubernetes answers, against a server written from the reference",
       });
     }
   });
-
-  test("a key that no Secret can have is said before anything is written", async () => {
-    const { server, store } = await aKubernetes({ key: "the token" });
-    expect(await rejection(store.prepare())).toMatchObject({
-      problem: "unavailable",
-      hint: expect.stringContaining("tokens.key"),
-    });
-    expect(server.calls).toEqual([]);
-  });
 });
 
 describe("a login to Kubernetes, against a server written from the reference", () => {
