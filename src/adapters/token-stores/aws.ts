@@ -4,6 +4,7 @@ import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { failureOf, isLogin, nameOf } from "./aws-failure.ts";
 import { expected } from "./expected.ts";
+import { bears, type Marks, marksOf, SCOPE_MARK } from "./marks.ts";
 import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
@@ -18,8 +19,6 @@ export interface AwsStoreOptions {
   readonly scope: string;
 }
 
-const MANAGER_TAG = { Key: "managed-by", Value: "groupsync" };
-const SCOPE_TAG = "groupsync-name";
 /** In milliseconds. The last is for an answer that stops halfway: a request's timeout ends with its first line. */
 const TIMEOUTS = {
   connectionTimeout: 5_000,
@@ -35,11 +34,13 @@ export class AwsStore implements SecretStore {
   readonly naming = SECRET_NAMING.aws_secrets_manager;
   readonly title = "AWS Secrets Manager";
   readonly #options: AwsStoreOptions;
+  readonly #marks: Marks;
   readonly #recent = new RecentWrites();
   readonly #client: SharedClient<SecretsManager>;
 
   constructor(options: AwsStoreOptions) {
     this.#options = options;
+    this.#marks = marksOf(options.scope);
     // A client keeps its credentials for as long as they say that they live: a new one asks for them anew.
     const connect = (last?: SecretsManager): Promise<SecretsManager> => this.#connect(last);
     this.#client = new SharedClient({ connect, isLogin, close: (client) => client.destroy() });
@@ -54,7 +55,7 @@ export class AwsStore implements SecretStore {
     if (!description && this.#recent.mayStillShow(name, undefined)) throw notSeenYet(name);
     if (!description || description.DeletedDate) return undefined;
     // Of somebody else's the value is none of our business, and often forbidden.
-    if (!this.#isManaged(description)) return { content: new Secret(""), isManaged: false };
+    if (!this.#manages(description)) return { content: new Secret(""), isManaged: false };
     return { content: await this.#valueOf(name), isManaged: true };
   }
 
@@ -67,7 +68,7 @@ export class AwsStore implements SecretStore {
     this.#recent.forget(name);
     const description = await this.#describe(name);
     if (!description) return;
-    if (!this.#isManaged(description)) throw notManaged(name);
+    if (!this.#manages(description)) throw notManaged(name);
     // Else the name would stay taken for a week at least; and its token is dead.
     const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
     await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
@@ -75,7 +76,7 @@ export class AwsStore implements SecretStore {
 
   async holdsAny(): Promise<boolean> {
     const Filters = [
-      { Key: "tag-key" as const, Values: [SCOPE_TAG] },
+      { Key: "tag-key" as const, Values: [SCOPE_MARK] },
       { Key: "tag-value" as const, Values: [this.#options.scope] },
     ];
     let NextToken: string | undefined;
@@ -84,7 +85,7 @@ export class AwsStore implements SecretStore {
         client.listSecrets({ Filters, MaxResults: 100, NextToken }),
       );
       // The filters match the beginnings of words, and not both of them the same tag.
-      if (page.SecretList?.some((secret) => this.#isManaged(secret))) return true;
+      if (page.SecretList?.some((secret) => this.#manages(secret))) return true;
       NextToken = page.NextToken;
     } while (NextToken);
     return false;
@@ -96,7 +97,7 @@ export class AwsStore implements SecretStore {
 
   /** Undefined where the name is taken. */
   #create(name: string, content: Secret): Promise<Made | undefined> {
-    const Tags = [MANAGER_TAG, { Key: SCOPE_TAG, Value: this.#options.scope }];
+    const Tags = Object.entries(this.#marks).map(([Key, Value]) => ({ Key, Value }));
     const request = { Name: name, SecretString: content.reveal(), Tags };
     // A name that is to be deleted, or is being deleted right now, makes it an invalid request.
     const taken = ["ResourceExistsException", "InvalidRequestException"];
@@ -112,7 +113,7 @@ export class AwsStore implements SecretStore {
     const description = await this.#describe(name);
     // It is made or removed just now, and shows only later.
     if (!description) throw notSeenYet(name);
-    if (!this.#isManaged(description)) throw notManaged(name);
+    if (!this.#manages(description)) throw notManaged(name);
     if (description.DeletedDate) await this.#restore(name);
     else if (isGood(await this.#valueOf(name))) return undefined;
     return this.#call("PutSecretValue", (client) =>
@@ -142,10 +143,8 @@ export class AwsStore implements SecretStore {
     return new Secret(found?.SecretString ?? "");
   }
 
-  #isManaged({ Tags = [] }: { readonly Tags?: readonly Tag[] | undefined }): boolean {
-    const has = (key: string, value: string): boolean =>
-      Tags.some(({ Key, Value }) => Key === key && Value === value);
-    return has(MANAGER_TAG.Key, MANAGER_TAG.Value) && has(SCOPE_TAG, this.#options.scope);
+  #manages({ Tags = [] }: { readonly Tags?: readonly Tag[] | undefined }): boolean {
+    return bears(Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value])), this.#marks);
   }
 
   #unlessMissing<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T | undefined> {

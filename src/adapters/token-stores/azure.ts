@@ -4,6 +4,7 @@ import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { failureOf, isDisabled, isLogin, isStatus } from "./azure-failure.ts";
 import { type AzureAccess, connect } from "./azure-login.ts";
 import { expected } from "./expected.ts";
+import { bears, type Marks, marksOf } from "./marks.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { SharedClient } from "./shared-client.ts";
 
@@ -30,13 +31,13 @@ const LONGEST_CHANGE = 30_000;
 export class AzureStore implements SecretStore {
   readonly naming = SECRET_NAMING.azure_key_vault;
   readonly title: string;
-  readonly #tags: Readonly<Record<string, string>>;
+  readonly #tags: Marks;
   readonly #client: SharedClient<SecretClient>;
 
   constructor(options: AzureStoreOptions, access: AzureAccess = {}) {
     const { vaultUrl, scope } = options;
     this.#client = new SharedClient({ connect: () => connect(vaultUrl, access), isLogin });
-    this.#tags = { "managed-by": "groupsync", "groupsync-name": scope };
+    this.#tags = marksOf(scope);
     this.title = `Key Vault at ${vaultUrl}`;
   }
 
@@ -79,7 +80,7 @@ export class AzureStore implements SecretStore {
   }
 
   #manages(tags: Tags): boolean {
-    return Object.entries(this.#tags).every(([tag, value]) => tags?.[tag] === value);
+    return bears(tags, this.#tags);
   }
 
   async #find(name: string): Promise<Found | undefined> {

@@ -4,6 +4,7 @@ import { secretName } from "../../core/secret-name.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { expected } from "./expected.ts";
 import { failureOf, isCode, isLogin } from "./gcp-failure.ts";
+import { bears, type Marks, marksOf } from "./marks.ts";
 import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
@@ -42,7 +43,7 @@ export class GcpStore implements SecretStore {
   readonly naming = SECRET_NAMING.gcp_secret_manager;
   readonly title: string;
   readonly #parent: string;
-  readonly #labels: Readonly<Record<string, string>>;
+  readonly #labels: Marks;
   readonly #client: SharedClient<SecretManagerServiceClient>;
   /** What `latest` may not stand for yet: it follows, in seconds mostly. */
   readonly #recent = new RecentWrites();
@@ -54,7 +55,7 @@ export class GcpStore implements SecretStore {
     this.title = `Secret Manager in the project ${options.project}`;
     // Of a name that is too long a little less than its whole hash.
     const scope = secretName(options.scope, ["", ""], LABEL).slice(0, LABEL.longest);
-    this.#labels = { "managed-by": "groupsync", "groupsync-name": scope };
+    this.#labels = marksOf(scope);
   }
 
   async prepare(): Promise<void> {
@@ -114,7 +115,7 @@ export class GcpStore implements SecretStore {
   }
 
   #manages({ labels }: GcpSecret): boolean {
-    return Object.entries(this.#labels).every(([label, value]) => labels?.[label] === value);
+    return bears(labels, this.#labels);
   }
 
   async #find(name: string): Promise<GcpSecret | undefined> {

@@ -5,6 +5,7 @@ import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { expected } from "./expected.ts";
 import { type KubernetesAccess, type KubernetesClient, kubernetesClient } from "./kubernetes-client.ts";
 import { failureOf, isStatus, notTheApi } from "./kubernetes-failure.ts";
+import { bears, type Marks, SCOPE_MARK } from "./marks.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { SharedClient } from "./shared-client.ts";
 
@@ -16,7 +17,6 @@ export interface KubernetesStoreOptions extends KubernetesAccess {
 }
 
 const MANAGED_BY = "app.kubernetes.io/managed-by";
-const NAME = "groupsync-name";
 const GROUP_ID = "groupsync/user_group_id";
 
 /** How often a Secret is looked at again that others make, change and remove at the same time. */
@@ -26,7 +26,7 @@ const ATTEMPTS = 5;
 export class KubernetesStore implements SecretStore {
   readonly naming = SECRET_NAMING.kubernetes;
   readonly #options: KubernetesStoreOptions;
-  readonly #labels: Readonly<Record<string, string>>;
+  readonly #labels: Marks;
   readonly #client: SharedClient<KubernetesClient>;
   #namespace: string | undefined;
 
@@ -38,7 +38,7 @@ export class KubernetesStore implements SecretStore {
       isLogin: isStatus(401),
       close: (client) => client.close(),
     });
-    this.#labels = { [MANAGED_BY]: "groupsync", [NAME]: labelValue(options.scope) };
+    this.#labels = { [MANAGED_BY]: "groupsync", [SCOPE_MARK]: labelValue(options.scope) };
   }
 
   /** Names the namespace once it is known: where the config leaves it out it is the service account's or context's. */
@@ -58,7 +58,7 @@ export class KubernetesStore implements SecretStore {
   async get(name: string): Promise<FoundSecret | undefined> {
     const found = await this.#find(name);
     if (!found || found.metadata?.deletionTimestamp) return undefined;
-    return { content: this.#contentOf(found), isManaged: this.#isOurs(found) };
+    return { content: this.#contentOf(found), isManaged: this.#manages(found) };
   }
 
   async put(
@@ -71,7 +71,7 @@ export class KubernetesStore implements SecretStore {
       if (await this.#create(name, content, groupId)) return;
       const found = await this.#find(name);
       if (!found) continue;
-      if (!this.#isOurs(found)) throw notManaged(name);
+      if (!this.#manages(found)) throw notManaged(name);
       if (found.metadata?.deletionTimestamp) throw terminating(name);
       if (isGood(this.#contentOf(found))) return;
       if (found.immutable) throw immutable(name);
@@ -84,7 +84,7 @@ export class KubernetesStore implements SecretStore {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const found = await this.#find(name);
       if (!found) return;
-      if (!this.#isOurs(found)) throw notManaged(name);
+      if (!this.#manages(found)) throw notManaged(name);
       if (found.metadata?.deletionTimestamp) throw terminating(name);
       if (await this.#delete(name, found.metadata?.uid)) return;
     }
@@ -155,8 +155,8 @@ export class KubernetesStore implements SecretStore {
     );
   }
 
-  #isOurs({ metadata }: V1Secret): boolean {
-    return Object.entries(this.#labels).every(([label, value]) => metadata?.labels?.[label] === value);
+  #manages({ metadata }: V1Secret): boolean {
+    return bears(metadata?.labels, this.#labels);
   }
 
   #dataOf(content: Secret): Record<string, string> {

@@ -4,6 +4,7 @@ import type { SecretPath } from "../../core/secret-name.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import type { TokenFormat } from "../../core/token-format.ts";
 import type { Clock } from "../../ports/clock.ts";
+import { bears, type Marks, marksOf } from "./marks.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-http.ts";
 import { type VaultAuth, VaultSession } from "./vault-session.ts";
@@ -46,7 +47,7 @@ export class VaultStore implements SecretStore {
   readonly #mount: string;
   readonly #path: SecretPath;
   readonly #format: TokenFormat;
-  readonly #marks: Readonly<Record<string, string>>;
+  readonly #marks: Marks;
 
   constructor({ address, mount, namespace, auth, path, format, scope }: VaultStoreOptions, clock: Clock) {
     this.#mount = mount;
@@ -55,7 +56,7 @@ export class VaultStore implements SecretStore {
     this.#session = new VaultSession(this.#http, auth, clock);
     this.#path = path;
     this.#format = format;
-    this.#marks = { "managed-by": "groupsync", "groupsync-name": scope };
+    this.#marks = marksOf(scope);
   }
 
   async prepare(): Promise<void> {
@@ -75,7 +76,7 @@ export class VaultStore implements SecretStore {
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
     const metadata = await this.#metadata(name);
     if (!metadata) return this.#create(name, content);
-    if (!this.#isOurs(metadata)) throw notManaged(name);
+    if (!this.#manages(metadata)) throw notManaged(name);
     const found = await this.#read(name);
     if (found && !found.isManaged) throw notManaged(name);
     if (found?.content && isGood(found.content)) return;
@@ -90,7 +91,7 @@ export class VaultStore implements SecretStore {
   async remove(name: string): Promise<void> {
     const metadata = await this.#metadata(name);
     if (!metadata) return;
-    if (!this.#isOurs(metadata)) throw notManaged(name);
+    if (!this.#manages(metadata)) throw notManaged(name);
     this.#expect(await this.#call("DELETE", this.#metadataPath(name)), 204);
   }
 
@@ -114,7 +115,7 @@ export class VaultStore implements SecretStore {
       const isHere =
         depth > 0
           ? await this.#holdsAny(folder + key, "", depth - 1)
-          : this.#isOurs(await this.#metadata(folder + key));
+          : this.#manages(await this.#metadata(folder + key));
       if (isHere) return true;
     }
     return false;
@@ -155,7 +156,7 @@ export class VaultStore implements SecretStore {
     }
     return {
       content: isJsonObject(data) ? this.#contentOf(data) : undefined,
-      isManaged: this.#isOurs(metadata),
+      isManaged: this.#manages(metadata),
       version: Number(metadata.version),
     };
   }
@@ -165,9 +166,8 @@ export class VaultStore implements SecretStore {
     return answer.status === 404 ? undefined : this.#data(answer);
   }
 
-  #isOurs(metadata: JsonObject | undefined): boolean {
-    const found = objectIn(metadata?.custom_metadata);
-    return Object.entries(this.#marks).every(([key, value]) => found[key] === value);
+  #manages(metadata: JsonObject | undefined): boolean {
+    return bears(objectIn(metadata?.custom_metadata), this.#marks);
   }
 
   #fieldsOf(content: Secret): JsonObject {

@@ -1,0 +1,10 @@
+/** The tags, labels or metadata by which groupsync knows a secret again for one that this config manages. */
+export type Marks = Readonly<Record<string, string>>;
+
+export const SCOPE_MARK = "groupsync-name";
+
+export const marksOf = (scope: string): Marks => ({ "managed-by": "groupsync", [SCOPE_MARK]: scope });
+
+/** Whether a secret has all of them; what else it has is no matter. */
+export const bears = (found: Readonly<Record<string, unknown>> | null | undefined, marks: Marks): boolean =>
+  Object.entries(marks).every(([mark, value]) => found?.[mark] === value);
