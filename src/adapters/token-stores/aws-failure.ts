@@ -76,7 +76,7 @@ const MEANINGS = new Map<string, Meaning>(
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "");
 
 /** Whether the credentials were refused, or none could be had. */
-export const isLogin = (error: unknown): boolean => MEANINGS.get(nameOf(error)) === NO_LOGIN;
+export const isLoginFailure = (error: unknown): boolean => MEANINGS.get(nameOf(error)) === NO_LOGIN;
 
 /** Texts may quote the request, and so may a name that isn't one of AWS's own. */
 export function failureOf(error: unknown, call: string): SyncError | SecretStoreFailure {

@@ -2,7 +2,7 @@ import type { DescribeSecretResponse, SecretsManager, Tag } from "@aws-sdk/clien
 import { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
-import { failureOf, isLogin, nameOf } from "./aws-failure.ts";
+import { failureOf, isLoginFailure, nameOf } from "./aws-failure.ts";
 import { expected } from "./expected.ts";
 import { bears, type Marks, marksOf, SCOPE_MARK } from "./marks.ts";
 import { optional } from "./optional-package.ts";
@@ -43,7 +43,7 @@ export class AwsStore implements SecretStore {
     this.#marks = marksOf(options.scope);
     // A client keeps its credentials for as long as they say that they live: a new one asks for them anew.
     const connect = (last?: SecretsManager): Promise<SecretsManager> => this.#connect(last);
-    this.#client = new SharedClient({ connect, isLogin, close: (client) => client.destroy() });
+    this.#client = new SharedClient({ connect, isLoginFailure, close: (client) => client.destroy() });
   }
 
   async prepare(): Promise<void> {
@@ -52,7 +52,7 @@ export class AwsStore implements SecretStore {
 
   async get(name: string): Promise<FoundSecret | undefined> {
     const description = await this.#describe(name);
-    if (!description && this.#recent.mayStillShow(name, undefined)) throw notSeenYet(name);
+    if (!description && this.#recent.isStale(name, undefined)) throw notSeenYet(name);
     if (!description || description.DeletedDate) return undefined;
     // Of somebody else's the value is none of our business, and often forbidden.
     if (!this.#manages(description)) return { content: new Secret(""), isManaged: false };
@@ -139,7 +139,7 @@ export class AwsStore implements SecretStore {
     const found = await this.#unlessMissing("GetSecretValue", (client) =>
       client.getSecretValue({ SecretId: name }),
     );
-    if (this.#recent.mayStillShow(name, found?.VersionId)) throw notSeenYet(name);
+    if (this.#recent.isStale(name, found?.VersionId)) throw notSeenYet(name);
     return new Secret(found?.SecretString ?? "");
   }
 

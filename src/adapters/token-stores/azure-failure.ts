@@ -63,7 +63,7 @@ export const isStatus =
 export const isDisabled = (error: unknown): boolean => error instanceof KeyVaultRefusal && error.isDisabled;
 
 /** Whether the login was refused, or none could be had. */
-export const isLogin = (error: unknown): boolean =>
+export const isLoginFailure = (error: unknown): boolean =>
   isStatus(401)(error) ||
   (error instanceof Error && /^(Credential\w*|(Aggregate)?Authentication\w*)Error$/.test(error.name));
 
@@ -71,7 +71,7 @@ export function failureOf(error: unknown): SyncError | SecretStoreFailure {
   if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;
   if (!(error instanceof KeyVaultRefusal)) {
     // A credential's errors may quote what it was made of.
-    if (isLogin(error)) return new SecretStoreFailure("unavailable", "cannot log in", LOG_IN);
+    if (isLoginFailure(error)) return new SecretStoreFailure("unavailable", "cannot log in", LOG_IN);
     const hint = "is tokens.vault_url the vault's, and can it be reached from here?";
     return new SecretStoreFailure("passing", "there was no answer that can be read", hint);
   }

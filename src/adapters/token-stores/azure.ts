@@ -1,7 +1,7 @@
 import type { DeletedSecret, SecretClient, SecretProperties } from "@azure/keyvault-secrets";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
-import { failureOf, isDisabled, isLogin, isStatus } from "./azure-failure.ts";
+import { failureOf, isDisabled, isLoginFailure, isStatus } from "./azure-failure.ts";
 import { type AzureAccess, connect } from "./azure-login.ts";
 import { expected } from "./expected.ts";
 import { bears, type Marks, marksOf } from "./marks.ts";
@@ -36,7 +36,7 @@ export class AzureStore implements SecretStore {
 
   constructor(options: AzureStoreOptions, access: AzureAccess = {}) {
     const { vaultUrl, scope } = options;
-    this.#client = new SharedClient({ connect: () => connect(vaultUrl, access), isLogin });
+    this.#client = new SharedClient({ connect: () => connect(vaultUrl, access), isLoginFailure });
     this.#tags = marksOf(scope);
     this.title = `Key Vault at ${vaultUrl}`;
   }

@@ -51,7 +51,7 @@ export const isCode =
     codes.includes(codeOf(error) ?? "");
 
 /** Whether the credentials were refused, or none could be had. */
-export function isLogin(error: unknown): boolean {
+export function isLoginFailure(error: unknown): boolean {
   if (error instanceof SyncError || error instanceof SecretStoreFailure) return false;
   const code = codeOf(error);
   if (code !== undefined && code !== "UNKNOWN") return code === "UNAUTHENTICATED";
@@ -65,7 +65,7 @@ export function isLogin(error: unknown): boolean {
 /** Takes nothing but the code: messages and details may quote the request. */
 export function failureOf(error: unknown): SyncError | SecretStoreFailure {
   if (error instanceof SyncError || error instanceof SecretStoreFailure) return error;
-  if (isLogin(error)) {
+  if (isLoginFailure(error)) {
     const said = codeOf(error) === "UNAUTHENTICATED" ? "the login was refused" : "cannot log in";
     return new SecretStoreFailure("unavailable", said, LOG_IN);
   }

@@ -3,7 +3,7 @@ import { Secret } from "../../core/secret.ts";
 import { secretName } from "../../core/secret-name.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { expected } from "./expected.ts";
-import { failureOf, isCode, isLogin } from "./gcp-failure.ts";
+import { failureOf, isCode, isLoginFailure } from "./gcp-failure.ts";
 import { bears, type Marks, marksOf } from "./marks.ts";
 import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";
@@ -50,7 +50,7 @@ export class GcpStore implements SecretStore {
 
   constructor(options: GcpStoreOptions) {
     const connect = (): Promise<SecretManagerServiceClient> => connectTo(options);
-    this.#client = new SharedClient({ connect, isLogin, close: (client) => client.close() });
+    this.#client = new SharedClient({ connect, isLoginFailure, close: (client) => client.close() });
     this.#parent = `projects/${options.project}`;
     this.title = `Secret Manager in the project ${options.project}`;
     // Of a name that is too long a little less than its whole hash.
@@ -149,9 +149,9 @@ export class GcpStore implements SecretStore {
     const written = this.#recent.versionOf(name);
     // Somebody else has added one since.
     if (latest && latest.number > Number(written)) this.#recent.forget(name);
-    const mayFollow = this.#recent.mayStillShow(name, latest && String(latest.number));
+    const isStale = this.#recent.isStale(name, latest && String(latest.number));
     // By its number, a version can be read at once.
-    return mayFollow && written !== undefined ? this.#access(name, written) : latest;
+    return isStale && written !== undefined ? this.#access(name, written) : latest;
   }
 
   /** Undefined where it isn't there, disabled or destroyed. */

@@ -35,7 +35,7 @@ export class KubernetesStore implements SecretStore {
     this.#client = new SharedClient({
       connect: () => kubernetesClient(options),
       // A kubeconfig's token may have been replaced.
-      isLogin: isStatus(401),
+      isLoginFailure: isStatus(401),
       close: (client) => client.close(),
     });
     this.#labels = { [MANAGED_BY]: "groupsync", [SCOPE_MARK]: labelValue(options.scope) };

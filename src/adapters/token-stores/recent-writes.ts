@@ -28,8 +28,11 @@ export class RecentWrites {
     return this.#writes.get(name)?.version;
   }
 
-  /** Whether `seen`, undefined where there is none, is older than what was written. After some tries it is somebody else's. */
-  mayStillShow(name: string, seen: string | undefined): boolean {
+  /**
+   * Whether `seen`, undefined where there is none, is still what was there before the last write. What is seen again and
+   * again is somebody else's change: each call counts as a try, and after some of them it is not stale any more.
+   */
+  isStale(name: string, seen: string | undefined): boolean {
     const write = this.#writes.get(name);
     if (!write) return false;
     if (write.version !== seen && write.triesLeft-- > 0) return true;

@@ -2,7 +2,7 @@ export interface SharedClientOptions<Client> {
   /** Logs in. `last` is the client whose login was refused. */
   readonly connect: (last?: Client) => Promise<Client>;
   /** Whether a call failed because its login was refused, or has expired. */
-  readonly isLogin: (error: unknown) => boolean;
+  readonly isLoginFailure: (error: unknown) => boolean;
   readonly close?: (client: Client) => void | Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export class SharedClient<Client> {
     try {
       return await work(client);
     } catch (error) {
-      if (!this.#options.isLogin(error)) throw error;
+      if (!this.#options.isLoginFailure(error)) throw error;
       // Of several calls that are refused at once the first brings the new one.
       if (this.#current === current) this.#current = undefined;
       return await work(await this.#connected(client));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { RecentWrites } from "../../../src/adapters/token-stores/recent-writes.ts";
 
 const seenOf = (writes: RecentWrites, name: string, versions: readonly (string | undefined)[]) =>
-  versions.map((version) => writes.mayStillShow(name, version));
+  versions.map((version) => writes.isStale(name, version));
 
 test("an old version may still show after a write, or none, and not once the new one was seen", () => {
   const writes = new RecentWrites();
@@ -26,15 +26,15 @@ test("what shows again and again is somebody else's change", () => {
 
 test("what wasn't written here, or is removed, shows as it is", () => {
   const writes = new RecentWrites();
-  expect(writes.mayStillShow("a", "1")).toBe(false);
+  expect(writes.isStale("a", "1")).toBe(false);
   writes.add("a", "2");
   writes.forget("a");
-  expect(writes.mayStillShow("a", undefined)).toBe(false);
+  expect(writes.isStale("a", undefined)).toBe(false);
 });
 
 test("the first of very many writes are forgotten", () => {
   const writes = new RecentWrites();
   for (let n = 0; n < 2_000; n++) writes.add(`${n}`, "2");
-  expect(writes.mayStillShow("0", "1")).toBe(false);
-  expect(writes.mayStillShow("1999", "1")).toBe(true);
+  expect(writes.isStale("0", "1")).toBe(false);
+  expect(writes.isStale("1999", "1")).toBe(true);
 });

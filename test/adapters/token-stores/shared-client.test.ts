@@ -13,7 +13,7 @@ function aService() {
       service.replaced.push(last);
       return ++service.made;
     },
-    isLogin: (error) => error === login,
+    isLoginFailure: (error) => error === login,
     close: (client) => void service.closed.push(client),
   });
   const call = () =>
