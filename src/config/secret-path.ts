@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fits, parseSecretPath, type SecretNaming } from "../core/secret-name.ts";
+import { fits, HASHED, parseSecretPath, type SecretNaming } from "../core/secret-name.ts";
 import { wanted } from "./scalars.ts";
 
 /** `allowed` is what may stand around the id, in words. */
@@ -18,7 +18,7 @@ export const secretPath = (naming: SecretNaming, example: string, allowed: strin
     const isTooLong = fits(path, { ...naming, longest: Number.POSITIVE_INFINITY });
     return refuse(
       isTooLong
-        ? `{value} is too long: a name has at most ${naming.longest} characters, of which an id may need 66`
+        ? `{value} is too long: a name has at most ${naming.longest} characters, of which an id may need ${HASHED}`
         : `{value} is not a path that this store takes; write it like ${example}, around the id with ${allowed}`,
     );
   });

@@ -4,7 +4,7 @@ import { isRecord } from "./section.ts";
 
 /**
  * A section whose keys depend on what one of them says. Where that is left out it counts as `otherwise`; where it says
- * nothing that is known, the other keys are not measured at all.
+ * nothing that is known, the other keys are not checked at all.
  */
 export const variant = <Sections extends Readonly<Record<string, z.ZodType>>>(
   key: string,

@@ -41,8 +41,8 @@ export function secretName(id: string, [before, after]: SecretPath, naming: Secr
   return `${before}${naming.mark}x${hash}${after}`;
 }
 
-/** In characters: the mark, the x and 64 digits. */
-const HASHED = 66;
+/** How many characters a path has to leave for the id: the mark, the x and 64 digits. */
+export const HASHED = 66;
 
 function encoded(id: string, { plain, mark, hex }: SecretNaming): string {
   const pieces = [...id].map((char) => {

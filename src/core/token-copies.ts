@@ -1,7 +1,7 @@
 import { tokenFingerprint } from "./group.ts";
 import type { Secret } from "./secret.ts";
 
-/** What the failure of a group is remembered by whose token is not in every store. */
+/** Stands in place of a fingerprint in the failure of a group whose token is not in every store: no change has failed. */
 export const NOT_EVERYWHERE = "not_everywhere";
 
 /**

@@ -4,7 +4,7 @@ import { Secret } from "./secret.ts";
 /** What a secret holds: the bare token, or JSON with `user_group_id`, `token` and `rotated_at`. */
 export type TokenFormat = "token" | "json";
 
-/** `now` is when the token is written. */
+/** `now` becomes `rotated_at`: when it was written there, for a new token the moment of its rotation. */
 export function formatToken(format: TokenFormat, id: string, token: Secret, now: Date): Secret {
   if (format === "token") return token;
   return new Secret(

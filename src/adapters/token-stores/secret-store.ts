@@ -15,7 +15,7 @@ export interface SecretStore {
   get(name: string): Promise<FoundSecret | undefined>;
   /**
    * Makes the secret, or gives the one that groupsync manages another content, unless `isGood` says that the one that it
-   * has will do. A secret that is there and isn't managed is refused, and left as it is. A new one costs one call.
+   * has will do. A secret that is there and isn't managed is refused, and left as it is.
    * `groupId` is for whoever looks at the secret, where the store has a place for it: a name doesn't always show it.
    */
   put(name: string, content: Secret, isGood: (found: Secret) => boolean, groupId?: string): Promise<void>;

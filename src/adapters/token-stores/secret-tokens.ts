@@ -46,7 +46,7 @@ export class SecretTokens implements TokenStore {
     { rewrite = false, assertHeld }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
-    return this.#each([...wanted], "write", "TOKEN_NOT_STORED", ([id, token], name) => {
+    return this.#each([...wanted], "TOKEN_NOT_STORED", ([id, token], name) => {
       assertHeld?.();
       const content = formatToken(this.#options.format, id, token, this.#clock.now());
       // Stores keep versions, and charge for them: an equal one would be one too many.
@@ -85,7 +85,7 @@ export class SecretTokens implements TokenStore {
     { assertHeld }: RemoveOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const entries = [...new Set(ids)].map((id) => [id] as const);
-    return this.#each(entries, "write", "TOKEN_NOT_REMOVED", (_, name) => {
+    return this.#each(entries, "TOKEN_NOT_REMOVED", (_, name) => {
       assertHeld?.();
       return this.#secrets.remove(name);
     });
@@ -102,7 +102,6 @@ export class SecretTokens implements TokenStore {
   /** Resolves to those whose secret the store has refused to change. */
   async #each<Entry extends readonly [id: string, ...unknown[]]>(
     entries: readonly Entry[],
-    doing: string,
     code: string,
     change: (entry: Entry, name: string) => Promise<void>,
   ): Promise<ReadonlyMap<string, SyncError>> {
@@ -117,7 +116,7 @@ export class SecretTokens implements TokenStore {
         refused.set(id, new SyncError(code, message, { hint }));
       }
     };
-    await this.#usable(doing, () => inParallel(entries, CONCURRENCY, changeOne));
+    await this.#usable("write", () => inParallel(entries, CONCURRENCY, changeOne));
     // In the order in which they were given, whatever the store's pace.
     return new Map(
       entries.flatMap(([id]) => {
