@@ -67,8 +67,8 @@ async function copy(
     const refusals = await tokens.write(found, transaction, { assertHeld });
     const results = [...found, ...stored].map(({ user_group_id }): StoredResult => {
       const refusal = refusals.get(user_group_id);
-      const failures = known.get(user_group_id)?.failure?.count ?? 0;
-      return { user_group_id, failure: refusal ? failureOf(refusal, failures, now) : null };
+      const count = (known.get(user_group_id)?.failure?.count ?? 0) + 1;
+      return { user_group_id, failure: refusal ? failureOf(refusal, count, now) : null };
     });
     await transaction.recordStored(results, now);
     return refusals;
@@ -93,17 +93,18 @@ async function noteLost(lost: readonly VouchedToken[], { ledger, lease, clock }:
   const now = clock.now();
   const results = lost
     .filter(({ failure }) => failure === null)
-    .map(({ user_group_id }) => ({ user_group_id, failure: { ...LOST, retryAt: now } }));
+    .map(({ user_group_id }) => ({ user_group_id, failure: { ...LOST, count: 1, retryAt: now } }));
   if (results.length === 0) return;
   await ledger.write(lease, (transaction) => transaction.recordStored(results, now));
 }
 
 const LOST: Failure = { code: "TOKEN_NOT_EVERYWHERE", message: "no store has its token" };
 
-const failureOf = ({ code, message }: SyncError, failures: number, now: Date) => ({
+const failureOf = ({ code, message }: SyncError, count: number, now: Date) => ({
   code,
   message,
-  retryAt: new Date(now.getTime() + waitAfterFailures(failures + 1)),
+  count,
+  retryAt: new Date(now.getTime() + waitAfterFailures(count)),
 });
 
 /** As the service last confirmed them: nothing but the token is asked for. */

@@ -60,7 +60,7 @@ async function syncOnce(
     observe({ kind: "phase", phase: "applying" });
     await recordNotes(plan, state.evidence, run);
     // By now it is noted who came back; and what is held, an answer for its group would unmark.
-    await verifyTokens(plan, options, settings.tokenPlaces, run);
+    await verifyTokens(options, settings.tokenPlaces, run);
     await recordEvidence(plan, state.evidence, run);
     await applyChanges(changesOf(plan), run);
   } finally {

@@ -1,17 +1,14 @@
 import { isDue } from "../core/backoff.ts";
 import type { VouchedToken } from "../ports/ledger.ts";
-import type { Plan } from "./plan.ts";
 import type { PlanOptions } from "./plan-run.ts";
 import { restoreTokens } from "./restore.ts";
 import type { Run } from "./run.ts";
 
 /**
  * Sees to the tokens of groups that a sync leaves as they are: of all where it is asked to, or where the places that they
- * go to may not have all of them; else of those that are known not to be everywhere, and of those whose tenants came back,
- * for nobody looked after them meanwhile. A sync of some tenants sees to theirs.
+ * go to may not have all of them; else of those that are known not to be everywhere. A sync of some tenants sees to theirs.
  */
 export async function verifyTokens(
-  plan: Plan,
   { only, verifyTokens: isAskedTo = false }: PlanOptions,
   places: readonly string[],
   run: Run,
@@ -19,11 +16,7 @@ export async function verifyTokens(
   if (only !== undefined) return restoreTokens([...only], run);
   const haveMoved = (await run.ledger.tokenPlaces()) === null;
   if (haveMoved || isAskedTo) await restoreTokens("all", run);
-  else {
-    await restoreTokens("not everywhere", run, (entry) => isItsTurn(entry, run));
-    // Of those that are known not to be everywhere it was the turn, or not.
-    for await (const ids of returned(plan)) await restoreTokens(ids, run, ({ failure }) => failure === null);
-  }
+  else await restoreTokens("not everywhere", run, (entry) => isItsTurn(entry, run));
   if (haveMoved && !run.signal.aborted)
     await run.ledger.write(run.lease, (transaction) => transaction.keepTokenPlaces(places));
 }
@@ -35,14 +28,4 @@ function isItsTurn({ user_group_id, failure }: VouchedToken, { clock, tally }: R
   tally.counts.failed++;
   tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });
   return false;
-}
-
-async function* returned({ entries, counts }: Plan): AsyncGenerator<readonly string[]> {
-  if (counts.returned + counts.settled === 0) return;
-  for await (const batch of entries.read()) {
-    const ids = batch.flatMap((entry) =>
-      entry.kind === "returned" || (entry.kind === "settled" && entry.wasGone) ? [entry.user_group_id] : [],
-    );
-    if (ids.length > 0) yield ids;
-  }
 }

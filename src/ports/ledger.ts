@@ -94,8 +94,8 @@ export interface VouchedToken {
 /** Whether a token is in every store by now. */
 export interface StoredResult {
   readonly user_group_id: string;
-  /** Null where it is. */
-  readonly failure: (Failure & { readonly retryAt: Date }) | null;
+  /** Null where it is; else with how often in a row it was not, this time included. */
+  readonly failure: (Failure & { readonly count: number; readonly retryAt: Date }) | null;
 }
 
 export interface BucketOptions {

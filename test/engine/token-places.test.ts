@@ -105,6 +105,20 @@ describe("where tokens go to another place than before", () => {
     expectAll(world);
   });
 
+  test("so it does where the run that finds it again dies at any moment", async () => {
+    for (let diesAt = 0; ; diesAt++) {
+      const world = await movedWorld("a", "b");
+      const settings = { ...ELSEWHERE, ...KEPT };
+      world.tenants = tenants("b");
+      await world.sync({ settings });
+      world.tenants = tenants("a", "b");
+      if ((await world.start({ settings, only: new Set(["a"]), diesAt }).report) !== "died") break;
+      await world.time.sleep(MINUTE);
+      expect(await world.sync({ settings })).toMatchObject({ outcome: "ok" });
+      expectAll(world);
+    }
+  });
+
   test("a death at any moment is made good by the next sync", async () => {
     for (let diesAt = 0; ; diesAt++) {
       const world = await movedWorld("a", "b", "c");

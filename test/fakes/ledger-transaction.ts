@@ -197,10 +197,9 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
         if (row === undefined) return;
         const isOthers = row.failure !== null && row.failure.fingerprint !== NOT_EVERYWHERE;
         if (failure === null && isOthers) return;
-        const failed = failure
-          ? failedOnce(row, { ...failure, fingerprint: NOT_EVERYWHERE }, now)
-          : NOT_FAILING;
-        this.#change(id, failed);
+        const failingSince = row.failingSince ?? now;
+        const failed = failure && { failure: { ...failure, fingerprint: NOT_EVERYWHERE }, failingSince };
+        this.#change(id, failed ?? NOT_FAILING);
       });
     }
   }

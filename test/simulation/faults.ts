@@ -70,14 +70,14 @@ const SERVICE_CODES = {
   after: ["CONNECTION_LOST", "TIMEOUT", "SERVICE_ERROR", "OVERLOADED", "BAD_RESPONSE"],
 } as const satisfies Record<Point["when"], readonly ServiceFailureCode[]>;
 
-const UNAVAILABLE: Readonly<Record<Exclude<Port, "service">, string>> = {
-  store: "TOKEN_STORE_UNAVAILABLE",
-  ledger: "LEDGER_UNAVAILABLE",
-  source: "SOURCE_UNAVAILABLE",
+const CODES: Readonly<Record<Exclude<Port, "service">, readonly string[]>> = {
+  store: ["TOKEN_STORE_UNAVAILABLE", "TOKEN_STORE_BUSY"],
+  ledger: ["LEDGER_UNAVAILABLE"],
+  source: ["SOURCE_UNAVAILABLE"],
 };
 
 export const codesOf = (port: Port, when: Point["when"]): readonly string[] =>
-  port === "service" ? SERVICE_CODES[when] : [UNAVAILABLE[port]];
+  port === "service" ? SERVICE_CODES[when] : CODES[port];
 
 export function failureOf(port: Port, code: string): SyncError {
   return port === "service"

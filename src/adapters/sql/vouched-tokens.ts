@@ -47,6 +47,7 @@ export function recordStored(place: LedgerPlace, results: readonly StoredResult[
     failure_code: failure?.code ?? null,
     failure_message: failure ? storable(failure.message) : null,
     retry_at: failure?.retryAt.toISOString() ?? null,
+    failure_count: failure?.count ?? 0,
   }));
   const isOurs = `(t.failure_code IS NOT NULL OR g.failure_fingerprint IS NULL OR g.failure_fingerprint = '${NOT_EVERYWHERE}')`;
   const ours = (column: string, value: string): string =>
@@ -63,17 +64,20 @@ export function recordStored(place: LedgerPlace, results: readonly StoredResult[
       failure_code: ours("failure_code", "t.failure_code"),
       failure_message: ours("failure_message", "t.failure_message"),
       retry_at: ours("retry_at", "t.retry_at"),
-      failure_count: ours(
-        "failure_count",
-        "CASE WHEN t.failure_code IS NULL THEN 0 ELSE g.failure_count + 1 END",
-      ),
+      failure_count: ours("failure_count", "t.failure_count"),
       failure_fingerprint: unless("failure_fingerprint", `'${NOT_EVERYWHERE}'`),
     },
     [now],
   );
 }
 
-const STORED_COLUMNS = { id: "id", failure_code: "text", failure_message: "text", retry_at: "time" } as const;
+const STORED_COLUMNS = {
+  id: "id",
+  failure_code: "text",
+  failure_message: "text",
+  retry_at: "time",
+  failure_count: "integer",
+} as const;
 
 interface VouchedColumns {
   readonly user_group_id: string;

@@ -163,6 +163,17 @@ describe("a secret store", () => {
     }
   });
 
+  test("is not asked again whether it is there once the run is to end", async () => {
+    const { time, secrets, store } = aStore();
+    const ending = new AbortController();
+    secrets.atCall = failing("passing");
+    const prepared = rejection(store.prepare(ending.signal));
+    await time.sleep(2_000);
+    ending.abort();
+    expect(await prepared).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE" });
+    expect(time.elapsed).toBe(2_000);
+  });
+
   test("is not asked for another token once it isn't available", async () => {
     const { secrets, write } = aStore();
     let calls = 0;
