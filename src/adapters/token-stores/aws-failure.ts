@@ -1,6 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
+import { systemCodeOf } from "./system-error.ts";
 
 const RIGHTS =
   "the identity needs secretsmanager:CreateSecret, TagResource, DescribeSecret, GetSecretValue, PutSecretValue, " +
@@ -92,7 +93,8 @@ export function failureOf(error: unknown, call: string): SyncError | SecretStore
   const code = systemCodeOf(error);
   if (code === "ENOTFOUND")
     return new SecretStoreFailure("unavailable", `${call}: there is no such host`, REGION);
-  return new SecretStoreFailure("passing", `${call}: ${code ?? "no answer"}`, REACH);
+  const reason = /^E[A-Z_]{2,20}$/.test(code) ? code : "no answer";
+  return new SecretStoreFailure("passing", `${call}: ${reason}`, REACH);
 }
 
 interface Answer {
@@ -110,9 +112,3 @@ const statusOf = (error: unknown): number | undefined =>
 
 const waitIn = (error: unknown): number | undefined =>
   retryAfterMs(answerOf(error).$response?.headers?.["retry-after"]);
-
-/** Such as ECONNRESET. */
-const systemCodeOf = (error: unknown): string | undefined =>
-  error instanceof Error && "code" in error && /^E[A-Z_]{2,20}$/.test(String(error.code))
-    ? String(error.code)
-    : undefined;

@@ -18,6 +18,7 @@ import { describe } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { type FoundSecret, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { systemCodeOf } from "./system-error.ts";
 
 export interface FileStoreOptions {
   readonly directory: string;
@@ -75,8 +76,8 @@ export class FileStore implements SecretStore {
         await file.close();
       }
     } catch (error) {
-      if (codeOf(error) === "ENOENT") return undefined;
-      if (codeOf(error) === "ELOOP") throw inTheWay(name);
+      if (systemCodeOf(error) === "ENOENT") return undefined;
+      if (systemCodeOf(error) === "ELOOP") throw inTheWay(name);
       throw failureOf(error, ["EACCES", "ENAMETOOLONG", "ENXIO"]);
     }
   }
@@ -93,7 +94,9 @@ export class FileStore implements SecretStore {
       });
       // Whoever reads the file sees the old content or the new one.
       await rename(unfinished, path).catch((error: unknown) => {
-        throw codeOf(error) === "ENOENT" ? cleanedAway() : failureOf(error, ["EISDIR", "EEXIST", "EPERM"]);
+        throw systemCodeOf(error) === "ENOENT"
+          ? cleanedAway()
+          : failureOf(error, ["EISDIR", "EEXIST", "EPERM"]);
       });
     } catch (error) {
       await rm(unfinished, { force: true }).catch(() => {});
@@ -108,7 +111,7 @@ export class FileStore implements SecretStore {
       if (!(await lstat(path)).isFile()) throw inTheWay(name);
       await unlink(path);
     } catch (error) {
-      if (codeOf(error) === "ENOENT") return;
+      if (systemCodeOf(error) === "ENOENT") return;
       throw failureOf(error, ["EPERM", "ENAMETOOLONG"]);
     }
     await orUnavailable(() => syncFolder(dirname(path)));
@@ -159,7 +162,7 @@ async function isThere(path: string): Promise<boolean> {
     await lstat(path);
     return true;
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return false;
+    if (systemCodeOf(error) === "ENOENT") return false;
     throw error;
   }
 }
@@ -204,7 +207,7 @@ async function syncFolder(path: string): Promise<void> {
     await folder.sync();
   } catch (error) {
     // Some network file systems don't know of it.
-    if (!["EINVAL", "ENOTSUP"].includes(codeOf(error))) throw error;
+    if (!["EINVAL", "ENOTSUP"].includes(systemCodeOf(error))) throw error;
   } finally {
     await folder.close();
   }
@@ -221,7 +224,7 @@ async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
 /** The operating system quotes the path, and never the content. `ofOneFile`: the codes that are about this one. */
 function failureOf(error: unknown, ofOneFile: readonly string[]): SecretStoreFailure {
   if (error instanceof SecretStoreFailure) return error;
-  return ofOneFile.includes(codeOf(error))
+  return ofOneFile.includes(systemCodeOf(error))
     ? new SecretStoreFailure("refused", describe(error), "see what is there, and whose it is")
     : new SecretStoreFailure(
         "unavailable",
@@ -229,9 +232,6 @@ function failureOf(error: unknown, ofOneFile: readonly string[]): SecretStoreFai
         "may this user read and write there, and is there space left?",
       );
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";
 
 const inTheWay = (name: string): SecretStoreFailure =>
   new SecretStoreFailure(

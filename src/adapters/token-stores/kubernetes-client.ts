@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 import { optional } from "./optional-package.ts";
 import { SecretStoreFailure } from "./secret-store.ts";
+import { systemCodeOf } from "./system-error.ts";
 
 export interface KubernetesAccess {
   /** The service account's or the context's where it is left out. */
@@ -69,7 +70,7 @@ function load(config: KubeConfig, { kubeconfig, context }: KubernetesAccess): vo
     else config.loadFromDefault();
   } catch (error) {
     // The parser quotes the line that it can't read, and that may be a key.
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const isMissing = systemCodeOf(error) === "ENOENT";
     throw unusable(
       isMissing ? "there is no such kubeconfig" : "the kubeconfig can't be read",
       "name its file in tokens.kubeconfig, or in KUBECONFIG",

@@ -2,6 +2,7 @@ import { SyncError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
+import { isForGood, systemCodeOf } from "./system-error.ts";
 
 /** What the client throws of an answer that isn't the one that was wanted. */
 interface ApiException extends Error {
@@ -77,9 +78,6 @@ function statusIn(body: unknown): JsonObject | undefined {
   }
 }
 
-/** Failures that time doesn't heal: names that don't resolve, and certificates. */
-const FOR_GOOD = /^ENOTFOUND$|^ERR_TLS|^ERR_SSL|CERT|SIGNATURE|ISSUER|^EPROTO$|^HPE_/;
-
 function unreachable(error: unknown): SecretStoreFailure {
   if (error instanceof Error && error.name === "AbortError")
     return new SecretStoreFailure(
@@ -87,9 +85,9 @@ function unreachable(error: unknown): SecretStoreFailure {
       "it didn't answer in time",
       "can the API server be reached from here?",
     );
-  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = systemCodeOf(error);
   if (code === "") return notTheApi();
-  return FOR_GOOD.test(code)
+  return isForGood(code)
     ? new SecretStoreFailure(
         "unavailable",
         `it can't be reached (${code})`,

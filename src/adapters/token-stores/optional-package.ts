@@ -1,4 +1,5 @@
 import { SyncError } from "../../core/errors.ts";
+import { systemCodeOf } from "./system-error.ts";
 
 /** What each store needs beside groupsync itself, in the versions that it is tested with. */
 export const OPTIONAL_PACKAGES = {
@@ -16,7 +17,7 @@ export async function optional<T>(store: keyof typeof OPTIONAL_PACKAGES, load: (
   try {
     return await load();
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    if (systemCodeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     const packages = OPTIONAL_PACKAGES[store].join(" ");
     throw new SyncError(
       "CONFIG_PACKAGE_MISSING",

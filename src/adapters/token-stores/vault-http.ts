@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { Secret } from "../../core/secret.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
+import { isForGood, systemCodeOf } from "./system-error.ts";
 
 export interface VaultRequest {
   readonly method: "GET" | "POST" | "DELETE";
@@ -136,14 +137,11 @@ function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-/** Failures that time doesn't heal: names that don't resolve, certificates, and answers that aren't HTTP or have no end. */
-const FOR_GOOD = /^ENOTFOUND$|^ERR_TLS|^ERR_SSL|CERT|SIGNATURE|ISSUER|^EPROTO$|^HPE_|^UND_ERR_RES_EXCEEDED/;
-
 function unreachable(error: unknown): SecretStoreFailure {
-  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = systemCodeOf(error);
   // The code alone: the parser's words may hold what was answered.
   const reason = code || (error instanceof Error ? error.name : "unknown error");
-  const [problem, hint] = FOR_GOOD.test(code)
+  const [problem, hint] = isForGood(code)
     ? ([
         "unavailable",
         "check tokens.address; NODE_EXTRA_CA_CERTS names a file with a CA of your own",
