@@ -1,23 +1,13 @@
 import { resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { stringify } from "yaml";
-import { loadConfig } from "../../src/config/load.ts";
 import { describeTokenPlaces } from "../../src/config/token-places.ts";
+import { loadTokens } from "./load-tokens.ts";
 
 type Keys = Readonly<Record<string, unknown>>;
 
-function placesOf(tokens: Keys | readonly Keys[]): readonly string[] {
-  const config = {
-    service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
-    source: { url: "postgres://db/crm", table: "customers" },
-    group: { id: "id", name: "company_name" },
-    tokens,
-  };
-  return describeTokenPlaces(
-    loadConfig("config.yaml", { env: {}, readFile: () => stringify(config) }).tokens,
-  );
-}
+const placesOf = (tokens: Keys | readonly Keys[]): readonly string[] =>
+  describeTokenPlaces(loadTokens(tokens));
 
 const table = { url: "postgres://db/crm" };
 const file = { store: "file", directory: "/var/lib/groupsync/tokens" };

@@ -1,24 +1,15 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
 import { describe, expect, test } from "vitest";
-import { stringify } from "yaml";
 import type { Config } from "../../src/config/config.ts";
-import { loadConfig } from "../../src/config/load.ts";
 import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { loadTokens } from "./load-tokens.ts";
 
 type Keys = Readonly<Record<string, unknown>>;
 type Entries = readonly (Keys | string | null)[];
 
 const env = { VAULT_TOKEN: "hvs.hunter2", SECRET_ID: "hunter2-hunter2" };
-const load = (tokens: Keys | Entries): Config["tokens"] => {
-  const config = {
-    service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
-    source: { url: "postgres://db/crm", table: "customers" },
-    group: { id: "id", name: "company_name" },
-    tokens,
-  };
-  return loadConfig("config.yaml", { env, readFile: () => stringify(config) }).tokens;
-};
+const load = (tokens: Keys | Entries): Config["tokens"] => loadTokens(tokens, env);
 
 /** The lines of the report below its head. */
 function problemsOf(tokens: Keys | Entries): string[] {
