@@ -66,7 +66,7 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
       },
       {
         said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", GRANT],
-        mend: LEDGER_TABLES.map((table) => `GRANT ALTER, INDEX ON ops_groupsync_${table} TO ${role}`),
+        mend: LEDGER_TABLES.map((table) => `GRANT CREATE, ALTER, INDEX ON ops_groupsync_${table} TO ${role}`),
       },
       {
         said: [
