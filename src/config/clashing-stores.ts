@@ -44,7 +44,7 @@ const isSameContainer = (one: SecretTokenConfig, other: SecretTokenConfig): bool
 export function mayMeet(
   [before, after]: SecretPath,
   [otherBefore, otherAfter]: SecretPath,
-  { plain, mark }: SecretNaming,
+  naming: SecretNaming,
 ): boolean {
   const [short, long] = byLength(before, otherBefore);
   const [shortEnd, longEnd] = byLength(after, otherAfter);
@@ -53,7 +53,7 @@ export function mayMeet(
   if ((before.length - otherBefore.length) * (after.length - otherAfter.length) < 0) return true;
   // What one has more is a part of the other's id.
   const more = long.slice(short.length) + longEnd.slice(0, longEnd.length - shortEnd.length);
-  return [...more].every((char) => char === mark || plain.test(char));
+  return [...more].every((char) => char === naming.escape || naming.plain.test(char));
 }
 
 const byLength = (one: string, other: string): readonly [string, string] =>

@@ -7,7 +7,7 @@ export interface SecretNaming {
   /** An id's characters that stay as they are. */
   readonly plain: RegExp;
   /** Stands before each byte, in hexadecimal, of those that don't. It is never plain itself. */
-  readonly mark: string;
+  readonly escape: string;
   readonly hex: "upper" | "lower";
   /** Most characters of a whole name. */
   readonly longest: number;
@@ -31,24 +31,24 @@ export const fits = ([before, after]: SecretPath, { around, longest }: SecretNam
 
 /**
  * The name of a group's secret. Different ids have different names: what the store forbids in an id is written as its
- * UTF-8 bytes in hexadecimal, each behind the store's mark, and so is the mark itself. An id that is too long for that
- * is its SHA-256, behind the mark and an `x`.
+ * UTF-8 bytes in hexadecimal, each behind the store's escape character, and so is that itself. An id that is too long
+ * for that is its SHA-256, behind the escape and an `x`.
  */
 export function secretName(id: string, [before, after]: SecretPath, naming: SecretNaming): string {
   const name = before + encoded(id, naming) + after;
   if (name.length <= naming.longest) return name;
   const hash = createHash("sha256").update(id, "utf8").digest("hex");
-  return `${before}${naming.mark}x${hash}${after}`;
+  return `${before}${naming.escape}x${hash}${after}`;
 }
 
-/** How many characters a path has to leave for the id: the mark, the x and 64 digits. */
+/** How many characters a path has to leave for the id: the escape, the x and 64 digits. */
 export const HASHED = 66;
 
-function encoded(id: string, { plain, mark, hex }: SecretNaming): string {
+function encoded(id: string, naming: SecretNaming): string {
   const pieces = [...id].map((char) => {
-    if (plain.test(char)) return char;
-    const bytes = [...Buffer.from(char, "utf8")].map((byte) => byte.toString(16).padStart(2, "0"));
-    return bytes.map((digits) => mark + (hex === "upper" ? digits.toUpperCase() : digits)).join("");
+    if (naming.plain.test(char)) return char;
+    const digits = Buffer.from(char, "utf8").toString("hex");
+    return (naming.hex === "upper" ? digits.toUpperCase() : digits).replace(/../g, `${naming.escape}$&`);
   });
   return pieces.join("");
 }

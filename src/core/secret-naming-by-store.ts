@@ -6,7 +6,7 @@ export const SECRET_NAMING = {
   file: {
     around: { before: /^(?:[\w-]+\/)*[\w-]*$/, after: /^[\w.-]*$/ },
     plain: /[\w-]/,
-    mark: "%",
+    escape: "%",
     hex: "upper",
     longest: 255,
   },
@@ -17,7 +17,7 @@ export const SECRET_NAMING = {
       after: /^[\w.-]*(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)*$/,
     },
     plain: /[\w-]/,
-    mark: "=",
+    escape: "=",
     hex: "upper",
     longest: 512,
   },
@@ -25,7 +25,7 @@ export const SECRET_NAMING = {
   aws_secrets_manager: {
     around: { before: /^[\w/+.@-]*$/, after: /^[\w/+.@]*$/ },
     plain: /[\w.@]/,
-    mark: "=",
+    escape: "=",
     hex: "upper",
     longest: 512,
   },
@@ -33,7 +33,7 @@ export const SECRET_NAMING = {
   gcp_secret_manager: {
     around: { before: /^[A-Za-z0-9-]*$/, after: /^[A-Za-z0-9-]*$/ },
     plain: /[A-Za-z0-9-]/,
-    mark: "_",
+    escape: "_",
     hex: "upper",
     longest: 255,
   },
@@ -41,7 +41,7 @@ export const SECRET_NAMING = {
   azure_key_vault: {
     around: { before: /^[a-z0-9-]*$/, after: /^[a-z0-9-]*$/ },
     plain: /[a-z0-9]/,
-    mark: "-",
+    escape: "-",
     hex: "lower",
     longest: 127,
   },
@@ -52,7 +52,7 @@ export const SECRET_NAMING = {
       after: /^(?:[.-]?[a-z0-9]+)*$/,
     },
     plain: /[a-z0-9]/,
-    mark: "-",
+    escape: "-",
     hex: "lower",
     longest: 253,
   },

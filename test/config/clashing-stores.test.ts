@@ -137,7 +137,7 @@ test.each(Object.keys(SECRET_NAMING) as SecretStoreKind[])(
   "%s: paths that are told apart have no name in common, whatever the ids",
   (kind) => {
     const naming = SECRET_NAMING[kind];
-    const affixes = ["", "a", "-", "a-", "-a", "/", ".", "2f", "2F", naming.mark, `${naming.mark}2`];
+    const affixes = ["", "a", "-", "a-", "-a", "/", ".", "2f", "2F", naming.escape, `${naming.escape}2`];
     const chars = ["a", "-", "/", "2", "f"];
     const pairs = chars.flatMap((one) => chars.map((other) => one + other));
     const ids = [...chars, ...pairs, ...pairs.flatMap((pair) => chars.map((char) => pair + char))];

@@ -43,8 +43,8 @@ describe.each(KINDS)("the name of a secret in %s", (kind) => {
     );
   });
 
-  test("has a mark that no id can have as it is", () => {
-    expect(naming.mark).not.toMatch(naming.plain);
+  test("has an escape that no id can have as it is", () => {
+    expect(naming.escape).not.toMatch(naming.plain);
   });
 
   test("keeps small letters and digits as they are", () => {

@@ -53,7 +53,7 @@ export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH):
 /** The id that a name of a secret was made of, if it is not a hash. */
 function idIn(name: string, [before, after]: SecretPath, { naming }: SecretStore): string {
   const encoded = name.slice(before.length, name.length - after.length);
-  const byte = new RegExp(`${naming.mark}([0-9A-Fa-f]{2})`, "g");
+  const byte = new RegExp(`${naming.escape}([0-9A-Fa-f]{2})`, "g");
   const bytes = encoded.replaceAll(byte, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, "latin1").toString("utf8");
 }
