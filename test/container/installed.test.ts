@@ -68,7 +68,7 @@ test("what `npm pack` packs starts and syncs with its production packages alone"
 
 const STORES = {
   aws_secrets_manager: { region: "eu-central-1" },
-  gcp_secret_manager: { project: "p" },
+  gcp_secret_manager: { project: "my-project" },
   azure_key_vault: { vault_url: "https://v.vault.azure.net" },
   kubernetes: {},
 };
