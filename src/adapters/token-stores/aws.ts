@@ -32,13 +32,15 @@ type Made = Readonly<{ VersionId?: string | undefined }>;
 /** AWS Secrets Manager, one secret for each token, marked by its tags. */
 export class AwsStore implements SecretStore {
   readonly naming = SECRET_NAMING.aws_secrets_manager;
-  readonly title = "AWS Secrets Manager";
+  readonly title: string;
   readonly #options: AwsStoreOptions;
   readonly #marks: Marks;
   readonly #recent = new RecentWrites();
   readonly #client: SharedClient<SecretsManager>;
 
   constructor(options: AwsStoreOptions) {
+    const { region } = options;
+    this.title = `AWS Secrets Manager${region === undefined ? "" : ` in ${region}`}`;
     this.#options = options;
     this.#marks = marksOf(options.scope);
     // A client keeps its credentials for as long as they say that they live: a new one asks for them anew.

@@ -113,7 +113,7 @@ export class SecretTokens implements TokenStore {
         await this.#patience.with(() => change(entry, this.#nameOf(id)), { begun });
       } catch (error) {
         const { message, hint } = refusal(error);
-        refused.set(id, new SyncError(code, message, { hint }));
+        refused.set(id, new SyncError(code, `${this.#secrets.title}: ${message}`, { hint }));
       }
     };
     await this.#usable("write", () => inParallel(entries, CONCURRENCY, changeOne));

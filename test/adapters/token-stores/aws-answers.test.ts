@@ -136,6 +136,11 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as it answers:", () => {
   });
 });
 
+test("what it is called tells two regions apart, where the config names them", () => {
+  const titles = ["eu-west-3", undefined].map((region) => new AwsStore({ region, scope: "default" }).title);
+  expect(titles).toEqual(["AWS Secrets Manager in eu-west-3", "AWS Secrets Manager"]);
+});
+
 test("no region anywhere is an error of the config, before any call", async () => {
   vi.stubEnv("AWS_REGION", undefined);
   for (const call of callsOn(aStoreAt("http://127.0.0.1:1", ""))) {

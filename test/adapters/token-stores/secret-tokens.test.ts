@@ -101,7 +101,9 @@ describe("a token in a secret", () => {
     someoneMakes("t-b", "theirs");
     expect(await store.holdsAny()).toBe(false);
     expect(await read("b")).toEqual({});
-    const refused = expect.objectContaining({ message: expect.stringContaining("t-b is there already") });
+    const refused = expect.objectContaining({
+      message: expect.stringContaining("the secrets: the secret t-b is there already"),
+    });
     expect([...(await write({ a: "token-a", b: "theirs" }))]).toEqual([["b", refused]]);
     expect([...(await remove("a", "b"))]).toEqual([["b", refused]]);
     expect(secrets.secrets.get("t-b")?.content.reveal()).toBe("theirs");
