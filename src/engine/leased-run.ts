@@ -13,7 +13,7 @@ import { Retries } from "./retries.ts";
 import { type Run, Tally } from "./run.ts";
 import { ServiceIdentity } from "./service-identity.ts";
 import { Throttle } from "./throttle.ts";
-import { noteMove } from "./token-places.ts";
+import { noteMove } from "./token-move.ts";
 
 export interface RunPorts {
   readonly service: GroupService;

@@ -7,8 +7,8 @@ import { patiently } from "./patient-tokens.ts";
 import type { Run } from "./run.ts";
 
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
-/** Written together: a transaction of the ledger is open meanwhile, and a secret store takes one at a time. */
-const BATCH = 64;
+/** Tokens written together: a transaction of the ledger is open meanwhile, and a secret store needs a call for each. */
+export const WRITTEN_TOGETHER = 64;
 
 interface Finished {
   readonly begun: Begun;
@@ -53,7 +53,7 @@ export class Recorder {
   async #write(): Promise<void> {
     // Lets the answers that arrived together be written together.
     await Promise.resolve();
-    const batch = this.#queue.splice(0, BATCH);
+    const batch = this.#queue.splice(0, WRITTEN_TOGETHER);
     try {
       if (!this.#failure) await record(batch, this.#run);
     } catch (error) {
@@ -80,9 +80,7 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   const service = run.identity.takeChange();
   const write = async (transaction: LedgerTransaction): Promise<readonly RecordedOutcome[]> => {
     if (service) await transaction.bindService(service);
-    // The ledger refuses what comes too late; a token store elsewhere can't.
     const assertHeld = (): void => run.lease.assertHeld();
-    assertHeld();
     const refused = new Map([
       ...(live.length > 0 ? await run.tokens.write(live, transaction, { assertHeld }) : []),
       ...(dead.length > 0 ? await run.tokens.remove(dead, transaction, { assertHeld }) : []),

@@ -2,80 +2,82 @@ import { waitAfterFailures } from "../core/backoff.ts";
 import type { Upsert } from "../core/change.ts";
 import type { SyncError } from "../core/errors.ts";
 import type { Failure } from "../core/outcome.ts";
+import type { Secret } from "../core/secret.ts";
 import type { LedgerTransaction, StoredResult, VouchedOptions, VouchedToken } from "../ports/ledger.ts";
-import type { StoredToken } from "../ports/token-store.ts";
 import { applyChanges } from "./apply.ts";
 import { patiently } from "./patient-tokens.ts";
+import { WRITTEN_TOGETHER } from "./recorder.ts";
 import type { Run } from "./run.ts";
 
 /** Looked at together: as many reads of each store, all of which are made again where its quota doesn't last. */
 const BATCH = 250;
-/** Written together: a transaction of the ledger is open meanwhile, and a secret store takes one at a time. */
-const WRITTEN_TOGETHER = 64;
+
+/** A token that one store lacks, as another one has it. */
+interface Found extends VouchedToken {
+  readonly token: Secret;
+}
 
 /**
  * Makes the token stores hold what the ledger vouches for: where one of them lacks a token it comes from another that
- * has it, and where none has it by a GET. Of those tokens that are meant, in batches.
+ * has it, and where none has it by a GET. `select` has the last word on which of a page are meant.
  */
 export async function restoreTokens(
   of: VouchedOptions["of"],
   run: Run,
-  isMeant: (entry: VouchedToken) => boolean = () => true,
+  select = (page: readonly VouchedToken[]): readonly VouchedToken[] => page,
 ): Promise<void> {
   let after: string | undefined;
   while (!run.signal.aborted) {
-    const vouched = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
-    if (vouched.length === 0) return;
-    await restore(vouched.filter(isMeant), run);
-    after = vouched.at(-1)?.user_group_id;
+    const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
+    if (page.length === 0) return;
+    await restore(select(page), run);
+    after = page.at(-1)?.user_group_id;
   }
 }
 
 async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void> {
   if (vouched.length === 0) return;
-  const expected = new Map(
-    vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint]),
+  const lagging = await run.tokens.lagging(
+    new Map(vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint])),
   );
-  const lagging = await run.tokens.lagging(expected);
-  const found = [...lagging].flatMap(([user_group_id, token]) => (token ? [{ user_group_id, token }] : []));
-  const isStored = ({ user_group_id, failure }: VouchedToken): boolean =>
-    failure !== null && !lagging.has(user_group_id);
-  const known = new Map(vouched.map((entry) => [entry.user_group_id, entry]));
+  const found = vouched.flatMap((entry): Found[] => {
+    const token = lagging.get(entry.user_group_id);
+    return token ? [{ ...entry, token }] : [];
+  });
   for (let from = 0; from < found.length && !run.signal.aborted; from += WRITTEN_TOGETHER)
-    await copy(found.slice(from, from + WRITTEN_TOGETHER), [], known, run);
-  await copy([], vouched.filter(isStored), known, run);
+    await copy(found.slice(from, from + WRITTEN_TOGETHER), run);
+
+  const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
   const lost = vouched.filter(({ user_group_id }) => lagging.get(user_group_id) === null);
-  if (lost.length === 0) return;
-  await noteLost(lost, run);
-  await applyChanges(getsOf(lost), run);
+  const now = run.clock.now();
+  await note(
+    [
+      ...stored.filter(({ failure }) => failure !== null).map(everywhere),
+      // Else nobody would ask for it again where the GET fails: the group is as it should be.
+      ...lost.filter(({ failure }) => failure === null).map(nowhere(now)),
+    ],
+    now,
+    run,
+  );
+  if (lost.length > 0) await applyChanges(getsOf(lost), run);
 }
 
-/** Writes tokens that some store has to those that lack them, and notes which are everywhere: those, and `stored`. */
-async function copy(
-  found: readonly StoredToken[],
-  stored: readonly VouchedToken[],
-  known: ReadonlyMap<string, VouchedToken>,
-  run: Run,
-): Promise<void> {
+/** Writes tokens to the stores that lack them, and notes which are everywhere by then. */
+async function copy(found: readonly Found[], run: Run): Promise<void> {
   const { ledger, lease, tokens, clock, tally, observe } = run;
-  if (found.length + stored.length === 0) return;
   const now = clock.now();
   const write = async (transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>> => {
-    // The ledger refuses what comes too late; a token store elsewhere can't.
-    const assertHeld = (): void => lease.assertHeld();
-    assertHeld();
-    const refusals = await tokens.write(found, transaction, { assertHeld });
-    const results = [...found, ...stored].map(({ user_group_id }): StoredResult => {
-      const refusal = refusals.get(user_group_id);
-      const count = (known.get(user_group_id)?.failure?.count ?? 0) + 1;
-      return { user_group_id, failure: refusal ? failureOf(refusal, count, now) : null };
+    const refusals = await tokens.write(found, transaction, { assertHeld: () => lease.assertHeld() });
+    const results = found.map((entry): StoredResult => {
+      const refusal = refusals.get(entry.user_group_id);
+      return refusal ? refused(entry, refusal, now) : everywhere(entry);
     });
     await transaction.recordStored(results, now);
     return refusals;
   };
-  const refused = await patiently(() => ledger.write(lease, write), run);
+  const refusals = await patiently(() => ledger.write(lease, write), run);
   for (const { user_group_id } of found) {
-    const refusal = refused.get(user_group_id);
+    const refusal = refusals.get(user_group_id);
     if (refusal) {
       const { code, message } = refusal;
       tally.counts.failed++;
@@ -88,24 +90,31 @@ async function copy(
   }
 }
 
-/** Else nobody would ask for it again where the GET fails: the group is as it should be. */
-async function noteLost(lost: readonly VouchedToken[], { ledger, lease, clock }: Run): Promise<void> {
-  const now = clock.now();
-  const results = lost
-    .filter(({ failure }) => failure === null)
-    .map(({ user_group_id }) => ({ user_group_id, failure: { ...LOST, count: 1, retryAt: now } }));
+async function note(results: readonly StoredResult[], now: Date, { ledger, lease }: Run): Promise<void> {
   if (results.length === 0) return;
   await ledger.write(lease, (transaction) => transaction.recordStored(results, now));
 }
 
+const everywhere = ({ user_group_id }: VouchedToken): StoredResult => ({ user_group_id, failure: null });
+
+const nowhere =
+  (now: Date) =>
+  ({ user_group_id }: VouchedToken): StoredResult => ({
+    user_group_id,
+    failure: { ...LOST, count: 1, retryAt: now },
+  });
+
 const LOST: Failure = { code: "TOKEN_NOT_EVERYWHERE", message: "no store has its token" };
 
-const failureOf = ({ code, message }: SyncError, count: number, now: Date) => ({
-  code,
-  message,
-  count,
-  retryAt: new Date(now.getTime() + waitAfterFailures(count)),
-});
+function refused(
+  { user_group_id, failure }: VouchedToken,
+  { code, message }: SyncError,
+  now: Date,
+): StoredResult {
+  const count = (failure?.count ?? 0) + 1;
+  const retryAt = new Date(now.getTime() + waitAfterFailures(count));
+  return { user_group_id, failure: { code, message, count, retryAt } };
+}
 
 /** As the service last confirmed them: nothing but the token is asked for. */
 async function* getsOf(lost: readonly VouchedToken[]): AsyncGenerator<Upsert> {

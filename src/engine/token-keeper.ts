@@ -7,20 +7,20 @@ import { ageOf, instantOf } from "./instant.ts";
 import { patiently } from "./patient-tokens.ts";
 import type { Run } from "./run.ts";
 
-type Vault = Pick<Run, "ledger" | "tokens" | "lease" | "clock" | "observe" | "signal">;
+type Keeping = Pick<Run, "ledger" | "tokens" | "lease" | "clock" | "observe" | "signal">;
 
 /**
  * Stores tokens whose predecessors are dead: each is tried again for as long as this process lives, also while it
  * is being told to stop, and no further one is made meanwhile.
  */
 export class TokenKeeper {
-  readonly #vault: Vault;
+  readonly #run: Keeping;
   /** Those that the store has refused. */
   readonly #unstored = new Set<Promise<void>>();
   #isProven = false;
 
-  constructor(vault: Vault) {
-    this.#vault = vault;
+  constructor(run: Keeping) {
+    this.#run = run;
   }
 
   /** The store has been seen to take and to return a token, and has refused none since. */
@@ -34,17 +34,13 @@ export class TokenKeeper {
    * whole doesn't work.
    */
   async prove(live: StoredToken): Promise<Failure | undefined> {
-    const { ledger, lease, tokens } = this.#vault;
+    const { ledger, lease, tokens } = this.#run;
     const { user_group_id: id, token } = live;
     // A store that is known to refuse would have this one reported as failed, or end the run.
     await this.allStored();
-    const rewrite = (transaction: LedgerTransaction) => {
-      // The ledger refuses what comes too late; a token store elsewhere can't.
-      const assertHeld = (): void => lease.assertHeld();
-      assertHeld();
-      return tokens.write([live], transaction, { rewrite: true, assertHeld });
-    };
-    const refused = await patiently(() => ledger.write(lease, rewrite), this.#vault);
+    const rewrite = (transaction: LedgerTransaction) =>
+      tokens.write([live], transaction, { rewrite: true, assertHeld: () => lease.assertHeld() });
+    const refused = await patiently(() => ledger.write(lease, rewrite), this.#run);
     const refusal = refused.get(id);
     if (refusal) return { code: refusal.code, message: refusal.message };
     if (!(await tokens.read([id])).get(id)?.equals(token)) return NOT_READ_BACK;
@@ -63,7 +59,7 @@ export class TokenKeeper {
    * over, and with LEDGER_UNAVAILABLE where the token is stored and can't be recorded.
    */
   store(token: StoredToken, record: (transaction: LedgerTransaction) => Promise<void>): Promise<void> {
-    const { ledger, lease } = this.#vault;
+    const { ledger, lease } = this.#run;
     const storeAndRecord = async (): Promise<void> => {
       await this.#storeAtLast(token);
       await ledger.write(lease, record);
@@ -85,7 +81,7 @@ export class TokenKeeper {
   }
 
   async #tryAgain(token: StoredToken, refusal: SyncError): Promise<void> {
-    const { clock, observe } = this.#vault;
+    const { clock, observe } = this.#run;
     const { user_group_id } = token;
     let failure: SyncError | undefined = refusal;
     for (let attempt = 2; failure !== undefined; attempt++) {
@@ -99,16 +95,14 @@ export class TokenKeeper {
 
   /** In the shortest way that there is, which is refused where the lease is another's. */
   async #tryToStore(token: StoredToken): Promise<SyncError | undefined> {
-    const { ledger, lease, tokens, clock } = this.#vault;
+    const { ledger, lease, tokens, clock } = this.#run;
     try {
       if (await tokens.writeAtOnce(token, ledger, lease)) return undefined;
       const asked = instantOf(clock);
       const refused = await ledger.write(lease, (transaction) => {
-        // The ledger refuses what comes too late; a token store elsewhere can't.
         const assertHeld = (): void => {
           if (ageOf(asked, clock) > LONGEST_PAUSE) throw paused();
         };
-        assertHeld();
         return tokens.write([token], transaction, { assertHeld, asFarAsPossible: true });
       });
       return refused.get(token.user_group_id);

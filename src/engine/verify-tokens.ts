@@ -1,4 +1,5 @@
 import { isDue } from "../core/backoff.ts";
+import type { GroupFailure } from "../core/ledger-group.ts";
 import type { VouchedToken } from "../ports/ledger.ts";
 import type { PlanOptions } from "./plan-run.ts";
 import { restoreTokens } from "./restore.ts";
@@ -14,18 +15,23 @@ export async function verifyTokens(
   run: Run,
 ): Promise<void> {
   if (only !== undefined) return restoreTokens([...only], run);
-  const haveMoved = (await run.ledger.tokenPlaces()) === null;
-  if (haveMoved || isAskedTo) await restoreTokens("all", run);
-  else await restoreTokens("not everywhere", run, (entry) => isItsTurn(entry, run));
-  if (haveMoved && !run.signal.aborted)
-    await run.ledger.write(run.lease, (transaction) => transaction.keepTokenPlaces(places));
+  const mayBeIncomplete = (await run.ledger.tokenPlaces()) === null;
+  if (mayBeIncomplete || isAskedTo) await restoreTokens("all", run);
+  else await restoreTokens("not everywhere", run, (page) => dueOf(page, run));
+  if (mayBeIncomplete && !run.signal.aborted)
+    await run.ledger.write(run.lease, (transaction) => transaction.recordTokenPlaces(places));
 }
 
-/** One whose turn it isn't is reported all the same: its tenant may be locked out somewhere. */
-function isItsTurn({ user_group_id, failure }: VouchedToken, { clock, tally }: Run): boolean {
-  if (failure === null || isDue(failure.retryAt, clock.now())) return true;
-  const { code, message, retryAt } = failure;
-  tally.counts.failed++;
-  tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });
-  return false;
+/** Those that are not due are reported all the same: their tenants may be locked out somewhere. */
+function dueOf(page: readonly VouchedToken[], { clock, tally }: Run): readonly VouchedToken[] {
+  const now = clock.now();
+  return page.filter(({ user_group_id, failure }) => {
+    if (failure === null || isDue(failure.retryAt, now)) return true;
+    tally.counts.failed++;
+    tally.report(user_group_id, { code: failure.code, message: waitingText(failure) });
+    return false;
+  });
 }
+
+const waitingText = ({ message, retryAt }: GroupFailure): string =>
+  `${message} (next try after ${retryAt.toISOString()})`;

@@ -138,7 +138,7 @@ export interface LedgerTransaction {
   /** Remembers which tokens are not in every store, and forgets it of those that are by now. */
   recordStored(results: readonly StoredResult[], now: Date): Promise<void>;
   /** Null where no place has all of them for certain. */
-  keepTokenPlaces(places: readonly string[] | null): Promise<void>;
+  recordTokenPlaces(places: readonly string[] | null): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
 }

@@ -9,8 +9,8 @@ export interface StoredToken {
 
 export interface RemoveOptions {
   /**
-   * Throws where it has become too late, as the caller asked before the first: asked again before each of several
-   * tables, and before each token where a store takes one at a time.
+   * Throws where it has become too late: the ledger refuses that by itself, another store can't. Asked before each
+   * change that the store makes.
    */
   readonly assertHeld?: () => void;
 }

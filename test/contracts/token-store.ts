@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.ts";
@@ -86,6 +87,23 @@ export function tokenStoreContract(
     Object.fromEntries(Object.entries(await stored()).filter(([, token]) => token !== null));
 
   describe(`${name}: a token store`, () => {
+    test("changes nothing once it is too late for that", async () => {
+      const place = await prepared();
+      await write(place, { a: "token-a" });
+      const before = await tokensIn(place);
+      const assertHeld = (): never => {
+        throw new SyncError("LEASE_LOST", "another instance has taken it");
+      };
+      const changes = [
+        (to: LedgerTransaction) =>
+          place.store.write(someTokens({ a: "newer", b: "token-b" }), to, { assertHeld }),
+        (to: LedgerTransaction) => place.store.remove(["a"], to, { assertHeld }),
+      ];
+      for (const change of changes)
+        expect(await rejection(place.write(change))).toMatchObject({ code: "LEASE_LOST" });
+      expect(await tokensIn(place)).toEqual(before);
+    });
+
     test("holds nothing at first, prepared or not, and something after a write", async () => {
       const place = await makePlace();
       expect(await place.store.holdsAny()).toBe(false);

@@ -153,8 +153,8 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
-  async keepTokenPlaces(places: readonly string[] | null): Promise<void> {
-    await this.#step({ when: "before", call: "keepTokenPlaces" });
+  async recordTokenPlaces(places: readonly string[] | null): Promise<void> {
+    await this.#step({ when: "before", call: "recordTokenPlaces" });
     this.enlist(() => {
       this.#state.tokenPlaces = places;
     });

@@ -2,7 +2,7 @@ import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { laggingIn } from "../../src/core/token-copies.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../../src/ports/ledger.ts";
-import type { StoredToken, TokenStore } from "../../src/ports/token-store.ts";
+import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
 
@@ -38,8 +38,9 @@ export class InMemoryTokenStore implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
-    { rewrite = false }: { readonly rewrite?: boolean } = {},
+    { rewrite = false, assertHeld }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
+    assertHeld?.();
     const { tokens: stored, refused } = this.#state;
     await this.#step({ when: "before", call: "writeTokens" });
     const isThere = ({ user_group_id: id, token }: StoredToken): boolean => stored.get(id) === token.reveal();
@@ -82,7 +83,9 @@ export class InMemoryTokenStore implements TokenStore {
   async remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
+    { assertHeld }: RemoveOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
+    assertHeld?.();
     const { tokens: stored, notRemovable } = this.#state;
     await this.#step({ when: "before", call: "removeTokens" });
     const kept = ids.filter((id) => notRemovable.has(id) && stored.has(id));

@@ -6,7 +6,7 @@ import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
 import type { RunReport } from "../../src/engine/report.ts";
 import type { Lease, LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
-import type { StoredToken } from "../../src/ports/token-store.ts";
+import type { RemoveOptions, StoredToken, WriteOptions } from "../../src/ports/token-store.ts";
 import type { Step } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { InMemoryLedgerTransaction } from "../fakes/ledger-transaction.ts";
@@ -290,8 +290,9 @@ export class WatchedTokenStore extends InMemoryTokenStore {
   override write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
-    options?: { readonly rewrite?: boolean },
+    options?: WriteOptions,
   ): Promise<ReadonlyMap<string, SyncError>> {
+    options?.assertHeld?.();
     this.#world.watch.writesTokens(this.#run, this.#state);
     return super.write(tokens, transaction, options);
   }
@@ -299,8 +300,10 @@ export class WatchedTokenStore extends InMemoryTokenStore {
   override remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
+    options?: RemoveOptions,
   ): Promise<ReadonlyMap<string, SyncError>> {
+    options?.assertHeld?.();
     this.#world.watch.writesTokens(this.#run, this.#state);
-    return super.remove(ids, transaction);
+    return super.remove(ids, transaction, options);
   }
 }

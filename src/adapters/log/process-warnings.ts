@@ -16,5 +16,5 @@ export function processWarnings(observe: Observe): (warning: Error) => void {
   };
 }
 
-/** There is one of a url that isn't quite right, which it quotes. */
+/** Node.js warns of a url that it may soon refuse, and quotes it. */
 const withoutCredentials = (text: string): string => text.replace(/(\w+:\/\/)\S*@/g, "$1…@");

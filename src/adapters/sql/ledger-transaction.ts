@@ -24,7 +24,7 @@ import { beginRotation, recordRotation, withdrawRotation } from "./ledger-rotati
 import { finishRun, startRun } from "./ledger-runs.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
-import { keepTokenPlaces } from "./token-places.ts";
+import { recordTokenPlaces } from "./token-places.ts";
 import { recordStored } from "./vouched-tokens.ts";
 
 const INTENT_COLUMNS = {
@@ -214,8 +214,8 @@ export class SqlLedgerTransaction implements LedgerTransaction {
     return recordStored(this.#place, results, now);
   }
 
-  keepTokenPlaces(places: readonly string[] | null): Promise<void> {
-    return keepTokenPlaces(this.#place, places);
+  recordTokenPlaces(places: readonly string[] | null): Promise<void> {
+    return recordTokenPlaces(this.#place, places);
   }
 
   startRun(command: string, now: Date): Promise<RunId> {

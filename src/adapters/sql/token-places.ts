@@ -14,7 +14,7 @@ export async function tokenPlaces(
   return row ? (JSON.parse(row.places) as string[]) : null;
 }
 
-export async function keepTokenPlaces(
+export async function recordTokenPlaces(
   { connection, dialect, tables, scope }: LedgerPlace,
   places: readonly string[] | null,
 ): Promise<void> {

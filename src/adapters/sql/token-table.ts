@@ -2,7 +2,7 @@ import type { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { laggingIn } from "../../core/token-copies.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
-import type { StoredToken, TokenStore } from "../../ports/token-store.ts";
+import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
@@ -68,8 +68,9 @@ export class SqlTokenTable implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     transaction: LedgerTransaction,
-    { rewrite = false }: { readonly rewrite?: boolean } = {},
+    { rewrite = false, assertHeld }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
+    assertHeld?.();
     try {
       const refusals = await this.#within(transaction, (connection) =>
         togetherOrEach<StoredToken, Refusal>(
@@ -107,7 +108,9 @@ export class SqlTokenTable implements TokenStore {
   async remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
+    { assertHeld }: RemoveOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
+    assertHeld?.();
     // What refuses to let a token go may quote it: only a token that is known can be kept out of an error.
     let rows: readonly TokenRow[] = [];
     try {

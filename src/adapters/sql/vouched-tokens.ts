@@ -14,18 +14,18 @@ export async function vouchedTokens(
   scope: string,
   { limit, after, of }: VouchedOptions,
 ): Promise<VouchedToken[]> {
-  const isNoted = `failure_fingerprint = '${NOT_EVERYWHERE}'`;
-  const isNamed = database.dialect.isOneOf("user_group_id", "$4");
-  const isMeant = of === "all" ? "" : `AND ${of === "not everywhere" ? isNoted : isNamed}`;
+  const noted = `failure_fingerprint = '${NOT_EVERYWHERE}'`;
+  const named = database.dialect.isOneOf("user_group_id", "$4");
+  const meant = of === "all" ? "" : `AND ${of === "not everywhere" ? noted : named}`;
   const rows = await database.query<VouchedColumns>(
     `SELECT user_group_id, token_fingerprint AS "tokenFingerprint", confirmed, fingerprint, bucket,
        row_digest AS "digest", data_source_id AS "dataSourceId",
-       CASE WHEN ${isNoted} THEN failure_code END AS "code", failure_message AS "message",
+       CASE WHEN ${noted} THEN failure_code END AS "code", failure_message AS "message",
        failure_count AS "count", retry_at AS "retryAt"
      FROM ${groups}
      WHERE scope = $1 AND user_group_id > $2 AND intent IS NULL AND missing_kind IS NULL
        AND token_fingerprint IS NOT NULL AND confirmed IS NOT NULL AND row_digest IS NOT NULL
-       AND fingerprint <> '${UNKNOWN_STATE}' ${isMeant}
+       AND fingerprint <> '${UNKNOWN_STATE}' ${meant}
      ORDER BY user_group_id LIMIT $3`,
     [scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
   );
@@ -52,7 +52,7 @@ export function recordStored(place: LedgerPlace, results: readonly StoredResult[
   const isOurs = `(t.failure_code IS NOT NULL OR g.failure_fingerprint IS NULL OR g.failure_fingerprint = '${NOT_EVERYWHERE}')`;
   const ours = (column: string, value: string): string =>
     `CASE WHEN ${isOurs} THEN ${value} ELSE g.${column} END`;
-  const unless = (column: string, value: string): string =>
+  const whileMissing = (column: string, value: string): string =>
     ours(column, `CASE WHEN t.failure_code IS NOT NULL THEN ${value} END`);
   // In an order that MySQL needs: whose failure it is is read by all of them, and written last.
   return updateGroups(
@@ -60,12 +60,12 @@ export function recordStored(place: LedgerPlace, results: readonly StoredResult[
     rows,
     STORED_COLUMNS,
     {
-      failing_since: unless("failing_since", "coalesce(g.failing_since, $4)"),
+      failing_since: whileMissing("failing_since", "coalesce(g.failing_since, $4)"),
       failure_code: ours("failure_code", "t.failure_code"),
       failure_message: ours("failure_message", "t.failure_message"),
       retry_at: ours("retry_at", "t.retry_at"),
       failure_count: ours("failure_count", "t.failure_count"),
-      failure_fingerprint: unless("failure_fingerprint", `'${NOT_EVERYWHERE}'`),
+      failure_fingerprint: whileMissing("failure_fingerprint", `'${NOT_EVERYWHERE}'`),
     },
     [now],
   );

@@ -34,7 +34,7 @@ export class SeveralStores implements TokenStore {
     transaction: LedgerTransaction,
     options?: WriteOptions,
   ): Promise<Refusals> {
-    const results = await this.#all((store) => store.write(tokens, transaction, options), options);
+    const results = await this.#all((store) => store.write(tokens, transaction, options));
     const refusals = results.map((result) => {
       if (result.status === "fulfilled") return result.value;
       const { reason } = result;
@@ -72,7 +72,7 @@ export class SeveralStores implements TokenStore {
     transaction: LedgerTransaction,
     options?: RemoveOptions,
   ): Promise<Refusals> {
-    const results = await this.#all((store) => store.remove(ids, transaction, options), options);
+    const results = await this.#all((store) => store.remove(ids, transaction, options));
     const refusals = results.map((result) => {
       if (result.status === "rejected") throw result.reason;
       return result.value;
@@ -81,20 +81,10 @@ export class SeveralStores implements TokenStore {
   }
 
   /** Ends once all of them have: none may still be at work in a transaction that is over. */
-  async #all(
-    act: (store: TokenStore) => Promise<Refusals>,
-    { assertHeld }: RemoveOptions = {},
-  ): Promise<readonly Result[]> {
+  async #all(act: (store: TokenStore) => Promise<Refusals>): Promise<readonly Result[]> {
     const inTurn = async (): Promise<readonly Result[]> => {
       const results: Result[] = [];
-      for (const table of this.#tables) {
-        // While the one before was at work, this process may have stood still for long.
-        const turn = async (): Promise<Refusals> => {
-          assertHeld?.();
-          return act(table);
-        };
-        results.push(...(await Promise.allSettled([turn()])));
-      }
+      for (const table of this.#tables) results.push(...(await Promise.allSettled([act(table)])));
       return results;
     };
     const atOnce = Promise.allSettled(this.#others.map(act));

@@ -76,12 +76,12 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       const at = await opened(makePlace);
       expect(await at.ledger.tokenPlaces()).toBeNull();
       for (const places of [["file /a/{{ user_group_id }}"], ["file /a", "table: \"ä\" 'ö' 😀"], []]) {
-        await write(at, (to) => to.keepTokenPlaces(places));
+        await write(at, (to) => to.recordTokenPlaces(places));
         expect(await at.ledger.tokenPlaces()).toEqual(places);
         expect(await at.database.view().tokenPlaces()).toEqual(places);
       }
       expect(await at.database.view("other").tokenPlaces()).toBeNull();
-      for (let times = 0; times < 2; times++) await write(at, (to) => to.keepTokenPlaces(null));
+      for (let times = 0; times < 2; times++) await write(at, (to) => to.recordTokenPlaces(null));
       expect(await at.ledger.tokenPlaces()).toBeNull();
     });
   });

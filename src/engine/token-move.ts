@@ -7,7 +7,7 @@ import type { Run } from "./run.ts";
 export async function noteMove(places: readonly string[], { ledger, lease, observe }: Run): Promise<void> {
   const former = await ledger.tokenPlaces();
   if (former === null || areTheSame(former, places)) return;
-  await ledger.write(lease, (transaction) => transaction.keepTokenPlaces(null));
+  await ledger.write(lease, (transaction) => transaction.recordTokenPlaces(null));
   const shown = (all: readonly string[]): string => all.join(", and to ");
   observe({
     kind: "warning",
