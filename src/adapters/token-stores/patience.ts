@@ -18,9 +18,8 @@ export interface PatienceOptions {
 /** Tries again what failed in passing. While a store asks for patience, no call to it begins. */
 export class Patience {
   readonly #clock: Clock;
-  #quietUntil = 0;
-  /** With which the store asked for it. */
-  #request: SecretStoreFailure | undefined;
+  /** For how long the store has asked to be left alone, on the monotonic clock, and in which words. */
+  #pause: { readonly until: number; readonly request: SecretStoreFailure } | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -33,7 +32,7 @@ export class Patience {
   ): Promise<T> {
     const until = begun + LONGEST_WAIT;
     for (let attempt = 2; ; attempt++) {
-      await this.#quiet(until, signal);
+      await this.#pauseIsOver(until, signal);
       if (this.#clock.monotonic() > until) throw tooSlow();
       try {
         return await call();
@@ -41,24 +40,23 @@ export class Patience {
         if (!(error instanceof SecretStoreFailure) || !error.passes) throw error;
         const waitMs = error.retryAfterMs ?? waitBeforeAttempt(attempt, () => this.#clock.random());
         const next = this.#clock.monotonic() + waitMs;
-        if (error.problem === "throttled" || error.retryAfterMs !== undefined) this.#keepQuiet(next, error);
+        if (error.problem === "throttled" || error.retryAfterMs !== undefined) this.#pauseAll(next, error);
         if (next > until || signal?.aborted) throw error;
         await this.#clock.sleep(waitMs, signal);
       }
     }
   }
 
-  #keepQuiet(until: number, request: SecretStoreFailure): void {
-    if (until <= this.#quietUntil) return;
-    this.#quietUntil = until;
-    this.#request = request;
+  #pauseAll(until: number, request: SecretStoreFailure): void {
+    if (this.#pause === undefined || until > this.#pause.until) this.#pause = { until, request };
   }
 
-  async #quiet(until: number, signal: AbortSignal | undefined): Promise<void> {
-    for (;;) {
-      const ms = this.#quietUntil - this.#clock.monotonic();
+  async #pauseIsOver(latest: number, signal: AbortSignal | undefined): Promise<void> {
+    while (this.#pause !== undefined) {
+      const { until, request } = this.#pause;
+      const ms = until - this.#clock.monotonic();
       if (ms <= 0) return;
-      if (this.#request && (this.#quietUntil > until || signal?.aborted)) throw this.#request;
+      if (until > latest || signal?.aborted) throw request;
       await this.#clock.sleep(ms, signal);
     }
   }
