@@ -1,5 +1,6 @@
 import { waitBeforeAttempt } from "../core/backoff.ts";
 import { SyncError } from "../core/errors.ts";
+import { tokenFingerprint } from "../core/group.ts";
 import type { Failure } from "../core/outcome.ts";
 import type { LedgerTransaction } from "../ports/ledger.ts";
 import type { StoredToken } from "../ports/token-store.ts";
@@ -35,7 +36,7 @@ export class TokenKeeper {
    */
   async prove(live: StoredToken): Promise<Failure | undefined> {
     const { ledger, lease, tokens } = this.#run;
-    const { user_group_id: id, token } = live;
+    const { user_group_id: id } = live;
     // A store that is known to refuse would have this one reported as failed, or end the run.
     await this.allStored();
     const rewrite = (transaction: LedgerTransaction) =>
@@ -43,9 +44,15 @@ export class TokenKeeper {
     const refused = await patiently(() => ledger.write(lease, rewrite), this.#run);
     const refusal = refused.get(id);
     if (refusal) return { code: refusal.code, message: refusal.message };
-    if (!(await tokens.read([id])).get(id)?.equals(token)) return NOT_READ_BACK;
+    if (!(await this.holds(live))) return NOT_READ_BACK;
     this.#isProven = true;
     return undefined;
+  }
+
+  /** Whether each store returns this token. */
+  async holds({ user_group_id, token }: StoredToken): Promise<boolean> {
+    const lagging = await this.#run.tokens.lagging(new Map([[user_group_id, tokenFingerprint(token)]]));
+    return lagging.size === 0;
   }
 
   /** Resolves once no token is waiting to be stored. */

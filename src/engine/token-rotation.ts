@@ -66,23 +66,20 @@ export class TokenRotation {
     const stored = (await this.#run.tokens.read([id])).get(id);
     // A token that is not the one the ledger knows may be anybody's; and after a crash none can be relied on.
     if (stored && known.intent === null && isOf(stored, known))
-      return this.#proveAndExchange(id, stored, stored, calls);
+      return this.#proveAndExchange(id, stored, calls);
     const found = await this.#ask(id, calls);
     if (found.kind !== "answered") return unanswered(found, known.intent !== null);
     const { isNew, group } = found.answer;
     const wasRotated = known.intent === "rotate" && !isOf(group.token, known);
     if (isNew || wasRotated) return { kind: "done", token: group.token };
-    return this.#proveAndExchange(id, group.token, stored, calls);
+    return this.#proveAndExchange(id, group.token, calls);
   }
 
-  async #proveAndExchange(
-    id: string,
-    live: Secret,
-    stored: Secret | undefined,
-    calls: ServiceCalls,
-  ): Promise<Rotated> {
-    if (!this.#keeper.isProven || !stored?.equals(live)) {
-      const refusal = await this.#keeper.prove({ user_group_id: id, token: live });
+  /** A store that takes the tokens of others may refuse this one: once the old one is dead, that is too late to know. */
+  async #proveAndExchange(id: string, live: Secret, calls: ServiceCalls): Promise<Rotated> {
+    const token = { user_group_id: id, token: live };
+    if (!this.#keeper.isProven || !(await this.#keeper.holds(token))) {
+      const refusal = await this.#keeper.prove(token);
       if (refusal) return { kind: "failed", failure: refusal, isOpen: false };
     }
     return this.#exchange(id, live, calls);
