@@ -3,7 +3,13 @@ import type { Upsert } from "../core/change.ts";
 import type { SyncError } from "../core/errors.ts";
 import type { Failure } from "../core/outcome.ts";
 import type { Secret } from "../core/secret.ts";
-import type { LedgerTransaction, StoredResult, VouchedOptions, VouchedToken } from "../ports/ledger.ts";
+import type {
+  ConfirmedGroup,
+  LedgerTransaction,
+  StoredResult,
+  VouchedOptions,
+  VouchedToken,
+} from "../ports/ledger.ts";
 import { applyChanges } from "./apply.ts";
 import { patiently } from "./patient-tokens.ts";
 import { WRITTEN_TOGETHER } from "./recorder.ts";
@@ -49,17 +55,21 @@ async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void
 
   const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
   const lost = vouched.filter(({ user_group_id }) => lagging.get(user_group_id) === null);
+  const askable = lost.filter(isConfirmed);
+  const unaskable = lost.filter(({ confirmed }) => confirmed === null);
   const now = run.clock.now();
   await note(
     [
       ...stored.filter(({ failure }) => failure !== null).map(everywhere),
       // Else nobody would ask for it again where the GET fails: the group is as it should be.
-      ...lost.filter(({ failure }) => failure === null).map(nowhere(now)),
+      ...askable.filter(({ failure }) => failure === null).map((entry) => missing(entry, LOST, now)),
+      ...unaskable.map((entry) => missing(entry, UNASKABLE, now)),
     ],
     now,
     run,
   );
-  if (lost.length > 0) await applyChanges(getsOf(lost), run);
+  for (const { user_group_id } of unaskable) tellFailure(user_group_id, UNASKABLE, run);
+  if (askable.length > 0) await applyChanges(getsOf(askable), run);
 }
 
 /** Writes tokens to the stores that lack them, and notes which are everywhere by then. */
@@ -70,7 +80,7 @@ async function copy(found: readonly Found[], run: Run): Promise<void> {
     const refusals = await tokens.write(found, transaction, { assertHeld: () => lease.assertHeld() });
     const results = found.map((entry): StoredResult => {
       const refusal = refusals.get(entry.user_group_id);
-      return refusal ? refused(entry, refusal, now) : everywhere(entry);
+      return refusal ? missing(entry, refusal, now) : everywhere(entry);
     });
     await transaction.recordStored(results, now);
     return refusals;
@@ -78,12 +88,8 @@ async function copy(found: readonly Found[], run: Run): Promise<void> {
   const refusals = await patiently(() => ledger.write(lease, write), run);
   for (const { user_group_id } of found) {
     const refusal = refusals.get(user_group_id);
-    if (refusal) {
-      const { code, message } = refusal;
-      tally.counts.failed++;
-      tally.report(user_group_id, { code, message });
-      observe({ kind: "failed", user_group_id, code, message });
-    } else {
+    if (refusal) tellFailure(user_group_id, refusal, run);
+    else {
       tally.counts.restored++;
       observe({ kind: "restored", user_group_id });
     }
@@ -95,20 +101,17 @@ async function note(results: readonly StoredResult[], now: Date, { ledger, lease
   await ledger.write(lease, (transaction) => transaction.recordStored(results, now));
 }
 
+function tellFailure(user_group_id: string, { code, message }: Failure, { tally, observe }: Run): void {
+  tally.counts.failed++;
+  tally.report(user_group_id, { code, message });
+  observe({ kind: "failed", user_group_id, code, message });
+}
+
 const everywhere = ({ user_group_id }: VouchedToken): StoredResult => ({ user_group_id, failure: null });
 
-const nowhere =
-  (now: Date) =>
-  ({ user_group_id }: VouchedToken): StoredResult => ({
-    user_group_id,
-    failure: { ...LOST, count: 1, retryAt: now },
-  });
-
-const LOST: Failure = { code: "TOKEN_NOT_EVERYWHERE", message: "no store has its token" };
-
-function refused(
+function missing(
   { user_group_id, failure }: VouchedToken,
-  { code, message }: SyncError,
+  { code, message }: Failure,
   now: Date,
 ): StoredResult {
   const count = (failure?.count ?? 0) + 1;
@@ -116,9 +119,22 @@ function refused(
   return { user_group_id, failure: { code, message, count, retryAt } };
 }
 
+const LOST: Failure = { code: "TOKEN_NOT_EVERYWHERE", message: "no store has its token" };
+const UNASKABLE: Failure = {
+  code: "TOKEN_NOT_EVERYWHERE",
+  message:
+    "no store has its token, and to ask for it could change the group, of which the service has shown the name alone: a sync with service.update: upsert does so",
+};
+
+interface Askable extends VouchedToken {
+  readonly confirmed: ConfirmedGroup;
+}
+
+const isConfirmed = (entry: VouchedToken): entry is Askable => entry.confirmed !== null;
+
 /** As the service last confirmed them: nothing but the token is asked for. */
-async function* getsOf(lost: readonly VouchedToken[]): AsyncGenerator<Upsert> {
-  for (const { user_group_id, group, fingerprint, row, dataSourceId } of lost) {
-    yield { kind: "update", user_group_id, group, fingerprint, row, dataSourceId, underWay: false };
+async function* getsOf(lost: readonly Askable[]): AsyncGenerator<Upsert> {
+  for (const { user_group_id, confirmed } of lost) {
+    yield { kind: "update", user_group_id, ...confirmed, underWay: false };
   }
 }

@@ -78,17 +78,22 @@ export interface VouchedOptions {
   readonly of: "all" | "not everywhere" | readonly string[];
 }
 
-/** A group whose token the ledger vouches for, with all that a GET of it needs. */
+/** A group whose token the ledger vouches for. */
 export interface VouchedToken {
   readonly user_group_id: string;
   readonly tokenFingerprint: string;
-  /** As the service last confirmed it. */
+  /** What a GET for the token sends; null where nobody knows what the service has, and a GET could change it. */
+  readonly confirmed: ConfirmedGroup | null;
+  /** Set where it is known not to be in every store. */
+  readonly failure: GroupFailure | null;
+}
+
+/** As the service last confirmed it. */
+export interface ConfirmedGroup {
   readonly group: Group;
   readonly fingerprint: string;
   readonly row: RowDigest;
   readonly dataSourceId: string | null;
-  /** Set where it is known not to be in every store. */
-  readonly failure: GroupFailure | null;
 }
 
 /** Whether a token is in every store by now. */

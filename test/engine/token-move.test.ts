@@ -91,6 +91,41 @@ describe("where tokens go to another place than before", () => {
     expectAll(world);
   });
 
+  describe("a group that was found with another name, and is left alone", () => {
+    const NEVER = { update: "never" } as const;
+    const movedWithAnother = async (): Promise<World> => {
+      const world = new World(tenants("a", "b"));
+      world.service.put({ user_group_id: "a", name: "Somebody else's", mapping: {}, properties: {} });
+      await world.sync({ settings: NEVER });
+      expect(await world.sync({ settings: NEVER })).toMatchObject({ outcome: "ok", counts: { outdated: 1 } });
+      world.service.requests.length = 0;
+      return world;
+    };
+
+    test("needs no call where its token is there", async () => {
+      const world = await movedWithAnother();
+      expect(await world.sync({ settings: { ...NEVER, ...ELSEWHERE } })).toMatchObject({
+        outcome: "ok",
+        requests: 0,
+      });
+      expectAll(world);
+    });
+
+    test("is reported for as long as no store has its token: to ask for it could change it", async () => {
+      const world = await movedWithAnother();
+      world.store.tokens.clear();
+      const settings = { ...NEVER, ...ELSEWHERE };
+      for (let sync = 1; sync <= 4; sync++)
+        expect(await world.sync({ settings })).toMatchObject({
+          outcome: "partial",
+          errors: [{ user_group_id: "a", code: "TOKEN_NOT_EVERYWHERE" }],
+        });
+      expect(world.service.requests.map(({ id }) => id)).toEqual(["b"]);
+      await world.sync({ settings: ELSEWHERE });
+      expectAll(world);
+    });
+  });
+
   test.each([
     ["as it was", tenants("a", "b")],
     ["as a row that can't be used", [{ id: "a", name: null }, ...tenants("b")]],

@@ -186,13 +186,14 @@ export class InMemoryLedger implements Ledger {
     return [...this.#state.rows]
       .flatMap(([user_group_id, row]): VouchedToken[] => {
         const { tokenFingerprint, confirmed: group, fingerprint, row: digest, dataSourceId } = row;
-        if (tokenFingerprint === null || group === null || digest === null) return [];
-        if (fingerprint === null || fingerprint === UNKNOWN_STATE) return [];
+        if (tokenFingerprint === null || fingerprint === null) return [];
         if (row.intent !== null || row.absence !== null) return [];
         const failure = row.failure?.fingerprint === NOT_EVERYWHERE ? row.failure : null;
         if (of === "not everywhere" && failure === null) return [];
         if (typeof of !== "string" && !of.includes(user_group_id)) return [];
-        return [{ user_group_id, tokenFingerprint, group, fingerprint, row: digest, dataSourceId, failure }];
+        const isConfirmed = group !== null && digest !== null && fingerprint !== UNKNOWN_STATE;
+        const confirmed = isConfirmed ? { group, fingerprint, row: digest, dataSourceId } : null;
+        return [{ user_group_id, tokenFingerprint, confirmed, failure }];
       })
       .sort((a, b) => compareIds(a.user_group_id, b.user_group_id))
       .filter(({ user_group_id }) => after === undefined || compareIds(user_group_id, after) > 0)

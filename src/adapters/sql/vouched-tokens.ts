@@ -1,7 +1,8 @@
 import type { Group } from "../../core/group.ts";
 import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
+import type { RowDigest } from "../../core/tenant.ts";
 import { NOT_EVERYWHERE } from "../../core/token-copies.ts";
-import type { StoredResult, VouchedOptions, VouchedToken } from "../../ports/ledger.ts";
+import type { ConfirmedGroup, StoredResult, VouchedOptions, VouchedToken } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
 import { type LedgerPlace, updateGroups } from "./ledger-place.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
@@ -24,17 +25,27 @@ export async function vouchedTokens(
        failure_count AS "count", retry_at AS "retryAt"
      FROM ${groups}
      WHERE scope = $1 AND user_group_id > $2 AND intent IS NULL AND missing_kind IS NULL
-       AND token_fingerprint IS NOT NULL AND confirmed IS NOT NULL AND row_digest IS NOT NULL
-       AND fingerprint <> '${UNKNOWN_STATE}' ${meant}
+       AND token_fingerprint IS NOT NULL AND fingerprint IS NOT NULL ${meant}
      ORDER BY user_group_id LIMIT $3`,
     [scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
   );
-  return rows.map(({ confirmed, bucket, digest, code, message, count, retryAt, ...row }) => ({
-    ...row,
-    group: JSON.parse(confirmed) as Group,
-    row: { bucket, digest },
+  return rows.map(({ user_group_id, tokenFingerprint, code, message, count, retryAt, ...row }) => ({
+    user_group_id,
+    tokenFingerprint,
+    confirmed: confirmedGroup(row),
     failure: code === null ? null : { fingerprint: NOT_EVERYWHERE, code, message, count, retryAt },
   }));
+}
+
+function confirmedGroup({
+  confirmed,
+  fingerprint,
+  bucket,
+  digest,
+  dataSourceId,
+}: ConfirmedColumns): ConfirmedGroup | null {
+  if (confirmed === null || digest === null || fingerprint === UNKNOWN_STATE) return null;
+  return { group: JSON.parse(confirmed) as Group, fingerprint, row: { bucket, digest }, dataSourceId };
 }
 
 /**
@@ -79,14 +90,17 @@ const STORED_COLUMNS = {
   failure_count: "integer",
 } as const;
 
-interface VouchedColumns {
-  readonly user_group_id: string;
-  readonly tokenFingerprint: string;
-  readonly confirmed: string;
+interface ConfirmedColumns {
+  readonly confirmed: string | null;
   readonly fingerprint: string;
   readonly bucket: number;
-  readonly digest: VouchedToken["row"]["digest"];
+  readonly digest: RowDigest["digest"] | null;
   readonly dataSourceId: string | null;
+}
+
+interface VouchedColumns extends ConfirmedColumns {
+  readonly user_group_id: string;
+  readonly tokenFingerprint: string;
   readonly code: string | null;
   readonly message: string;
   readonly count: number;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { VouchedToken } from "../../../src/ports/ledger.ts";
-import { aDelete, aFailed, anApplied, anApply, aRow } from "../../builders/groups.ts";
+import { aDelete, aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
 import {
   begin,
   carryOut,
@@ -42,12 +42,24 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       expect(page[0]).toEqual({
         user_group_id: "b",
         tokenFingerprint: expect.any(String),
-        group: change.group,
-        fingerprint: change.fingerprint,
-        row: aRow(),
-        dataSourceId: change.dataSourceId,
+        confirmed: {
+          group: change.group,
+          fingerprint: change.fingerprint,
+          row: aRow(),
+          dataSourceId: change.dataSourceId,
+        },
         failure: null,
       });
+    });
+
+    test("are known also where it isn't known what the service has", async () => {
+      const at = await opened(makePlace);
+      const change = anApply({ user_group_id: "a" });
+      const failure = { code: "NOT_UPDATED", message: "it still has the old name" };
+      await carryOut(at, aNotUpdated({ change, failure }), LATER);
+      expect(await allIn(at)).toEqual([
+        { user_group_id: "a", tokenFingerprint: expect.any(String), confirmed: null, failure: null },
+      ]);
     });
 
     test("are those of groups at rest: none that is under way, gone, or was never confirmed", async () => {
