@@ -95,6 +95,7 @@ export function composePlan(config: Config): Opened<PlanSetup> {
       ports: { source: tenantSource(config), ledger: ledger.value, openSpool: () => new DiskSpool() },
       settings: planSettings(config),
       rotation: config.rotation,
+      tokenPlaces: describeTokenPlaces(config.tokens),
       now: () => hostClock.now(),
     },
     close: ledger.close,

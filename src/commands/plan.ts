@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { EXIT, type ExitCode } from "../core/exit-code.ts";
 import type { RotationPolicy } from "../core/rotation.ts";
+import { areSamePlaces } from "../core/token-places.ts";
 import { changeCount, type Plan } from "../engine/plan.ts";
 import { type PlanPorts, type PlanSettings, planRun, readLedgerState } from "../engine/plan-run.ts";
 import { type DueRotations, dueRotations } from "./due-rotations.ts";
@@ -12,6 +13,8 @@ export interface PlanSetup {
   readonly ports: PlanPorts;
   readonly settings: PlanSettings;
   readonly rotation: RotationPolicy;
+  /** Where the tokens go, in words. */
+  readonly tokenPlaces: readonly string[];
   readonly now: () => Date;
 }
 
@@ -27,7 +30,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .option("--json", "print the plan as one JSON object")
     .option("--detailed-exitcode", "exit with 2 when there is something to do")
     .action(async (flags: Flags, command: Command) => {
-      await using(await open(command), async ({ ports, settings, rotation, now: clock }) => {
+      await using(await open(command), async ({ ports, settings, rotation, tokenPlaces, now: clock }) => {
         const { ledger } = ports;
         const now = clock();
         const plan = await planRun(ports, settings, await readLedgerState(ledger), now);
@@ -35,13 +38,19 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
           const rotations = await dueRotations(ledger, rotation, now);
           if (flags.json) await writePlanJson(plan, rotations, ledger, io.stdout);
           else await writePlanText(plan, rotations, ledger, io.stdout, io.isTerminal);
-          if (flags.detailedExitcode) io.finish(detailedExitCode(plan, rotations));
+          const haveMoved = !areSamePlaces((await ledger.tokenPlaces()) ?? tokenPlaces, tokenPlaces);
+          if (haveMoved && !flags.json) io.stdout(movedText(tokenPlaces));
+          if (flags.detailedExitcode)
+            io.finish(haveMoved ? EXIT.changesPending : detailedExitCode(plan, rotations));
         } finally {
           plan.entries.close();
         }
       });
     });
 }
+
+const movedText = (places: readonly string[]): string =>
+  `Tokens have moved: a sync looks for each in ${places.join(" and in ")}, and writes those that are missing.\n`;
 
 function detailedExitCode(plan: Plan, rotations: DueRotations): ExitCode {
   if (changeCount(plan) + rotations.count > 0) return EXIT.changesPending;

@@ -99,7 +99,7 @@ export class Lifecycle {
         level: "error",
         code: "SHUTDOWN_TIMEOUT",
         message: `what was under way has not ended after ${durationText(shutdownTimeoutMs)}: the next start settles it`,
-        hint: "does the database answer? If it does, raise shutdown_timeout above service.timeout, and what your container runtime waits for above both",
+        hint: "do the database and the token store answer? If they do, raise shutdown_timeout above service.timeout, and what your container runtime waits for above both",
       });
     return hasEnded;
   }

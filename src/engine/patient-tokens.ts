@@ -10,17 +10,18 @@ const LONGEST_WAIT = 10 * 60_000;
 
 type Waiting = Pick<Run, "clock" | "observe" | "signal">;
 
-/** Does `work` again while a token store asks for patience; only once more where the run is to end. */
+/** Does `work` again while a token store asks for patience, unless the run is to end. */
 export async function patiently<T>(work: () => Promise<T>, { clock, observe, signal }: Waiting): Promise<T> {
   const begun = clock.monotonic();
   for (;;) {
-    const isLast = signal.aborted || clock.monotonic() - begun > LONGEST_WAIT;
     try {
       return await work();
     } catch (error) {
-      if (isLast || !(error instanceof SyncError && error.code === "TOKEN_STORE_BUSY")) throw error;
+      const isBusy = error instanceof SyncError && error.code === "TOKEN_STORE_BUSY";
+      if (!isBusy || signal.aborted || clock.monotonic() - begun > LONGEST_WAIT) throw error;
       observe({ kind: "waiting", ms: WAIT, reason: error.message });
       await clock.sleep(WAIT, signal);
+      if (signal.aborted) throw error;
     }
   }
 }

@@ -2,8 +2,9 @@ import { waitAfterFailures } from "../core/backoff.ts";
 import { tokenFingerprint } from "../core/group.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Begun, LedgerTransaction, RecordedOutcome } from "../ports/ledger.ts";
-import type { StoredToken } from "../ports/token-store.ts";
+import type { RemoveOptions, StoredToken } from "../ports/token-store.ts";
 import { patiently } from "./patient-tokens.ts";
+import { inPortions } from "./portions.ts";
 import type { Run } from "./run.ts";
 
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
@@ -55,7 +56,7 @@ export class Recorder {
     await Promise.resolve();
     const batch = this.#queue.splice(0, WRITTEN_TOGETHER);
     try {
-      if (!this.#failure) await record(batch, this.#run);
+      if (!this.#failure) await inPortions(batch, (portion) => record(portion, this.#run), this.#run);
     } catch (error) {
       this.#failure = { error };
     }
@@ -80,10 +81,10 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   const service = run.identity.takeChange();
   const write = async (transaction: LedgerTransaction): Promise<readonly RecordedOutcome[]> => {
     if (service) await transaction.bindService(service);
-    const assertHeld = (): void => run.lease.assertHeld();
+    const options: RemoveOptions = { assertHeld: () => run.lease.assertHeld(), signal: run.signal };
     const refused = new Map([
-      ...(live.length > 0 ? await run.tokens.write(live, transaction, { assertHeld }) : []),
-      ...(dead.length > 0 ? await run.tokens.remove(dead, transaction, { assertHeld }) : []),
+      ...(live.length > 0 ? await run.tokens.write(live, transaction, options) : []),
+      ...(dead.length > 0 ? await run.tokens.remove(dead, transaction, options) : []),
     ]);
     const outcomes = batch.map(({ begun, outcome }): RecordedOutcome => {
       const { change } = outcome;

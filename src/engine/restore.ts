@@ -12,6 +12,7 @@ import type {
 } from "../ports/ledger.ts";
 import { applyChanges } from "./apply.ts";
 import { patiently } from "./patient-tokens.ts";
+import { inPortions } from "./portions.ts";
 import { WRITTEN_TOGETHER } from "./recorder.ts";
 import type { Run } from "./run.ts";
 
@@ -51,7 +52,7 @@ async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void
     return token ? [{ ...entry, token }] : [];
   });
   for (let from = 0; from < found.length && !run.signal.aborted; from += WRITTEN_TOGETHER)
-    await copy(found.slice(from, from + WRITTEN_TOGETHER), run);
+    await inPortions(found.slice(from, from + WRITTEN_TOGETHER), (portion) => copy(portion, run), run);
 
   const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
   const lost = vouched.filter(({ user_group_id }) => lagging.get(user_group_id) === null);
@@ -77,7 +78,10 @@ async function copy(found: readonly Found[], run: Run): Promise<void> {
   const { ledger, lease, tokens, clock, tally, observe } = run;
   const now = clock.now();
   const write = async (transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>> => {
-    const refusals = await tokens.write(found, transaction, { assertHeld: () => lease.assertHeld() });
+    const refusals = await tokens.write(found, transaction, {
+      assertHeld: () => lease.assertHeld(),
+      signal: run.signal,
+    });
     const results = found.map((entry): StoredResult => {
       const refusal = refusals.get(entry.user_group_id);
       return refusal ? missing(entry, refusal, now) : everywhere(entry);

@@ -35,12 +35,12 @@ export class TokenKeeper {
    * whole doesn't work.
    */
   async prove(live: StoredToken): Promise<Failure | undefined> {
-    const { ledger, lease, tokens } = this.#run;
+    const { ledger, lease, tokens, signal } = this.#run;
     const { user_group_id: id } = live;
     // A store that is known to refuse would have this one reported as failed, or end the run.
     await this.allStored();
     const rewrite = (transaction: LedgerTransaction) =>
-      tokens.write([live], transaction, { rewrite: true, assertHeld: () => lease.assertHeld() });
+      tokens.write([live], transaction, { rewrite: true, assertHeld: () => lease.assertHeld(), signal });
     const refused = await patiently(() => ledger.write(lease, rewrite), this.#run);
     const refusal = refused.get(id);
     if (refusal) return { code: refusal.code, message: refusal.message };

@@ -1,3 +1,4 @@
+import { areSamePlaces } from "../core/token-places.ts";
 import type { Run } from "./run.ts";
 
 /**
@@ -6,7 +7,7 @@ import type { Run } from "./run.ts";
  */
 export async function noteMove(places: readonly string[], { ledger, lease, observe }: Run): Promise<void> {
   const former = await ledger.tokenPlaces();
-  if (former === null || areTheSame(former, places)) return;
+  if (former === null || areSamePlaces(former, places)) return;
   await ledger.write(lease, (transaction) => transaction.recordTokenPlaces(null));
   const shown = (all: readonly string[]): string => all.join(", and to ");
   observe({
@@ -16,6 +17,3 @@ export async function noteMove(places: readonly string[], { ledger, lease, obser
     hint: "a sync looks for every token there, and writes those that are missing; what lies in a place that is not named any more stays, and is yours to remove",
   });
 }
-
-const areTheSame = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((place, index) => place === b[index]);

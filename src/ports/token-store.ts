@@ -13,6 +13,8 @@ export interface RemoveOptions {
    * change that the store makes.
    */
   readonly assertHeld?: () => void;
+  /** Once it aborts, what fails is not tried again. */
+  readonly signal?: AbortSignal;
 }
 
 export interface WriteOptions extends RemoveOptions {
@@ -27,7 +29,8 @@ export interface WriteOptions extends RemoveOptions {
 
 /**
  * Where tokens are written for the customer's application. Where the store as a whole can't be used every method rejects
- * with TOKEN_STORE_UNAVAILABLE, and with TOKEN_STORE_BUSY where it asks for more patience than a transaction can have.
+ * with TOKEN_STORE_UNAVAILABLE, with TOKEN_STORE_BUSY where it asks for more patience than a transaction can have, and
+ * with TOKEN_STORE_SLOW where it is too slow for so many tokens in one.
  */
 export interface TokenStore {
   /**

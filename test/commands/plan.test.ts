@@ -6,13 +6,13 @@ import { someRules } from "../builders/rules.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { tenants, World } from "../fakes/world.ts";
-import { anIo } from "./an-io.ts";
+import { anIo, type Printed } from "./an-io.ts";
 
 const HOUR = 3_600_000;
 const rules = someRules();
 const ROTATION: RotationPolicy = { maxAgeMs: HOUR, window: null, maxPerRun: null, concurrency: 1 };
 
-async function detailedExitCode(world: World, rotation: RotationPolicy): Promise<number> {
+async function plan(world: World, rotation: RotationPolicy, tokenPlaces = ["here"]): Promise<Printed> {
   const { io, printed } = anIo();
   const { source, ledger, openSpool } = world.ports(new Instance(), new VirtualClock(world.time));
   const settings = {
@@ -22,12 +22,31 @@ async function detailedExitCode(world: World, rotation: RotationPolicy): Promise
     source: "customers",
   } as const;
   const open = async () => ({
-    value: { ports: { source, ledger, openSpool }, settings, rotation, now: () => world.time.now() },
+    value: {
+      ports: { source, ledger, openSpool },
+      settings,
+      rotation,
+      tokenPlaces,
+      now: () => world.time.now(),
+    },
     close: async () => {},
   });
   await planCommand(io, open).parseAsync(["--detailed-exitcode"], { from: "user" });
-  return printed.code;
+  return printed;
 }
+
+const detailedExitCode = async (world: World, rotation: RotationPolicy): Promise<number> =>
+  (await plan(world, rotation)).code;
+
+test("tokens that go to another place than before are something to do", async () => {
+  const world = new World(tenants("a"));
+  await world.sync({ settings: { rules } });
+  const { code, stdout } = await plan(world, { ...ROTATION, maxAgeMs: null }, ["elsewhere"]);
+  expect(code).toBe(2);
+  expect(stdout).toMatch(
+    /^Nothing to do: .*\nTokens have moved: a sync looks for each in elsewhere, and writes/,
+  );
+});
 
 test("--detailed-exitcode: a token that is due now is a pending change, and one that waits is none", async () => {
   const world = new World(tenants("a"));

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { SyncError } from "../../src/core/errors.ts";
-import type { Point } from "../fakes/instance.ts";
+import type { SyncPorts } from "../../src/engine/sync.ts";
+import type { Instance, Point } from "../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../fakes/two-stores.ts";
-import { tenants, World } from "../fakes/world.ts";
+import type { VirtualClock } from "../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
 
 const MINUTE = 60_000;
 const busy = () => new SyncError("TOKEN_STORE_BUSY", "cannot write the secrets: its quota is used up");
@@ -71,6 +73,47 @@ describe("a store that asks for more patience than a transaction can have", () =
   );
 });
 
+describe("a store that is too slow for many tokens in one transaction", () => {
+  /** It takes so many at a time. */
+  class SlowStore extends World {
+    readonly portions: number[] = [];
+    takes = 0;
+
+    override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
+      const { tokens, ...ports } = super.ports(instance, clock);
+      const write = tokens.write.bind(tokens);
+      tokens.write = (some, ...rest) => {
+        this.portions.push(some.length);
+        if (some.length > this.takes) throw new SyncError("TOKEN_STORE_SLOW", "it answers, but too slowly");
+        return write(some, ...rest);
+      };
+      return { ...ports, tokens };
+    }
+  }
+  const aSlowStore = (takes: number): SlowStore => {
+    const world = new SlowStore(tenants(...Array.from({ length: 200 }, (_, n) => `t-${n}`)));
+    world.takes = takes;
+    return world;
+  };
+  const IN_A_HURRY = { settings: syncSettings({ concurrency: 100 }) };
+
+  test("is given them in smaller portions, and no call to the service is made again", async () => {
+    const world = aSlowStore(10);
+    expect(await world.sync(IN_A_HURRY)).toMatchObject({
+      outcome: "ok",
+      counts: { created: 200 },
+      requests: 200,
+    });
+    expect(Math.max(...world.portions)).toBeGreaterThan(10);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("ends the run where it is too slow for one", async () => {
+    const report = await aSlowStore(0).sync(IN_A_HURRY);
+    expect(report).toMatchObject({ outcome: "failed", error: { code: "TOKEN_STORE_SLOW" } });
+  });
+});
+
 describe("a store that is away when a token was rotated", () => {
   test.each(["TOKEN_STORE_UNAVAILABLE", "TOKEN_STORE_BUSY"])(
     "keeps no other from taking the new one: %s",
@@ -94,6 +137,24 @@ describe("a store that is away when a token was rotated", () => {
       expectBoth(world);
     },
   );
+
+  test("keeps a table in the ledger's database waiting for nothing, however long it takes to fail", async () => {
+    const world = await synced("a");
+    world.store.sharesLedger = true;
+    let rotatedAt: number | undefined;
+    const at = async ({ when, call, store }: Point): Promise<void> => {
+      if (call === "rotate") rotatedAt = world.time.elapsed;
+      if (rotatedAt === undefined || when !== "before" || call !== "writeTokens" || store !== 1) return;
+      if (world.time.elapsed - rotatedAt > MINUTE) return;
+      await world.time.sleep(25_000);
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", "cannot write Vault: no answer");
+    };
+    const { report } = world.startRotation({ kind: "all" }, { at });
+    await world.time.sleep(1_000);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
+    expectBoth(world);
+  });
 
   test("ends a sync that finds it away in the middle: what is new has its token in all of them, or is asked for again", async () => {
     const world = new TwoStores(tenants("a", "b"));

@@ -36,8 +36,9 @@ export interface FoundSecret {
  * - `throttled`: it asks for patience; all calls wait, and this one is repeated.
  * - `passing`: this call failed, and the next try may not; it alone is repeated.
  * - `refused`: it concerns this secret alone.
+ * - `slow`: it takes too long for all that is asked of it together.
  */
-export type SecretStoreProblem = "unavailable" | "throttled" | "passing" | "refused";
+export type SecretStoreProblem = "unavailable" | "throttled" | "passing" | "refused" | "slow";
 
 export class SecretStoreFailure extends Error {
   override readonly name = "SecretStoreFailure";

@@ -7,16 +7,13 @@ import type { Clock } from "../../ports/clock.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
 import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 import { inParallel } from "./in-parallel.ts";
-import { Patience } from "./patience.ts";
+import { CONCURRENCY, Patience } from "./patience.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 
 export interface SecretTokenOptions {
   readonly path: SecretPath;
   readonly format: TokenFormat;
 }
-
-/** Most calls to the store at a time. */
-const CONCURRENCY = 8;
 
 /** Tokens in a secret store, one secret for each group. */
 export class SecretTokens implements TokenStore {
@@ -43,10 +40,10 @@ export class SecretTokens implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     _transaction: LedgerTransaction,
-    { rewrite = false, assertHeld }: WriteOptions = {},
+    { rewrite = false, assertHeld, signal }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
-    return this.#each([...wanted], "TOKEN_NOT_STORED", ([id, token], name) => {
+    return this.#each([...wanted], "TOKEN_NOT_STORED", signal, ([id, token], name) => {
       assertHeld?.();
       const content = formatToken(this.#options.format, id, token, this.#clock.now());
       // Stores keep versions, and charge for them: an equal one would be one too many.
@@ -82,10 +79,10 @@ export class SecretTokens implements TokenStore {
   remove(
     ids: readonly string[],
     _transaction: LedgerTransaction,
-    { assertHeld }: RemoveOptions = {},
+    { assertHeld, signal }: RemoveOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const entries = [...new Set(ids)].map((id) => [id] as const);
-    return this.#each(entries, "TOKEN_NOT_REMOVED", (_, name) => {
+    return this.#each(entries, "TOKEN_NOT_REMOVED", signal, (_, name) => {
       assertHeld?.();
       return this.#secrets.remove(name);
     });
@@ -103,6 +100,7 @@ export class SecretTokens implements TokenStore {
   async #each<Entry extends readonly [id: string, ...unknown[]]>(
     entries: readonly Entry[],
     code: string,
+    signal: AbortSignal | undefined,
     change: (entry: Entry, name: string) => Promise<void>,
   ): Promise<ReadonlyMap<string, SyncError>> {
     const refused = new Map<string, SyncError>();
@@ -110,7 +108,7 @@ export class SecretTokens implements TokenStore {
     const changeOne = async (entry: Entry): Promise<void> => {
       const [id] = entry;
       try {
-        await this.#patience.with(() => change(entry, this.#nameOf(id)), { begun });
+        await this.#patience.with(() => change(entry, this.#nameOf(id)), { begun, signal });
       } catch (error) {
         const { message, hint } = refusal(error);
         refused.set(id, new SyncError(code, `${this.#secrets.title}: ${message}`, { hint }));
@@ -132,9 +130,10 @@ export class SecretTokens implements TokenStore {
     } catch (error) {
       if (error instanceof SyncError) throw error;
       const { message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
-      const isBusy = error instanceof SecretStoreFailure && error.problem === "throttled";
+      const problem = error instanceof SecretStoreFailure ? error.problem : "unavailable";
       const what = `cannot ${doing} ${this.#secrets.title}: ${message}`;
-      if (isBusy) throw new SyncError("TOKEN_STORE_BUSY", what, { hint });
+      if (problem === "throttled") throw new SyncError("TOKEN_STORE_BUSY", what, { hint });
+      if (problem === "slow") throw new SyncError("TOKEN_STORE_SLOW", what, { hint });
       throw new SyncError("TOKEN_STORE_UNAVAILABLE", what, { hint });
     }
   }

@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { laggingIn } from "../../core/token-copies.ts";
-import type { LedgerTransaction } from "../../ports/ledger.ts";
+import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
 import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 
 type Refusals = ReadonlyMap<string, SyncError>;
@@ -51,9 +51,11 @@ export class SeveralStores implements TokenStore {
     );
   }
 
-  /** No single step reaches them all. */
-  async writeAtOnce(): Promise<boolean> {
-    return false;
+  /** Those that can do so have it then, whatever becomes of the others. */
+  async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
+    const written = this.#stores.map((store) => store.writeAtOnce(token, ledger, lease));
+    const results = await Promise.allSettled(written);
+    return results.every((result) => result.status === "fulfilled" && result.value);
   }
 
   /** As the first store has it that has one. */
@@ -94,8 +96,7 @@ export class SeveralStores implements TokenStore {
 }
 
 const isAway = (error: unknown): error is SyncError =>
-  error instanceof SyncError &&
-  (error.code === "TOKEN_STORE_UNAVAILABLE" || error.code === "TOKEN_STORE_BUSY");
+  error instanceof SyncError && error.code.startsWith("TOKEN_STORE_");
 
 const notEverywhere = ({ message, hint }: SyncError): SyncError =>
   new SyncError("TOKEN_NOT_EVERYWHERE", `one store has the token, and another not: ${message}`, {

@@ -1,0 +1,3 @@
+/** Whether tokens lie in just these places: each is a line of words, and they are sorted. */
+export const areSamePlaces = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((place, index) => place === b[index]);
