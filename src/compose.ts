@@ -39,8 +39,11 @@ export interface Host {
 export const readConfig = (path: string, { env }: Host): Config =>
   loadConfig(path, { env, readFile: (file) => readFileSync(file, "utf8") });
 
-/** Beside these: one connection that reads the source. */
-const LEDGER_CONNECTIONS = 3;
+/**
+ * Beside these: one connection that reads the source, and one for each rotation at a time, which keeps it while its token
+ * goes to a store elsewhere.
+ */
+const LEDGER_CONNECTIONS = 2;
 const TOKEN_CONNECTIONS = 2;
 const VIEW_CONNECTIONS = 2;
 
@@ -48,7 +51,7 @@ const VIEW_CONNECTIONS = 2;
 export async function composeSync(config: Config, host: Host, observe: Observe): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name);
-  const ledgerDatabase = databases.open(config.ledger.url, LEDGER_CONNECTIONS);
+  const ledgerDatabase = databases.open(config.ledger.url, LEDGER_CONNECTIONS + config.rotation.concurrency);
   const tokens = openTokens(config, (url) => databases.open(url, TOKEN_CONNECTIONS));
   const groups = new HttpGroupService(service);
   const holder = await thisInstance(host.pid);

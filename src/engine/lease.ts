@@ -1,8 +1,8 @@
 import { SyncError } from "../core/errors.ts";
+import { interrupted } from "../core/interrupted.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Lease, LeaseHolder, Ledger } from "../ports/ledger.ts";
 import { ageOf, type Instant, instantOf } from "./instant.ts";
-import { interrupted } from "./interrupted.ts";
 
 export interface LeaseSettings {
   /** Names this process for operators and for `isDead`. */

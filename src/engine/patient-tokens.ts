@@ -1,4 +1,5 @@
 import { SyncError } from "../core/errors.ts";
+import { interrupted } from "../core/interrupted.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../ports/ledger.ts";
 import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../ports/token-store.ts";
@@ -10,21 +11,30 @@ const LONGEST_WAIT = 10 * 60_000;
 
 type Waiting = Pick<Run, "clock" | "observe" | "signal">;
 
-/** Does `work` again while a token store asks for patience, unless the run is to end. */
-export async function patiently<T>(work: () => Promise<T>, { clock, observe, signal }: Waiting): Promise<T> {
+/** Does `work` again while a token store asks for patience. Rejects with INTERRUPTED where the run is to end meanwhile. */
+export async function patiently<T>(work: () => Promise<T>, waiting: Waiting): Promise<T> {
+  const { clock } = waiting;
   const begun = clock.monotonic();
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      const isBusy = error instanceof SyncError && error.code === "TOKEN_STORE_BUSY";
-      if (!isBusy || signal.aborted || clock.monotonic() - begun > LONGEST_WAIT) throw error;
-      observe({ kind: "waiting", ms: WAIT, reason: error.message });
-      await clock.sleep(WAIT, signal);
-      if (signal.aborted) throw error;
+      if (!isBusy(error) || clock.monotonic() - begun > LONGEST_WAIT) throw error;
+      await pause(error, waiting);
     }
   }
 }
+
+/** Leaves the store alone for a while. */
+export async function pause({ message }: SyncError, { clock, observe, signal }: Waiting): Promise<void> {
+  if (signal.aborted) throw interrupted();
+  observe({ kind: "waiting", ms: WAIT, reason: message });
+  await clock.sleep(WAIT, signal);
+  if (signal.aborted) throw interrupted();
+}
+
+export const isBusy = (error: unknown): error is SyncError =>
+  error instanceof SyncError && error.code === "TOKEN_STORE_BUSY";
 
 /** A token store that is waited for where that keeps no transaction open: `write` and `remove` are their caller's. */
 export class PatientTokens implements TokenStore {
@@ -45,11 +55,11 @@ export class PatientTokens implements TokenStore {
   }
 
   read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
-    return patiently(() => this.#tokens.read(ids), this.#waiting);
+    return patiently(() => this.#tokens.read(ids, this.#waiting.signal), this.#waiting);
   }
 
   lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
-    return patiently(() => this.#tokens.lagging(expected), this.#waiting);
+    return patiently(() => this.#tokens.lagging(expected, this.#waiting.signal), this.#waiting);
   }
 
   write(

@@ -3,7 +3,6 @@ import { tokenFingerprint } from "../core/group.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Begun, LedgerTransaction, RecordedOutcome } from "../ports/ledger.ts";
 import type { RemoveOptions, StoredToken } from "../ports/token-store.ts";
-import { patiently } from "./patient-tokens.ts";
 import { inPortions } from "./portions.ts";
 import type { Run } from "./run.ts";
 
@@ -78,7 +77,7 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   const dead = batch.flatMap(({ outcome }) =>
     outcome.kind === "deleted" ? [outcome.change.user_group_id] : [],
   );
-  const service = run.identity.takeChange();
+  const service = run.identity.unrecorded;
   const write = async (transaction: LedgerTransaction): Promise<readonly RecordedOutcome[]> => {
     if (service) await transaction.bindService(service);
     const options: RemoveOptions = { assertHeld: () => run.lease.assertHeld(), signal: run.signal };
@@ -100,7 +99,8 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
     await transaction.record(outcomes, now);
     return outcomes;
   };
-  const recorded = await patiently(() => run.ledger.write(run.lease, write), run);
+  const recorded = await run.ledger.write(run.lease, write);
+  if (service) run.identity.recorded(service);
   for (const entry of recorded) tell(entry, run);
 }
 

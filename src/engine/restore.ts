@@ -11,7 +11,6 @@ import type {
   VouchedToken,
 } from "../ports/ledger.ts";
 import { applyChanges } from "./apply.ts";
-import { patiently } from "./patient-tokens.ts";
 import { inPortions } from "./portions.ts";
 import { WRITTEN_TOGETHER } from "./recorder.ts";
 import type { Run } from "./run.ts";
@@ -89,7 +88,7 @@ async function copy(found: readonly Found[], run: Run): Promise<void> {
     await transaction.recordStored(results, now);
     return refusals;
   };
-  const refusals = await patiently(() => ledger.write(lease, write), run);
+  const refusals = await ledger.write(lease, write);
   for (const { user_group_id } of found) {
     const refusal = refusals.get(user_group_id);
     if (refusal) tellFailure(user_group_id, refusal, run);

@@ -1,6 +1,6 @@
 import { isDue } from "../core/backoff.ts";
+import { interrupted } from "../core/interrupted.ts";
 import { dueBefore, mayStart, type RotationCandidate, type RotationPolicy } from "../core/rotation.ts";
-import { interrupted } from "./interrupted.ts";
 import { leasedRun, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { RunReport } from "./report.ts";
 import { rotationCandidates } from "./rotation-candidates.ts";

@@ -4,7 +4,8 @@ import type { KnownService } from "../ports/ledger.ts";
 /** Which service the ledger's groups live in, and what this run learns of it. */
 export class ServiceIdentity {
   #known: KnownService;
-  #changed = false;
+  /** As the ledger has it, or had it at first. */
+  #recorded: KnownService;
   #confirmed = false;
 
   /** Throws SERVICE_CHANGED where the ledger was made with another address. */
@@ -19,6 +20,7 @@ export class ServiceIdentity {
       );
     }
     this.#known = { ...known, baseUrl };
+    this.#recorded = this.#known;
   }
 
   /** Whether it has ever given a good answer, to this run or to an earlier one. */
@@ -54,15 +56,16 @@ export class ServiceIdentity {
     if (updates !== undefined && updates !== this.#known.updates) this.#learn({ updates });
   }
 
-  /** What has to be written to the ledger, once. */
-  takeChange(): KnownService | undefined {
-    if (!this.#changed) return undefined;
-    this.#changed = false;
-    return this.#known;
+  /** What has to be written to the ledger, until it is. */
+  get unrecorded(): KnownService | undefined {
+    return this.#known === this.#recorded ? undefined : this.#known;
+  }
+
+  recorded(service: KnownService): void {
+    this.#recorded = service;
   }
 
   #learn(news: Partial<KnownService>): void {
     this.#known = { ...this.#known, ...news };
-    this.#changed = true;
   }
 }

@@ -1,10 +1,10 @@
+import { interrupted } from "../core/interrupted.ts";
 import type { RotationPolicy } from "../core/rotation.ts";
 import type { KnownService } from "../ports/ledger.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { applyChanges } from "./apply.ts";
 import { recordEvidence, suspendClock } from "./evidence.ts";
-import { interrupted } from "./interrupted.ts";
 import { leasedRun, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { recordNotes } from "./notes.ts";
 import { changesOf } from "./plan.ts";

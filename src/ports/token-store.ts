@@ -56,13 +56,16 @@ export interface TokenStore {
    * says nothing of why: `write` does, and is the only way into a store that isn't in the ledger's own database.
    */
   writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean>;
-  /** The stored tokens of these groups; those that have none are left out. */
-  read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>>;
+  /** The stored tokens of these groups; those that have none are left out. Rejects with INTERRUPTED once the signal aborts. */
+  read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>>;
   /**
    * Which of these groups lack their token in some store: with the token where another one has it, else with null.
-   * `expected` has the fingerprints of the live ones.
+   * `expected` has the fingerprints of the live ones. Rejects likewise.
    */
-  lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>>;
+  lagging(
+    expected: ReadonlyMap<string, string>,
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, Secret | null>>;
   /**
    * Takes the tokens of these groups out of the store, as `write` puts them in; what isn't there is removed already.
    * Returns those that could not be removed, by id.

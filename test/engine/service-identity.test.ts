@@ -11,13 +11,26 @@ const known = (overrides: Partial<KnownService> = {}): KnownService => ({
 });
 
 describe("the service's identity", () => {
-  it("is learned from the first answer, and told once", () => {
+  it("is learned from the first answer, and what is learned meanwhile is not taken for recorded", () => {
     const identity = new ServiceIdentity(known({ baseUrl: null, teamId: null }), URL);
-    expect([identity.confirmed, identity.takeChange()]).toEqual([false, undefined]);
+    expect([identity.confirmed, identity.unrecorded]).toEqual([false, undefined]);
     identity.confirmTeam(7);
     expect(identity.confirmed).toBe(true);
-    expect(identity.takeChange()).toEqual(known());
-    expect(identity.takeChange()).toBeUndefined();
+    const { unrecorded = known({ teamId: null }) } = identity;
+    expect(unrecorded).toEqual(known());
+    expect(identity.unrecorded).toEqual(known());
+    identity.learnUpdates(true);
+    identity.recorded(unrecorded);
+    expect(identity.unrecorded).toEqual(known({ updates: true }));
+  });
+
+  it("is told until it is recorded, and no longer", () => {
+    const identity = new ServiceIdentity(known(), URL);
+    identity.learnUpdates(true);
+    const { unrecorded } = identity;
+    if (unrecorded) identity.recorded(unrecorded);
+    expect(unrecorded).toEqual(known({ updates: true }));
+    expect(identity.unrecorded).toBeUndefined();
   });
 
   it("is nothing new where it is what the ledger knows", () => {
@@ -25,14 +38,14 @@ describe("the service's identity", () => {
     identity.confirmTeam(7);
     identity.learnUpdates(undefined);
     identity.learnUpdates(true);
-    expect([identity.confirmed, identity.takeChange()]).toEqual([true, undefined]);
+    expect([identity.confirmed, identity.unrecorded]).toEqual([true, undefined]);
   });
 
   it("includes whether a GET updates, as soon as that is seen", () => {
     const identity = new ServiceIdentity(known(), URL);
     identity.learnUpdates(false);
     expect(identity.updates).toBe(false);
-    expect(identity.takeChange()).toEqual(known({ updates: false }));
+    expect(identity.unrecorded).toEqual(known({ updates: false }));
   });
 
   it("stops a run against another address, naming both", () => {
@@ -44,6 +57,6 @@ describe("the service's identity", () => {
   it("stops a run whose key belongs to another team", () => {
     const identity = new ServiceIdentity(known(), URL);
     expect(() => identity.confirmTeam(8)).toThrow(expect.objectContaining({ code: "TEAM_CHANGED" }));
-    expect([identity.confirmed, identity.takeChange()]).toEqual([false, undefined]);
+    expect([identity.confirmed, identity.unrecorded]).toEqual([false, undefined]);
   });
 });

@@ -1,4 +1,5 @@
 import { SyncError } from "../../core/errors.ts";
+import { interrupted } from "../../core/interrupted.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type SecretPath, secretName } from "../../core/secret-name.ts";
 import { laggingIn } from "../../core/token-copies.ts";
@@ -58,12 +59,13 @@ export class SecretTokens implements TokenStore {
     return false;
   }
 
-  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
+  async read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>> {
     const found = new Map<string, Secret>();
     const find = async (id: string): Promise<void> => {
+      if (signal?.aborted) throw interrupted();
       // One that can't be read is none that we have: to write it says what is wrong with it.
       const secret = await this.#patience
-        .with(() => this.#secrets.get(this.#nameOf(id)))
+        .with(() => this.#secrets.get(this.#nameOf(id)), { signal })
         .catch((error: unknown) => void refusal(error));
       const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
       if (token) found.set(id, token);
@@ -72,8 +74,11 @@ export class SecretTokens implements TokenStore {
     return found;
   }
 
-  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
-    return laggingIn(expected, [await this.read([...expected.keys()])]);
+  async lagging(
+    expected: ReadonlyMap<string, string>,
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, Secret | null>> {
+    return laggingIn(expected, [await this.read([...expected.keys()], signal)]);
   }
 
   remove(

@@ -59,14 +59,17 @@ export class SeveralStores implements TokenStore {
   }
 
   /** As the first store has it that has one. */
-  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
-    const copies = await Promise.all(this.#stores.map((store) => store.read(ids)));
+  async read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>> {
+    const copies = await Promise.all(this.#stores.map((store) => store.read(ids, signal)));
     return new Map(copies.toReversed().flatMap((copy) => [...copy]));
   }
 
-  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+  async lagging(
+    expected: ReadonlyMap<string, string>,
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, Secret | null>> {
     const ids = [...expected.keys()];
-    return laggingIn(expected, await Promise.all(this.#stores.map((store) => store.read(ids))));
+    return laggingIn(expected, await Promise.all(this.#stores.map((store) => store.read(ids, signal))));
   }
 
   async remove(

@@ -176,6 +176,23 @@ describe("a secret store", () => {
     expect(time.elapsed).toBe(2_000);
   });
 
+  test("is asked for no other token once the run is to end", async () => {
+    const { time, secrets, store } = aStore();
+    const ending = new AbortController();
+    let calls = 0;
+    secrets.atCall = () => {
+      calls++;
+      return time.sleep(1_000);
+    };
+    const ids = Array.from({ length: 100 }, (_, n) => `id-${n}`);
+    const read = rejection(store.read(ids, ending.signal));
+    await time.sleep(1_500);
+    ending.abort();
+    expect(await read).toMatchObject({ code: "INTERRUPTED" });
+    expect(calls).toBe(16);
+    expect(time.elapsed).toBe(2_000);
+  });
+
   test("is not asked for another token once it isn't available", async () => {
     const { secrets, write } = aStore();
     let calls = 0;

@@ -1,4 +1,4 @@
-import { SyncError } from "../core/errors.ts";
+import { SyncError } from "./errors.ts";
 
 /** Why a run that was told to stop did not reach its end. */
 export const interrupted = (): SyncError =>
