@@ -2,7 +2,7 @@ import { SyncError } from "../core/errors.ts";
 import { interrupted } from "../core/interrupted.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../ports/ledger.ts";
-import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../ports/token-store.ts";
+import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../ports/token-store.ts";
 import type { Run } from "./run.ts";
 
 /** Before a store that asks for patience is asked again, and how long that goes on: quotas are often by the minute. */
@@ -77,7 +77,7 @@ export class PatientTokens implements TokenStore {
   remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
-    options?: RemoveOptions,
+    options?: ChangeOptions,
   ): Promise<ReadonlyMap<string, SyncError>> {
     return this.#tokens.remove(ids, transaction, options);
   }

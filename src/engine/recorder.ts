@@ -2,9 +2,10 @@ import { waitAfterFailures } from "../core/backoff.ts";
 import { tokenFingerprint } from "../core/group.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { Begun, LedgerTransaction, RecordedOutcome } from "../ports/ledger.ts";
-import type { RemoveOptions, StoredToken } from "../ports/token-store.ts";
+import type { ChangeOptions, StoredToken } from "../ports/token-store.ts";
 import { inPortions } from "./portions.ts";
 import type { Run } from "./run.ts";
+import { tellFailure } from "./tell-failure.ts";
 
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
 /** Tokens written together: a transaction of the ledger is open meanwhile, and a secret store needs a call for each. */
@@ -80,7 +81,7 @@ async function record(batch: readonly Finished[], run: Run): Promise<void> {
   const service = run.identity.unrecorded;
   const write = async (transaction: LedgerTransaction): Promise<readonly RecordedOutcome[]> => {
     if (service) await transaction.bindService(service);
-    const options: RemoveOptions = { assertHeld: () => run.lease.assertHeld(), signal: run.signal };
+    const options: ChangeOptions = { assertHeld: () => run.lease.assertHeld(), signal: run.signal };
     const refused = new Map([
       ...(live.length > 0 ? await run.tokens.write(live, transaction, options) : []),
       ...(dead.length > 0 ? await run.tokens.remove(dead, transaction, options) : []),
@@ -120,20 +121,17 @@ function withRetry(
   return { ...recorded, retryAt: new Date(now.getTime() + waitMs) };
 }
 
-function tell({ outcome, notEverywhere }: RecordedOutcome, { tally, observe }: Run): void {
+function tell({ outcome, notEverywhere }: RecordedOutcome, run: Run): void {
+  const { tally, observe } = run;
   const { user_group_id } = outcome.change;
   if (notEverywhere) {
-    tally.counts.failed++;
-    tally.report(user_group_id, notEverywhere);
-    observe({ kind: "failed", user_group_id, ...notEverywhere });
+    tellFailure(user_group_id, notEverywhere, run);
     return;
   }
   switch (outcome.kind) {
     case "failed":
     case "not_updated":
-      tally.counts.failed++;
-      tally.report(user_group_id, outcome.failure);
-      observe({ kind: "failed", user_group_id, ...outcome.failure });
+      tellFailure(user_group_id, outcome.failure, run);
       return;
     case "deleted":
       tally.counts.deleted++;

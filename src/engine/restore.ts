@@ -14,6 +14,7 @@ import { applyChanges } from "./apply.ts";
 import { inPortions } from "./portions.ts";
 import { WRITTEN_TOGETHER } from "./recorder.ts";
 import type { Run } from "./run.ts";
+import { tellFailure } from "./tell-failure.ts";
 
 /** Looked at together: as many reads of each store, all of which are made again where its quota doesn't last. */
 const BATCH = 250;
@@ -102,12 +103,6 @@ async function copy(found: readonly Found[], run: Run): Promise<void> {
 async function note(results: readonly StoredResult[], now: Date, { ledger, lease }: Run): Promise<void> {
   if (results.length === 0) return;
   await ledger.write(lease, (transaction) => transaction.recordStored(results, now));
-}
-
-function tellFailure(user_group_id: string, { code, message }: Failure, { tally, observe }: Run): void {
-  tally.counts.failed++;
-  tally.report(user_group_id, { code, message });
-  observe({ kind: "failed", user_group_id, code, message });
 }
 
 const everywhere = ({ user_group_id }: VouchedToken): StoredResult => ({ user_group_id, failure: null });

@@ -54,9 +54,7 @@ async function* readyOnes(
   for await (const { user_group_id, failure } of candidates) {
     if (left <= 0) return;
     if (failure && !isDue(failure.retryAt, clock.now())) {
-      const { code, message, retryAt } = failure;
-      tally.counts.failed++;
-      tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });
+      tally.waits(user_group_id, failure);
       continue;
     }
     left--;

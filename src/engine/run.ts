@@ -1,5 +1,6 @@
 import type { Held } from "../core/clearance.ts";
 import type { Hold } from "../core/hold.ts";
+import type { GroupFailure } from "../core/ledger-group.ts";
 import { type Counts, type Failure, noCounts } from "../core/outcome.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { GroupService } from "../ports/group-service.ts";
@@ -57,5 +58,15 @@ export class Tally {
 
   report(user_group_id: string | null, { code, message }: Failure): void {
     if (this.errors.length < MAX_REPORTED) this.errors.push({ user_group_id, code, message });
+  }
+
+  failed(user_group_id: string, failure: Failure): void {
+    this.counts.failed++;
+    this.report(user_group_id, failure);
+  }
+
+  /** It failed before, and its next try isn't due. */
+  waits(user_group_id: string, { code, message, retryAt }: GroupFailure): void {
+    this.failed(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });
   }
 }

@@ -7,6 +7,7 @@ import type { CallResult } from "./call.ts";
 import { bareGroup } from "./delete.ts";
 import type { Run } from "./run.ts";
 import { type Answer, isTokenRefused, ServiceCalls, type Unanswered } from "./service-calls.ts";
+import { tellFailure } from "./tell-failure.ts";
 import type { TokenKeeper } from "./token-keeper.ts";
 
 /** What became of a rotation's calls. */
@@ -43,7 +44,7 @@ export class TokenRotation {
     await this.#keeper.allStored();
     const known = await this.#write((transaction) => transaction.beginRotation(id, this.#run.clock.now()));
     if (known === undefined) return;
-    if (known.intent !== null && known.intent !== "rotate") return this.#tellFailure(id, UNSETTLED);
+    if (known.intent !== null && known.intent !== "rotate") return tellFailure(id, UNSETTLED, this.#run);
     const calls = new ServiceCalls(this.#run, this.#signal, known);
     try {
       const rotated = await this.#obtain(id, known, calls);
@@ -138,7 +139,7 @@ export class TokenRotation {
     } else {
       await this.#store(live, { ...result, tokenFingerprint: tokenFingerprint(live) });
     }
-    this.#tellFailure(id, failure);
+    tellFailure(id, failure, this.#run);
   }
 
   #store(token: Secret, result: RotationResult): Promise<void> {
@@ -159,13 +160,6 @@ export class TokenRotation {
   #write<T>(body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     const { ledger, lease } = this.#run;
     return ledger.write(lease, body);
-  }
-
-  #tellFailure(id: string, failure: Failure): void {
-    const { tally, observe } = this.#run;
-    tally.counts.failed++;
-    tally.report(id, failure);
-    observe({ kind: "failed", user_group_id: id, ...failure });
   }
 }
 

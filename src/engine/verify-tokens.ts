@@ -1,5 +1,4 @@
 import { isDue } from "../core/backoff.ts";
-import type { GroupFailure } from "../core/ledger-group.ts";
 import type { VouchedToken } from "../ports/ledger.ts";
 import type { PlanOptions } from "./plan-run.ts";
 import { restoreTokens } from "./restore.ts";
@@ -27,11 +26,7 @@ function dueOf(page: readonly VouchedToken[], { clock, tally }: Run): readonly V
   const now = clock.now();
   return page.filter(({ user_group_id, failure }) => {
     if (failure === null || isDue(failure.retryAt, now)) return true;
-    tally.counts.failed++;
-    tally.report(user_group_id, { code: failure.code, message: waitingText(failure) });
+    tally.waits(user_group_id, failure);
     return false;
   });
 }
-
-const waitingText = ({ message, retryAt }: GroupFailure): string =>
-  `${message} (next try after ${retryAt.toISOString()})`;

@@ -7,7 +7,7 @@ export interface StoredToken {
   readonly token: Secret;
 }
 
-export interface RemoveOptions {
+export interface ChangeOptions {
   /**
    * Throws where it has become too late: the ledger refuses that by itself, another store can't. Asked before each
    * change that the store makes.
@@ -17,7 +17,7 @@ export interface RemoveOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface WriteOptions extends RemoveOptions {
+export interface WriteOptions extends ChangeOptions {
   /** A token that is there already is written again: only that shows that the store takes one. */
   readonly rewrite?: boolean;
   /**
@@ -73,6 +73,6 @@ export interface TokenStore {
   remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
-    options?: RemoveOptions,
+    options?: ChangeOptions,
   ): Promise<ReadonlyMap<string, SyncError>>;
 }

@@ -2,7 +2,7 @@ import { SyncError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { laggingIn } from "../../src/core/token-copies.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../../src/ports/ledger.ts";
-import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../src/ports/token-store.ts";
+import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
 
@@ -83,7 +83,7 @@ export class InMemoryTokenStore implements TokenStore {
   async remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
-    { assertHeld }: RemoveOptions = {},
+    { assertHeld }: ChangeOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     assertHeld?.();
     const { tokens: stored, notRemovable } = this.#state;

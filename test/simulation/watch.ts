@@ -6,7 +6,7 @@ import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
 import type { RunReport } from "../../src/engine/report.ts";
 import type { Lease, LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
-import type { RemoveOptions, StoredToken, WriteOptions } from "../../src/ports/token-store.ts";
+import type { ChangeOptions, StoredToken, WriteOptions } from "../../src/ports/token-store.ts";
 import type { Step } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { InMemoryLedgerTransaction } from "../fakes/ledger-transaction.ts";
@@ -300,7 +300,7 @@ export class WatchedTokenStore extends InMemoryTokenStore {
   override remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
-    options?: RemoveOptions,
+    options?: ChangeOptions,
   ): Promise<ReadonlyMap<string, SyncError>> {
     options?.assertHeld?.();
     this.#world.watch.writesTokens(this.#run, this.#state);

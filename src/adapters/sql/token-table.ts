@@ -2,7 +2,7 @@ import type { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { laggingIn } from "../../core/token-copies.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
-import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
@@ -108,7 +108,7 @@ export class SqlTokenTable implements TokenStore {
   async remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
-    { assertHeld }: RemoveOptions = {},
+    { assertHeld }: ChangeOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     assertHeld?.();
     // What refuses to let a token go may quote it: only a token that is known can be kept out of an error.

@@ -6,7 +6,7 @@ import { laggingIn } from "../../core/token-copies.ts";
 import { formatToken, type TokenFormat, tokenIn } from "../../core/token-format.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
-import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 import { inParallel } from "./in-parallel.ts";
 import { CONCURRENCY, Patience } from "./patience.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
@@ -84,7 +84,7 @@ export class SecretTokens implements TokenStore {
   remove(
     ids: readonly string[],
     _transaction: LedgerTransaction,
-    { assertHeld, signal }: RemoveOptions = {},
+    { assertHeld, signal }: ChangeOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const entries = [...new Set(ids)].map((id) => [id] as const);
     return this.#each(entries, "TOKEN_NOT_REMOVED", signal, (_, name) => {
@@ -134,8 +134,7 @@ export class SecretTokens implements TokenStore {
       return await work();
     } catch (error) {
       if (error instanceof SyncError) throw error;
-      const { message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
-      const problem = error instanceof SecretStoreFailure ? error.problem : "unavailable";
+      const { problem, message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
       const what = `cannot ${doing} ${this.#secrets.title}: ${message}`;
       if (problem === "throttled") throw new SyncError("TOKEN_STORE_BUSY", what, { hint });
       if (problem === "slow") throw new SyncError("TOKEN_STORE_SLOW", what, { hint });
@@ -151,7 +150,9 @@ function refusal(error: unknown): SecretStoreFailure {
 }
 
 /** Nobody knows what such an error quotes. */
-const unforeseen = (error: unknown): { readonly message: string; readonly hint: string } => ({
-  message: `${error instanceof Error ? error.name : typeof error}, which nobody has foreseen`,
-  hint: "please report it: its text is left out, for it may hold a token",
-});
+const unforeseen = (error: unknown): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    `${error instanceof Error ? error.name : typeof error}, which nobody has foreseen`,
+    "please report it: its text is left out, for it may hold a token",
+  );

@@ -2,7 +2,7 @@ import { SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { laggingIn } from "../../core/token-copies.ts";
 import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
-import type { RemoveOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
 
 type Refusals = ReadonlyMap<string, SyncError>;
 type Result = PromiseSettledResult<Refusals>;
@@ -75,7 +75,7 @@ export class SeveralStores implements TokenStore {
   async remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
-    options?: RemoveOptions,
+    options?: ChangeOptions,
   ): Promise<Refusals> {
     const results = await this.#all((store) => store.remove(ids, transaction, options));
     const refusals = results.map((result) => {
