@@ -33,15 +33,17 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
       await using(await open(command), async ({ ports, settings, rotation, tokenPlaces, now: clock }) => {
         const { ledger } = ports;
         const now = clock();
-        const plan = await planRun(ports, settings, await readLedgerState(ledger), now);
+        const state = await readLedgerState(ledger);
+        const plan = await planRun(ports, settings, state, now);
         try {
           const rotations = await dueRotations(ledger, rotation, now);
           if (flags.json) await writePlanJson(plan, rotations, ledger, io.stdout);
           else await writePlanText(plan, rotations, ledger, io.stdout, io.isTerminal);
-          const haveMoved = !areSamePlaces((await ledger.tokenPlaces()) ?? tokenPlaces, tokenPlaces);
-          if (haveMoved && !flags.json) io.stdout(movedText(tokenPlaces));
+          const haveAll = (await ledger.tokenPlaces()) ?? [];
+          const mayLackTokens = state.service.baseUrl !== null && !areSamePlaces(haveAll, tokenPlaces);
+          if (mayLackTokens && !flags.json) io.stdout(lackText(tokenPlaces));
           if (flags.detailedExitcode)
-            io.finish(haveMoved ? EXIT.changesPending : detailedExitCode(plan, rotations));
+            io.finish(mayLackTokens ? EXIT.changesPending : detailedExitCode(plan, rotations));
         } finally {
           plan.entries.close();
         }
@@ -49,8 +51,8 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     });
 }
 
-const movedText = (places: readonly string[]): string =>
-  `Tokens have moved: a sync looks for each in ${places.join(" and in ")}, and writes those that are missing.\n`;
+const lackText = (places: readonly string[]): string =>
+  `Tokens may be missing: a sync looks for each in ${places.join(" and in ")}, and writes those that are not there.\n`;
 
 function detailedExitCode(plan: Plan, rotations: DueRotations): ExitCode {
   if (changeCount(plan) + rotations.count > 0) return EXIT.changesPending;
