@@ -33,7 +33,7 @@ EXPOSE 8080
 
 # By number: Kubernetes' runAsNonRoot can't tell who a name is. It owns no file here, and writes none but a plan of
 # more than 10,000 entries, into /tmp: the root filesystem may be read-only where /tmp is a tmpfs.
-USER 1000:1000
+USER 10001:10001
 
 # Of the daemon; a `sync` has no port to ask, so switch it off there (--no-healthcheck). Port 9090 is
 # GROUPSYNC_HTTP_LISTEN=0.0.0.0:9090, and not http.listen in the config, which isn't known here.

@@ -1,20 +1,18 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import { LOG_LEVELS, type LogLevel } from "./adapters/log/logger.ts";
 import { processWarnings } from "./adapters/log/process-warnings.ts";
 import type { CommandIo, Opened } from "./commands/io.ts";
-import { planCommand } from "./commands/plan.ts";
+import { type PlanSetup, planCommand } from "./commands/plan.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
-import { statusCommand } from "./commands/status.ts";
+import { type StatusSetup, statusCommand } from "./commands/status.ts";
 import { type SyncSetup, syncCommand } from "./commands/sync.ts";
-import { composeLedgerView, composePlan, composeSync, type Host, observer, readConfig } from "./compose.ts";
-import { composeDaemon } from "./compose-daemon.ts";
-import type { Config } from "./config/config.ts";
+import type { Host } from "./compose.ts";
 import { SyncError } from "./core/errors.ts";
 import { EXIT, exitCodeOfError } from "./core/exit-code.ts";
-import { printable } from "./core/printable.ts";
+import { LOG_LEVELS, type LogLevel } from "./core/log-level.ts";
+import { printable, visible } from "./core/printable.ts";
 import type { Lifecycle } from "./daemon/lifecycle.ts";
 import type { Observe } from "./ports/observer.ts";
 
@@ -26,7 +24,12 @@ interface GlobalFlags {
 }
 
 /** Runs the command that `args` name (without node and script). Mistakes end in a message and an exit code. */
-export async function cli(args: readonly string[], io: CommandIo, host: Host): Promise<void> {
+export async function cli(args: readonly string[], raw: CommandIo, host: Host): Promise<void> {
+  const io: CommandIo = {
+    ...raw,
+    stdout: (text) => raw.stdout(visible(text)),
+    stderr: (text) => raw.stderr(visible(text)),
+  };
   try {
     await program(io, host).parseAsync(args, { from: "user" });
   } catch (error) {
@@ -47,7 +50,6 @@ export async function cli(args: readonly string[], io: CommandIo, host: Host): P
 function program(io: CommandIo, host: Host): Command {
   const { env } = host;
   const flagsOf = (command: Command): GlobalFlags => command.optsWithGlobals<GlobalFlags>();
-  const configOf = (command: Command): Config => readConfig(flagsOf(command).config, host);
 
   let observe: Observe = () => {};
 
@@ -64,7 +66,9 @@ function program(io: CommandIo, host: Host): Command {
         .choices(LOG_LEVELS)
         .default(env.GROUPSYNC_LOG_LEVEL || "info"),
     )
-    .hook("preAction", (command) => {
+    .hook("preAction", async (_, command) => {
+      // The daemon outlives its terminal.
+      if (command.name() !== "run") io.endOnHangUp();
       // Commander checks what is typed, and takes a default as it is.
       const { logLevel } = flagsOf(command);
       if (!LOG_LEVELS.includes(logLevel)) {
@@ -72,24 +76,42 @@ function program(io: CommandIo, host: Host): Command {
           `error: GROUPSYNC_LOG_LEVEL is '${logLevel}'. Allowed choices are ${LOG_LEVELS.join(", ")}.`,
         );
       }
-      observe = observer(host, logLevel);
+      const { observer } = await import("./compose-observer.ts");
+      observe = await observer(host, logLevel, (problem) => {
+        const line = `groupsync: INTERNAL: the run goes on, but can't be shown: ${problem}`;
+        io.stderr(`${printable(line, MAX_LINE)}\n`);
+      });
       io.onWarning(processWarnings(observe));
     })
     .addHelpText("after", EXIT_CODES);
 
-  const openSync = (command: Command): Promise<Opened<SyncSetup>> =>
-    composeSync(configOf(command), host, observe);
+  // What a command is made of is loaded when it runs: help, mistakes and the other commands don't wait for it.
+  const openSync = async (command: Command): Promise<Opened<SyncSetup>> => {
+    const { composeSync, readConfig } = await import("./compose.ts");
+    return composeSync(readConfig(flagsOf(command).config, host), host, observe);
+  };
+  const openPlan = async (command: Command): Promise<Opened<PlanSetup>> => {
+    const { composePlan, readConfig } = await import("./compose.ts");
+    return composePlan(readConfig(flagsOf(command).config, host), host);
+  };
+  const openStatus = async (command: Command): Promise<Opened<StatusSetup>> => {
+    const { composeLedgerView, readConfig } = await import("./compose.ts");
+    const config = readConfig(flagsOf(command).config, host);
+    const { value: ledger, close } = await composeLedgerView(config, host);
+    return { value: { ledger, deletionLimit: config.deletion.limit }, close };
+  };
   const openDaemon = async (command: Command): Promise<Lifecycle> => {
     const { config, logLevel } = flagsOf(command);
+    const { composeDaemon } = await import("./compose-daemon.ts");
     return composeDaemon(config, host, { version: version(), logLevel, signal: io.signal });
   };
 
   const commands = [
     runCommand(io, openDaemon),
     syncCommand(io, openSync),
-    planCommand(io, async (command) => composePlan(configOf(command))),
+    planCommand(io, openPlan),
     rotateCommand(io, openSync),
-    statusCommand(io, async (command) => composeLedgerView(configOf(command))),
+    statusCommand(io, openStatus),
     sandboxCommand(io),
   ];
   for (const command of [root, ...commands]) {

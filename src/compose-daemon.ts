@@ -1,21 +1,24 @@
-import { readFileSync } from "node:fs";
 import { hostClock } from "./adapters/host/clock.ts";
+import { readTextFile } from "./adapters/host/text-file.ts";
 import { logTo } from "./adapters/log/entry-log.ts";
-import { createLogger, type LogLevel } from "./adapters/log/logger.ts";
+import { createLogger } from "./adapters/log/logger.ts";
 import { runLog } from "./adapters/log/run-log.ts";
 import { HttpNotifier } from "./adapters/notify/http-notifier.ts";
 import { composeLedgerView, composeSync, type Host } from "./compose.ts";
 import { AcceptedConfig } from "./config/accepted-config.ts";
 import type { Config } from "./config/config.ts";
-import { defaultListenAddress } from "./config/listen-address.ts";
+import { defaultListenAddress, type ListenAddress } from "./config/listen-address.ts";
 import { SyncError } from "./core/errors.ts";
+import type { LogLevel } from "./core/log-level.ts";
+import { AskedPause } from "./daemon/asked-pause.ts";
+import type { ListenAt } from "./daemon/http.ts";
 import { readLedger } from "./daemon/ledger-snapshot.ts";
 import { Lifecycle, type LifecycleSettings } from "./daemon/lifecycle.ts";
 import { measuredService } from "./daemon/measured-service.ts";
 import { Metrics } from "./daemon/metrics.ts";
 import { pages } from "./daemon/pages.ts";
 import { CronTimetable } from "./daemon/timetable.ts";
-import type { Observe } from "./ports/observer.ts";
+import { RecentCommits } from "./engine/recent-commits.ts";
 
 interface DaemonOptions {
   readonly version: string;
@@ -24,16 +27,16 @@ interface DaemonOptions {
 }
 
 /** What `run` needs; throws CONFIG_… where the config is wrong. Nothing is contacted before it begins. */
-export function composeDaemon(
+export async function composeDaemon(
   path: string,
   host: Host,
   { version, logLevel, signal }: DaemonOptions,
-): Lifecycle {
+): Promise<Lifecycle> {
   const accepted = new AcceptedConfig(path, {
     env: host.env,
-    readFile: (file) => readFileSync(file, "utf8"),
+    readFile: readTextFile,
   });
-  const logger = createLogger(logLevel, host.terminal !== undefined);
+  const logger = await createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
   const settings = ({
     name,
@@ -42,36 +45,38 @@ export function composeDaemon(
     shutdownTimeoutMs,
     notify,
     tokens,
+    deletion,
   }: Config): LifecycleSettings => ({
     name,
     schedule,
     shutdownTimeoutMs,
-    listen: http.listen ?? defaultListenAddress(host.env),
+    deletionLimit: deletion.limit,
+    listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowedHosts),
     ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
     ...verifyTokens(tokens),
     notifier: new HttpNotifier(notify, hostClock, log, signal),
   });
+  const pause = new AskedPause(hostClock);
+  const recent = new RecentCommits(hostClock);
   const metrics = new Metrics(() => lifecycle.state, hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
-  const observe: Observe = (event) => {
-    tellLog(event);
-    metrics.observe(event);
-  };
   const lifecycle = new Lifecycle(
     version,
     settings(accepted.current()),
     {
       openSync: async () => {
-        const { value, close } = await composeSync(accepted.current(), host, observe);
-        const { ports } = value;
+        // The daemon has the runs observed.
+        const { value, close } = await composeSync(accepted.current(), host, () => {}, recent);
+        const { ports, settings } = value;
+        const measured = measuredService(ports.service, hostClock, metrics.observeCall);
         return {
           ...value,
-          ports: { ...ports, service: measuredService(ports.service, hostClock, metrics.observeCall) },
+          ports: { ...ports, service: pause.keptTo(measured, settings.baseUrl) },
           close,
         };
       },
       readLedger: async () => {
-        const ledger = composeLedgerView(accepted.current());
+        const ledger = await composeLedgerView(accepted.current(), host);
         try {
           return await readLedger(ledger.value, hostClock.now());
         } finally {
@@ -90,7 +95,7 @@ export function composeDaemon(
       ),
       timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
       clock: hostClock,
-      observe,
+      observers: [tellLog, metrics.observe],
       log,
     },
     signal,
@@ -114,3 +119,6 @@ const needsRestart = (): SyncError =>
   new SyncError("CONFIG_NEEDS_RESTART", "it has another name or another ledger", {
     hint: "restart the daemon: what it knows and shows is of the ledger that it began with",
   });
+
+const listenAt = (address: ListenAddress, allowedHosts: readonly string[] = []): ListenAt | "off" =>
+  address === "off" ? "off" : { ...address, allowedHosts };

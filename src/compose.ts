@@ -1,18 +1,12 @@
-import { readFileSync } from "node:fs";
 import { DiskSpool } from "./adapters/disk/spool.ts";
 import { hostClock } from "./adapters/host/clock.ts";
 import { isDead, thisInstance } from "./adapters/host/instance.ts";
-import { createLogger, type LogLevel } from "./adapters/log/logger.ts";
-import { runLog } from "./adapters/log/run-log.ts";
-import { MysqlDatabase } from "./adapters/mysql/database.ts";
-import { MysqlTenantSource } from "./adapters/mysql/tenant-source.ts";
-import { PostgresDatabase } from "./adapters/postgres/database.ts";
-import { PostgresTenantSource } from "./adapters/postgres/tenant-source.ts";
-import { HttpGroupService } from "./adapters/service/http.ts";
+import { readTextFile } from "./adapters/host/text-file.ts";
+import type { Patience } from "./adapters/sql/attendance.ts";
 import type { Database, DatabaseOptions } from "./adapters/sql/database.ts";
 import { SqlLedger } from "./adapters/sql/ledger.ts";
 import { SqlLedgerView } from "./adapters/sql/ledger-view.ts";
-import { progressBar, type Terminal } from "./adapters/terminal/progress-bar.ts";
+import type { Terminal } from "./adapters/terminal/progress-bar.ts";
 import type { Opened } from "./commands/io.ts";
 import type { PlanSetup } from "./commands/plan.ts";
 import type { SyncSetup } from "./commands/sync.ts";
@@ -22,6 +16,8 @@ import { loadConfig } from "./config/load.ts";
 import { describeSource } from "./config/source-description.ts";
 import { describeTokenPlaces } from "./config/token-places.ts";
 import type { PlanSettings } from "./engine/plan-run.ts";
+import { RecentCommits } from "./engine/recent-commits.ts";
+import type { Durability, DurabilityRisk } from "./ports/durability.ts";
 import type { LedgerView } from "./ports/ledger.ts";
 import type { Observe } from "./ports/observer.ts";
 import type { TenantSource } from "./ports/tenant-source.ts";
@@ -30,14 +26,18 @@ import type { TenantSource } from "./ports/tenant-source.ts";
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
+  /** By whose rights files are written. */
+  readonly uid: number;
   readonly isRunning: (pid: number) => boolean;
   /** Standard error, where it is a terminal. */
   readonly terminal: Terminal | undefined;
+  /** Aborted when the process is told to stop: reads end then, whatever they wait for. */
+  readonly stop: AbortSignal;
 }
 
 /** Throws a SyncError with a CONFIG_… code where the file is missing or wrong. */
 export const readConfig = (path: string, { env }: Host): Config =>
-  loadConfig(path, { env, readFile: (file) => readFileSync(file, "utf8") });
+  loadConfig(path, { env, readFile: readTextFile });
 
 /**
  * Beside these: one connection that reads the source, and one for each rotation at a time, which keeps it while its token
@@ -47,24 +47,46 @@ const LEDGER_CONNECTIONS = 2;
 const TOKEN_CONNECTIONS = 2;
 const VIEW_CONNECTIONS = 2;
 
-/** What `sync` needs. Nothing is contacted before it is used; the caller closes it. */
-export async function composeSync(config: Config, host: Host, observe: Observe): Promise<Opened<SyncSetup>> {
+/** A lock for longer is somebody's mistake or a long migration: the next run may find it gone. */
+const PATIENCE: Patience = { silenceMs: 10_000, lookMs: 10_000, lockMs: 30_000 };
+/** Somebody looks at the screen. */
+const VIEW_PATIENCE: Patience = { silenceMs: 2_000, lookMs: 5_000, lockMs: 5_000 };
+
+/** Less than most leases are long: who stands still in a transaction keeps nobody from the lease for longer. */
+const IDLE_MS = 30_000;
+
+/**
+ * What `sync` needs. Nothing is contacted before it is used; the caller closes it. `recent` is what the process has
+ * committed before.
+ */
+export async function composeSync(
+  config: Config,
+  host: Host,
+  observe: Observe,
+  recent = new RecentCommits(hostClock),
+): Promise<Opened<SyncSetup>> {
   const { service } = config;
-  const databases = new Databases(config.name);
-  const ledgerDatabase = databases.open(config.ledger.url, LEDGER_CONNECTIONS + config.rotation.concurrency);
-  const tokens = openTokens(config, (url) => databases.open(url, TOKEN_CONNECTIONS));
+  const databases = new Databases(config.name, PATIENCE, host.stop);
+  const ledgerDatabase = await databases.open(
+    config.ledger.url,
+    LEDGER_CONNECTIONS + config.rotation.concurrency,
+  );
+  const tokens = await openTokens(config, host.uid, (url) => databases.open(url, TOKEN_CONNECTIONS));
+  const { HttpGroupService } = await import("./adapters/service/http.ts");
   const groups = new HttpGroupService(service);
   const holder = await thisInstance(host.pid);
   return {
     value: {
       ports: {
-        source: tenantSource(config),
+        source: await tenantSource(config),
         service: groups,
         tokens: tokens.value,
         ledger: new SqlLedger(ledgerDatabase, config.ledger, config.name, config.historyMs),
         clock: hostClock,
         openSpool: () => new DiskSpool(),
         observe,
+        durability: databases,
+        recent,
       },
       settings: {
         ...planSettings(config),
@@ -91,73 +113,88 @@ export async function composeSync(config: Config, host: Host, observe: Observe):
 }
 
 /** What `plan` needs, likewise; it has no way to call the service. */
-export function composePlan(config: Config): Opened<PlanSetup> {
-  const ledger = composeLedgerView(config);
+export async function composePlan(config: Config, { uid, stop }: Host): Promise<Opened<PlanSetup>> {
+  const databases = new Databases(config.name, VIEW_PATIENCE, stop);
+  const ledger = await openLedgerView(config, databases);
+  const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));
   return {
     value: {
-      ports: { source: tenantSource(config), ledger: ledger.value, openSpool: () => new DiskSpool() },
+      ports: { source: await tenantSource(config), ledger, openSpool: () => new DiskSpool() },
       settings: planSettings(config),
       rotation: config.rotation,
+      tokens: tokens.value,
       tokenPlaces: describeTokenPlaces(config.tokens),
+      baseUrl: config.service.baseUrl,
       now: () => hostClock.now(),
     },
-    close: ledger.close,
+    close: async () => {
+      await tokens.close();
+      await databases.close();
+    },
   };
 }
 
 /** What `status` needs, likewise. */
-export function composeLedgerView(config: Config): Opened<LedgerView> {
-  const databases = new Databases(config.name);
-  const database = databases.open(config.ledger.url, VIEW_CONNECTIONS);
-  return {
-    value: new SqlLedgerView(database, config.ledger, config.name),
-    close: () => databases.close(),
-  };
+export async function composeLedgerView(config: Config, { stop }: Host): Promise<Opened<LedgerView>> {
+  const databases = new Databases(config.name, VIEW_PATIENCE, stop);
+  return { value: await openLedgerView(config, databases), close: () => databases.close() };
 }
 
-const planSettings = ({ group, service, source, deletion }: Config): PlanSettings => ({
+const openLedgerView = async ({ ledger, name }: Config, databases: Databases): Promise<SqlLedgerView> =>
+  new SqlLedgerView(await databases.open(ledger.url, VIEW_CONNECTIONS), ledger, name);
+
+const planSettings = ({ name, group, service, source, deletion }: Config): PlanSettings => ({
+  name,
   rules: group,
   update: service.update,
   deletion,
   source: describeSource(source, group.id),
 });
 
-function tenantSource({ name, source }: Config): TenantSource {
+async function tenantSource({ name, source }: Config): Promise<TenantSource> {
   const { dialect, url } = source.url;
-  const options = { ...source, url, applicationName: applicationName(name) };
+  const options = { ...source, url, applicationName: applicationName(name), patience: PATIENCE };
   switch (dialect) {
-    case "postgres":
+    case "postgres": {
+      const { PostgresTenantSource } = await import("./adapters/postgres/tenant-source.ts");
       return new PostgresTenantSource(options);
-    case "mysql":
+    }
+    case "mysql": {
+      const { MysqlTenantSource } = await import("./adapters/mysql/tenant-source.ts");
       return new MysqlTenantSource(options);
+    }
   }
-}
-
-/** What a command tells of its run on standard error. */
-export function observer({ terminal }: Host, level: LogLevel): Observe {
-  // On a terminal the bar says it all; asked for more, the log does.
-  if (terminal && level === "info") return progressBar(terminal, hostClock);
-  return runLog(createLogger(level, terminal !== undefined), hostClock);
 }
 
 const applicationName = (name: string): string => `groupsync:${name}`;
 
 /** One pool for each url: what shares a database can then share a transaction. */
-class Databases {
-  readonly #applicationName: string;
+class Databases implements Durability {
+  readonly #shared: Omit<DatabaseOptions, "url" | "maxConnections">;
   readonly #open = new Map<string, Database>();
 
-  constructor(name: string) {
-    this.#applicationName = applicationName(name);
+  constructor(name: string, patience: Patience, stop: AbortSignal) {
+    this.#shared = { applicationName: applicationName(name), idleMs: IDLE_MS, patience, stop };
   }
 
-  open({ dialect, url }: DatabaseUrl, maxConnections: number): Database {
+  async open({ dialect, url }: DatabaseUrl, maxConnections: number): Promise<Database> {
+    const Kind = await kindOfDatabase(dialect);
     const known = this.#open.get(url.reveal());
     if (known) return known;
-    const options = { url, applicationName: this.#applicationName, maxConnections };
-    const database = openDatabase(dialect, options);
+    const database = new Kind({ ...this.#shared, url, maxConnections });
     this.#open.set(url.reveal(), database);
     return database;
+  }
+
+  get broken(): number {
+    return [...this.#open.values()].reduce((sum, { broken }) => sum + broken, 0);
+  }
+
+  async risks(): Promise<readonly DurabilityRisk[]> {
+    const risks = await Promise.all(
+      [...this.#open.values()].map((database) => database.dialect.durabilityRisks(database)),
+    );
+    return [...new Map(risks.flat().map((risk) => [risk.setting, risk])).values()];
   }
 
   async close(): Promise<void> {
@@ -165,11 +202,14 @@ class Databases {
   }
 }
 
-function openDatabase(dialect: DatabaseUrl["dialect"], options: DatabaseOptions): Database {
+/** The driver of a kind that the config doesn't name is never loaded. */
+async function kindOfDatabase(
+  dialect: DatabaseUrl["dialect"],
+): Promise<new (options: DatabaseOptions) => Database> {
   switch (dialect) {
     case "postgres":
-      return new PostgresDatabase(options);
+      return (await import("./adapters/postgres/database.ts")).PostgresDatabase;
     case "mysql":
-      return new MysqlDatabase(options);
+      return (await import("./adapters/mysql/database.ts")).MysqlDatabase;
   }
 }

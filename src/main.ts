@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-import { cli } from "./cli.ts";
-
-/** argv, environment and signals in; an exit code out. Nothing else touches the process. */
+/**
+ * argv, environment and signals in; an exit code out. Nothing else touches the process. The signals are taken before
+ * the rest of the program is loaded, which takes most of a second: nothing is imported statically here.
+ */
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
@@ -10,6 +11,16 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     stopping.abort();
   });
 }
+
+// Node.js would open its inspector, which reads all memory, and end at the other one.
+for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
+
+/** Until it is known whether the command takes a SIGHUP, one that comes is kept for whoever does. */
+let hungUp = false;
+const keepHangUp = (): void => {
+  hungUp = true;
+};
+process.on("SIGHUP", keepHangUp);
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // Whoever reads our output may have had enough of it: `groupsync plan | head`.
@@ -21,6 +32,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 process.stderr.on("error", () => {});
 
 const { env, pid, stdout, stderr } = process;
+const { cli } = await import("./cli.ts");
 
 await cli(
   process.argv.slice(2),
@@ -29,8 +41,14 @@ await cli(
     stderr: (text) => stderr.write(text),
     isTerminal: stdout.isTTY === true && !env.NO_COLOR,
     signal: stopping.signal,
-    // Only who asks for it: the other commands end when their terminal is closed.
-    onReload: (listener) => process.on("SIGHUP", listener),
+    onReload: (listener) => {
+      process.on("SIGHUP", listener).off("SIGHUP", keepHangUp);
+      if (hungUp) listener();
+    },
+    endOnHangUp: () => {
+      process.off("SIGHUP", keepHangUp);
+      if (hungUp) process.kill(pid, "SIGHUP");
+    },
     onWarning: (listener) => {
       // Node.js prints them itself, unless it was told not to (--no-warnings): then nobody wants them.
       if (process.listenerCount("warning") === 0) return;
@@ -42,7 +60,14 @@ await cli(
       process.exitCode = code;
     },
   },
-  { env, pid, isRunning, terminal: stderr.isTTY ? stderr : undefined },
+  {
+    env,
+    pid,
+    uid: process.geteuid?.() ?? 0,
+    isRunning,
+    terminal: stderr.isTTY ? stderr : undefined,
+    stop: stopping.signal,
+  },
 );
 
 // A store's client can leave a connection behind that nobody gets to close: all is said and closed by now.

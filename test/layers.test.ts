@@ -56,6 +56,7 @@ const RULES: Rules = {
     },
 
     "compose-daemon.ts": { layers: "all", packages: [], node: "all" },
+    "compose-observer.ts": { layers: "all", packages: [], node: "all" },
     "compose-tokens.ts": { layers: "all", packages: [], node: "all" },
     "compose.ts": { layers: "all", packages: [], node: "all" },
     "cli.ts": { layers: "all", packages: ["commander"], node: "all" },

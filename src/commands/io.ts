@@ -8,8 +8,10 @@ export interface CommandIo {
   readonly isTerminal: boolean;
   /** Aborted when the process is told to stop. */
   readonly signal: AbortSignal;
-  /** Calls the listener each time that the process is told to read its config again (SIGHUP), from now on. */
+  /** Calls the listener each time that the process is told to read its config again (SIGHUP), and for one that came before. */
   readonly onReload: (listener: () => void) => void;
+  /** From now on a SIGHUP ends the process, as when its terminal is closed; so does one that came before. */
+  readonly endOnHangUp: () => void;
   /** Has the listener told of what Node.js warns of, in place of whoever was told of it so far. */
   readonly onWarning: (listener: (warning: Error) => void) => void;
   /** Ends the process at once, whatever is under way. */

@@ -1,10 +1,13 @@
+import type { SyncError } from "../core/errors.ts";
 import { explainHold } from "../core/hold.ts";
 import type { RotationCandidate } from "../core/rotation.ts";
 import { heldFrom, isHeld, type Plan, type PlanEntry } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
-import type { DueRotations, FailedRotation } from "./due-rotations.ts";
+import type { Warning } from "../ports/observer.ts";
+import type { FailedRotation } from "./due-rotations.ts";
 import { heldJson } from "./held-groups.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
+import type { Prospects } from "./prospects.ts";
 
 /** The lists of `plan --json` and the kinds of entries that they hold. */
 const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"][]])[] = [
@@ -20,7 +23,7 @@ const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"]
 /** Writes the object that `plan --json` promises, piece by piece: a plan may be larger than the memory. */
 export async function writePlanJson(
   plan: Plan,
-  rotations: DueRotations,
+  { rotations, placesToLookIn, failures, warnings }: Prospects,
   ledger: LedgerView,
   write: (text: string) => void,
 ): Promise<void> {
@@ -63,8 +66,17 @@ export async function writePlanJson(
     write("}");
   }
   write(`,"rotate":${JSON.stringify(rotations.next.map(rotationJson))}`);
-  write(`,"rotations_due":${rotations.total},"unchanged":${plan.unchanged}}\n`);
+  write(`,"rotations_due":${rotations.total},"unchanged":${plan.unchanged}`);
+  write(`,"tokens_may_be_missing_in":${JSON.stringify(placesToLookIn)}`);
+  write(`,"warnings":${JSON.stringify(warnings.map(messageJson))}`);
+  write(`,"failures":${JSON.stringify(failures.map(messageJson))}}\n`);
 }
+
+const messageJson = ({ code, message, hint }: SyncError | Warning): object => ({
+  code,
+  message,
+  hint: hint ?? null,
+});
 
 const rotationJson = ({ user_group_id, tokenSince }: RotationCandidate): object => ({
   user_group_id,
@@ -95,6 +107,7 @@ function entryJson({ entry, changes }: PlanLine): object {
     case "waiting":
       return { user_group_id, code: entry.code, message: entry.message, retry_at: entry.retryAt };
     case "outdated":
+    case "gone":
     case "left":
     case "returned":
     case "forgotten":

@@ -1,15 +1,18 @@
-import { ABSENCE_TEXT } from "../core/absence-text.ts";
+import { ABSENCE_TEXT, missingText } from "../core/absence-text.ts";
 import { counted } from "../core/counted.ts";
 import type { FieldChange } from "../core/diff.ts";
+import type { SyncError } from "../core/errors.ts";
 import { explainHold } from "../core/hold.ts";
 import type { Json } from "../core/json.ts";
 import { printable, printableId } from "../core/printable.ts";
-import { durationText } from "../core/progress.ts";
 import { changeCount, changeCounts, isHeld, missingCount, type Plan } from "../engine/plan.ts";
 import type { LedgerView } from "../ports/ledger.ts";
 import type { DueRotations } from "./due-rotations.ts";
 import { type Paint, painter } from "./paint.ts";
 import { type PlanLine, planLines } from "./plan-lines.ts";
+import type { Prospects } from "./prospects.ts";
+
+const LONGEST_REASON = 2_000;
 
 /**
  * Writes the plan for people: + for a create, ~ for an update with old → new, ± for a replacement, - for a
@@ -17,7 +20,7 @@ import { type PlanLine, planLines } from "./plan-lines.ts";
  */
 export async function writePlanText(
   plan: Plan,
-  rotations: DueRotations,
+  { rotations, placesToLookIn, failures, warnings }: Prospects,
   ledger: LedgerView,
   write: (text: string) => void,
   colours: boolean,
@@ -34,8 +37,24 @@ export async function writePlanText(
     write(`${text}\n`);
     any = true;
   }
-  write(`${any ? "\n" : ""}${summary(plan, rotations, paint)}\n`);
+  const isWell = failures.length === 0;
+  write(`${any ? "\n" : ""}${summary(plan, rotations, isWell ? paint : painter(false))}\n`);
+  if (placesToLookIn.length > 0) write(`${lackText(placesToLookIn)}\n`);
+  for (const { message, hint } of warnings)
+    write(`${withHint(paint("yellow", `A sync would warn: ${printable(message, LONGEST_REASON)}`), hint)}\n`);
+  for (const failure of failures) write(`${failureText(failure, paint)}\n`);
 }
+
+const lackText = (places: readonly string[]): string =>
+  `Tokens may be missing: a sync looks for each in ${places.join(" and in ")}, and writes those that are not there.`;
+
+/** Why a sync would fail, and what helps. */
+export function failureText({ message, hint }: SyncError, paint: Paint = painter(false)): string {
+  return withHint(paint("red", `A sync would fail: ${printable(message, LONGEST_REASON)}`), hint);
+}
+
+const withHint = (text: string, hint: string | undefined): string =>
+  hint === undefined ? text : `${text}\n  ${printable(hint, LONGEST_REASON)}`;
 
 function linesOf({ entry, changes }: PlanLine, held: boolean, paint: Paint): string[] {
   const id = `${printableId(entry.user_group_id)}${held ? paint("yellow", "  held") : ""}`;
@@ -59,18 +78,16 @@ function linesOf({ entry, changes }: PlanLine, held: boolean, paint: Paint): str
       const note = entry.underWay ? "; begun by an earlier run" : "";
       return [`${paint("red", "-")} ${id}  ${paint("dim", `${ABSENCE_TEXT[entry.absence]}${note}`)}`];
     }
-    case "missing": {
-      const { absence, dueInMs } = entry;
-      const end = absence === "estranged" ? "held for approval" : "deleted";
-      const until = dueInMs === null ? "kept" : `${end} after ${durationText(dueInMs)} more of this`;
-      return [`${paint("cyan", "=")} ${id}  ${paint("dim", `${ABSENCE_TEXT[absence]}; ${until}`)}`];
-    }
+    case "missing":
+      return [`${paint("cyan", "=")} ${id}  ${paint("dim", missingText(entry))}`];
     case "outdated":
       return [`${paint("cyan", "=")} ${id}  ${paint("dim", "changed, but service.update is never")}`];
     case "rejected":
       return [`${paint("red", "!")} ${id}  rejected: ${printable(entry.message)}`];
     case "waiting":
       return [waitingLine(id, entry.code, entry.message, entry.retryAt, paint)];
+    // Nothing but a sync that names its tenants finds one.
+    case "gone":
     case "left":
     case "returned":
     case "forgotten":

@@ -1,15 +1,14 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "../core/duration.ts";
 import { exitCodeOfRun } from "../core/exit-code.ts";
-import type { RunPorts } from "../engine/leased-run.ts";
-import { type RotateSettings, rotate } from "../engine/rotate.ts";
+import { type RotatePorts, type RotateSettings, rotate } from "../engine/rotate.ts";
 import type { RotationSelection } from "../engine/rotation-selection.ts";
 import { collect } from "./collect.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { reportJson, reportText } from "./run-report.ts";
 
 export interface RotateSetup {
-  readonly ports: RunPorts;
+  readonly ports: RotatePorts;
   readonly settings: RotateSettings;
 }
 
@@ -37,7 +36,7 @@ export function rotateCommand(
         .argParser(age)
         .conflicts("all"),
     )
-    .option("--all", "all groups but those whose tenants are gone")
+    .option("--all", "all groups, whatever is the matter with them")
     .option("--json", "print the report as one JSON object")
     .addHelpText("after", "\nOne of --only, --older-than and --all is required.")
     .action(async (flags: Flags, command: Command) => {

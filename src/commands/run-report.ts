@@ -1,5 +1,6 @@
 import { counted } from "../core/counted.ts";
 import { outOfSyncText } from "../core/out-of-sync.ts";
+import { isTenantGone } from "../core/outcome.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import { countsText } from "../core/summary-text.ts";
@@ -39,7 +40,9 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
     headline(of, report, reason?.message ?? "unknown", paint),
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${counted(requests, "request")} in ${durationText(durationMs)}`,
-    ...(hold ? ["  held:", ...heldLines(hold.groups, hold.count).map((line) => `    ${line}`)] : []),
+    ...(hold && hold.count > 0
+      ? ["  held:", ...heldLines(hold.groups, hold.count).map((line) => `    ${line}`)]
+      : []),
     // The headline has said the reason.
     ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
   ];
@@ -52,14 +55,21 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
   return `${lines.join("\n")}\n`;
 }
 
-function headline(of: Reported, { outcome, counts }: RunReport, reason: string, paint: Paint): string {
+function headline(
+  of: Reported,
+  { outcome, counts, errors }: RunReport,
+  reason: string,
+  paint: Paint,
+): string {
   switch (outcome) {
     case "ok":
     case "partial": {
       const outOfSync = outOfSyncText(counts);
-      return outOfSync === ""
-        ? paint("green", allWell(of, counts))
-        : paint("yellow", `Done, with ${outOfSync}`);
+      if (outOfSync !== "") return paint("yellow", `Done, with ${outOfSync}`);
+      const gone = errors.filter(isTenantGone).length;
+      if (gone > 0)
+        return paint("yellow", `Done, but ${counted(gone, "tenant")} ${gone === 1 ? "is" : "are"} gone`);
+      return paint("green", allWell(of, counts));
     }
     case "held":
       return paint("yellow", `Done, but ${printable(reason, LONGEST_REASON)}`);

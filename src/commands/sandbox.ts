@@ -3,13 +3,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { stringify } from "yaml";
 import { describe, SyncError } from "../core/errors.ts";
 import { parseWindow, type RateLimit } from "../core/rate-limit.ts";
+import { shellQuoted } from "../core/shell-quoted.ts";
+import { isPlainHttpElsewhere } from "../core/this-machine.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/faults.ts";
 import type { TokenBucket } from "../sandbox/rate-limit.ts";
-import { type SandboxOptions, SERVICE_DEFAULTS, startSandbox } from "../sandbox/server.ts";
-import { POISONS, type Poison } from "../sandbox/user-group-api.ts";
+import type { SandboxOptions } from "../sandbox/server.ts";
+import { POISONS, type Poison, SERVICE_DEFAULTS } from "../sandbox/service-options.ts";
 import type { CommandIo } from "./io.ts";
 
 type SandboxIo = Pick<CommandIo, "stdout" | "signal">;
@@ -93,6 +94,8 @@ async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<voi
   }
   if (totalShare(shares) > 1) command.error("error: the shares of the faults add up to more than 1");
 
+  // Whoever asks for another command, or for help, needs no server.
+  const { startSandbox } = await import("../sandbox/server.ts");
   const sandbox = await startSandbox({ ...options, shares });
   try {
     const { baseUrl, apiKey, certificate } = sandbox;
@@ -109,12 +112,17 @@ async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<voi
 /** Prints the fragment of the config that leads here, and returns when it is time to stop. */
 async function announce(io: SandboxIo, baseUrl: string, apiKey: string, certFile?: string): Promise<void> {
   // In the config a dollar begins an interpolation, and two of them are a dollar.
-  const service = { base_url: baseUrl, api_key: apiKey.replaceAll("$", "$$$$") };
+  const service = {
+    base_url: baseUrl,
+    ...(isPlainHttpElsewhere(new URL(baseUrl)) && { allow_http: true }),
+    api_key: apiKey.replaceAll("$", "$$$$"),
+  };
   const lines = ["# The sandbox listens; stop it with Ctrl-C."];
   if (certFile !== undefined) {
     lines.push("# Before groupsync starts, let it trust the certificate:");
-    lines.push(`# export NODE_EXTRA_CA_CERTS='${certFile.replaceAll("'", "'\\''")}'`);
+    lines.push(`# export NODE_EXTRA_CA_CERTS=${shellQuoted(certFile)}`);
   }
+  const { stringify } = await import("yaml");
   io.stdout(`${lines.join("\n")}\n${stringify({ service }, { lineWidth: 0 })}`);
   if (!io.signal.aborted) await once(io.signal, "abort");
 }

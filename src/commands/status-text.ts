@@ -1,9 +1,11 @@
 import { counted } from "../core/counted.ts";
+import type { FailingGroup } from "../core/failing.ts";
 import { type Health, healthOf } from "../core/health.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
 import { countsText } from "../core/summary-text.ts";
-import type { FailingGroup, LedgerStatus, RecordedRun } from "../ports/ledger.ts";
+import { isAlarming, type WentMissing } from "../core/went-missing.ts";
+import type { LedgerStatus, RecordedRun } from "../ports/ledger.ts";
 import { heldLines } from "./held-groups.ts";
 import { type Paint, painter } from "./paint.ts";
 
@@ -15,6 +17,7 @@ const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
   killed: "red",
   failed: "red",
   held: "yellow",
+  missing: "yellow",
   attention: "yellow",
   well: "green",
 };
@@ -22,6 +25,7 @@ const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
 /** The ledger in a minute: is all well, then the numbers, then what needs attention, then these runs. */
 export function statusText(
   status: LedgerStatus,
+  missing: WentMissing,
   runs: readonly RecordedRun[],
   now: Date,
   colours: boolean,
@@ -36,19 +40,23 @@ export function statusText(
     [groups.unverified, "unverified"],
   ] as const;
   const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
-  const { kind, sentence } = healthOf(status);
+  const { kind, sentence } = healthOf({ ...status, missing });
   const colour = COLOURS[kind];
   const lines = [
     colour === undefined ? sentence : paint(colour, sentence),
     "",
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
     `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
-    `Service  ${service.baseUrl === null ? "not known yet" : `${service.baseUrl}, team ${service.teamId ?? "not known yet"}`}`,
-    `Lease    ${lease ? `${lease.holder}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
+    `Service  ${service.baseUrl === null ? "not known yet" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known yet"}`}`,
+    `Lease    ${lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
   ];
+  if (isAlarming(missing))
+    lines.push("", "Look at the source first: are these tenants really gone? `groupsync plan` names them.");
   if (held) {
     lines.push("", "Held", ...heldLines(held.groups, held.count).map((line) => `  ${line}`));
-    lines.push(`  if they are meant to go: groupsync sync --approve-deletions ${held.code}`);
+    lines.push(
+      `  if they are meant to go: ${held.code === null ? "groupsync plan shows the code" : `groupsync sync --approve-deletions ${held.code}`}`,
+    );
   }
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");

@@ -1,10 +1,17 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { DeletionLimit } from "../core/deletion.ts";
+import { recently, type WentMissing, wentMissing } from "../core/went-missing.ts";
 import type { LedgerStatus, LedgerView, RecordedRun } from "../ports/ledger.ts";
 import { heldJson } from "./held-groups.ts";
 import { type CommandIo, type Opened, using } from "./io.ts";
 import { statusText } from "./status-text.ts";
 
 const EVER = new Date(0);
+
+export interface StatusSetup {
+  readonly ledger: LedgerView;
+  readonly deletionLimit: DeletionLimit;
+}
 
 interface Flags {
   readonly runs: number;
@@ -14,7 +21,7 @@ interface Flags {
 /** `groupsync status`: what the ledger knows. Changes nothing and takes no lease. */
 export function statusCommand(
   io: CommandIo,
-  open: (command: Command) => Promise<Opened<LedgerView>>,
+  open: (command: Command) => Promise<Opened<StatusSetup>>,
 ): Command {
   return new Command("status")
     .description("show what the ledger knows: groups, failures, runs, lease")
@@ -23,11 +30,16 @@ export function statusCommand(
     )
     .option("--json", "print it as one JSON object")
     .action(async (flags: Flags, command: Command) => {
-      await using(await open(command), async (ledger) => {
+      await using(await open(command), async ({ ledger, deletionLimit }) => {
+        const now = new Date();
         const status = await ledger.status();
+        const count = await ledger.missingSince(recently(now));
+        const missing = wentMissing(count, status.groups.total, deletionLimit);
         const runs = await ledger.history(EVER, flags.runs);
         io.stdout(
-          flags.json ? statusJson(status, runs) : statusText(status, runs, new Date(), io.isTerminal),
+          flags.json
+            ? statusJson(status, missing, runs)
+            : statusText(status, missing, runs, now, io.isTerminal),
         );
       });
     });
@@ -41,10 +53,12 @@ function wholeNumber(text: string): number {
 
 function statusJson(
   { groups, oldestToken, held, failing, lease, service }: LedgerStatus,
+  missing: WentMissing,
   runs: readonly RecordedRun[],
 ): string {
   const object = {
     groups,
+    went_missing: { count: missing.count, allowed: missing.allowed },
     tokens: { oldest: oldestToken },
     failing: failing.map(({ user_group_id, code, message, since, count, retryAt }) => ({
       user_group_id,

@@ -1,4 +1,5 @@
-import { relative } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { SecretNaming, SecretPath } from "../core/secret-name.ts";
 import { SECRET_NAMING } from "../core/secret-naming-by-store.ts";
 import type { SecretTokenConfig, TokenConfig, TokenTableConfig } from "./config.ts";
@@ -12,8 +13,11 @@ export function clash(store: TokenConfig, other: TokenConfig, name: string): str
     return `writes into the table of ${name}; keep one of the two, or name another table`;
   }
   if (store.store === "file" && other.store === "file") {
-    if (!isAroundOrIn(store.directory, other.directory)) return undefined;
-    return `shares a directory with ${name}; keep one of the two, or give each a directory of its own`;
+    const remedy = "keep one of the two, or give each a directory of its own";
+    if (isAroundOrIn(store.directory, other.directory)) return `shares a directory with ${name}; ${remedy}`;
+    const shared = sharedThroughLink(store.directory, other.directory);
+    if (shared === undefined) return undefined;
+    return `shares the directory ${shared} with ${name} through a symbolic link; ${remedy}`;
   }
   if (!isSameContainer(store, other) || !mayMeet(store.path, other.path, SECRET_NAMING[store.store]))
     return undefined;
@@ -33,6 +37,24 @@ const shareTokens = (one: TokenTableConfig, other: TokenTableConfig): boolean =>
 
 /** A directory is groupsync's as a whole, and marked so. */
 const isAroundOrIn = (one: string, other: string): boolean => isIn(one, other) || isIn(other, one);
+
+/** The directory that both names lead to, or the inner one of two; undefined where they lead to two apart. */
+function sharedThroughLink(one: string, other: string): string | undefined {
+  const [real, otherReal] = [realPlace(one), realPlace(other)];
+  if (isIn(real, otherReal)) return real;
+  return isIn(otherReal, real) ? otherReal : undefined;
+}
+
+/** The path without links, as far as it is there and may be seen. */
+function realPlace(path: string): string {
+  const absolute = resolve(path);
+  try {
+    return realpathSync(absolute);
+  } catch {
+    const parent = dirname(absolute);
+    return parent === absolute ? absolute : join(realPlace(parent), basename(absolute));
+  }
+}
 
 const isIn = (directory: string, around: string): boolean =>
   !/^\.\.(?:\/|$)/.test(relative(around, directory));

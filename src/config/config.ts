@@ -41,6 +41,8 @@ export interface ScheduleConfig {
 
 export interface HttpConfig {
   readonly listen?: ListenAddress;
+  /** Names that its pages may be asked for by, beside localhost, IP addresses and that of `listen`. */
+  readonly allowedHosts?: readonly string[];
   /** How old the last good sync may be; left out: three periods of the schedule. */
   readonly staleAfterMs?: number;
 }
@@ -96,7 +98,12 @@ export type SecretTokenConfig = {
   readonly path: SecretPath;
   readonly format: TokenFormat;
 } & (
-  | { readonly store: "file"; readonly directory: string }
+  | {
+      readonly store: "file";
+      readonly directory: string;
+      /** Whether the directory may be writable by its group. */
+      readonly sharedDirectory: boolean;
+    }
   | {
       readonly store: "vault";
       readonly address: string;
@@ -108,6 +115,8 @@ export type SecretTokenConfig = {
       readonly store: "aws_secrets_manager";
       readonly region?: string | undefined;
       readonly endpoint?: string | undefined;
+      /** Also for an endpoint that the environment or a profile names. */
+      readonly allowHttp: boolean;
     }
   | { readonly store: "gcp_secret_manager"; readonly project: string; readonly endpoint?: string | undefined }
   | { readonly store: "azure_key_vault"; readonly vaultUrl: string }

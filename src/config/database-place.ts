@@ -1,14 +1,15 @@
+import { databaseHost } from "../core/database-tls.ts";
 import type { DatabaseUrl } from "./config.ts";
 
 const DEFAULT_PORTS: Readonly<Record<DatabaseUrl["dialect"], string>> = { postgres: "5432", mysql: "3306" };
 
 /** Host, port and database, such as `db.example.com:5432/app`: the same for every spelling, and nothing else of the url. */
 export function describeDatabase({ dialect, url }: DatabaseUrl): string {
-  const { hostname, port, pathname, searchParams } = new URL(url.reveal());
-  // PostgreSQL's driver prefers these two to what stands before the path: it is how a Unix socket is named.
-  const preferred = (name: string): string | null => (dialect === "postgres" ? searchParams.get(name) : null);
-  const host = preferred("host") || decodeURIComponent(hostname) || "localhost";
-  const shownPort = preferred("port") || port || DEFAULT_PORTS[dialect];
+  const { port, pathname, searchParams } = new URL(url.reveal());
+  const host = databaseHost(dialect, url.reveal());
+  // PostgreSQL's driver prefers the parameter.
+  const preferred = dialect === "postgres" ? searchParams.get("port") : null;
+  const shownPort = preferred || port || DEFAULT_PORTS[dialect];
   const shownHost = host.startsWith("/") ? host.replace(/\/+$/, "") : host.toLowerCase();
   return `${shownHost}:${shownPort}${decodeURIComponent(pathname) || "/"}`;
 }

@@ -2,19 +2,22 @@ import {
   type Alias,
   type Document,
   isAlias,
+  isCollection,
   isMap,
   isNode,
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   parseDocument,
   type Scalar,
+  visit,
   type YAMLMap,
 } from "yaml";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { interpolate, type ValueSources } from "./interpolate.ts";
 import type { Path, Problem } from "./problems.ts";
-import { syntaxProblems } from "./syntax.ts";
+import { syntaxProblems, TOO_DEEP } from "./syntax.ts";
 
 /** A config file as plain data that still knows where each value stands. */
 export interface ConfigDocument {
@@ -31,26 +34,59 @@ export interface Place {
   readonly written: string | number | boolean | null | undefined;
 }
 
+/** A config has a dozen levels at most, and a few values a line; a nest of aliases has any number of them. */
+const DEEPEST = 64;
+const MOST_VALUES = 50_000;
+
+/** The text is no config of any size: it isn't read to its end. */
+class Excessive extends Error {}
+
 /** Reads YAML text. Never throws: whatever is wrong is among the problems. */
 export function readDocument(text: string, sources: ValueSources): ConfigDocument {
   const lines = new LineCounter();
-  const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-  const reader = new Reader(yaml, lines, sources);
-  const broken = syntaxProblems(yaml.errors, text, lines);
-  if (broken.length > 0) return { tree: undefined, problems: broken, find: reader.find };
-  const tree = reader.read(yaml.contents, [], 1, []);
-  return { tree, problems: reader.problems, find: reader.find };
+  try {
+    const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+    const broken = syntaxProblems(yaml.errors, text, lines);
+    if (broken.length > 0) return unread(broken);
+    const reader = new Reader(targetsOf(yaml), lines, sources);
+    const tree = reader.read(yaml.contents, [], 1, []);
+    return { tree, problems: reader.problems, find: reader.find };
+  } catch (error) {
+    if (!(error instanceof Excessive)) throw error;
+    return unread([{ line: 1, path: [], message: error.message }]);
+  }
+}
+
+const TOO_MANY = `it has more than ${MOST_VALUES} values, those behind aliases (*…) counted each time; is it the right file?`;
+
+const unread = (problems: readonly Problem[]): ConfigDocument => ({
+  tree: undefined,
+  problems,
+  find: () => ({ line: 1, written: undefined }),
+});
+
+/** What each alias stands for. (The library's own look-up goes through the whole document for each of them.) */
+function targetsOf(yaml: Document): ReadonlyMap<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  visit(yaml, (_, node) => {
+    const target = isAlias(node) ? anchors.get(node.source) : undefined;
+    if (isAlias(node) && target) targets.set(node, target);
+    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
+  });
+  return targets;
 }
 
 class Reader {
   readonly problems: Problem[] = [];
   readonly #places = new Map<string, Place>();
-  readonly #yaml: Document;
+  readonly #targets: ReadonlyMap<Alias, Node>;
   readonly #lines: LineCounter;
   readonly #sources: ValueSources;
+  #values = 0;
 
-  constructor(yaml: Document, lines: LineCounter, sources: ValueSources) {
-    this.#yaml = yaml;
+  constructor(targets: ReadonlyMap<Alias, Node>, lines: LineCounter, sources: ValueSources) {
+    this.#targets = targets;
     this.#lines = lines;
     this.#sources = sources;
   }
@@ -63,6 +99,8 @@ class Reader {
 
   /** `line` is where the value's key stands; `around` are the nodes that the value is in. */
   read(node: unknown, path: Path, line: number, around: readonly unknown[]): Json {
+    if (++this.#values > MOST_VALUES) throw new Excessive(TOO_MANY);
+    if (around.length > DEEPEST) throw new Excessive(TOO_DEEP);
     const target = isAlias(node) ? this.#target(node, path, line, around) : node;
     if (isNode(target) && target.tag !== undefined && !target.tag.startsWith("tag:yaml.org,2002:")) {
       this.#problem(path, line, "a tag (!…) means nothing here; put text that starts with ! in quotes");
@@ -118,7 +156,7 @@ class Reader {
   }
 
   #target(alias: Alias, path: Path, line: number, around: readonly unknown[]): unknown {
-    const target = alias.resolve(this.#yaml);
+    const target = this.#targets.get(alias);
     if (target !== undefined && !around.includes(target)) return target;
     const wrong = target === undefined ? "names no anchor above it" : "stands inside of its own anchor";
     this.#problem(path, line, `an alias (*…) ${wrong}; put text that starts with * in quotes`);
@@ -133,8 +171,7 @@ class Reader {
       return text;
     }
     if (typeof value === "number") {
-      if (String(value) === source) return value;
-      // 007, 1.0 and 12345678901234567890 would silently become other values, and a mapping lead to the wrong data.
+      if (isMeant(value, source, path)) return value;
       this.#problem(
         path,
         line,
@@ -153,6 +190,13 @@ class Reader {
     return isNode(node) && node.range ? this.#lines.linePos(node.range[0]).line : otherwise;
   }
 }
+
+/**
+ * In `group` a number may become text: 007, 1.0 and 1e1 would silently be others there, and a mapping lead to the wrong
+ * data. Elsewhere a number counts for what it is, unless it was rounded.
+ */
+const isMeant = (value: number, source: string | undefined, [section]: Path): boolean =>
+  section === "group" ? String(value) === source : !Number.isInteger(value) || Number.isSafeInteger(value);
 
 /** The number of a list's entry may come as text. */
 const placeOf = (path: Path): string => JSON.stringify(path.map(String));

@@ -61,7 +61,10 @@ function fileContent(path: string, { readFile }: ValueSources): Resolved {
   try {
     content = readFile(path);
   } catch (error) {
-    const reason = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EFBIG")
+      return { problem: `the file ${path} is larger than any secret; is it the right one?` };
+    const reason = code === undefined ? "" : ` (${code})`;
     return { problem: `the file ${path} cannot be read${reason}; does it exist, and may this user read it?` };
   }
   const value = content.replace(/\r?\n$/, "");

@@ -8,9 +8,11 @@ import { tlsFileProblems } from "./tls-files.ts";
 
 /**
  * Reads and checks the config file; contacts nothing.
- * Throws SyncError `CONFIG_UNREADABLE`, or `CONFIG_INVALID` with a report of all problems as its message.
+ * Throws SyncError `CONFIG_UNREADABLE`, `CONFIG_TLS` where the environment switches off what the config relies on, or
+ * `CONFIG_INVALID` with a report of all problems as its message.
  */
 export function loadConfig(path: string, sources: ValueSources): Config {
+  if (sources.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") throw unverified();
   const document = readDocument(readText(path, sources), sources);
   if (document.tree === undefined) throw invalid(path, document.problems);
   const result = configSchema.safeParse(document.tree);
@@ -27,9 +29,14 @@ export function loadConfig(path: string, sources: ValueSources): Config {
   throw invalid(path, [...document.problems, ...found.filter((problem) => !known(problem)), ...inFiles]);
 }
 
+/** In characters. A config of a thousand mappings has a fifth of this. */
+const LONGEST_TEXT = 256 * 1024;
+
 function readText(path: string, { readFile }: ValueSources): string {
   try {
-    return readFile(path);
+    const text = readFile(path);
+    if (text.length > LONGEST_TEXT) throw new Error(`it is larger than ${LONGEST_TEXT / 1024} KiB`);
+    return text;
   } catch (cause) {
     throw new SyncError("CONFIG_UNREADABLE", `cannot read the config file: ${describe(cause)}`, {
       hint: `name it with --config or GROUPSYNC_CONFIG; config.example.yaml shows what belongs in it`,
@@ -37,6 +44,12 @@ function readText(path: string, { readFile }: ValueSources): string {
     });
   }
 }
+
+/** Node.js would then take any certificate, also for the clients of the secret stores. */
+const unverified = (): SyncError =>
+  new SyncError("CONFIG_TLS", "NODE_TLS_REJECT_UNAUTHORIZED=0 would let anybody pose as any server", {
+    hint: "unset it; for a CA of your own, name the file of its certificate in NODE_EXTRA_CA_CERTS",
+  });
 
 const invalid = (path: string, problems: readonly Problem[]): SyncError =>
   new SyncError("CONFIG_INVALID", report(path, problems), { hint: "config.example.yaml explains every key" });
@@ -55,6 +68,6 @@ function fillIn(message: string, { written }: Place, find: ConfigDocument["find"
 function show(written: Place["written"]): string {
   if (written === undefined) return "this";
   if (written === null || written === "") return "an empty value";
-  const text = JSON.stringify(written);
+  const text = typeof written === "string" ? JSON.stringify(written) : String(written);
   return text.length <= 60 ? text : `${text.slice(0, 58)}…"`;
 }

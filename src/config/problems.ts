@@ -1,3 +1,5 @@
+import { counted } from "../core/counted.ts";
+
 /** The keys that lead to a value, outermost first; numbers count list items from 0. */
 export type Path = readonly (string | number)[];
 
@@ -9,17 +11,23 @@ export interface Problem {
   readonly message: string;
 }
 
-/** All problems as one text, in the order of the file. */
+/** More than these nobody reads: they are of one kind, or the file is not a config. */
+const MOST_SHOWN = 100;
+
+/** The problems as one text, in the order of the file. */
 export function report(file: string, problems: readonly Problem[]): string {
-  const sorted = problems.toSorted((a, b) => a.line - b.line);
-  const width = String(sorted.at(-1)?.line ?? "").length;
-  const lines = sorted.map(({ line, path, message }) => {
+  const shown = problems.toSorted((a, b) => a.line - b.line).slice(0, MOST_SHOWN);
+  const width = String(shown.at(-1)?.line ?? "").length;
+  const lines = shown.map(({ line, path, message }) => {
     const key = path.length === 0 ? "" : `${path.map(segment).join(".")}: `;
     return `  line ${String(line).padEnd(width)}  ${key}${message}`;
   });
-  return [`${file} has ${lines.length === 1 ? "1 problem" : `${lines.length} problems`}:`, ...lines].join(
-    "\n",
-  );
+  const more = problems.length - shown.length;
+  return [
+    `${file} has ${counted(problems.length, "problem")}:`,
+    ...lines,
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ].join("\n");
 }
 
 /** `api_key:abc` with its space forgotten is a key to YAML: nothing behind a colon is shown. */

@@ -30,10 +30,13 @@ export const scalar = <T>(read: (text: string) => T | undefined, { error }: Want
 export const choice = <const Option extends string>(...options: readonly Option[]) =>
   z.enum(options, wanted("possible here", `write ${options.join(" or ")}`));
 
+/** A decimal number as YAML writes it. */
+const NUMBER = /^[-+]?(\.\d+|\d+(\.\d*)?)(e[-+]?\d+)?$/i;
+
 /** Also as text, for what comes out of a `${…}`. */
 export const number = (schema: (want: Wanted) => z.ZodType<number>, want: Wanted) =>
   z.preprocess(
-    (value) => (typeof value === "string" && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
+    (value) => (typeof value === "string" && NUMBER.test(value) ? Number(value) : value),
     schema(want),
   );
 

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { parseDailyWindow } from "../core/daily-window.ts";
+import { isScopeName } from "../core/owners-mark.ts";
 import { parseRateLimit } from "../core/rate-limit.ts";
 import type { Config } from "./config.ts";
 import { limitsHaveAnAge, sectionsFitTogether, tableOrQuery } from "./consistency.ts";
+import { allowHttp, httpIsAllowed } from "./plain-http.ts";
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, flag, number, scalar, wanted } from "./scalars.ts";
 import { section } from "./section.ts";
@@ -15,6 +17,7 @@ import {
   databaseUrl,
   duration,
   HOUR_MS,
+  hostName,
   listenAddress,
   percentage,
   query,
@@ -28,19 +31,28 @@ import {
 const configFile = section(
   {
     name: scalar(
-      (name) => (/^[\w.-]{1,64}$/.test(name) ? name : undefined),
+      (name) => (isScopeName(name) ? name : undefined),
       wanted("a name", "write text of up to 64 letters, digits, dots, dashes and underscores"),
     ).prefault("default"),
-    service: section({
-      base_url: baseUrl,
-      api_key: apiKey,
-      timeout: duration((ms) => ms > 0 && ms <= HOUR_MS, "a duration up to 1h", "write it like 15s").prefault(
-        "15s",
-      ),
-      concurrency: wholeNumber(1, 1000, 8),
-      rate_limit: scalar(parseRateLimit, wanted("a rate", "write it like 3/s, 170/min or 9000/h")).optional(),
-      update: choice("upsert", "replace", "never").prefault("upsert"),
-    }),
+    service: section(
+      {
+        base_url: baseUrl,
+        allow_http: allowHttp,
+        api_key: apiKey,
+        timeout: duration(
+          (ms) => ms > 0 && ms <= HOUR_MS,
+          "a duration up to 1h",
+          "write it like 15s",
+        ).prefault("15s"),
+        concurrency: wholeNumber(1, 1000, 8),
+        rate_limit: scalar(
+          parseRateLimit,
+          wanted("a rate", "write it like 3/s, 170/min or 9000/h"),
+        ).optional(),
+        update: choice("upsert", "replace", "never").prefault("upsert"),
+      },
+      httpIsAllowed("base_url"),
+    ),
     source: section(
       {
         url: databaseUrl,
@@ -85,8 +97,9 @@ const configFile = section(
       },
       limitsHaveAnAge,
     ),
-    schedule: cronLine.prefault("*/5 * * * *"),
-    timezone: timeZone.prefault("UTC"),
+    // Defaults that are not checked: to compute ticks and to load time zones takes longer than all other keys together.
+    schedule: cronLine.default("*/5 * * * *"),
+    timezone: timeZone.default("UTC"),
     jitter: duration((ms) => ms <= HOUR_MS, "a duration up to 1h", "write it like 30s").prefault("0"),
     run_at_start: flag.prefault(true),
     shutdown_timeout: duration(
@@ -97,9 +110,15 @@ const configFile = section(
     history: duration((ms) => ms >= HOUR_MS, "a duration of 1h or more", "write it like 90d").prefault("90d"),
     http: section({
       listen: listenAddress.optional(),
+      allowed_hosts: z
+        .array(hostName, { error: "write a list of host names, like [groupsync.internal]" })
+        .optional(),
       stale_after: duration((ms) => ms > 0, "a duration above zero", "write it like 15m").optional(),
     }),
-    notify: section({ webhook: webUrl.optional(), heartbeat: webUrl.optional() }),
+    notify: section(
+      { webhook: webUrl.optional(), heartbeat: webUrl.optional(), allow_http: allowHttp },
+      httpIsAllowed("webhook", "heartbeat"),
+    ),
   },
   sectionsFitTogether,
 );
@@ -156,6 +175,7 @@ export const configSchema = configFile.transform((file): Config => {
     historyMs: file.history,
     http: {
       ...(file.http.listen && { listen: file.http.listen }),
+      ...(file.http.allowed_hosts && { allowedHosts: file.http.allowed_hosts }),
       ...(file.http.stale_after !== undefined && { staleAfterMs: file.http.stale_after }),
     },
     notify: {

@@ -1,6 +1,8 @@
 import type { ErrorCode, LineCounter, YAMLError } from "yaml";
 import type { Problem } from "./problems.ts";
 
+export const TOO_DEEP = "this is nested too deeply for a config; is a bracket not closed?";
+
 /** The parser's own messages quote the text around an error, which may be a key or a password. */
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   BAD_INDENT: "the indentation does not fit, or a bracket or quote above is not closed",
@@ -8,6 +10,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   BLOCK_AS_IMPLICIT_KEY: "there is a second “: ” in the line; put the value in quotes",
   MISSING_CHAR: "something is not closed: add the missing quote, bracket, comma or colon",
   MULTIPLE_DOCS: "a second document starts here; a config is one document: remove the line ---",
+  RESOURCE_EXHAUSTION: TOO_DEEP,
   TAB_AS_INDENT: "a tab is used as indentation; use spaces",
 };
 

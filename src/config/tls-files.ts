@@ -22,7 +22,7 @@ export function tlsFileProblems(
     const parsed = typeof text === "string" ? parseDatabaseUrl(text) : undefined;
     if (parsed === undefined) return [];
     const { tls, problems } = readTls(parsed.dialect, parsed.url.reveal());
-    if (tls?.kind !== "on" || problems.length > 0) return [];
+    if (tls.kind === "off" || problems.length > 0) return [];
     const { line } = find(path);
     return readTlsFiles(parsed.dialect, tls.files, readFile).problems.map((message) => ({
       line,

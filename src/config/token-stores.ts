@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { SECRET_NAMING, type SecretStoreKind } from "../core/secret-naming-by-store.ts";
 import { existingRowsAreNamed } from "./consistency.ts";
+import { allowHttp, httpIsAllowed } from "./plain-http.ts";
 import { column } from "./rules.ts";
-import { choice } from "./scalars.ts";
+import { choice, flag } from "./scalars.ts";
 import { secretPath } from "./secret-path.ts";
 import { section } from "./section.ts";
 import {
@@ -102,35 +103,48 @@ const tokenStore = variant("store", "table", {
   file: section({
     ...secrets("file", "{{ user_group_id }}", "letters, digits, _ and -, with / between folders"),
     directory: filePath("a directory", "/var/lib/groupsync/tokens"),
-  }),
-  vault: section({
-    ...secrets("vault", FOLDER, "letters, digits, _, . and -, with / between folders"),
-    address: webAddress("the address of a server", "write it like https://vault.internal:8200"),
-    mount: vaultPath("the path of a KV version 2 engine", "secret").prefault("secret"),
-    namespace: vaultPath("a namespace", "teams/data").optional(),
-    auth: vaultLogin,
-  }),
-  aws_secrets_manager: section({
-    ...secrets("aws_secrets_manager", FOLDER, "letters, digits and /_+.@-, without a - behind it"),
-    region: textLike(
-      /^[a-z0-9]+(?:-+[a-z0-9]+)*$/,
-      "a region",
-      "write its code, like eu-central-1",
-    ).optional(),
-    endpoint: webAddress(
-      "the address of an endpoint",
-      "write it like https://vpce-0a1b.secretsmanager.eu-central-1.vpce.amazonaws.com",
-    ).optional(),
-  }),
-  gcp_secret_manager: section({
-    ...secrets("gcp_secret_manager", PREFIX, "letters, digits and -"),
-    project: gcpProject,
-    endpoint: webAddress(
-      "the address of an endpoint",
-      "write it like https://secretmanager.europe-west3.rep.googleapis.com, without a path",
-      hasNoPath,
-    ).optional(),
-  }),
+    shared_directory: flag.prefault(false),
+  }).transform(({ shared_directory, ...keys }) => ({ ...keys, sharedDirectory: shared_directory })),
+  vault: section(
+    {
+      ...secrets("vault", FOLDER, "letters, digits, _, . and -, with / between folders"),
+      address: webAddress("the address of a server", "write it like https://vault.internal:8200"),
+      allow_http: allowHttp,
+      mount: vaultPath("the path of a KV version 2 engine", "secret").prefault("secret"),
+      namespace: vaultPath("a namespace", "teams/data").optional(),
+      auth: vaultLogin,
+    },
+    httpIsAllowed("address"),
+  ).transform(({ allow_http, ...keys }) => keys),
+  aws_secrets_manager: section(
+    {
+      ...secrets("aws_secrets_manager", FOLDER, "letters, digits and /_+.@-, without a - behind it"),
+      region: textLike(
+        /^[a-z0-9]+(?:-+[a-z0-9]+)*$/,
+        "a region",
+        "write its code, like eu-central-1",
+      ).optional(),
+      endpoint: webAddress(
+        "the address of an endpoint",
+        "write it like https://vpce-0a1b.secretsmanager.eu-central-1.vpce.amazonaws.com",
+      ).optional(),
+      allow_http: allowHttp,
+    },
+    httpIsAllowed("endpoint"),
+  ).transform(({ allow_http, ...keys }) => ({ ...keys, allowHttp: allow_http })),
+  gcp_secret_manager: section(
+    {
+      ...secrets("gcp_secret_manager", PREFIX, "letters, digits and -"),
+      project: gcpProject,
+      endpoint: webAddress(
+        "the address of an endpoint",
+        "write it like https://secretmanager.europe-west3.rep.googleapis.com, without a path",
+        hasNoPath,
+      ).optional(),
+      allow_http: allowHttp,
+    },
+    httpIsAllowed("endpoint"),
+  ).transform(({ allow_http, ...keys }) => keys),
   azure_key_vault: section({
     ...secrets("azure_key_vault", PREFIX, "small letters, digits and -"),
     vault_url: webAddress(

@@ -165,3 +165,9 @@ export const listenAddress = scalar(
   parseListenAddress,
   wanted("an address to listen on", 'write it like 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080, or "off"'),
 );
+
+export const hostName = textLike(
+  /^[\w-]+(\.[\w-]+)*$/,
+  "the name of a host",
+  "write it like groupsync.internal, without scheme, port and path",
+);

@@ -1,24 +1,27 @@
 import { createHash } from "node:crypto";
-import type { Held } from "./clearance.ts";
+import type { Removal } from "./change.ts";
 
-/** What a code is good for beside its set: one ledger's groups, until the next approval. */
+/** What a code is good for beside its set: the groups of one config, until the next approval. */
 export interface ApprovalScope {
+  /** The config's. */
+  readonly name: string;
   readonly baseUrl: string | null;
   readonly approvals: number;
 }
 
-const CODE_LENGTH = 12;
+/** 80 bits: too many to find another set with the same code. */
+const CODE_LENGTH = 20;
 
 /** The code by which an operator approves a set of removals, which are added in the order of their ids. */
 export class ApprovalCode {
   readonly #hash = createHash("sha256");
 
-  constructor({ baseUrl, approvals }: ApprovalScope) {
-    this.#add(String(baseUrl), String(approvals));
+  constructor({ name, baseUrl, approvals }: ApprovalScope) {
+    this.#add(name, String(baseUrl), String(approvals));
   }
 
-  add({ kind, user_group_id }: Held): void {
-    this.#add(kind, user_group_id);
+  add(removal: Removal): void {
+    this.#add(removal.kind, removal.user_group_id, removal.kind === "replace" ? removal.fingerprint : "");
   }
 
   /** Lower-case hexadecimal. Nothing can be added afterwards. */

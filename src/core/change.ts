@@ -1,5 +1,6 @@
 import type { Group } from "./group.ts";
-import { type AbsenceKind, type Intent, intendsRemoval } from "./ledger-group.ts";
+import { type AbsenceKind, type GroupFailure, type Intent, intendsRemoval } from "./ledger-group.ts";
+import { ROTATED } from "./rotation.ts";
 import type { RowDigest } from "./tenant.ts";
 
 /** Brings one group to its desired state. */
@@ -8,6 +9,8 @@ export type Apply = Upsert | Replace;
 /** By one GET. */
 export interface Upsert extends DesiredState {
   readonly kind: "create" | "update";
+  /** The group is as it should be, and only its token is asked for. */
+  readonly restores?: boolean;
 }
 
 /** By a DELETE and a GET. */
@@ -23,6 +26,8 @@ interface DesiredState {
   readonly dataSourceId: string | null;
   /** A run that ended early may have sent it already. */
   readonly underWay: boolean;
+  /** This change, or an earlier one of the group, failed the last time that it was tried. */
+  readonly failedBefore: boolean;
 }
 
 /** Takes a group away whose tenant is gone. */
@@ -30,7 +35,9 @@ export interface Delete {
   readonly kind: "delete";
   readonly user_group_id: string;
   readonly absence: AbsenceKind;
+  /** As with an `Apply`. */
   readonly underWay: boolean;
+  readonly failedBefore: boolean;
 }
 
 /** What is done to one group in the service. */
@@ -58,6 +65,13 @@ export function fingerprintOf(change: Change): string {
       return DELETED;
   }
 }
+
+/** Whether it was a change that failed. That a token was not rotated says nothing of those. */
+export const isOfChange = ({ fingerprint }: GroupFailure): boolean => fingerprint !== ROTATED;
+
+/** Whether the change asks for a group's token alone: where it fails, that is a failure of the token's copies. */
+export const isForToken = (change: Change): boolean =>
+  change.kind !== "delete" && change.kind !== "replace" && change.restores === true;
 
 /** What the ledger notes before the change is made, and where another intent stands. */
 export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {

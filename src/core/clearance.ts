@@ -19,8 +19,10 @@ export interface RemovalSummary {
   readonly estranged: number;
   /** Of all that is due. */
   readonly code: string;
-  /** Groups that could be deleted now or later, for their tenants are gone. */
+  /** Groups whose tenants are gone. */
   readonly gone: number;
+  /** Of these: groups that `deletion.when` keeps for good. */
+  readonly kept: number;
 }
 
 export interface Circumstances {
@@ -52,7 +54,9 @@ export interface HeldBack {
 
 export interface Inconclusive {
   readonly kind: "inconclusive";
+  /** As in `RemovalSummary`. */
   readonly gone: number;
+  readonly kept: number;
 }
 
 /**
@@ -70,7 +74,9 @@ export interface Inconclusive {
  */
 export function clearanceOf(removals: RemovalSummary, circumstances: Circumstances): Clearance {
   const { conclusive, owned, recent, limit, approval } = circumstances;
-  if (!conclusive && removals.gone > 0) return { kind: "inconclusive", gone: removals.gone };
+  const { gone, kept } = removals;
+  // Whatever `deletion.when` says: a source that has lost all its rows is no source in sync.
+  if (!conclusive && gone > 0) return { kind: "inconclusive", gone, kept };
   const due = dueIn(removals);
   if (due === 0) return { kind: "cleared", approved: false };
   const exceeds = due + removals.underWay + recent > removalsAllowed(limit, owned);

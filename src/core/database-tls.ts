@@ -1,3 +1,5 @@
+import { isThisMachine } from "./this-machine.ts";
+
 /** How the server's certificate is checked: `full` with its host name, `ca` without, `none` not at all. */
 export type Verification = "full" | "ca" | "none";
 
@@ -62,15 +64,24 @@ export function tlsParameters(dialect: TlsDialect): readonly string[] {
 }
 
 export interface TlsReading {
-  /** Undefined where the url doesn't say. Without meaning where there are problems. */
-  readonly tls: Tls | undefined;
+  /** Without meaning where there are problems. */
+  readonly tls: Tls;
   /** What is wrong, and what would be right. */
   readonly problems: readonly string[];
 }
 
+/** Where a url leads: a name, an address or the path of a Unix socket. */
+export function databaseHost(dialect: TlsDialect, url: string): string {
+  const { hostname, searchParams } = new URL(url);
+  // PostgreSQL's driver prefers the parameter, which is how a Unix socket is named, and takes the last of several.
+  const preferred = dialect === "postgres" ? searchParams.getAll("host").at(-1) : undefined;
+  return preferred || decodeURIComponent(hostname) || "localhost";
+}
+
 /**
  * Reads what a database url says of TLS. Whoever asks for it, be it with a file alone, has the server verified:
- * `require` is stricter here than in libpq, and `REQUIRED` than in MySQL's own clients.
+ * `require` is stricter here than in libpq, and `REQUIRED` than in MySQL's own clients. A url that says nothing is plain
+ * on this machine, and a problem for any other host.
  */
 export function readTls(dialect: TlsDialect, url: string): TlsReading {
   const spelling = SPELLINGS[dialect];
@@ -87,7 +98,17 @@ export function readTls(dialect: TlsDialect, url: string): TlsReading {
   ];
   if (mode.verify === "off") return { tls: { kind: "off" }, problems };
   const isAsked = mode.verify !== undefined || Object.values(spelling.files).some((name) => given.has(name));
-  return { tls: isAsked ? { kind: "on", verify: mode.verify ?? "full", files } : undefined, problems };
+  if (isAsked) return { tls: { kind: "on", verify: mode.verify ?? "full", files }, problems };
+  const isOpen = problems.length === 0 && !isThisMachine(databaseHost(dialect, url));
+  return { tls: { kind: "off" }, problems: isOpen ? [leftOpen(spelling)] : problems };
+}
+
+function leftOpen({ mode, modes }: Spelling): string {
+  const [off, required] = Object.keys(modes);
+  return (
+    `the url leads to another host and says nothing of TLS; write ${mode}=${required}, which verifies the server, ` +
+    `or ${mode}=${off} if nobody can listen in between, for everything is sent in clear then`
+  );
 }
 
 interface Mode {

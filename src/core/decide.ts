@@ -1,5 +1,5 @@
 import { isDue } from "./backoff.ts";
-import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
+import { type Apply, type Change, type Delete, fingerprintOf, isOfChange } from "./change.ts";
 import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion.ts";
 import type { Reading } from "./evidence.ts";
 import {
@@ -40,8 +40,14 @@ export interface Outdated {
   readonly user_group_id: string;
 }
 
+/** A tenant that the operator has named: it is gone, and there is no group of it. */
+export interface Gone {
+  readonly kind: "gone";
+  readonly user_group_id: string;
+}
+
 /** What may have to be done about a tenant, or said of it. */
-export type Decision = Change | Waiting | Missing | Outdated | RejectedTenant;
+export type Decision = Change | Waiting | Missing | Gone | Outdated | RejectedTenant;
 
 export interface DecisionContext {
   readonly now: Date;
@@ -60,9 +66,10 @@ export interface DecisionContext {
  * | tenant   | in the ledger                     | decision                            |
  * |----------|-----------------------------------|-------------------------------------|
  * | rejected | any                               | rejected; its group stays as it is  |
- * | gone     | unknown, or never made            | nothing                             |
+ * | gone     | unknown, or never made            | nothing; gone, if it is named       |
  * | gone     | in a way that is no evidence      | missing                             |
- * | gone     | a delete under way                | delete                              |
+ * | gone     | a delete under way, or a token    | delete                              |
+ * |          | that is still to be removed       |                                     |
  * | gone     | else, and it is time              | delete                              |
  * | gone     | else                              | missing                             |
  * | desired  | a replacement under way, or the   | replace                             |
@@ -76,7 +83,7 @@ export interface DecisionContext {
  * |          | updates                           |                                     |
  * | desired  | the same fingerprint              | nothing                             |
  *
- * Gone is absent or flagged; `deletion.when` says which of them is evidence. A change that has failed before is
+ * Gone is absent or flagged, as `absenceKind` has it; `deletion.when` says which of them is evidence. A change that has failed before is
  * waiting until its next try is due. Whether deletions and replacements may be done is another question: see
  * `clearanceOf`.
  */
@@ -87,7 +94,9 @@ export function decide(
 ): Decision | null {
   if (tenant?.kind === "rejected") return tenant;
   if (tenant?.kind === "desired") return decidePresent(tenant, known, context);
-  return known === undefined || wasNeverMade(known) ? null : decideGone(tenant, known, context);
+  if (known !== undefined && !wasNeverMade(known)) return decideGone(tenant, known, context);
+  const id = tenant?.user_group_id ?? known?.user_group_id;
+  return context.eager && id !== undefined ? { kind: "gone", user_group_id: id } : null;
 }
 
 function decidePresent(
@@ -119,8 +128,8 @@ function decideGone(
   const { user_group_id, failure, held } = known;
   const { deletion, reading, now } = context;
   const kind = absenceKind(tenant, known, reading);
-  const underWay = known.intent === "delete";
-  const isFlagged = tenant !== undefined;
+  const underWay = known.intent === "delete" || known.intent === "remove";
+  const isFlagged = tenant !== undefined || kind === "flagged";
   const isEvidence = deletion.when === "absent" || (deletion.when === "flagged" && (isFlagged || underWay));
   if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
 
@@ -130,10 +139,18 @@ function decideGone(
     const dueInMs = graceLeftMs(absence, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }
-  return unlessWaiting({ kind: "delete", user_group_id, absence: kind, underWay }, failure, context);
+  const failedBefore = hasFailed(failure);
+  return unlessWaiting(
+    { kind: "delete", user_group_id, absence: kind, underWay, failedBefore },
+    failure,
+    context,
+  );
 }
 
-/** In which way a tenant is gone that has no row, or a flagged one. */
+/**
+ * In which way a tenant is gone that has no row, or a flagged one. A row that was flagged when it was last seen counts as
+ * flagged when it is gone: customers flag a row first and purge it later.
+ */
 export function absenceKind(
   tenant: FlaggedTenant | undefined,
   known: LedgerGroup,
@@ -141,7 +158,7 @@ export function absenceKind(
 ): AbsenceKind {
   // What another source flags is no better evidence than what it lacks, until it has had the tenant.
   if (sourceChanged || known.absence?.kind === "estranged") return "estranged";
-  return tenant ? "flagged" : "absent";
+  return tenant || known.absence?.kind === "flagged" ? "flagged" : "absent";
 }
 
 /**
@@ -158,6 +175,15 @@ export const standingAbsence = (
 export const wasNeverMade = ({ fingerprint, intent }: LedgerGroup): boolean =>
   fingerprint === null && intent === null;
 
+/**
+ * An update or a rotation was begun, and what is decided on its group now doesn't show what became of it: nobody knows
+ * which token is live. A group that was never confirmed has none that anybody was given.
+ */
+export const isLeftUnderWay = ({ intent, fingerprint }: LedgerGroup, decided: Decision | null): boolean =>
+  (intent === "apply" || intent === "rotate") &&
+  fingerprint !== null &&
+  !(decided?.kind === "create" || decided?.kind === "update" || decided?.kind === "waiting");
+
 function apply(
   kind: Apply["kind"],
   { user_group_id, group, fingerprint, row, dataSourceId }: DesiredTenant,
@@ -167,12 +193,16 @@ function apply(
   const intent = known?.intent ?? null;
   // Held back once a removal was begun, the tenant might be without a group.
   const underWay = kind === "replace" ? intendsRemoval(intent) : intent !== null;
+  const failure = known?.failure ?? null;
+  const failedBefore = hasFailed(failure);
   return unlessWaiting(
-    { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay },
-    known?.failure ?? null,
+    { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay, failedBefore },
+    failure,
     context,
   );
 }
+
+const hasFailed = (failure: GroupFailure | null): boolean => failure !== null && isOfChange(failure);
 
 /** The change, unless just this one has failed before and its next try is not due. */
 function unlessWaiting<C extends Change>(

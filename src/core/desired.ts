@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { describe } from "./errors.ts";
 import { type Group, groupFingerprint } from "./group.ts";
 import { MAX_ID_BYTES } from "./id.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from "./json.ts";
@@ -63,11 +64,16 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
         dataSourceId: readDataSourceId(row),
       };
     } catch (error) {
-      if (!(error instanceof Rejected)) throw error;
       const user_group_id = typeof id === "string" && id !== "" ? id : null;
-      return { kind: "rejected", user_group_id, code: error.code, message: error.message };
+      return { kind: "rejected", user_group_id, ...reasonOf(error) };
     }
   };
+}
+
+/** Whatever goes wrong while a row is turned into a group is that row's fault: the other tenants' groups are made. */
+function reasonOf(error: unknown): { readonly code: RejectionCode; readonly message: string } {
+  if (error instanceof Rejected) return { code: error.code, message: error.message };
+  return { code: "VALUE_UNUSABLE", message: `no group can be made of this row: ${describe(error)}` };
 }
 
 /** To be raised when the same columns begin to give another group: all rows are read again then. */
@@ -178,7 +184,7 @@ function valueReader(
             text += part;
             continue;
           }
-          const value = usable(place, part.read(row));
+          const value = usable(place, part.read(row), part.column);
           if (value === null) {
             if (rule.optional) return OMIT;
             throw new Rejected("VALUE_NULL", `${place}: column ${part.column} is null`);
@@ -229,9 +235,11 @@ function asText(place: string, value: Json): string {
   throw new Rejected("VALUE_UNUSABLE", `${place} holds JSON where text is needed`);
 }
 
-function usable(place: string, value: Cell): Json {
-  if (value instanceof Unusable) throw new Rejected("VALUE_UNUSABLE", `${place} ${value.reason}`);
-  return value;
+/** `column` is named where the place doesn't name it: a template has several. */
+function usable(place: string, value: Cell, column?: string): Json {
+  if (!(value instanceof Unusable)) return value;
+  const where = column === undefined ? place : `${place}: column ${column}`;
+  throw new Rejected("VALUE_UNUSABLE", `${where} ${value.reason}`);
 }
 
 const unusableReason = (value: Cell): string =>

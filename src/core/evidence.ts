@@ -7,17 +7,20 @@ export interface Evidence {
   readonly clock: HealthyTime;
   /** When the last read was, if it was a healthy one: only then does the time since count. */
   readonly healthyAt: Date | null;
-  /** Some groups are marked as held. */
-  readonly holding: boolean;
+  /** The code of the groups that are marked as held, or `STALE_CODE`; null if there are none. */
+  readonly heldCode: string | null;
   /** How often an operator has approved what was held: each approval makes all earlier codes worthless. */
   readonly approvals: number;
 }
+
+/** In place of a code that approves nothing any more, until a whole sync has made another one. */
+export const STALE_CODE = "";
 
 export const NO_EVIDENCE: Evidence = {
   source: null,
   clock: { ms: 0, reads: 0 },
   healthyAt: null,
-  holding: false,
+  heldCode: null,
   approvals: 0,
 };
 
@@ -50,14 +53,14 @@ export const afterHealthyRead = (evidence: Evidence, { source, at, clock }: Read
   source,
   clock,
   healthyAt: at,
-  holding: false,
+  heldCode: null,
 });
 
-/** Somebody has to look first: nobody's grace period runs on meanwhile. */
-export const afterHeldRead = (evidence: Evidence, { source }: Reading): Evidence => ({
+/** Somebody has to look first, and approves what is held by its code: nobody's grace period runs on meanwhile. */
+export const afterHeldRead = (evidence: Evidence, { source }: Reading, heldCode: string): Evidence => ({
   ...whileReading(evidence),
   source,
-  holding: true,
+  heldCode,
 });
 
 /** Nobody has aged by it; but where the first groups came from has to be known when the config names another source. */
@@ -68,4 +71,5 @@ export const afterPartialRead = (evidence: Evidence, { source }: Reading): Evide
 export const afterApproval = (evidence: Evidence): Evidence => ({
   ...evidence,
   approvals: evidence.approvals + 1,
+  heldCode: evidence.heldCode === null ? null : STALE_CODE,
 });

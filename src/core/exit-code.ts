@@ -1,5 +1,5 @@
 import type { SyncError } from "./errors.ts";
-import type { RunOutcome } from "./outcome.ts";
+import { isUsageMistake, type RunOutcome } from "./outcome.ts";
 
 /** The exit codes that users and other programs rely on. */
 export const EXIT = {
@@ -16,9 +16,10 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Of a command that ended with this error. */
-export function exitCodeOfError({ code }: SyncError): ExitCode {
+export function exitCodeOfError(error: SyncError): ExitCode {
+  const { code } = error;
   if (code === "LEASE_HELD") return EXIT.leaseHeld;
-  if (code === "UNKNOWN_ID") return EXIT.usage;
+  if (isUsageMistake(error)) return EXIT.usage;
   return code.startsWith("CONFIG_") ? EXIT.config : EXIT.failed;
 }
 

@@ -2,12 +2,14 @@ import { counted } from "./counted.ts";
 import { outOfSyncText } from "./out-of-sync.ts";
 import type { Counts, Failure, RunOutcome } from "./outcome.ts";
 import { printable } from "./printable.ts";
+import { isAlarming, type WentMissing, wentMissingText } from "./went-missing.ts";
 
 /** What is known of how things are. */
 export interface HealthFacts {
   readonly groups: { readonly failing: number };
   /** Null where nothing waits for approval. */
   readonly held: { readonly count: number } | null;
+  readonly missing: WentMissing;
   /** Newest first. */
   readonly runs: readonly PastRun[];
   /** Whoever is at work; null where nobody is. */
@@ -27,7 +29,7 @@ interface PastResult {
 }
 
 export interface Health {
-  readonly kind: "empty" | "running" | "killed" | "failed" | "held" | "attention" | "well";
+  readonly kind: "empty" | "running" | "killed" | "failed" | "held" | "missing" | "attention" | "well";
   /** For people, in one line. */
   readonly sentence: string;
 }
@@ -35,7 +37,7 @@ export interface Health {
 const LONGEST = 500;
 
 /** Is all well? In one sentence, the same wherever it is asked. */
-export function healthOf({ groups, held, runs, lease }: HealthFacts): Health {
+export function healthOf({ groups, held, missing, runs, lease }: HealthFacts): Health {
   const [last] = runs;
   if (!last) return { kind: "empty", sentence: "Nothing has been synced yet." };
   if (last.result === null) {
@@ -52,6 +54,8 @@ export function healthOf({ groups, held, runs, lease }: HealthFacts): Health {
     return { kind: "held", sentence: `Needs attention: ${printable(error.message, LONGEST)}.` };
   }
   if (held) return { kind: "held", sentence: `Needs attention: ${counted(held.count, "removal")} held.` };
+  if (isAlarming(missing))
+    return { kind: "missing", sentence: `Needs attention: ${wentMissingText(missing)}.` };
   const outOfSync = outOfSyncText({ ...counts, failed: groups.failing });
   if (outOfSync !== "") return { kind: "attention", sentence: `Needs attention: ${outOfSync}.` };
   return outcome === "ok"

@@ -7,6 +7,7 @@ import type { Failure } from "./outcome.ts";
 export interface Hold extends Failure {
   /** What can be done about it. */
   readonly hint: string;
+  /** Deletions and replacements that are not done. */
   readonly count: number;
   /** The code that approves them; null where none can. */
   readonly approval: string | null;
@@ -17,11 +18,11 @@ export function explainHold(clearance: HeldBack | Inconclusive): Hold {
   return clearance.kind === "inconclusive" ? explainInconclusive(clearance) : explainHeldBack(clearance);
 }
 
-const explainInconclusive = ({ gone }: Inconclusive): Hold => ({
+const explainInconclusive = ({ gone, kept }: Inconclusive): Hold => ({
   code: "SOURCE_INCONCLUSIVE",
   message: `the source returned no valid row: this is no evidence, so ${counted(gone, "group")} without a tenant ${are(gone)} kept`,
   hint: "check source.table, source.where and the database that source.url names; one valid row is enough for all to go on. To have the very last groups deleted, flag their rows (deletion.when: flagged)",
-  count: gone,
+  count: gone - kept,
   approval: null,
 });
 

@@ -1,7 +1,10 @@
 import type { RowDigest } from "./tenant.ts";
 
-/** A call that changes the service, committed to before it is made. */
-export type Intent = "apply" | "replace" | "delete" | "rotate";
+/**
+ * A call that changes the service, committed to before it is made. `remove`: the group is deleted, and only its token is
+ * left to be removed from where it is stored.
+ */
+export type Intent = "apply" | "replace" | "delete" | "remove" | "rotate";
 
 /** A removal was begun: until its outcome is recorded, nobody knows whether there still is a group. */
 export const intendsRemoval = (intent: Intent | null): boolean => intent === "replace" || intent === "delete";
@@ -30,7 +33,7 @@ export interface LedgerGroup {
 /**
  * How a tenant is gone.
  * - `absent`: complete reads don't have it, and one of the same source had.
- * - `flagged`: its row says so (`source.removed_when`).
+ * - `flagged`: its row says so (`source.removed_when`), or did when it was last seen.
  * - `estranged`: it is either, and was never seen to be there since the config names the present source.
  */
 export type AbsenceKind = "absent" | "flagged" | "estranged";

@@ -1,9 +1,8 @@
+import { isOfChange } from "./change.ts";
 import { absenceKind, type Decision, standingAbsence, wasNeverMade } from "./decide.ts";
 import type { Reading } from "./evidence.ts";
 import type { AbsenceKind, LedgerGroup } from "./ledger-group.ts";
-import { ROTATED } from "./rotation.ts";
 import type { RowDigest, Tenant } from "./tenant.ts";
-import { NOT_EVERYWHERE } from "./token-copies.ts";
 
 /** The tenant is gone, in another way than was noted before. */
 export interface LeftNote {
@@ -39,8 +38,7 @@ export type Note = LeftNote | BareNote | SettledNote;
  * | gone    | any       | never made                               | forgotten |
  * | gone    | any       | not gone, or gone in another way, or     | left      |
  * |         |           | noted by a read that came to nothing     |           |
- * | desired | nothing   | gone, and its token is not everywhere    | returned  |
- * | desired | nothing   | else gone, failed, or with another row   | settled   |
+ * | desired | nothing   | gone, failed, or with another row        | settled   |
  * | present | something | gone                                     | returned  |
  *
  * A rejected row counts as present.
@@ -60,12 +58,8 @@ export function noteOn(
     return { kind: "left", user_group_id, absence: kind };
   }
   if (decided === null && tenant.kind === "desired") {
-    // Until its token is in every store, that stands as it is.
-    if (failure?.fingerprint === NOT_EVERYWHERE) {
-      return absence === null ? null : { kind: "returned", user_group_id };
-    }
     // That its token could not be rotated says nothing of the group.
-    const hasFailed = failure !== null && failure.fingerprint !== ROTATED;
+    const hasFailed = failure !== null && isOfChange(failure);
     const asNoted = absence === null && !hasFailed && sameRow(known.row, tenant.row);
     return asNoted
       ? null

@@ -57,7 +57,7 @@ export interface Counts {
   missing: number;
   deleted: number;
   rotated: number;
-  /** Tokens that were written again from one store to another. */
+  /** Tokens that a store lacked, and that were written to it from another or as the service told them. */
   restored: number;
   /** Deletions and replacements that were not done, for they need approval or better evidence. */
   held: number;
@@ -82,6 +82,14 @@ export const noCounts = (): Counts => ({
   rejected: 0,
   failed: 0,
 });
+
+/** A tenant that the operator has named is gone, and there is nothing to do now: "in sync" would be no answer. */
+export const tenantGone = (message: string): Failure => ({ code: "TENANT_GONE", message });
+
+export const isTenantGone = ({ code }: Pick<Failure, "code">): boolean => code === "TENANT_GONE";
+
+/** Whoever started the run has made a mistake: it says nothing of how things are. */
+export const isUsageMistake = ({ code }: Pick<Failure, "code">): boolean => code === "UNKNOWN_ID";
 
 /** Nothing is wrong with a run that was told to stop, or that found another instance at work. */
 export const isNoFault = ({ code }: Failure): boolean => code === "INTERRUPTED" || code === "LEASE_HELD";

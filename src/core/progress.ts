@@ -1,3 +1,38 @@
+/** How much of a run's work is done. Never more than there is. */
+export interface Work {
+  readonly done: number;
+  readonly total: number;
+}
+
+export const NO_WORK: Work = { done: 0, total: 0 };
+
+/** What a run says that changes how much it has to do, or has done. */
+export type WorkEvent =
+  | { readonly kind: "started" }
+  | { readonly kind: "planned"; readonly changes: number }
+  | { readonly kind: "restoring" | "rotating"; readonly tokens: number }
+  | { readonly kind: "recorded" | "deleted" | "restored" | "rotated" | "failed" };
+
+export function advanced({ done, total }: Work, event: WorkEvent): Work {
+  switch (event.kind) {
+    case "started":
+      return NO_WORK;
+    case "planned":
+      return { done, total: total + event.changes };
+    case "restoring":
+    case "rotating":
+      return { done, total: total + event.tokens };
+    case "recorded":
+    case "deleted":
+    case "restored":
+    case "rotated":
+    case "failed":
+      return { done: done + 1, total: Math.max(total, done + 1) };
+    default:
+      return event satisfies never;
+  }
+}
+
 export interface Progress {
   readonly done: number;
   readonly total: number;

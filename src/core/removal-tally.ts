@@ -7,7 +7,7 @@ import { intendsRemoval, type LedgerGroup } from "./ledger-group.ts";
 /** Sums up what a plan wants removed, without keeping it. Decisions come in the order of their ids. */
 export class RemovalTally {
   readonly #code: ApprovalCode;
-  readonly #counts = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0 };
+  readonly #counts = { deletions: 0, replacements: 0, underWay: 0, estranged: 0, gone: 0, kept: 0 };
 
   constructor(scope: ApprovalScope) {
     this.#code = new ApprovalCode(scope);
@@ -15,8 +15,8 @@ export class RemovalTally {
 
   add(decision: Decision): void {
     const counts = this.#counts;
-    if (decision.kind === "delete" || (decision.kind === "missing" && decision.dueInMs !== null))
-      counts.gone++;
+    if (decision.kind === "delete" || decision.kind === "missing") counts.gone++;
+    if (decision.kind === "missing" && decision.dueInMs === null) counts.kept++;
     if (!isRemoval(decision) || decision.underWay) return;
     this.#code.add(decision);
     if (decision.kind === "replace") {

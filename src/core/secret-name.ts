@@ -41,6 +41,10 @@ export function secretName(id: string, [before, after]: SecretPath, naming: Secr
   return `${before}${naming.escape}x${hash}${after}`;
 }
 
+/** The name of the secret that says whose the secrets of this path are: no id has it, for `o` is no digit and no `x`. */
+export const ownerName = ([before, after]: SecretPath, naming: SecretNaming): string =>
+  `${before}${naming.escape}owner${after}`;
+
 /** How many characters a path has to leave for the id: the escape, the x and 64 digits. */
 export const HASHED = 66;
 

@@ -63,6 +63,12 @@ export const SERVICE_FAILURES = {
     mayHaveHappened: true,
     remedy: "the service failed inside; if it persists, ask its operators, with the time and the id",
   },
+  TOKEN_SHARED: {
+    reaction: "fail",
+    mayHaveHappened: false,
+    remedy:
+      "two groups must not have one token: ask the service's operators for another one for this group; until then nothing is deleted or rotated by it",
+  },
   BAD_RESPONSE: {
     reaction: "fail",
     mayHaveHappened: true,

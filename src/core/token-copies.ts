@@ -1,8 +1,16 @@
 import { tokenFingerprint } from "./group.ts";
+import type { Failure } from "./outcome.ts";
 import type { Secret } from "./secret.ts";
 
-/** Stands in place of a fingerprint in the failure of a group whose token is not in every store: no change has failed. */
-export const NOT_EVERYWHERE = "not_everywhere";
+/**
+ * Why a group's token is not in every store. It has a backoff of its own: a change of the group may fail meanwhile, or
+ * succeed.
+ */
+export interface CopiesFailure extends Failure {
+  /** In a row. */
+  readonly count: number;
+  readonly retryAt: Date;
+}
 
 /**
  * Which groups lack their token in one store or more: with the token where another store has it, else with null.

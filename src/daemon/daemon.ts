@@ -1,15 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
+import type { DeletionLimit } from "../core/deletion.ts";
 import { asSyncError, describe } from "../core/errors.ts";
+import { toEach } from "../core/listeners.ts";
 import { noCounts } from "../core/outcome.ts";
+import { isAlarming } from "../core/went-missing.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Observe, RunEvent, RunSummary } from "../ports/observer.ts";
-import { type Condition, conditionOf, newsText } from "./condition.ts";
-import type { DaemonState, LedgerSnapshot } from "./state.ts";
+import { Announcer } from "./announcer.ts";
+import { type DaemonState, type LedgerSnapshot, wentMissingOf } from "./state.ts";
 import type { ScheduleSettings, Timetable } from "./timetable.ts";
 import { type Configured, Tracker } from "./tracker.ts";
+import type { Findings } from "./trouble.ts";
 
 export interface DaemonSettings {
   /** The scope. */
@@ -17,6 +21,7 @@ export interface DaemonSettings {
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
   /** Left out: three periods of the schedule. */
   readonly staleAfterMs?: number;
+  readonly deletionLimit: DeletionLimit;
   readonly notifier: Notifier;
   /** How often it looks into the token stores, whether they have what they should; left out: never. */
   readonly verifyTokensMs?: number;
@@ -36,8 +41,8 @@ export interface DaemonPorts {
   /** Ticks between its start and its stop. */
   readonly timetable: (settings: ScheduleSettings, onTick: () => void) => Timetable;
   readonly clock: Clock;
-  /** Of the runs, beside what the daemon makes of it itself. */
-  readonly observe: Observe;
+  /** Those who follow the runs, beside the daemon itself. */
+  readonly observers: readonly Observe[];
   readonly log: Log;
 }
 
@@ -50,11 +55,11 @@ export class Daemon {
   readonly #ports: DaemonPorts;
   readonly #tracker: Tracker;
   readonly #signal: AbortSignal;
-  readonly #telling = new Set<Promise<void>>();
+  readonly #announcer = new Announcer();
+  readonly #observe: Observe;
   #settings: DaemonSettings;
   #timetable: Timetable;
   #work: Promise<void> | undefined;
-  #condition: Condition = "well";
   /** By the monotonic clock. */
   #verifiedAt: number | undefined;
 
@@ -67,6 +72,15 @@ export class Daemon {
     const now = (): Date => ports.clock.now();
     const nextRun = (): Date | null => (signal.aborted ? null : this.#timetable.next);
     this.#tracker = new Tracker({ version, startedAt: now() }, this.#configured(), nextRun, now);
+    this.#observe = toEach<RunEvent>(
+      [(event) => this.#tracker.observe(event), ...ports.observers],
+      (problem) =>
+        ports.log({
+          level: "error",
+          code: "INTERNAL",
+          message: `the runs go on, but who follows them has failed: ${problem}`,
+        }),
+    );
   }
 
   /** From here on it syncs, unless it is told to stop by now. */
@@ -75,7 +89,8 @@ export class Daemon {
     this.#timetable.start();
     this.#signal.addEventListener("abort", () => this.#timetable.stop(), { once: true });
     this.#work = this.#undisturbed(async () => {
-      await this.#recall();
+      await this.#readLedger();
+      this.#recall();
       if (this.#settings.schedule.runAtStart) await this.#untilDone();
     });
   }
@@ -101,7 +116,7 @@ export class Daemon {
   /** Resolves once nothing is under way, after the signal has aborted. */
   async ended(): Promise<void> {
     await this.#work;
-    await Promise.all(this.#telling);
+    await this.#announcer.ended();
   }
 
   #newTimetable(): Timetable {
@@ -109,11 +124,12 @@ export class Daemon {
   }
 
   #configured(): Configured {
-    const { name, schedule, staleAfterMs } = this.#settings;
+    const { name, schedule, deletionLimit, staleAfterMs } = this.#settings;
     return {
       name,
       schedule: schedule.line,
       timezone: schedule.timezone,
+      deletionLimit,
       staleAfterMs: staleAfterMs ?? PERIODS_UNTIL_STALE * this.#timetable.periodMs,
     };
   }
@@ -140,10 +156,17 @@ export class Daemon {
 
   /** One sync; in standby again and again, until this instance gets the lease. */
   async #untilDone(): Promise<void> {
+    let stoodBy = false;
     while (!this.#signal.aborted) {
       const run = await this.#sync();
-      await this.#readLedger();
-      if (run.error?.code !== "LEASE_HELD") return this.#notify(run);
+      const isRead = await this.#readLedger();
+      if (run.error?.code !== "LEASE_HELD") {
+        if (stoodBy) this.#recall();
+        const { name, notifier } = this.#settings;
+        const now = this.#ports.clock.now();
+        return this.#announcer.announce(name, run, isRead ? this.#missing() : {}, notifier, now);
+      }
+      stoodBy = true;
       await this.#ports.clock.sleep(STANDBY_RETRY, this.#signal);
     }
   }
@@ -197,42 +220,30 @@ export class Daemon {
     return summary;
   }
 
-  #observe(event: RunEvent): void {
-    this.#ports.observe(event);
-    this.#tracker.observe(event);
+  /** What was so before this process, or while another instance was at work, is no news. */
+  #recall(): void {
+    const { ledger, lastRun } = this.state;
+    const earlier = ledger?.history.filter(({ id }) => id !== lastRun?.run) ?? [];
+    this.#announcer.recall(earlier, this.#missing(), this.#ports.clock.now());
   }
 
-  /** What was said of how things are before this process: it is no news. */
-  async #recall(): Promise<void> {
-    await this.#readLedger();
-    const syncs = this.state.ledger?.history.filter(({ command }) => command === "sync") ?? [];
-    const conditions = syncs.flatMap(({ result }) => (result && conditionOf(result)) ?? []);
-    this.#condition = conditions[0] ?? "well";
-  }
-
-  async #readLedger(): Promise<void> {
+  /** False where it could not be read. */
+  async #readLedger(): Promise<boolean> {
     // Nobody looks any more, and a database that doesn't answer would hold up the end.
-    if (this.#signal.aborted) return;
+    if (this.#signal.aborted) return false;
     try {
       this.#tracker.read(await this.#ports.readLedger());
+      return true;
     } catch (error) {
       this.#ports.log({ level: "debug", message: `the page and the metrics are old: ${describe(error)}` });
+      return false;
     }
   }
 
-  /** In the background. */
-  #notify(run: RunSummary): void {
-    const { name, notifier } = this.#settings;
-    if (run.outcome !== "failed") this.#tell(notifier.beat());
-    const condition = conditionOf(run);
-    if (condition === undefined) return;
-    const before = this.#condition;
-    this.#condition = condition;
-    if (condition !== before) this.#tell(notifier.tell(newsText(name, condition, run)));
-  }
-
-  #tell(telling: Promise<void>): void {
-    this.#telling.add(telling);
-    void telling.finally(() => this.#telling.delete(telling));
+  #missing(): Findings {
+    const missing = wentMissingOf(this.state);
+    // What is held is told of already, and these may be the same tenants.
+    if (missing === null || this.state.ledger?.status.held) return {};
+    return { missing: isAlarming(missing) ? missing.count : 0 };
   }
 }

@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { describe, SyncError } from "../core/errors.ts";
+import { visible } from "../core/printable.ts";
+import { isAllowedHost } from "./allowed-hosts.ts";
+import { keepRoom } from "./connections.ts";
 
 export interface Page {
   readonly status: number;
@@ -10,13 +13,22 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** By path; a page is made anew for each request. */
-export type Pages = Readonly<Record<string, () => Page | Promise<Page>>>;
+/** By path. */
+export type Pages = Readonly<Record<string, Route>>;
+
+export interface Route {
+  /** Makes the page anew for each request. */
+  readonly page: () => Page | Promise<Page>;
+  /** It tells nothing about tenants, and so is shown whatever name the server is called by. */
+  readonly forAnyHost?: true;
+}
 
 export interface ListenAt {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Names that it may be called by, beside `host`, localhost and IP addresses. */
+  readonly allowedHosts?: readonly string[];
 }
 
 export interface HttpServer {
@@ -28,8 +40,8 @@ export interface HttpServer {
 
 /** Nobody who asks may keep the daemon busy. */
 const LONGEST_REQUEST = 10_000;
+const LONGEST_HEADERS = 2_000;
 const CHECKED_EVERY = 1_000;
-const MOST_CONNECTIONS = 100;
 
 const HEADERS = {
   "cache-control": "no-store",
@@ -39,16 +51,17 @@ const HEADERS = {
 };
 
 /** Shows pages to whoever can reach the address. Rejects with HTTP_ADDRESS where it can't listen. */
-export async function serve({ host, port }: ListenAt, pages: Pages): Promise<HttpServer> {
+export async function serve(at: ListenAt, pages: Pages): Promise<HttpServer> {
+  const { host, port, allowedHosts = [] } = at;
   const server = createServer(
     {
       requestTimeout: LONGEST_REQUEST,
-      headersTimeout: LONGEST_REQUEST,
+      headersTimeout: LONGEST_HEADERS,
       connectionsCheckingInterval: CHECKED_EVERY,
     },
-    (request, response) => void answer(pages, request, response),
+    (request, response) => void answer(pages, [host, ...allowedHosts], request, response),
   );
-  server.maxConnections = MOST_CONNECTIONS;
+  keepRoom(server);
   // For those who don't read the answer.
   server.timeout = LONGEST_REQUEST;
   server.listen(port, host);
@@ -74,8 +87,13 @@ export async function serve({ host, port }: ListenAt, pages: Pages): Promise<Htt
   };
 }
 
-async function answer(pages: Pages, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { status, contentType, body, headers } = await pageFor(pages, request);
+async function answer(
+  pages: Pages,
+  hosts: readonly string[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { status, contentType, body, headers } = await pageFor(pages, hosts, request);
   response.writeHead(status, {
     ...HEADERS,
     "content-type": contentType,
@@ -86,14 +104,20 @@ async function answer(pages: Pages, request: IncomingMessage, response: ServerRe
   response.end(body);
 }
 
-async function pageFor(pages: Pages, { method, url = "/" }: IncomingMessage): Promise<Page> {
+async function pageFor(
+  pages: Pages,
+  hosts: readonly string[],
+  { method, url = "/", headers }: IncomingMessage,
+): Promise<Page> {
   const path = url.split("?", 1)[0] ?? url;
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (page === undefined) return plain(404, `there is ${Object.keys(pages).join(", ")}`);
+  const route = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (route?.forAnyHost === undefined && !isAllowedHost(headers.host, hosts))
+    return plain(421, "call this server localhost, by its IP address, or by a name in http.allowed_hosts");
+  if (route === undefined) return plain(404, `there is ${Object.keys(pages).join(", ")}`);
   if (method !== "GET" && method !== "HEAD")
     return { ...plain(405, "nothing can be changed here"), headers: { allow: "GET, HEAD" } };
   try {
-    return await page();
+    return await route.page();
   } catch (error) {
     return plain(500, `the page could not be made: ${describe(error)}`);
   }
@@ -103,7 +127,7 @@ async function pageFor(pages: Pages, { method, url = "/" }: IncomingMessage): Pr
 export const plain = (status: number, text: string): Page => ({
   status,
   contentType: "text/plain; charset=utf-8",
-  body: `${text}\n`,
+  body: `${visible(text)}\n`,
 });
 
 const urlOf = (host: string, port: number): string =>

@@ -1,3 +1,4 @@
+import { recently } from "../core/went-missing.ts";
 import type { LedgerView } from "../ports/ledger.ts";
 import type { LedgerSnapshot } from "./state.ts";
 
@@ -17,5 +18,6 @@ export async function readLedger(ledger: LedgerView, now: Date): Promise<LedgerS
     fromDays,
     groups: (atLeast[n] ?? 0) - (atLeast[n + 1] ?? 0),
   }));
-  return { readAt: now, status, history, tokenAges };
+  const wentMissing = await ledger.missingSince(recently(now));
+  return { readAt: now, status, history, tokenAges, wentMissing };
 }

@@ -6,15 +6,20 @@ import { statusPage, statusPageHeaders } from "./status-page.ts";
 
 /** What the daemon shows over HTTP. None of it asks the database, changes anything, or holds a secret. */
 export const pages = (state: () => DaemonState, metrics: Metrics, now: () => Date): Pages => ({
-  "/": () => ({
-    status: 200,
-    contentType: "text/html; charset=utf-8",
-    body: statusPage(state(), now()),
-    headers: statusPageHeaders,
-  }),
-  "/healthz": () => plain(200, "ok"),
-  "/readyz": () => readyPage(state(), now()),
-  "/metrics": async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
+  "/": {
+    page: () => ({
+      status: 200,
+      contentType: "text/html; charset=utf-8",
+      body: statusPage(state(), now()),
+      headers: statusPageHeaders,
+    }),
+  },
+  "/healthz": { page: () => plain(200, "ok"), forAnyHost: true },
+  "/readyz": { page: () => readyPage(state(), now()), forAnyHost: true },
+  "/metrics": {
+    page: async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
+    forAnyHost: true,
+  },
 });
 
 function readyPage(state: DaemonState, now: Date): Page {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { DaemonState } from "./state.ts";
+import { type DaemonState, wentMissingOf } from "./state.ts";
 
 /** Nothing is known: there is no sample then, and not 0 or NaN. */
 type Known = number | null | undefined;
@@ -38,12 +38,12 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_current_run_planned_changes",
-    help: "Changes and rotations that the run that goes on has to make.",
+    help: "Changes, tokens to restore and rotations that the run that goes on has to make.",
     value: ({ current }) => current?.total,
   },
   {
     name: "groupsync_current_run_done_changes",
-    help: "Changes and rotations of the run that goes on that are done, or have failed.",
+    help: "Planned changes, tokens to restore and rotations of the run that goes on that are done, or have failed.",
     value: ({ current }) => current?.done,
   },
   {
@@ -60,6 +60,16 @@ const GAUGES: readonly StateGauge[] = [
     name: "groupsync_held_removals",
     help: "Deletions and replacements that wait for approval or better evidence.",
     value: ({ ledger }) => ledger && (ledger.status.held?.count ?? 0),
+  },
+  {
+    name: "groupsync_recently_missing_groups",
+    help: "Groups whose tenants went missing in the 24 hours before the ledger was read, without those that are held.",
+    value: (state) => wentMissingOf(state)?.count,
+  },
+  {
+    name: "groupsync_removals_allowed",
+    help: "How many of the groups deletion.limit lets go in 24 hours.",
+    value: (state) => wentMissingOf(state)?.allowed,
   },
   {
     name: "groupsync_rejected_rows",

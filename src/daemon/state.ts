@@ -1,3 +1,5 @@
+import type { DeletionLimit } from "../core/deletion.ts";
+import { type WentMissing, wentMissing } from "../core/went-missing.ts";
 import type { LedgerStatus, RecordedRun, RunId } from "../ports/ledger.ts";
 import type { RunSummary } from "../ports/observer.ts";
 
@@ -20,6 +22,8 @@ export interface DaemonState {
   readonly lastRun: FinishedRun | null;
   /** When a sync last reached its end, of whichever instance; null where none is known of. */
   readonly lastGoodSync: Date | null;
+  /** `deletion.limit` in the config. */
+  readonly deletionLimit: DeletionLimit;
   /** How old the last good sync may be. */
   readonly staleAfterMs: number;
   /** Ticks that came while a run went on. */
@@ -52,6 +56,8 @@ export interface LedgerSnapshot {
   /** The runs of the last seven days, newest first, five thousand at most. */
   readonly history: readonly RecordedRun[];
   readonly tokenAges: readonly TokenAge[];
+  /** Groups whose tenants went missing in the 24 hours before, without those that are held. */
+  readonly wentMissing: number;
 }
 
 /** How many groups have a token of this age: `fromDays` up to the next entry's, the last one without an end. */
@@ -59,3 +65,7 @@ export interface TokenAge {
   readonly fromDays: number;
   readonly groups: number;
 }
+
+/** Null where the ledger could not be read yet. */
+export const wentMissingOf = ({ ledger, deletionLimit }: DaemonState): WentMissing | null =>
+  ledger && wentMissing(ledger.wentMissing, ledger.status.groups.total, deletionLimit);

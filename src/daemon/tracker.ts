@@ -1,9 +1,13 @@
+import { advanced, NO_WORK } from "../core/progress.ts";
 import type { RunEvent } from "../ports/observer.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot } from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
 type Tracked = Omit<DaemonState, "nextRun">;
-export type Configured = Pick<DaemonState, "name" | "schedule" | "timezone" | "staleAfterMs">;
+export type Configured = Pick<
+  DaemonState,
+  "name" | "schedule" | "timezone" | "deletionLimit" | "staleAfterMs"
+>;
 
 /** Keeps the daemon's state up to date with what happens. */
 export class Tracker {
@@ -39,7 +43,7 @@ export class Tracker {
   }
 
   begins(): void {
-    this.#set({ current: { since: this.#now(), run: null, done: 0, total: 0, waiting: null } });
+    this.#set({ current: { since: this.#now(), run: null, ...NO_WORK, waiting: null } });
   }
 
   /** The ledger as it is after a run: it knows of other instances' runs too. */
@@ -59,19 +63,19 @@ export class Tracker {
     const advance = (by: Partial<CurrentRun>): void => this.#set({ current: { ...current, ...by } });
     switch (event.kind) {
       case "started":
-        advance({ run: event.run });
+        advance({ run: event.run, ...advanced(current, event) });
         break;
       case "planned":
-        advance({ total: event.changes });
-        break;
+      case "restoring":
       case "rotating":
-        advance({ total: current.total + event.tokens });
+        advance(advanced(current, event));
         break;
       case "recorded":
       case "deleted":
+      case "restored":
       case "rotated":
       case "failed":
-        advance({ done: current.done + 1, waiting: null });
+        advance({ ...advanced(current, event), waiting: null });
         break;
       case "waiting": {
         const until = new Date(this.#now().getTime() + event.ms);

@@ -57,22 +57,29 @@ export class Attempts {
     return { waitMs: isRepeated ? this.#retry(failure) : undefined, lesson: "limits" };
   }
 
-  /** The first 503 that doesn't say when to come back: a proxy's trouble more often than a limit. The next try tells. */
+  /** A 503 that doesn't say when to come back is a proxy's trouble more often than a limit. */
   #isHiccup({ code, retryAfterMs }: ServiceFailure): boolean {
-    const mayBe = code === "OVERLOADED" && retryAfterMs === undefined && this.#count === 1;
-    return mayBe && !this.#mustBeLast && this.#isWithinBudget();
+    if (code !== "OVERLOADED" || retryAfterMs !== undefined || !this.#context.retries.mayBeChance())
+      return false;
+    return this.#count < MAX_ATTEMPTS && !this.#mustBeLast && this.#isWithinBudget();
   }
 
   /** While a limit is used up a call waits for its turn. One that others pass by is refused for its own sake. */
-  #putOff({ code }: ServiceFailure): Next {
-    const { breaker, clock } = this.#context;
+  #putOff({ code, retryAfterMs = 0 }: ServiceFailure): Next {
+    const { breaker, clock, retries } = this.#context;
     const isPassedBy = this.#servedBefore !== undefined && breaker.served > this.#servedBefore;
     this.#servedBefore = breaker.served;
     const lesson = isPassedBy && this.#count > 1 ? "pause" : "limits";
     const isAttempt = code === "OVERLOADED" || isPassedBy;
     const isSpent = isAttempt && this.#count >= MAX_ATTEMPTS;
     if (isAttempt) this.#count++;
-    const isHopeless = breaker.deferred(this.#id, clock.monotonic());
+    const isHopeless = breaker.deferred({
+      group: this.#id,
+      now: clock.monotonic(),
+      at: clock.now(),
+      askedMs: retryAfterMs,
+      hasAnswered: retries.hasAnswered,
+    });
     return { waitMs: isSpent || isHopeless || this.#mustBeLast ? undefined : 0, lesson };
   }
 

@@ -1,16 +1,16 @@
 import { SyncError } from "../core/errors.ts";
 import { RecentCalls } from "../core/recent-calls.ts";
 import { SERVICE_FAILURES, type ServiceFailure } from "../core/service-failure.ts";
-import { Standstill } from "../core/standstill.ts";
+import { type Deferral, Standstill } from "../core/standstill.ts";
 
-/** So many failures in a row are the service's fault, and no longer the groups'. */
+/** This many consecutive failures end the run. */
 const IN_A_ROW = 20;
-/** Fewer are, as long as nothing has succeeded. */
+/** Fewer end it as long as nothing has succeeded. */
 const IN_A_ROW_AT_FIRST = 5;
-/** So are so many of the last calls, in a row or not. */
+/** This many failures among the last calls end the run, consecutive or not. */
 const FAILED = 45;
 const OF_THE_LAST = 50;
-/** So are so many clear refusals of a service that has never answered well; fewer may be just the groups it began with. */
+/** This many clear refusals end it if the service has never answered well; fewer may be about their groups alone. */
 const REFUSED_AT_FIRST = 100;
 
 /** A circuit breaker: tells a poisoned group, which costs itself, from a service that is down, which ends the run. */
@@ -38,9 +38,9 @@ export class Breaker {
     this.#serve();
   }
 
-  /** A call for this group was refused for now. Whether nothing has passed for so long that waiting is no use. */
-  deferred(group: string, now: number): boolean {
-    this.#standstill.refused(group, now);
+  /** A call was refused for now. Whether nothing has passed for so long that waiting is no use. */
+  deferred(deferral: Deferral): boolean {
+    this.#standstill.refused(deferral);
     return this.#standstill.isLong;
   }
 
@@ -51,9 +51,11 @@ export class Breaker {
     this.#inARow++;
     this.#recent.add(true);
     if (failure.code === "UNREACHABLE") return unavailable(failure);
-    const { isLong, isGeneral } = this.#standstill;
+    const { isLong, isGeneral, askAgainAt } = this.#standstill;
     if (failure.reaction === "slow" && isLong && isGeneral) {
-      return unavailable(failure, "nothing has passed for more than ten minutes; ");
+      return askAgainAt === undefined
+        ? unavailable(failure, "nothing has passed for more than ten minutes; ")
+        : unavailable(failure, `it asks to be left alone until ${askAgainAt.toISOString()}; `, COME_BACK);
     }
     if (this.#recent.failed >= FAILED) {
       return unavailable(failure, `it failed ${FAILED} of ${OF_THE_LAST} calls, the last one with `);
@@ -79,6 +81,9 @@ export class Breaker {
     this.#mostInARow = IN_A_ROW;
   }
 }
+
+const COME_BACK =
+  "nothing passes until then: see who else uses up what the service allows, or ask its operators for more";
 
 const NOT_THE_SERVICE =
   "is service.base_url the service itself, and may the holder of service.api_key do this there?";

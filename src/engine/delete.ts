@@ -7,7 +7,8 @@ import { isTokenRefused, type ServiceCalls, type Unanswered } from "./service-ca
 
 /**
  * Deletes a group: with its stored token; and where that is unknown or refused, with the one that a GET tells,
- * which may make the group again for that. Undefined where the run is ending.
+ * which may make the group again for that. If the group is known to be deleted and only its token is left, without a
+ * call. Undefined where the run is ending.
  */
 export async function deleteGroup(
   change: Delete,
@@ -16,6 +17,7 @@ export async function deleteGroup(
   run: Run,
 ): Promise<Outcome | undefined> {
   const { user_group_id } = change;
+  if (before?.intent === "remove") return { kind: "deleted", change };
   const attempt = await deleteByStoredToken(user_group_id, before, calls, run);
   if (attempt.kind === "deleted") return { kind: "deleted", change };
   if (attempt.kind !== "token unknown") return calls.failed(change, attempt);

@@ -31,10 +31,13 @@ export async function recordEvidence(
     if (after !== before) await ledger.write(lease, (transaction) => transaction.keepEvidence(after));
     return;
   }
-  const isHeld = plan.clearance.kind === "held";
-  const after = isHeld ? afterHeldRead(before, plan.reading) : afterHealthyRead(before, plan.reading);
+  const { clearance, reading } = plan;
+  const isHeld = clearance.kind === "held";
+  const after = isHeld
+    ? afterHeldRead(before, reading, clearance.removals.code)
+    : afterHealthyRead(before, reading);
   await ledger.write(lease, async (transaction) => {
-    if (isHeld || before.holding) await transaction.markHeld(heldOf(plan));
+    if (isHeld || before.heldCode !== null) await transaction.markHeld(heldOf(plan));
     await transaction.keepEvidence(isApproved ? afterApproval(after) : after);
   });
 }

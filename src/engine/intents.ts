@@ -47,6 +47,7 @@ export class IntentQueue {
     const { ledger, lease } = this.#run;
     if (unsent.length === 0 || lease.lost.aborted) return;
     await ledger.write(lease, (transaction) => transaction.withdraw(unsent));
+    for (const { change } of unsent) this.#run.recent.forget(change.user_group_id);
   }
 
   async #refill(): Promise<void> {
@@ -69,7 +70,10 @@ export class IntentQueue {
     if (chunk.length === 0) return [];
     const { ledger, lease, clock } = this.#run;
     const begun = await ledger.write(lease, (transaction) => transaction.begin(chunk, clock.now()));
-    for (const entry of begun) this.#unsent.add(entry);
+    for (const entry of begun) {
+      this.#unsent.add(entry);
+      this.#run.recent.add(entry.change.user_group_id, { change: entry.change, token: null });
+    }
     return begun;
   }
 }

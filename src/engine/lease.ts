@@ -1,18 +1,13 @@
 import { SyncError } from "../core/errors.ts";
-import { interrupted } from "../core/interrupted.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { Lease, LeaseHolder, Ledger } from "../ports/ledger.ts";
+import type { Lease } from "../ports/lease.ts";
 import { ageOf, type Instant, instantOf } from "./instant.ts";
-
-export interface LeaseSettings {
-  /** Names this process for operators and for `isDead`. */
-  readonly holder: string;
-  readonly ttlMs: number;
-  /** The longest that one call to the service can take: none starts with less left of the lease. */
-  readonly callMs: number;
-  /** Whether a holder is known for certain to be gone. False where that can't be told. */
-  readonly isDead: (holder: string) => Promise<boolean>;
-}
+import {
+  acquireLease,
+  type GrantedLease,
+  HEARTBEAT,
+  type LeasePorts,
+  type LeaseSettings,
+} from "./lease-acquisition.ts";
 
 /** Proof that this process is the only one at work. */
 export interface HeldLease extends Lease {
@@ -25,87 +20,58 @@ export interface HeldLease extends Lease {
    * if another instance has taken over.
    */
   awaitAlways<T>(task: Promise<T>): Promise<T>;
+  /**
+   * Resolves once no call of a former holder that never gave the lease back can be under way any more, or the signal
+   * aborts: what became of such a call is not to be asked before.
+   */
+  formerCallsEnded(signal: AbortSignal): Promise<void>;
 }
 
-/**
- * Runs `body` while holding the lease, and gives it back afterwards. A lease whose holder stopped renewing
- * it is waited out; one that is being renewed ends this with LEASE_HELD.
- */
+/** Runs `body` while holding the lease, and gives it back afterwards. Rejects as `acquireLease` does, and with LEASE_LOST. */
 export async function withLease<T>(
-  ledger: Ledger,
-  clock: Clock,
+  ports: LeasePorts,
   settings: LeaseSettings,
   signal: AbortSignal,
   body: (lease: HeldLease) => Promise<T>,
 ): Promise<T> {
-  const { lease, validFrom } = await acquire(ledger, clock, settings, signal);
-  const heartbeat = new Heartbeat(ledger, clock, lease, settings, validFrom);
+  const granted = await acquireLease(ports, settings, signal);
+  const heartbeat = new Heartbeat(ports, granted, settings);
   try {
     return await Promise.race([body(heartbeat), rejectionOf(heartbeat.lost)]);
   } finally {
     await heartbeat.allTasks();
     await heartbeat.stop();
     // Where this fails the lease expires by itself.
-    if (!heartbeat.lost.aborted) await ledger.releaseLease(lease).catch(() => {});
-  }
-}
-
-interface Granted {
-  readonly lease: Lease;
-  readonly validFrom: Instant;
-}
-
-async function acquire(
-  ledger: Ledger,
-  clock: Clock,
-  { holder, ttlMs, isDead }: LeaseSettings,
-  signal: AbortSignal,
-): Promise<Granted> {
-  let watched: LeaseHolder | undefined;
-  for (;;) {
-    // Before the request: the lease may have been granted at any time since.
-    const validFrom = instantOf(clock);
-    const attempt = await ledger.acquireLease(holder, ttlMs);
-    if (attempt.kind === "acquired") return { lease: attempt.lease, validFrom };
-    const { by } = attempt;
-    if (await isDead(by.holder)) {
-      const seized = await ledger.seizeLease(by, holder, ttlMs);
-      if (seized) return { lease: seized, validFrom };
-    }
-    const renewed = watched?.epoch === by.epoch && watched.expiresAt < by.expiresAt;
-    if (signal.aborted) throw interrupted();
-    if (renewed) {
-      throw new SyncError(
-        "LEASE_HELD",
-        `another instance is at work: ${by.holder}, since ${by.acquiredAt.toISOString()}`,
-        { hint: "it ends by itself; `groupsync status` shows how long it has been running" },
-      );
-    }
-    if (watched?.epoch !== by.epoch) watched = by;
-    await clock.sleep(ttlMs / 6, signal);
+    if (!heartbeat.lost.aborted) await ports.ledger.releaseLease(granted.lease).catch(() => {});
   }
 }
 
 /** Renews the lease several times within its validity, and knows when it is no longer good. */
 class Heartbeat implements HeldLease {
   readonly epoch: string;
-  readonly #ledger: Ledger;
-  readonly #clock: Clock;
+  readonly #ports: LeasePorts;
   readonly #ttlMs: number;
   readonly #callMs: number;
   readonly #lost = new AbortController();
   readonly #stopped = new AbortController();
   readonly #beating: Promise<void>;
   readonly #tasks = new Set<Promise<unknown>>();
+  /** On the monotonic clock. */
+  readonly #formerCallsEnd: number;
   #validFrom: Instant;
+  #toldOfFormerCalls = false;
 
-  constructor(ledger: Ledger, clock: Clock, lease: Lease, settings: LeaseSettings, validFrom: Instant) {
-    this.#ledger = ledger;
-    this.#clock = clock;
+  constructor(
+    ports: LeasePorts,
+    { lease, validFrom, formerCallsMs }: GrantedLease,
+    { ttlMs, callMs }: LeaseSettings,
+  ) {
+    this.#ports = ports;
     this.epoch = lease.epoch;
-    this.#ttlMs = settings.ttlMs;
-    this.#callMs = settings.callMs;
+    this.#ttlMs = ttlMs;
+    this.#callMs = callMs;
     this.#validFrom = validFrom;
+    this.#formerCallsEnd = validFrom.monotonic + formerCallsMs;
     this.#beating = this.#beat();
   }
 
@@ -114,7 +80,7 @@ class Heartbeat implements HeldLease {
   }
 
   assertHeld(): void {
-    if (ageOf(this.#validFrom, this.#clock) + this.#callMs >= this.#ttlMs)
+    if (ageOf(this.#validFrom, this.#ports.clock) + this.#callMs >= this.#ttlMs)
       this.#lose("it was not renewed in time");
     if (this.#lost.signal.aborted) throw this.#lost.signal.reason;
   }
@@ -124,6 +90,20 @@ class Heartbeat implements HeldLease {
     const forget = (): boolean => this.#tasks.delete(task);
     task.then(forget, forget);
     return task;
+  }
+
+  async formerCallsEnded(signal: AbortSignal): Promise<void> {
+    const { clock, observe } = this.#ports;
+    const ms = this.#formerCallsEnd - clock.monotonic();
+    if (ms <= 0) return;
+    if (!this.#toldOfFormerCalls)
+      observe({
+        kind: "waiting",
+        ms,
+        reason: "a run that was cut short may have sent calls that the service is still at",
+      });
+    this.#toldOfFormerCalls = true;
+    await clock.sleep(ms, signal);
   }
 
   async allTasks(): Promise<void> {
@@ -136,16 +116,17 @@ class Heartbeat implements HeldLease {
   }
 
   async #beat(): Promise<void> {
+    const { ledger, clock } = this.#ports;
     while (!this.#stopped.signal.aborted && !this.#lost.signal.aborted) {
-      await this.#clock.sleep(this.#ttlMs / 6, this.#stopped.signal);
+      await clock.sleep(this.#ttlMs * HEARTBEAT, this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;
-      const asked = instantOf(this.#clock);
+      const asked = instantOf(clock);
       try {
-        if (await this.#ledger.renewLease(this, this.#ttlMs)) this.#validFrom = asked;
+        if (await ledger.renewLease(this, this.#ttlMs)) this.#validFrom = asked;
         else this.#lose("another instance has taken it");
       } catch {
         // The ledger may be back before the lease runs out.
-        if (ageOf(this.#validFrom, this.#clock) >= this.#ttlMs)
+        if (ageOf(this.#validFrom, clock) >= this.#ttlMs)
           this.#lose("the ledger could not be reached to renew it");
       }
     }

@@ -1,8 +1,15 @@
 import { SyncError } from "../core/errors.ts";
 import { interrupted } from "../core/interrupted.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Lease, Ledger, LedgerTransaction } from "../ports/ledger.ts";
-import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../ports/token-store.ts";
+import type { Lease } from "../ports/lease.ts";
+import type { Ledger, LedgerTransaction } from "../ports/ledger.ts";
+import type {
+  ChangeOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../ports/token-store.ts";
 import type { Run } from "./run.ts";
 
 /** Before a store that asks for patience is asked again, and how long that goes on: quotas are often by the minute. */
@@ -44,6 +51,23 @@ export class PatientTokens implements TokenStore {
   constructor(tokens: TokenStore, waiting: Waiting) {
     this.#tokens = tokens;
     this.#waiting = waiting;
+  }
+
+  inspect(): Promise<void> {
+    return this.#tokens.inspect();
+  }
+
+  get destinations(): readonly TokenDestination[] {
+    const patient = <T>(work: () => Promise<T>): Promise<T> => patiently(work, this.#waiting);
+    return this.#tokens.destinations.map((destination) => ({
+      title: destination.title,
+      holdsAny: () => patient(() => destination.holdsAny()),
+      ids: () => destination.ids(),
+      owner: () => patient(() => destination.owner()),
+      claim: (mark, former) => patient(() => destination.claim(mark, former)),
+      release: () => destination.release(),
+      foldsCase: () => patient(() => destination.foldsCase()),
+    }));
   }
 
   prepare(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Note } from "../core/note.ts";
 import type { RemovalTally } from "../core/removal-tally.ts";
 import type { Tenant } from "../core/tenant.ts";
 import type { Spool } from "../ports/spool.ts";
-import type { Plan, PlanEntry } from "./plan.ts";
+import type { LeftUnderWay, Plan, PlanEntry } from "./plan.ts";
 
 const NOTHING: Plan["counts"] = {
   create: 0,
@@ -14,6 +14,7 @@ const NOTHING: Plan["counts"] = {
   delete: 0,
   waiting: 0,
   missing: 0,
+  gone: 0,
   outdated: 0,
   rejected: 0,
   left: 0,
@@ -27,6 +28,7 @@ export class PlanBuilder {
   readonly #entries: Spool<PlanEntry>;
   readonly #removals: RemovalTally;
   readonly #counts = { ...NOTHING };
+  readonly #leftUnderWay: LeftUnderWay[] = [];
   #unchanged = 0;
   #owned = 0;
   #conclusive = false;
@@ -62,6 +64,11 @@ export class PlanBuilder {
     if (note !== null) this.#append(note);
   }
 
+  /** What is under way in this group is settled by nothing that was decided. A run leaves few of them. */
+  leaveUnderWay({ user_group_id, failure }: LedgerGroup): void {
+    this.#leftUnderWay.push({ user_group_id, failure });
+  }
+
   /** Nothing can be added afterwards. */
   build(
     { reading, isWhole }: Pick<Plan, "reading" | "isWhole">,
@@ -73,6 +80,7 @@ export class PlanBuilder {
       entries: this.#entries,
       counts: this.#counts,
       unchanged: this.#unchanged,
+      leftUnderWay: this.#leftUnderWay,
       conclusive,
       isWhole,
       reading,

@@ -1,4 +1,4 @@
-import { type DecisionContext, decide, type UpdatePolicy } from "../core/decide.ts";
+import { type DecisionContext, decide, isLeftUnderWay, type UpdatePolicy } from "../core/decide.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../core/deletion.ts";
 import { desiredTenants, digestSeed } from "../core/desired.ts";
 import { SyncError } from "../core/errors.ts";
@@ -24,6 +24,8 @@ export interface PlanPorts {
 }
 
 export interface PlanSettings {
+  /** The scope in the ledger. */
+  readonly name: string;
   readonly rules: GroupRules;
   readonly update: UpdatePolicy;
   readonly deletion: DeletionPolicy;
@@ -62,9 +64,10 @@ export async function planRun(
   settings: PlanSettings,
   { service, evidence }: LedgerState,
   now: Date,
+  stop: AbortSignal,
   { only, approval }: PlanOptions = {},
 ): Promise<Plan> {
-  const { rules, update, deletion } = settings;
+  const { name, rules, update, deletion } = settings;
   const reading = nextReading(evidence, settings.source, now);
   const context: DecisionContext = {
     now,
@@ -75,8 +78,8 @@ export async function planRun(
     eager: only !== undefined,
   };
   const recent = await ports.ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
-  const removals = new RemovalTally({ baseUrl: service.baseUrl, approvals: evidence.approvals });
-  const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules));
+  const removals = new RemovalTally({ name, baseUrl: service.baseUrl, approvals: evidence.approvals });
+  const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules), stop);
   const entries = ports.openSpool<PlanEntry>();
   const builder = new PlanBuilder(entries, removals);
   try {
@@ -95,6 +98,7 @@ export async function planRun(
       }
       const decided = decide(tenant, group, context);
       builder.add(tenant, decided, noteOn(tenant, group, decided, reading));
+      if (group !== undefined && isLeftUnderWay(group, decided)) builder.leaveUnderWay(group);
     };
     const tenants = readTenants(snapshot.rows(buckets), desiredTenants(rules), rules.id);
     if (buckets?.length !== 0) await mergeById(tenants, ports.ledger.groups(buckets), visit);

@@ -2,6 +2,7 @@ import { type Change, isRemoval, type Removal } from "../core/change.ts";
 import { type Clearance, type Held, isCleared, type RemovalSummary } from "../core/clearance.ts";
 import type { Decision, Missing } from "../core/decide.ts";
 import type { Reading } from "../core/evidence.ts";
+import type { GroupFailure } from "../core/ledger-group.ts";
 import type { Note } from "../core/note.ts";
 import type { Spool } from "../ports/spool.ts";
 
@@ -13,6 +14,8 @@ export interface Plan {
   readonly entries: Spool<PlanEntry>;
   readonly counts: Readonly<Record<PlanEntry["kind"], number>>;
   readonly unchanged: number;
+  /** Groups of which an update or a rotation is under way that none of the changes settles. */
+  readonly leftUnderWay: readonly LeftUnderWay[];
   /** Whether the read can show that a tenant is gone: it had at least one valid row. */
   readonly conclusive: boolean;
   /** It is about all ids, and not only about those that the operator has named. */
@@ -22,12 +25,22 @@ export interface Plan {
   readonly clearance: Clearance;
 }
 
+export interface LeftUnderWay {
+  readonly user_group_id: string;
+  /** Of the last try. */
+  readonly failure: GroupFailure | null;
+}
+
 /** A change of a plan is taken in one of these turns. */
-type Turn = "under way" | "create and update" | "replace" | "delete";
+type Turn = "under way" | "create" | "failed before" | "update" | "replace" | "delete";
 
-const TURNS: readonly Turn[] = ["under way", "create and update", "replace", "delete"];
+/**
+ * First what an earlier run left under way, and last what takes groups away. What has failed before may fail for ever, so
+ * new tenants don't wait for it.
+ */
+const TURNS: readonly Turn[] = ["under way", "create", "failed before", "update", "replace", "delete"];
 
-/** What is to be done: first what an earlier run left under way, and what takes groups away last. */
+/** What is to be done, turn by turn. */
 export async function* changesOf(plan: Plan): AsyncGenerator<Change> {
   if (changeCount(plan) === 0) return;
   for (const turn of TURNS) {
@@ -63,7 +76,7 @@ export const changeCount = (plan: Plan): number =>
 
 /** How many groups are missing and not held: of an inconclusive read, only those that are kept for good. */
 export const missingCount = ({ counts, clearance }: Plan): number =>
-  clearance.kind === "inconclusive" ? counts.missing + counts.delete - clearance.gone : counts.missing;
+  clearance.kind === "inconclusive" ? clearance.kept : counts.missing;
 
 /** What is not done, and waits for approval or for better evidence, in the order of the ids. */
 export async function* heldOf(plan: Plan): AsyncGenerator<readonly Held[]> {
@@ -88,7 +101,7 @@ export const heldFrom = ({ kind, user_group_id }: Removal | Missing): Held => ({
 const isChange = (entry: PlanEntry): entry is Change =>
   entry.kind === "create" || entry.kind === "update" || isRemoval(entry);
 
-function turnOf(change: Change): Turn {
-  if (change.underWay) return "under way";
-  return change.kind === "create" || change.kind === "update" ? "create and update" : change.kind;
+function turnOf({ kind, underWay, failedBefore }: Change): Turn {
+  if (failedBefore) return "failed before";
+  return underWay ? "under way" : kind;
 }

@@ -1,6 +1,8 @@
+import { missingText } from "../core/absence-text.ts";
 import type { Held } from "../core/clearance.ts";
 import { counted } from "../core/counted.ts";
 import { explainHold } from "../core/hold.ts";
+import { tenantGone } from "../core/outcome.ts";
 import type { Observe } from "../ports/observer.ts";
 import { changeCount, heldOf, missingCount, type Plan } from "./plan.ts";
 import type { PlanOptions } from "./plan-run.ts";
@@ -15,7 +17,6 @@ export async function reportPlan(plan: Plan, { tally, observe }: Audience): Prom
   counts.outdated = plan.counts.outdated;
   counts.missing = missingCount(plan);
   counts.rejected = plan.counts.rejected;
-  counts.failed += plan.counts.waiting;
   observe({
     kind: "planned",
     changes: changeCount(plan),
@@ -23,15 +24,21 @@ export async function reportPlan(plan: Plan, { tally, observe }: Audience): Prom
     missing: counts.missing,
   });
   warnOfOtherSource(plan, observe);
-  if (plan.counts.rejected + plan.counts.waiting === 0) return;
+  const { rejected, waiting, gone, missing } = plan.counts;
+  // An inconclusive read is told of as a whole.
+  const namesMissing = !plan.isWhole && plan.clearance.kind !== "inconclusive";
+  if (rejected + waiting + gone + (namesMissing ? missing : 0) === 0) return;
   for await (const batch of plan.entries.read()) {
     for (const entry of batch) {
       if (entry.kind === "rejected") {
         tally.report(entry.user_group_id, entry);
         observe({ kind: "rejected", tenant: entry });
       } else if (entry.kind === "waiting") {
-        const { user_group_id, code, message, retryAt } = entry;
-        tally.report(user_group_id, { code, message: `${message} (next try after ${retryAt})` });
+        tally.waits(entry.user_group_id, { ...entry, retryAt: new Date(entry.retryAt) });
+      } else if (entry.kind === "gone") {
+        tally.report(entry.user_group_id, tenantGone("its tenant is gone, and there is no group of it"));
+      } else if (entry.kind === "missing" && namesMissing) {
+        tally.report(entry.user_group_id, tenantGone(missingText(entry)));
       }
     }
   }

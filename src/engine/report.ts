@@ -19,7 +19,8 @@ export interface RunReport {
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
   const { counts, requests, errors, hold } = tally;
   const report = { counts, requests, durationMs, hold, error };
-  if (!error) return { ...report, outcome: runOutcome(counts), errors };
+  // A read without a valid row ends no run well, even if there is nothing to hold.
+  if (!error) return { ...report, outcome: hold ? "held" : runOutcome(counts), errors };
   const { code, message } = error;
   return { ...report, outcome: "failed", errors: [{ user_group_id: null, code, message }, ...errors] };
 }

@@ -10,14 +10,23 @@ import type {
   VouchedOptions,
   VouchedToken,
 } from "../ports/ledger.ts";
+import type { Observe } from "../ports/observer.ts";
 import { applyChanges } from "./apply.ts";
-import { inPortions } from "./portions.ts";
+import { inPortions, isRefusal } from "./portions.ts";
 import { WRITTEN_TOGETHER } from "./recorder.ts";
 import type { Run } from "./run.ts";
 import { tellFailure } from "./tell-failure.ts";
 
 /** Looked at together: as many reads of each store, all of which are made again where its quota doesn't last. */
 const BATCH = 250;
+
+/** Groups whose tokens no store has. */
+export interface Unrestored {
+  /** Their GETs have failed, and were told of. */
+  readonly inVain: ReadonlySet<string>;
+  /** A GET could change them, and was not sent. */
+  readonly unaskable: ReadonlySet<string>;
+}
 
 /** A token that one store lacks, as another one has it. */
 interface Found extends VouchedToken {
@@ -32,17 +41,41 @@ export async function restoreTokens(
   of: VouchedOptions["of"],
   run: Run,
   select = (page: readonly VouchedToken[]): readonly VouchedToken[] => page,
-): Promise<void> {
+): Promise<Unrestored> {
+  const unrestored = { inVain: new Set<string>(), unaskable: new Set<string>() };
   let after: string | undefined;
   while (!run.signal.aborted) {
     const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
-    if (page.length === 0) return;
-    await restore(select(page), run);
+    if (page.length === 0) break;
+    await restore(select(page), unrestored, run);
     after = page.at(-1)?.user_group_id;
   }
+  return unrestored;
 }
 
-async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void> {
+/**
+ * Tells of the tokens that no store has and that nobody asks for, after the changes: an update asks for its group's token.
+ * Resolves to the groups that were told of.
+ */
+export async function tellUnaskable(ids: ReadonlySet<string>, run: Run): Promise<ReadonlySet<string>> {
+  const told = new Set<string>();
+  const of = [...ids];
+  for (let from = 0; from < of.length; from += BATCH) {
+    const page = await run.ledger.vouchedTokens({ limit: BATCH, of: of.slice(from, from + BATCH) });
+    for (const { user_group_id, failure } of page) {
+      if (failure === null) continue;
+      tellFailure(user_group_id, UNASKABLE, run);
+      told.add(user_group_id);
+    }
+  }
+  return told;
+}
+
+async function restore(
+  vouched: readonly VouchedToken[],
+  unrestored: Record<keyof Unrestored, Set<string>>,
+  run: Run,
+): Promise<void> {
   if (vouched.length === 0) return;
   const lagging = await run.tokens.lagging(
     new Map(vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint])),
@@ -51,6 +84,7 @@ async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void
     const token = lagging.get(entry.user_group_id);
     return token ? [{ ...entry, token }] : [];
   });
+  if (lagging.size > 0) run.observe({ kind: "restoring", tokens: lagging.size });
   for (let from = 0; from < found.length && !run.signal.aborted; from += WRITTEN_TOGETHER)
     await inPortions(found.slice(from, from + WRITTEN_TOGETHER), (portion) => copy(portion, run), run);
 
@@ -62,15 +96,19 @@ async function restore(vouched: readonly VouchedToken[], run: Run): Promise<void
   await note(
     [
       ...stored.filter(({ failure }) => failure !== null).map(everywhere),
-      // Else nobody would ask for it again where the GET fails: the group is as it should be.
+      // Note the loss first: if the GET fails, nothing else tells the next sync that the token is missing.
       ...askable.filter(({ failure }) => failure === null).map((entry) => missing(entry, LOST, now)),
       ...unaskable.map((entry) => missing(entry, UNASKABLE, now)),
     ],
     now,
     run,
   );
-  for (const { user_group_id } of unaskable) tellFailure(user_group_id, UNASKABLE, run);
-  if (askable.length > 0) await applyChanges(getsOf(askable), run);
+  for (const { user_group_id } of unaskable) unrestored.unaskable.add(user_group_id);
+  const observe: Observe = (event) => {
+    if (event.kind === "failed") unrestored.inVain.add(event.user_group_id);
+    run.observe(event);
+  };
+  if (askable.length > 0) await applyChanges(getsOf(askable), { ...run, observe });
 }
 
 /** Writes tokens to the stores that lack them, and notes which are everywhere by then. */
@@ -89,7 +127,12 @@ async function copy(found: readonly Found[], run: Run): Promise<void> {
     await transaction.recordStored(results, now);
     return refusals;
   };
-  const refusals = await ledger.write(lease, write);
+  const refusals = await ledger.write(lease, write).catch(async (error: unknown) => {
+    const [only, ...others] = found;
+    if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
+    await note([missing(only, error, now)], now, run);
+    return new Map([[only.user_group_id, error]]);
+  });
   for (const { user_group_id } of found) {
     const refusal = refusals.get(user_group_id);
     if (refusal) tellFailure(user_group_id, refusal, run);
@@ -133,6 +176,7 @@ const isConfirmed = (entry: VouchedToken): entry is Askable => entry.confirmed !
 /** As the service last confirmed them: nothing but the token is asked for. */
 async function* getsOf(lost: readonly Askable[]): AsyncGenerator<Upsert> {
   for (const { user_group_id, confirmed } of lost) {
-    yield { kind: "update", user_group_id, ...confirmed, underWay: false };
+    const change = { kind: "update", user_group_id, ...confirmed, restores: true } as const;
+    yield { ...change, underWay: false, failedBefore: false };
   }
 }

@@ -1,4 +1,5 @@
 import { MAX_ATTEMPTS } from "../core/backoff.ts";
+import { ChanceRefusals } from "../core/chance-refusals.ts";
 import { RetryBudget } from "../core/retry-budget.ts";
 import type { Observe } from "../ports/observer.ts";
 
@@ -8,6 +9,7 @@ const LEAST_RESERVE = 100;
 export class Retries {
   readonly #budget: RetryBudget;
   readonly #observe: Observe;
+  readonly #refusals = new ChanceRefusals();
   #hasAnswered = false;
   #hasWarned = false;
 
@@ -19,9 +21,20 @@ export class Retries {
     this.#observe = observe;
   }
 
+  /** A request of this run was answered. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
   answered(): void {
     this.#hasAnswered = true;
     this.#budget.answered();
+    this.#refusals.answered();
+  }
+
+  /** A request was refused for now, and the service didn't say why or for how long: whether it may be by chance. */
+  mayBeChance(): boolean {
+    return this.#refusals.refused();
   }
 
   mayRetry(): boolean {

@@ -1,6 +1,7 @@
 import { SyncError } from "../core/errors.ts";
-import { rotationCandidates } from "./rotation-candidates.ts";
-import type { Run } from "./run.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { LedgerView } from "../ports/ledger.ts";
+import { existingGroups, type Which } from "./existing-groups.ts";
 
 /** Whose tokens the operator wants to have rotated. */
 export type RotationSelection =
@@ -8,26 +9,27 @@ export type RotationSelection =
   | { readonly kind: "older than"; readonly ageMs: number }
   | { readonly kind: "only"; readonly ids: ReadonlySet<string> };
 
-export interface Selected {
-  /** The oldest tokens first, or in the order of the operator. */
-  readonly ids: AsyncIterable<string>;
-  readonly count: number;
-}
-
-/** Rejects with UNKNOWN_ID where the ledger has no group of an id, or none that was ever confirmed. */
-export async function selectedForRotation(
+/**
+ * Whom a selection means. All are all, whatever any clock has said of a token.
+ * Rejects with UNKNOWN_ID where the ledger has no group of an id, or none that was ever made.
+ */
+export async function groupsOf(
   selection: RotationSelection,
-  { ledger, clock }: Pick<Run, "ledger" | "clock">,
-): Promise<Selected> {
-  if (selection.kind === "only") {
-    const ids = [...selection.ids];
-    const known = await ledger.confirmed(ids);
-    insistOnAll(ids.filter((id) => !known.has(id)));
-    return { ids: each(ids), count: ids.length };
+  { ledger, clock }: { readonly ledger: Pick<LedgerView, "existing">; readonly clock: Clock },
+): Promise<Which> {
+  switch (selection.kind) {
+    case "all":
+      return {};
+    case "older than":
+      return { liveSince: new Date(clock.now().getTime() - selection.ageMs) };
+    case "only": {
+      const of = [...selection.ids];
+      const known = new Set<string>();
+      for await (const id of existingGroups(ledger, { of })) known.add(id);
+      insistOnAll(of.filter((id) => !known.has(id)));
+      return { of };
+    }
   }
-  const ageMs = selection.kind === "all" ? 0 : selection.ageMs;
-  const until = new Date(clock.now().getTime() - ageMs);
-  return { ids: idsOf(rotationCandidates(ledger, until)), count: await ledger.rotatableCount(until) };
 }
 
 function insistOnAll(unknown: readonly string[]): void {
@@ -39,12 +41,4 @@ function insistOnAll(unknown: readonly string[]): void {
       hint: "ids are compared byte by byte: check case and spaces; a group that is not made yet has no token",
     },
   );
-}
-
-async function* each(ids: readonly string[]): AsyncGenerator<string> {
-  yield* ids;
-}
-
-async function* idsOf(candidates: AsyncIterable<{ readonly user_group_id: string }>): AsyncGenerator<string> {
-  for await (const { user_group_id } of candidates) yield user_group_id;
 }

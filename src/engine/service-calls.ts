@@ -1,5 +1,5 @@
 import type { Change } from "../core/change.ts";
-import type { SyncError } from "../core/errors.ts";
+import { SyncError } from "../core/errors.ts";
 import { type Group, tokenFingerprint } from "../core/group.ts";
 import type { Failed } from "../core/outcome.ts";
 import type { Secret } from "../core/secret.ts";
@@ -8,6 +8,7 @@ import type { GroupService, RemovableGroup, ServiceGroup } from "../ports/group-
 import type { KnownGroup } from "../ports/ledger.ts";
 import { type CallContext, type CallResult, callRepeatedly } from "./call.ts";
 import type { Operation, Run } from "./run.ts";
+import { whyNotBy } from "./shared-tokens.ts";
 
 export type Answer = Awaited<ReturnType<GroupService["getOrCreate"]>>;
 
@@ -23,6 +24,8 @@ export class ServiceCalls {
   readonly #context: Omit<CallContext, "breaker">;
   readonly #onEffect: () => void;
   readonly #knownToken: string | null;
+  /** An earlier run's call may be under way. */
+  readonly #isUnderWay: boolean;
   #mayHaveHappened: boolean;
 
   /** `before` is what the ledger knew; `onEffect` is told as soon as a call may have changed the service. */
@@ -41,7 +44,8 @@ export class ServiceCalls {
     this.#onEffect = onEffect;
     this.#knownToken = before?.tokenFingerprint ?? null;
     // That a call is refused says nothing of the one that an earlier run may have made.
-    this.#mayHaveHappened = before !== null && before.intent !== null;
+    this.#isUnderWay = before !== null && before.intent !== null;
+    this.#mayHaveHappened = this.#isUnderWay;
   }
 
   /** Any of the calls, or one of an earlier run, may have had its effect. */
@@ -60,15 +64,21 @@ export class ServiceCalls {
     if (called.kind === "failed") this.#insistOnService("GET", called.failure);
     if (called.kind !== "answered") return called;
     const { isNew, group: found } = called.answer;
-    await confirmTeam(isNew, found, group.user_group_id, this.#run);
+    await confirmTeam(isNew, found, group.user_group_id, this.#run).catch((error: unknown) => {
+      // What isn't ours is taken back; of any other error the next run makes the best, for the intent stands.
+      if (!isNotOurs(error)) this.#noteEffect();
+      throw error;
+    });
     this.#noteEffect();
     // The interface says that a new group is called new, and not that no other one is.
     const isKnown = tokenFingerprint(found.token) === this.#knownToken;
     return { ...called, answer: { isNew: isNew && !isKnown, group: found } };
   }
 
-  /** POST, never repeated once it may have had its effect. A token that is refused is for the caller to make good. */
+  /** POST, never repeated once it may have had its effect, and not sent with a token of two groups. A token that is refused is for the caller to make good. */
   async rotate(id: string, currentToken: Secret): Promise<CallResult<ServiceGroup>> {
+    const shared = await whyNotBy(currentToken, id, this.#run);
+    if (shared) return { kind: "failed", failure: shared, mayHaveHappened: false };
     const called = await this.#call(
       "POST",
       id,
@@ -87,8 +97,10 @@ export class ServiceCalls {
     endWith(this.#run.breakers.POST.refused(failure));
   }
 
-  /** DELETE. A token that is refused is for the caller to make good. */
+  /** DELETE, not sent with a token of two groups. A token that is refused is for the caller to make good. */
   async remove(group: RemovableGroup): Promise<CallResult<void>> {
+    const shared = await whyNotBy(group.token, group.user_group_id, this.#run);
+    if (shared) return { kind: "failed", failure: shared, mayHaveHappened: false };
     const called = await this.#call("DELETE", group.user_group_id, (beforeSend) =>
       this.#run.service.remove(group, beforeSend),
     );
@@ -113,6 +125,7 @@ export class ServiceCalls {
     special: Pick<CallContext, "isFollowUp" | "isUnrepeatable"> = {},
   ): Promise<CallResult<T>> {
     const breaker = this.#run.breakers[operation];
+    if (this.#isUnderWay) await this.#run.lease.formerCallsEnded(this.#context.signal);
     const called = await callRepeatedly(id, request, { ...this.#context, ...special, breaker });
     if (called.kind === "answered") breaker.succeeded();
     else if (called.mayHaveHappened) this.#noteEffect();
@@ -137,12 +150,17 @@ function endWith(error: SyncError | undefined): void {
 export const isTokenRefused = ({ code, reaction }: ServiceFailure): boolean =>
   reaction === "fail" || code === "KEY_REFUSED";
 
+/** The group, or the place for its token, is somebody else's. */
+const isNotOurs = (error: unknown): boolean =>
+  error instanceof SyncError && ["TEAM_CHANGED", "CONFIG_TOKENS_OWNED"].includes(error.code);
+
 /** A group that was just made in the wrong team is taken out of it again. */
 async function confirmTeam(isNew: boolean, group: ServiceGroup, id: string, run: Run): Promise<void> {
   try {
+    await run.owners.confirm(group.teamId);
     run.identity.confirmTeam(group.teamId);
   } catch (error) {
-    if (isNew) {
+    if (isNew && isNotOurs(error)) {
       run.tally.requests++;
       const made = { user_group_id: id, token: group.token, dataSourceId: null };
       await run.service.remove(made).catch((failure: ServiceFailure) => {

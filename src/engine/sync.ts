@@ -1,3 +1,4 @@
+import type { Change } from "../core/change.ts";
 import { interrupted } from "../core/interrupted.ts";
 import type { RotationPolicy } from "../core/rotation.ts";
 import type { KnownService } from "../ports/ledger.ts";
@@ -6,13 +7,16 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import { applyChanges } from "./apply.ts";
 import { recordEvidence, suspendClock } from "./evidence.ts";
 import { leasedRun, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { lostLedgerWarnings } from "./lost-ledger.ts";
 import { recordNotes } from "./notes.ts";
 import { changesOf } from "./plan.ts";
 import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
 import type { RunReport } from "./report.ts";
 import { reportClearance, reportPlan } from "./report-plan.ts";
+import { tellUnaskable } from "./restore.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import type { Run } from "./run.ts";
+import { settleTokens } from "./settle-tokens.ts";
 import { verifyTokens } from "./verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
@@ -48,35 +52,33 @@ async function syncOnce(
   const { observe, clock } = run;
   const isWhole = options.only === undefined;
   const state = { service, evidence: await run.ledger.evidence() };
-  await warnOfLostLedger(run, service);
+  for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();
   if (isWhole) await suspendClock(state.evidence, run);
-  const plan = await planRun(ports, settings, state, now, options);
+  const plan = await planRun(ports, settings, state, now, run.signal, options);
   try {
     await reportPlan(plan, run);
     await reportClearance(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
     await recordNotes(plan, state.evidence, run);
-    // By now it is noted who came back; and what is held, an answer for its group would unmark.
-    await verifyTokens(options, settings.tokenPlaces, run);
+    // After recordNotes, because it marks who came back. Before recordEvidence, because a recorded answer would clear the
+    // hold that recordEvidence writes.
+    const { inVain, unaskable } = await verifyTokens(plan, options, settings.tokenPlaces, run);
     await recordEvidence(plan, state.evidence, run);
-    await applyChanges(changesOf(plan), run);
+    await applyChanges(without(inVain, changesOf(plan)), run);
+    const lacking = await tellUnaskable(unaskable, run);
+    const unsettled = await settleTokens(plan.leftUnderWay, { isEager: !isWhole }, run);
+    const failed = new Set([...inVain, ...lacking, ...unsettled]);
+    if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
   } finally {
     plan.entries.close();
   }
-  if (isWhole) await rotateDueTokens(settings.rotation, run);
   if (run.signal.aborted) throw interrupted();
 }
 
-/** Tokens without a ledger: it was lost, or points elsewhere. What they belong to is adopted. */
-async function warnOfLostLedger({ tokens, observe }: Run, known: KnownService): Promise<void> {
-  if (known.baseUrl !== null || !(await tokens.holdsAny())) return;
-  observe({
-    kind: "warning",
-    code: "LEDGER_EMPTY",
-    message: "the ledger is empty, but the token store already holds tokens",
-    hint: "the groups that exist are adopted; if a ledger was there before, check ledger.url, ledger.table_prefix and name",
-  });
+/** A group that has just been asked for in vain has its next try in the next sync. */
+async function* without(ids: ReadonlySet<string>, changes: AsyncIterable<Change>): AsyncGenerator<Change> {
+  for await (const change of changes) if (!ids.has(change.user_group_id)) yield change;
 }

@@ -1,13 +1,31 @@
-import { areSamePlaces } from "../core/token-places.ts";
+import { areSamePlaces, inSmallLetters } from "../core/token-places.ts";
+import type { TokenStore } from "../ports/token-store.ts";
 import type { Run } from "./run.ts";
 
 /**
- * Before a token is written to other places than all of them are in: whichever the config names next, none has all of
- * them until a sync has seen to that.
+ * Whether all tokens are in these places as they were in the former ones. Names of a table that differ in case alone may
+ * be one for its database: it is asked only where they differ. One table whose database tells them apart suffices for
+ * a move.
  */
-export async function noteMove(places: readonly string[], { ledger, lease, observe }: Run): Promise<void> {
+export async function haveStayed(
+  former: readonly string[],
+  places: readonly string[],
+  { destinations }: Pick<TokenStore, "destinations">,
+): Promise<boolean> {
+  if (areSamePlaces(former, places)) return true;
+  if (!areSamePlaces(inSmallLetters(former), inSmallLetters(places))) return false;
+  for (const destination of destinations) if ((await destination.foldsCase()) === false) return false;
+  return true;
+}
+
+/**
+ * If the config names other places than before, clear the record of complete places first, so that an interrupted run
+ * can't leave it set.
+ */
+export async function noteMove(places: readonly string[], run: Run): Promise<void> {
+  const { ledger, lease, tokens, observe } = run;
   const former = await ledger.tokenPlaces();
-  if (former === null || areSamePlaces(former, places)) return;
+  if (former === null || (await haveStayed(former, places, tokens))) return;
   await ledger.write(lease, (transaction) => transaction.recordTokenPlaces(null));
   const shown = (all: readonly string[]): string => all.join(", and to ");
   observe({

@@ -7,14 +7,16 @@ import type { RejectedTenant } from "../core/tenant.ts";
 export type RunEvent =
   | { readonly kind: "started"; readonly run: string }
   | { readonly kind: "phase"; readonly phase: "reading" | "applying" }
-  | { readonly kind: "warning"; readonly code: string; readonly message: string; readonly hint?: string }
+  | Warning
   | {
       readonly kind: "planned";
       readonly changes: number;
       readonly unchanged: number;
       readonly missing: number;
     }
-  /** So many tokens are to be rotated, beside the changes that were planned. */
+  /** So many tokens are missing in a store and are to be restored, beside the changes that were planned. */
+  | { readonly kind: "restoring"; readonly tokens: number }
+  /** So many tokens are to be rotated, likewise. */
   | { readonly kind: "rotating"; readonly tokens: number }
   /** Removals are not done: they wait for approval, or for better evidence. */
   | {
@@ -63,7 +65,7 @@ export type RunEvent =
       readonly token: string;
       readonly formerToken: string | null;
     }
-  /** A token that one store lacked was written to it from another. */
+  /** A token that a store lacked was written to it: from another, or as the service told it. */
   | { readonly kind: "restored"; readonly user_group_id: string }
   | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: AbsenceKind }
   | {
@@ -74,6 +76,13 @@ export type RunEvent =
     }
   /** Always the last one, also of a run that never had the lease. */
   | ({ readonly kind: "finished" } & RunSummary);
+
+export interface Warning {
+  readonly kind: "warning";
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
 
 /** A run that has ended, in short. `error` is why it did not reach its end, or why removals are held. */
 export interface RunSummary extends Summary {

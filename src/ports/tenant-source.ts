@@ -12,9 +12,10 @@ export interface TenantSource {
   /**
    * Opens one read-only snapshot in which everything else is read. `seed` goes into every digest.
    * Rejects with SOURCE_UNAVAILABLE, also where the table is not there; or with a CONFIG_… code where the
-   * rules name a column that it doesn't have, or the config's SQL is wrong.
+   * rules name a column that it doesn't have, or the config's SQL is wrong. Once `stop` aborts, `open` and the
+   * snapshot's methods reject with INTERRUPTED, whatever the database is doing.
    */
-  open(columns: readonly string[], seed: string): Promise<TenantSnapshot>;
+  open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot>;
 }
 
 /** Its methods reject as `open` does. */

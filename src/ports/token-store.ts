@@ -1,6 +1,8 @@
 import type { SyncError } from "../core/errors.ts";
+import type { OwnersMark } from "../core/owners-mark.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Lease, Ledger, LedgerTransaction } from "./ledger.ts";
+import type { Lease } from "./lease.ts";
+import type { Ledger, LedgerTransaction } from "./ledger.ts";
 
 export interface StoredToken {
   readonly user_group_id: string;
@@ -33,18 +35,23 @@ export interface WriteOptions extends ChangeOptions {
  * with TOKEN_STORE_SLOW where it is too slow for so many tokens in one.
  */
 export interface TokenStore {
+  /** Where its tokens are: one, or several of several stores. */
+  readonly destinations: readonly TokenDestination[];
   /**
    * Makes the store ready to be written; creates what groupsync owns and finds missing. Once the signal aborts, a store
    * that doesn't answer is not waited for.
    */
   prepare(signal?: AbortSignal): Promise<void>;
+  /** Rejects as `prepare` would, as far as that can be seen without changing anything. */
+  inspect(): Promise<void>;
   /** Whether the store holds any token at all. False where it does not exist yet. */
   holdsAny(): Promise<boolean>;
   /**
    * Stores each token durably. A store in the ledger's own database writes inside the given
    * transaction; every other commits on its own, before that transaction does.
    * Returns the tokens that could not be stored, by id. Of several stores one may have it and another not:
-   * TOKEN_NOT_EVERYWHERE.
+   * TOKEN_NOT_EVERYWHERE. Rejects with TOKEN_NOT_STORED if the transaction is lost over one of them: the others have to
+   * be stored without it.
    */
   write(
     tokens: readonly StoredToken[],
@@ -52,7 +59,8 @@ export interface TokenStore {
     options?: WriteOptions,
   ): Promise<ReadonlyMap<string, SyncError>>;
   /**
-   * Stores one new token in a single step, if the lease is still held then, and resolves to whether it did. False
+   * Stores one new token in a single step, if the lease is still held then and the ledger knows no other group that has
+   * the token, and resolves to whether it did. False
    * says nothing of why: `write` does, and is the only way into a store that isn't in the ledger's own database.
    */
   writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean>;
@@ -68,11 +76,35 @@ export interface TokenStore {
   ): Promise<ReadonlyMap<string, Secret | null>>;
   /**
    * Takes the tokens of these groups out of the store, as `write` puts them in; what isn't there is removed already.
-   * Returns those that could not be removed, by id.
+   * Returns those that could not be removed, by id. Rejects likewise, with TOKEN_NOT_REMOVED.
    */
   remove(
     ids: readonly string[],
     transaction: LedgerTransaction,
     options?: ChangeOptions,
   ): Promise<ReadonlyMap<string, SyncError>>;
+}
+
+/**
+ * One place of tokens. It belongs to one scope of one ledger, whose mark lies there beside the tokens. Rejects as the
+ * store does; and with TOKENS_UNMARKED where the store can be used, but this user may not read or write marks.
+ */
+export interface TokenDestination {
+  /** For messages, such as `the table groupsync_tokens`. */
+  readonly title: string;
+  /** Whether there is any token. False where the destination does not exist yet. */
+  holdsAny(): Promise<boolean>;
+  /** Which groups have a token there, in the order of the bytes of their ids. Null for what can't be listed. */
+  ids(): AsyncIterable<readonly string[]> | null;
+  /** Whose it is; null where nobody has marked it. Asked before the store is prepared, and changes nothing. */
+  owner(): Promise<OwnersMark | null>;
+  /**
+   * Puts this mark there in place of `former`, and of no other: false where another one is there by now. The store is
+   * prepared. Where several claim a destination at once, one of them has it afterwards.
+   */
+  claim(mark: OwnersMark, former: OwnersMark | null): Promise<boolean>;
+  /** Of a table: whether its database takes names that differ in case alone for one. Null for any other destination. */
+  foldsCase(): Promise<boolean | null>;
+  /** What an operator does to take the mark away, so that another scope can have the destination: for a hint. */
+  release(): Promise<string>;
 }

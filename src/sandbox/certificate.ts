@@ -11,7 +11,7 @@ const LOCAL = ["localhost", "127.0.0.1", "::1"];
 
 /** A self-signed certificate, valid from now for a year, for this machine's local names and `host`. */
 export async function selfSignedCertificate(host: string): Promise<Certificate> {
-  // It takes a fifth of the time that every command needs to start, and this is the only one who wants it.
+  // Only with --tls: it takes long to load.
   const { generate } = await import("selfsigned");
   const names = [...new Set([...LOCAL, host])];
   const { cert, private: key } = await generate([{ name: "commonName", value: "groupsync sandbox" }], {

@@ -8,9 +8,10 @@ import { selfSignedCertificate } from "./certificate.ts";
 import { type FaultShares, fates, type Latency, seededRandom } from "./faults.ts";
 import { Groups } from "./groups.ts";
 import { routes } from "./routes.ts";
+import { type ApiOptions, SERVICE_DEFAULTS } from "./service-options.ts";
 import { type Journal, openJournal, readState, type State } from "./state-file.ts";
 import { Tally } from "./tally.ts";
-import { type ApiOptions, type Poison, UserGroupApi } from "./user-group-api.ts";
+import { UserGroupApi } from "./user-group-api.ts";
 
 /** Everything has a default; those of the service's own behaviour are in {@link SERVICE_DEFAULTS}. */
 export interface SandboxOptions extends Partial<ApiOptions> {
@@ -37,20 +38,6 @@ export interface Sandbox {
   /** Cuts all connections. */
   close(): Promise<void>;
 }
-
-export const SERVICE_DEFAULTS = {
-  teamId: 1,
-  existing: "keep",
-  deleteBy: "both",
-  errors: "status",
-  extraFields: false,
-  rateLimit: undefined,
-  tokenBucket: undefined,
-  concurrencyLimit: undefined,
-  retryAfter: "seconds",
-  htmlStatus: 403,
-  poison: new Map<string, Poison>(),
-} as const satisfies Omit<ApiOptions, "apiKey">;
 
 const KEEP_ALIVE_MS = 10 * 60_000;
 

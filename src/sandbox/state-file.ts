@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, openSync, readFileSync, renameSync } from "node:fs";
+import { appendFileSync, closeSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { z } from "zod";
 import { describe, SyncError } from "../core/errors.ts";
 import { type Change, changeSchema, Groups } from "./groups.ts";
@@ -48,7 +48,9 @@ export function readState(path: string): State | undefined {
 export function openJournal(path: string, state: State): Journal {
   try {
     const fresh = `${path}.tmp`;
-    const file = openSync(fresh, "w", 0o600);
+    // What a crash has left there, or somebody has put there: a link would lead to another file.
+    rmSync(fresh, { force: true });
+    const file = openSync(fresh, "wx", 0o600);
     const write = (line: unknown): void => appendFileSync(file, `${JSON.stringify(line)}\n`);
     write({ groupsync_sandbox: 1, api_key: state.apiKey } satisfies z.infer<typeof header>);
     for (const group of state.groups.all()) write({ kind: "put", group } satisfies Change);

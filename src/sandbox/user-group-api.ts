@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Json } from "../core/json.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
 import type { Fault } from "./faults.ts";
 import {
   decide,
-  type GroupPolicy,
   type Groups,
   groupIdOf,
   type HeldGroup,
@@ -12,44 +10,11 @@ import {
   type Operation,
   type Outcome,
 } from "./groups.ts";
-import {
-  fixedWindow,
-  type Limiter,
-  Places,
-  type RetryAfter,
-  retryAfterValue,
-  type TokenBucket,
-  tokenBucket,
-} from "./rate-limit.ts";
+import { fixedWindow, type Limiter, Places, retryAfterValue, tokenBucket } from "./rate-limit.ts";
 import { type Answer, type Headers, htmlAnswer, jsonAnswer, type Reply } from "./reply.ts";
+import type { ApiOptions } from "./service-options.ts";
 import type { Journal } from "./state-file.ts";
 import type { Tally } from "./tally.ts";
-
-/**
- * What one group's requests always meet. `500`: an answer 500, nothing done. `success0`: 200 with `success: 0`,
- * nothing done. `hang`: no answer at all, nothing done. `html`: the intermediary's HTML, nothing done.
- * `missing-field`: done, and the answer lacks a promised field (`token`, on DELETE `success`).
- */
-export const POISONS = ["500", "success0", "hang", "html", "missing-field"] as const;
-export type Poison = (typeof POISONS)[number];
-
-export interface ApiOptions extends GroupPolicy {
-  readonly apiKey: string;
-  readonly teamId: number;
-  /** A failed call is an HTTP status with a JSON body, or always 200 with `success: 0`. */
-  readonly errors: "status" | "body";
-  /** Fields in the answers that interface.md doesn't know. */
-  readonly extraFields: boolean;
-  /** Fixed windows. */
-  readonly rateLimit: RateLimit | undefined;
-  readonly tokenBucket: TokenBucket | undefined;
-  /** Most requests at once. */
-  readonly concurrencyLimit: number | undefined;
-  readonly retryAfter: RetryAfter;
-  readonly htmlStatus: number;
-  /** By user_group_id. */
-  readonly poison: ReadonlyMap<string, Poison>;
-}
 
 export interface ApiRequest {
   readonly method: string;

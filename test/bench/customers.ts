@@ -5,9 +5,8 @@ export async function createCustomers(databaseUrl: string, count: number): Promi
   const client = new pg.Client(databaseUrl);
   await client.connect();
   await client.query(`
-    DROP TABLE IF EXISTS customers, groupsync_tokens, groupsync_groups, groupsync_former_tokens,
-      groupsync_removals, groupsync_evidence, groupsync_services, groupsync_leases, groupsync_runs,
-      groupsync_migrations;
+    DROP SCHEMA public CASCADE;
+    CREATE SCHEMA public;
     CREATE TABLE customers (id text PRIMARY KEY, company_name text, data_source_id text, plan text, seats integer)`);
   await client.query(
     `INSERT INTO customers

@@ -10,6 +10,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   startedAt: new Date("2026-03-01T00:00:00Z"),
   schedule: "*/5 * * * *",
   timezone: "UTC",
+  deletionLimit: { count: 3, percent: 10 },
   nextRun: new Date("2026-03-01T00:05:00Z"),
   current: null,
   standby: null,
@@ -48,6 +49,7 @@ export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledger
   status: aLedgerStatus(),
   history: [],
   tokenAges: [],
+  wentMissing: 0,
   ...overrides,
 });
 

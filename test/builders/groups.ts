@@ -6,7 +6,8 @@ import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-g
 import type { Applied, Deleted, Failed, NotUpdated } from "../../src/core/outcome.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest } from "../../src/core/tenant.ts";
-import type { Begun, KnownGroup, RotationResult } from "../../src/ports/ledger.ts";
+import type { Begun, KnownGroup } from "../../src/ports/ledger.ts";
+import type { RotationResult } from "../../src/ports/rotation.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -79,7 +80,7 @@ export const anEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
   source: "the source",
   clock: { ms: 3_600_000, reads: 2 },
   healthyAt: new Date("2026-03-01T01:00:00Z"),
-  holding: false,
+  heldCode: null,
   approvals: 0,
   ...overrides,
 });
@@ -123,6 +124,7 @@ function desiredState(user_group_id = "acme"): Omit<Apply, "kind"> {
     row: aRow(),
     dataSourceId: null,
     underWay: false,
+    failedBefore: false,
   };
 }
 
@@ -131,6 +133,7 @@ export const aDelete = (overrides: Partial<Delete> = {}): Delete => ({
   user_group_id: "acme",
   absence: "absent",
   underWay: false,
+  failedBefore: false,
   ...overrides,
 });
 
@@ -144,6 +147,7 @@ export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => 
   intent: null,
   intended: null,
   failures: 0,
+  copiesFailures: 0,
   ...overrides,
 });
 

@@ -18,6 +18,7 @@ export function anIo(): { io: CommandIo; printed: Printed } {
     },
     isTerminal: false,
     onReload: () => {},
+    endOnHangUp: () => {},
     onWarning: () => {},
     quit: (code) => {
       printed.code = code;

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { DueRotations } from "../../src/commands/due-rotations.ts";
 import { writePlanJson } from "../../src/commands/plan-json.ts";
 import { writePlanText } from "../../src/commands/plan-text.ts";
+import type { Prospects } from "../../src/commands/prospects.ts";
 import { ABSENCE_TEXT } from "../../src/core/absence-text.ts";
 import type { Missing } from "../../src/core/decide.ts";
 import { RemovalTally } from "../../src/core/removal-tally.ts";
@@ -17,9 +18,19 @@ const HOUR = 3_600_000;
 
 const NO_ROTATIONS: DueRotations = { total: 0, count: 0, next: [], waiting: [], isTime: true };
 
+const aProspect = (rotations: DueRotations): Prospects => ({
+  rotations,
+  placesToLookIn: [],
+  failures: [],
+  warnings: [],
+});
+
 /** Beside so many tenants that are there. */
 function aPlan(unchanged: number, missing?: Omit<Missing, "kind" | "user_group_id">): Plan {
-  const builder = new PlanBuilder(openSpool(), new RemovalTally({ baseUrl: null, approvals: 0 }));
+  const builder = new PlanBuilder(
+    openSpool(),
+    new RemovalTally({ name: "default", baseUrl: null, approvals: 0 }),
+  );
   builder.addUnchanged(unchanged);
   if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
   return builder.build(
@@ -28,17 +39,17 @@ function aPlan(unchanged: number, missing?: Omit<Missing, "kind" | "user_group_i
   );
 }
 
-const emptyLedger = (): InMemoryLedger =>
+const emptyLedger = (asked: string[] = []): InMemoryLedger =>
   new InMemoryLedger(
     new LedgerState(),
-    async () => {},
+    async ({ call }) => void asked.push(call),
     () => new Date(0),
   );
 
 async function textOf(plan: Plan, rotations: Partial<DueRotations> = {}): Promise<string> {
   const parts: string[] = [];
   const due = { ...NO_ROTATIONS, ...rotations };
-  await writePlanText(plan, due, emptyLedger(), (part) => parts.push(part), false);
+  await writePlanText(plan, aProspect(due), emptyLedger(), (part) => parts.push(part), false);
   return parts.join("");
 }
 
@@ -103,7 +114,7 @@ it("a rotation that failed waits for its next try, like a change that did", asyn
 it("JSON has what is rotated now, how many are due at all, and which wait", async () => {
   const parts: string[] = [];
   const rotations = { total: 3, count: 1, next: [due], waiting: [waiting], isTime: true };
-  await writePlanJson(aPlan(9), rotations, emptyLedger(), (part) => parts.push(part));
+  await writePlanJson(aPlan(9), aProspect(rotations), emptyLedger(), (part) => parts.push(part));
   expect(JSON.parse(parts.join(""))).toMatchObject({
     waiting: [
       {
@@ -117,4 +128,12 @@ it("JSON has what is rotated now, how many are due at all, and which wait", asyn
     rotations_due: 3,
     unchanged: 9,
   });
+});
+
+it("asks the ledger nothing about a plan that updates no group", async () => {
+  const asked: string[] = [];
+  const plan = aPlan(1, { absence: "absent", dueInMs: HOUR });
+  await writePlanJson(plan, aProspect(NO_ROTATIONS), emptyLedger(asked), () => {});
+  await writePlanText(plan, aProspect(NO_ROTATIONS), emptyLedger(asked), () => {}, false);
+  expect(asked).toEqual([]);
 });

@@ -1,21 +1,45 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { planCommand } from "../../src/commands/plan.ts";
+import { SyncError } from "../../src/core/errors.ts";
 import type { RotationPolicy } from "../../src/core/rotation.ts";
 import { ServiceFailure } from "../../src/core/service-failure.ts";
 import { someRules } from "../builders/rules.ts";
-import { Instance } from "../fakes/instance.ts";
+import { type Fate, Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { tenants, World } from "../fakes/world.ts";
+import { BASE_URL, tenants, World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
 const HOUR = 3_600_000;
 const rules = someRules();
 const ROTATION: RotationPolicy = { maxAgeMs: HOUR, window: null, maxPerRun: null, concurrency: 1 };
 
-async function plan(world: World, rotation: RotationPolicy, tokenPlaces = ["here"]): Promise<Printed> {
+interface PlanOptions {
+  readonly tokenPlaces?: string[];
+  readonly baseUrl?: string;
+  /** What the token store says when it is inspected. */
+  readonly inspect?: () => Promise<void>;
+  readonly flags?: string[];
+  readonly at?: Fate["at"];
+}
+
+async function plan(
+  world: World,
+  rotation: RotationPolicy,
+  {
+    tokenPlaces = ["here"],
+    baseUrl = BASE_URL,
+    inspect = async () => {},
+    flags = ["--detailed-exitcode"],
+    at,
+  }: PlanOptions = {},
+): Promise<Printed> {
   const { io, printed } = anIo();
-  const { source, ledger, openSpool } = world.ports(new Instance(), new VirtualClock(world.time));
+  const { source, ledger, tokens, openSpool } = world.ports(
+    new Instance({ at }),
+    new VirtualClock(world.time),
+  );
   const settings = {
+    name: "default",
     rules,
     update: "upsert",
     deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 9, percent: 9 } },
@@ -26,12 +50,19 @@ async function plan(world: World, rotation: RotationPolicy, tokenPlaces = ["here
       ports: { source, ledger, openSpool },
       settings,
       rotation,
+      tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
       tokenPlaces,
+      baseUrl,
       now: () => world.time.now(),
     },
     close: async () => {},
   });
-  await planCommand(io, open).parseAsync(["--detailed-exitcode"], { from: "user" });
+  await planCommand(io, open)
+    .parseAsync(flags, { from: "user" })
+    .catch((error: unknown) => {
+      if (!(error instanceof SyncError)) throw error;
+      printed.stderr += error.message;
+    });
   return printed;
 }
 
@@ -47,12 +78,120 @@ test("tokens that go to another place than before are something to do", async ()
     code: 2,
     stdout: expect.stringMatching(/^Nothing to do: .*\nTokens may be missing: .* in elsewhere, and/),
   };
-  expect(await plan(world, rotation, elsewhere)).toMatchObject(lacking);
+  expect(await plan(world, rotation, { tokenPlaces: elsewhere })).toMatchObject(lacking);
   // Some of them are there by now, and nobody has looked for the others.
   await world.startRotation({ kind: "all" }, { settings: { tokenPlaces: elsewhere } }).report;
-  expect(await plan(world, rotation, elsewhere)).toMatchObject(lacking);
+  expect(await plan(world, rotation, { tokenPlaces: elsewhere })).toMatchObject(lacking);
   await world.sync({ settings: { rules, tokenPlaces: elsewhere } });
-  expect(await plan(world, rotation, elsewhere)).toMatchObject({ code: 0 });
+  expect(await plan(world, rotation, { tokenPlaces: elsewhere })).toMatchObject({ code: 0 });
+});
+
+test("a table whose name is written in other case is no other place where the database folds case", async () => {
+  const world = new World(tenants("a"));
+  world.store.foldsCase = true;
+  await world.sync({ settings: { rules, tokenPlaces: ["table db:3306/app tokens"] } });
+  const options = { tokenPlaces: ["table db:3306/app Tokens"] };
+  const rotation = { ...ROTATION, maxAgeMs: null };
+  expect(await plan(world, rotation, options)).toMatchObject({ code: 0 });
+  world.store.foldsCase = false;
+  expect(await plan(world, rotation, options)).toMatchObject({ code: 2 });
+});
+
+test("the JSON says in which places tokens may be missing", async () => {
+  const world = new World(tenants("a"));
+  await world.sync({ settings: { rules } });
+  const rotation = { ...ROTATION, maxAgeMs: null };
+  const flags = ["--detailed-exitcode", "--json"];
+  const elsewhere = await plan(world, rotation, { tokenPlaces: ["elsewhere"], flags });
+  expect(elsewhere.code).toBe(2);
+  expect(JSON.parse(elsewhere.stdout)).toMatchObject({
+    create: [],
+    update: [],
+    tokens_may_be_missing_in: ["elsewhere"],
+  });
+  const same = await plan(world, rotation, { flags });
+  expect(same.code).toBe(0);
+  expect(JSON.parse(same.stdout)).toMatchObject({ tokens_may_be_missing_in: [], failures: [] });
+});
+
+describe("a plan says what a sync would warn of", () => {
+  const rotation = { ...ROTATION, maxAgeMs: null };
+  const warningsOf = async (world: World): Promise<unknown> => {
+    const { events, report } = world.start({ settings: { rules } });
+    await report;
+    return events.flatMap((event) => {
+      if (event.kind !== "warning") return [];
+      const { kind: _, ...warning } = event;
+      return [warning];
+    });
+  };
+
+  test("where the ledger is lost: groups are adopted, and those whose tenants are gone no longer tracked", async () => {
+    const world = new World(tenants("a", "b", "c"));
+    await world.sync({ settings: { rules } });
+    world.ledger.clear();
+    world.tenants = tenants("a", "b");
+    const text = await plan(world, rotation);
+    const json = await plan(world, rotation, { flags: ["--json"] });
+    expect(text).toMatchObject({ code: 2, stdout: expect.stringContaining("\nPlan: 2 to create") });
+    const { warnings, failures } = JSON.parse(json.stdout);
+    expect({ code: json.code, failures }).toEqual({ code: 0, failures: [] });
+    expect(warnings).toMatchObject([{ code: "LEDGER_EMPTY" }, { code: "GROUP_UNTRACKED" }]);
+    for (const { message, hint } of warnings)
+      expect(text.stdout).toContain(`\nA sync would warn: ${message}\n  ${hint}\n`);
+    expect(await warningsOf(world)).toEqual(warnings);
+    expect(JSON.parse((await plan(world, rotation, { flags: ["--json"] })).stdout)).toMatchObject({
+      warnings: [],
+    });
+  });
+
+  test("and not where it would fail before", async () => {
+    const world = new World(tenants("a"));
+    await world.sync({ settings: { rules } });
+    world.ledger.clear();
+    const inspect = async (): Promise<void> => {
+      throw new SyncError("CONFIG_COLUMNS", "tokens.table: customers has no column token");
+    };
+    const { stdout } = await plan(world, rotation, { inspect, flags: ["--json"] });
+    expect(JSON.parse(stdout)).toMatchObject({ warnings: [], failures: [{ code: "CONFIG_COLUMNS" }] });
+  });
+});
+
+describe("a plan says why a sync would fail, and ends like it", () => {
+  const rotation = { ...ROTATION, maxAgeMs: null };
+
+  test.each([[[]], [["--detailed-exitcode"]]])("with another service, and %j", async (flags) => {
+    const world = new World(tenants("a"));
+    await world.sync({ settings: { rules } });
+    world.tenants = tenants("a", "b");
+    const baseUrl = "https://staging.example.com";
+    const { error } = await world.sync({ settings: { rules, baseUrl } });
+    expect(error).toMatchObject({ code: "SERVICE_CHANGED", message: expect.stringContaining(baseUrl) });
+    const planned = await plan(world, rotation, { baseUrl, flags });
+    expect(planned.code).toBe(1);
+    expect(planned.stdout).toContain("\nPlan: 1 to create");
+    expect(planned.stdout).toContain(`\nA sync would fail: ${error?.message}\n  ${error?.hint}\n`);
+  });
+
+  test("with tokens that can't be written, and every other reason as well", async () => {
+    const world = new World(tenants("a"));
+    await world.sync({ settings: { rules } });
+    const inspect = async (): Promise<void> => {
+      throw new SyncError("CONFIG_COLUMNS", "tokens.table: customers has no column token");
+    };
+    const refused = await plan(world, rotation, { inspect });
+    expect(refused).toMatchObject({
+      code: 78,
+      stdout: expect.stringContaining("\nA sync would fail: tokens"),
+    });
+    const options = { inspect, baseUrl: "https://staging.example.com", flags: ["--json"] };
+    const { code, stdout } = await plan(world, rotation, options);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).failures).toEqual([
+      { code: "SERVICE_CHANGED", message: expect.any(String), hint: expect.stringContaining("old address") },
+      { code: "CONFIG_COLUMNS", message: "tokens.table: customers has no column token", hint: null },
+    ]);
+  });
 });
 
 test("--detailed-exitcode: a token that is due now is a pending change, and one that waits is none", async () => {
@@ -72,4 +211,27 @@ test("--detailed-exitcode: a token that is due now is a pending change, and one 
   }
   // As a sync would end: one group is failing.
   expect(await detailedExitCode(world, ROTATION)).toBe(3);
+});
+
+test("tokens that are another config's end it as they end a sync, and nothing is marked", async () => {
+  const world = new World(tenants("a"));
+  await plan(world, ROTATION);
+  expect(world.store.owner).toBeNull();
+  await world.sync({ settings: { rules, name: "production" } });
+  const { owner } = world.store;
+  expect(await plan(world, ROTATION)).toMatchObject({
+    code: 78,
+    stdout: expect.stringContaining('belong to "production"'),
+  });
+  expect(world.store.owner).toBe(owner);
+});
+
+test("a source that can't be read doesn't make tokens another config's where nobody may read marks", async () => {
+  const world = new World(tenants("a"));
+  world.store.isUnmarkable = true;
+  await world.sync({ settings: { rules } });
+  const at = ({ call }: { call: string }): void => {
+    if (call === "openSource") throw new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
+  };
+  expect(await plan(world, ROTATION, { at })).toMatchObject({ stdout: "", stderr: "cannot read customers" });
 });

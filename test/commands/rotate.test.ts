@@ -3,14 +3,15 @@ import { cli } from "../../src/cli.ts";
 import { rotateCommand } from "../../src/commands/rotate.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
-import { BASE_URL, tenants, World } from "../fakes/world.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
 describe("which tokens", () => {
   /** There is no config: what is wrong with the flags comes before that. */
   async function usage(...flags: string[]): Promise<Printed> {
     const { io, printed } = anIo();
-    const host = { env: {}, pid: 1, isRunning: () => false, terminal: undefined };
+    const stop = new AbortController().signal;
+    const host = { env: {}, pid: 1, uid: 0, isRunning: () => false, terminal: undefined, stop };
     await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io, host);
     return printed;
   }
@@ -64,14 +65,7 @@ describe("a rotation", () => {
   async function rotate(world: World, ...flags: string[]): Promise<Printed> {
     const { io, printed } = anIo();
     const ports = { ...world.ports(new Instance(), new VirtualClock(world.time)), observe: () => {} };
-    const settings = {
-      rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
-      tokenPlaces: ["here"],
-      baseUrl: BASE_URL,
-      concurrency: 1,
-      lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },
-    };
-    const open = async () => ({ value: { ports, settings }, close: async () => {} });
+    const open = async () => ({ value: { ports, settings: syncSettings() }, close: async () => {} });
     await rotateCommand(io, open).parseAsync(flags, { from: "user" });
     return printed;
   }
@@ -81,7 +75,7 @@ describe("a rotation", () => {
   test("is of every group that --only names, and of no other", async () => {
     const world = await aSyncedWorld();
     const { code, stdout } = await rotate(world, "--only", "c", "--only", "a");
-    expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: ["c", "a"] });
+    expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: ["a", "c"] });
     expect(stdout).toMatch(/^Rotated\n {2}2 rotated; 2 requests in /);
   });
 

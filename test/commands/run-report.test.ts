@@ -33,6 +33,14 @@ test("a sync with nothing to do tells how much it looked at", () => {
   expect(textOf({ unchanged: 383 })).toBe("In sync\n  383 unchanged; 0 requests in 340 ms\n");
 });
 
+test("a tenant that was named and is gone is not in sync", () => {
+  const errors = [{ user_group_id: "a", code: "TENANT_GONE", message: "its tenant is gone; kept" }];
+  expect(textOf({ missing: 1 }, { errors })).toMatch(
+    /^Done, but 1 tenant is gone\n {2}1 missing; .*\n {2}a: TENANT_GONE: its tenant is gone; kept\n/,
+  );
+  expect(textOf({ failed: 1 }, { errors })).toMatch(/^Done, with 1 failing group\n/);
+});
+
 test("an empty source leaves nothing to count", () => {
   expect(textOf({})).toBe("In sync\n  0 requests in 340 ms\n");
 });

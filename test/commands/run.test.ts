@@ -18,6 +18,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     name: "eu",
     schedule: { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
     notifier: { tell: async () => {}, beat: async () => {} },
+    deletionLimit: { count: 3, percent: 10 },
     listen: "off" as const,
     shutdownTimeoutMs: 0,
   };
@@ -29,7 +30,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     timetable: () => ({ start: () => {}, stop: () => {}, next: null, periodMs: 1 }),
     // A macrotask: all that can end has ended then.
     clock: { ...aClock(), sleep: () => new Promise<void>((resolve) => setTimeout(resolve)) },
-    observe: () => {},
+    observers: [],
     log: ({ message }: { message: string }) => messages.push(message),
     pages: {},
     reread: () => ({ settings, take: () => {} }),

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { statusCommand } from "../../src/commands/status.ts";
 import { ServiceFailure } from "../../src/core/service-failure.ts";
 import { Instance } from "../fakes/instance.ts";
@@ -9,7 +9,10 @@ import { anIo } from "./an-io.ts";
 async function status(world: World, ...flags: string[]): Promise<string> {
   const { io, printed } = anIo();
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
-  const open = async () => ({ value: ledger, close: async () => {} });
+  const open = async () => ({
+    value: { ledger, deletionLimit: { count: 1, percent: 10 } },
+    close: async () => {},
+  });
   await statusCommand(io, open).parseAsync(flags, { from: "user" });
   return printed.stdout;
 }
@@ -26,6 +29,26 @@ test("the oldest token says since when it is live", async () => {
   await world.sync();
   expect(await status(world)).toContain(`\nTokens   oldest from ${since}\n`);
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: since } });
+});
+
+test("more tenants missing than deletion.limit lets go in a day come first, though none is due yet", async () => {
+  const ids = ["a", "b", "c", "d", "e"];
+  const world = new World(tenants(...ids));
+  vi.useFakeTimers({ toFake: ["Date"], now: world.time.now() });
+  onTestFinished(() => void vi.useRealTimers());
+  const settings = {
+    deletion: { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 1, percent: 10 } },
+  } as const;
+  await world.sync({ settings });
+  world.tenants = tenants("a", "b", "c", "d");
+  await world.sync({ settings });
+  expect(await status(world)).toMatch(/^All is well\.\n/);
+  world.tenants = tenants("a", "b");
+  await world.sync({ settings });
+  expect(await status(world)).toMatch(
+    /^Needs attention: the tenants of 3 of 5 groups went missing within 24 hours; deletion\.limit lets 1 go\.\n/,
+  );
+  expect(JSON.parse(await status(world, "--json"))).toMatchObject({ went_missing: { count: 3, allowed: 1 } });
 });
 
 test("--runs says how many of the last runs are shown", async () => {

@@ -6,7 +6,7 @@ import { rejection } from "../contracts/collect.ts";
 const yaml = (name: string, apiKey = "k3y"): string => `
 name: ${name}
 service: { base_url: https://dash.example.com, api_key: "${apiKey}" }
-source: { url: postgres://app@db/crm, table: customers }
+source: { url: postgres://app@localhost/crm, table: customers }
 group: { id: id, name: company_name }
 `;
 

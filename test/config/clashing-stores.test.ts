@@ -1,4 +1,7 @@
-import { describe, expect, it, test } from "vitest";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, test } from "vitest";
 import { mayMeet } from "../../src/config/clashing-stores.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { SyncError } from "../../src/core/errors.ts";
@@ -7,7 +10,7 @@ import { SECRET_NAMING, type SecretStoreKind } from "../../src/core/secret-namin
 
 const HEAD = `
 service: { base_url: https://dashboards.example.com, api_key: k3y }
-source: { url: postgres://app:hunter2@db/crm, table: customers }
+source: { url: postgres://app:hunter2@localhost/crm, table: customers }
 group: { id: id, name: company_name }
 tokens:
 `.trimStart();
@@ -34,7 +37,7 @@ describe("two token stores", () => {
     [
       "a table by two urls and spellings",
       "table: app.t",
-      `url: "postgresql://me:hunter2@DB:5432/crm?sslmode=require", table: '"app"."t"'`,
+      `url: "postgresql://me:hunter2@LOCALHOST:5432/crm?sslmode=require", table: '"app"."t"'`,
       "writes into the table of",
     ],
     [
@@ -101,9 +104,25 @@ describe("two token stores", () => {
     expect(problems.join()).not.toContain("hunter2");
   });
 
+  it.each<[string, string, string, string]>([
+    ["one directory", "real", "link", "real"],
+    ["one directory, by links on both sides", "link", "other-link", "real"],
+    ["a directory in the other", "real", "link/in/it", "real/in/it"],
+    ["a directory around the other", "link/in/it", "real", "real/in/it"],
+  ])("cannot share %s through a symbolic link, there or not yet", (_, one, other, shared) => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "groupsync-")));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    mkdirSync(join(folder, "real"));
+    for (const link of ["link", "other-link"]) symlinkSync("real", join(folder, link));
+    const store = (name: string): string => `store: file, directory: ${join(folder, name)}`;
+    expect(problemsOf(store(one), store(other), store("apart"))).toEqual([
+      `  line 6  tokens.1: shares the directory ${join(folder, shared)} with tokens.0 on line 5 through a symbolic link; keep one of the two, or give each a directory of its own`,
+    ]);
+  });
+
   it.each<[string, string, string]>([
     ["tables", "table: a", "table: b"],
-    ["databases", "table: t", "url: mysql://db/crm, table: t"],
+    ["databases", "table: t", "url: mysql://localhost/crm, table: t"],
     [
       "columns of somebody else's table",
       "rows: existing, table: t, id_column: id, token_column: a",

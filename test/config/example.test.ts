@@ -7,9 +7,9 @@ import { loadConfig } from "../../src/config/load.ts";
 const example = readFileSync(new URL("../../config.example.yaml", import.meta.url), "utf8");
 const env = {
   GROUPSYNC_API_KEY: "k3y",
-  DATABASE_URL: "postgres://db/crm",
-  TOKENS_DATABASE_URL: "mysql://db/tokens",
-  LEDGER_DATABASE_URL: "mysql://db/ledger",
+  DATABASE_URL: "postgres://localhost/crm",
+  TOKENS_DATABASE_URL: "mysql://localhost/tokens",
+  LEDGER_DATABASE_URL: "mysql://localhost/ledger",
   GROUPSYNC_WEBHOOK: "https://hooks.example.com/x",
   GROUPSYNC_HEARTBEAT: "https://beats.example.com/y",
 };
@@ -35,7 +35,7 @@ describe("config.example.yaml", () => {
   it("holds the defaults as they are", () => {
     const required = `
 service: { base_url: https://dashboards.example.com, api_key: k3y }
-source: { url: postgres://db/crm, table: customers }
+source: { url: postgres://localhost/crm, table: customers }
 group: { id: id, name: company_name }
 `;
     expect(load(example)).toEqual(load(required));

@@ -6,7 +6,7 @@ import { loadConfig } from "../../src/config/load.ts";
 export function loadTokens(tokens: unknown, env: Readonly<Record<string, string>> = {}): Config["tokens"] {
   const config = {
     service: { base_url: "https://dashboards.example.com", api_key: "k3y" },
-    source: { url: "postgres://db/crm", table: "customers" },
+    source: { url: "postgres://localhost/crm", table: "customers" },
     group: { id: "id", name: "company_name" },
     tokens,
   };

@@ -7,7 +7,7 @@ import { SyncError } from "../../src/core/errors.ts";
 
 const MINIMAL = {
   service: { base_url: "https://dash.example.com/", api_key: "k3y" },
-  source: { url: "postgres://app:pw@db/crm", table: "customers" },
+  source: { url: "postgres://app:pw@localhost/crm", table: "customers" },
   group: { id: "id", name: "company_name" },
 };
 
@@ -51,7 +51,7 @@ describe("a config that is right", () => {
       update: "upsert",
     });
     expect(service.apiKey.reveal()).toBe("k3y");
-    expect(source.url.url.reveal()).toBe("postgres://app:pw@db/crm");
+    expect(source.url.url.reveal()).toBe("postgres://app:pw@localhost/crm");
     const empty = { kind: "keys", keys: {} };
     expect(rest).toEqual({
       name: "default",
@@ -90,13 +90,13 @@ describe("a config that is right", () => {
         source: { table: 'app."Customers"', where: "plan <> 'demo'", removed_when: "deleted_at IS NOT NULL" },
         group: { data_source_provided_id: "source_id" },
         tokens: {
-          url: "mysql://t@db/tokens",
+          url: "mysql://t@localhost/tokens",
           table: "customers",
           rows: "existing",
           id_column: "id",
           token_column: "tok",
         },
-        ledger: { url: "postgres://l@db/ops", table_prefix: "ops.gs_" },
+        ledger: { url: "postgres://l@localhost/ops", table_prefix: "ops.gs_" },
         deletion: { when: "flagged", grace_period: "90d", limit: { count: 0, percent: 2.5 } },
         rotation: { max_age: "90d", window: "22:30-04:00", max_per_run: 50, concurrency: 4 },
         schedule: "0 3 * * MON",
@@ -105,8 +105,8 @@ describe("a config that is right", () => {
         run_at_start: false,
         shutdown_timeout: "50s",
         history: "7d",
-        http: { listen: "[::1]:9000", stale_after: "15m" },
-        notify: { webhook: "https://hooks.example.com/x", heartbeat: "http://beat:9/y" },
+        http: { listen: "[::1]:9000", allowed_hosts: ["groupsync.internal"], stale_after: "15m" },
+        notify: { webhook: "https://hooks.example.com/x", heartbeat: "http://beat:9/y", allow_http: true },
       }),
     );
     expect(config).toMatchObject({
@@ -143,11 +143,15 @@ describe("a config that is right", () => {
       schedule: { line: "0 3 * * MON", timezone: "Europe/Berlin", jitterMs: 30_000, runAtStart: false },
       shutdownTimeoutMs: 50_000,
       historyMs: 604_800_000,
-      http: { listen: { host: "::1", port: 9000 }, staleAfterMs: 900_000 },
+      http: {
+        listen: { host: "::1", port: 9000 },
+        allowedHosts: ["groupsync.internal"],
+        staleAfterMs: 900_000,
+      },
     });
     expect(config.notify.webhook?.reveal()).toBe("https://hooks.example.com/x");
     expect(config.notify.heartbeat?.reveal()).toBe("http://beat:9/y");
-    expect(config.ledger.url.url.reveal()).toBe("postgres://l@db/ops");
+    expect(config.ledger.url.url.reveal()).toBe("postgres://l@localhost/ops");
   });
 
   it("may name a channel that hears of new tokens", () => {
@@ -180,7 +184,7 @@ describe("a config that is right", () => {
   });
 
   it("may own the rows of a table that has the name of the source's in another database", () => {
-    const { tokens } = load(withKeys({ tokens: { table: "customers", url: "postgres://db/tokens" } }));
+    const { tokens } = load(withKeys({ tokens: { table: "customers", url: "postgres://localhost/tokens" } }));
     expect(tokens).toMatchObject([{ table: "customers", rows: "own" }]);
   });
 
@@ -253,10 +257,30 @@ describe("a config that is right", () => {
     });
   });
 
+  it.each([
+    ["10.0", 10],
+    ["1e1", 10],
+    ["+3", 3],
+    ["010", 10],
+    ["0x0A", 10],
+    ["0o12", 10],
+    ["2.50", 2.5],
+    [".5", 0.5],
+    ["-0", -0],
+  ])("takes the number %s for what it is in YAML", (written, value) => {
+    const yaml = withKeys({ deletion: { limit: { percent: "here" } } }).replace('"here"', written);
+    expect(load(yaml).deletion.limit.percent).toBe(value);
+  });
+
+  it.each(["10.0", "1e1", "+10", "010"])("takes the number %s out of the environment likewise", (N) => {
+    const limit = { count: "${N}", percent: "${N}" };
+    expect(load(withKeys({ deletion: { limit } }), { N }).deletion.limit).toEqual({ count: 10, percent: 10 });
+  });
+
   it("may use anchors, merges and keys that are numbers", () => {
     const { group } = load(`
 service: { base_url: https://dash.example.com, api_key: k3y }
-source: { url: postgres://db/crm, table: customers }
+source: { url: postgres://localhost/crm, table: customers }
 group:
   id: id
   name: name
@@ -281,7 +305,10 @@ group:
 
   it("cannot be printed with its secrets", () => {
     const config = load(
-      withKeys({ service: { api_key: "s3cret-key" }, source: { url: "postgres://app:s3cret-pw@db/crm" } }),
+      withKeys({
+        service: { api_key: "s3cret-key" },
+        source: { url: "postgres://app:s3cret-pw@localhost/crm" },
+      }),
     );
     const printed = [
       JSON.stringify(config),
@@ -289,6 +316,59 @@ group:
       `${config.service.apiKey}`,
     ];
     expect(printed.join("\n")).not.toContain("s3cret");
+  });
+});
+
+describe("a file that is no config", () => {
+  const many = (count: number, line: (n: number) => string): string =>
+    Array.from({ length: count }, (_, n) => line(n)).join("\n");
+  const bomb = [
+    "a0: &a0 [x]",
+    ...Array.from({ length: 12 }, (_, n) => `a${n + 1}: &a${n + 1} [${`*a${n},`.repeat(9)}]`),
+  ];
+
+  it.each([
+    ["a nest of aliases", bomb.join("\n"), "line 1  it has more than 50000 values, those behind aliases"],
+    [
+      "many aliases of much",
+      `a: &a [${"x,".repeat(20_000)}]\nb: [${"*a,".repeat(50_000)}]`,
+      "more than 50000 values",
+    ],
+    [
+      "a nest of merges",
+      `a0: &a0 { x: 1 }\n${many(30, (n) => `a${n + 1}: &a${n + 1} { <<: [*a${n}, *a${n}] }`)}`,
+      "more than 50000 values",
+    ],
+    ["brackets without an end", "[".repeat(5_000), "line 1  "],
+    ["a deep nest", `a: ${"[".repeat(2_000)}${"]".repeat(2_000)}`, "line 1  this is nested too deeply"],
+    ["a deeper one", `a: ${"[".repeat(20_000)}${"]".repeat(20_000)}`, "line 1  this is nested too deeply"],
+  ])("is refused at once: %s", (_, yaml, problem) => {
+    const report = problemsOf(yaml);
+    expect(report).toContain(problem);
+    expect(report).toContain("config.yaml has 1 problem");
+  });
+
+  it("is refused with the first of its problems where it has very many", () => {
+    const problems = problemsOf(many(10_000, (n) => `k${n}: 1`)).split("\n");
+    expect(problems).toHaveLength(102);
+    expect(problems[0]).toMatch(/^config\.yaml has 100\d\d problems:$/);
+    expect(problems[101]).toMatch(/^ {2}… and 99\d\d more$/);
+  });
+
+  it("is refused unread where it is too large", () => {
+    expect(() => load(many(1_000_000, (n) => `k${n}: 1`))).toThrow(
+      "cannot read the config file: it is larger than 256 KiB",
+    );
+  });
+
+  it("names a file that is too large for a secret", () => {
+    const readFile = (path: string): string => {
+      if (path === "config.yaml") return withKeys({ service: { api_key: "${file:/dev/zero}" } });
+      throw Object.assign(new Error("EFBIG"), { code: "EFBIG" });
+    };
+    expect(() => loadConfig("config.yaml", { env: {}, readFile })).toThrow(
+      "service.api_key: the file /dev/zero is larger than any secret; is it the right one?",
+    );
   });
 });
 
@@ -324,7 +404,7 @@ group:
     logo:
 tokens:
   rows: existing
-  url: mysql://app:hunter2%@db/crm
+  url: mysql://app:hunter2%@localhost/crm
   api_key:hunter2: x
   notify: New Tokens
 ledger:
@@ -426,6 +506,22 @@ timezone: Mars/Base
     ],
     ["a merge of no map", "service:\n  <<: hunter2", 'service."<<": is not a map'],
     ["a rounded number", "name: 12345678901234567890", "name: as a number this would not keep the form"],
+    ["a number in text's place", "name: 010", "name: 10 is not a name"],
+    [
+      "no number",
+      "deletion:\n  limit: { percent: .inf }",
+      "deletion.limit.percent: Infinity is not a number from",
+    ],
+    [
+      "a number in a group that would become another text",
+      "group:\n  mapping: { 40: { value: 1.0 } }",
+      "group.mapping.40.value: as a number this would not keep the form",
+    ],
+    [
+      "the same behind an alias",
+      "x: &id 007\ngroup:\n  mapping: { 40: { value: *id } }",
+      "group.mapping.40.value: as a number this would not keep the form",
+    ],
   ])("names %s", (_, yaml, problem) => {
     expect(problemsOf(yaml)).toContain(`  line ${yaml.split("\n").length}  ${problem}`);
     expect(problemsOf(yaml)).not.toContain("hunter2");
@@ -485,7 +581,7 @@ timezone: Mars/Base
     ],
     [
       "a schema on MySQL",
-      { source: { url: "mysql://db/crm" }, ledger: { table_prefix: "ops.gs_" } },
+      { source: { url: "mysql://localhost/crm" }, ledger: { table_prefix: "ops.gs_" } },
       "ledger.table_prefix: has a schema, which MySQL has not",
     ],
     [
@@ -531,7 +627,7 @@ timezone: Mars/Base
     ],
     [
       "a channel on MySQL",
-      { tokens: { url: "mysql://db/tokens", notify: "tokens" } },
+      { tokens: { url: "mysql://localhost/tokens", notify: "tokens" } },
       "tokens.notify: is a channel of PostgreSQL",
     ],
     [

@@ -9,7 +9,7 @@ type Keys = Readonly<Record<string, unknown>>;
 const placesOf = (tokens: Keys | readonly Keys[]): readonly string[] =>
   describeTokenPlaces(loadTokens(tokens));
 
-const table = { url: "postgres://db/crm" };
+const table = { url: "postgres://localhost/crm" };
 const file = { store: "file", directory: "/var/lib/groupsync/tokens" };
 const vault = { store: "vault", address: "https://vault.internal:8200", auth: { token: "hvs.x" } };
 const aws = { store: "aws_secrets_manager" };
@@ -19,17 +19,17 @@ const kubernetes = { store: "kubernetes" };
 
 describe("where tokens lie", () => {
   it.each<[string, Keys, string]>([
-    ["a table", table, "table db:5432/crm groupsync_tokens column token by user_group_id in own rows"],
+    ["a table", table, "table localhost:5432/crm groupsync_tokens column token by user_group_id in own rows"],
     [
       "a table of somebody else's",
       {
-        url: "mysql://db/crm",
+        url: "mysql://localhost/crm",
         rows: "existing",
         table: "customers",
         id_column: "id",
         token_column: "a token",
       },
-      'table db:3306/crm customers column "a token" by id in existing rows',
+      'table localhost:3306/crm customers column "a token" by id in existing rows',
     ],
     ["files", file, "file /var/lib/groupsync/tokens/{{ user_group_id }} as token"],
     [
@@ -69,7 +69,11 @@ describe("where tokens lie", () => {
 
 test.each<[string, Keys, Keys]>([
   ["a default", {}, { ...table, store: "table", table: "groupsync_tokens", rows: "own" }],
-  ["a host", { url: "postgres://db/crm" }, { url: "postgresql://app:pw@DB:5432/crm?sslmode=require" }],
+  [
+    "a host",
+    { url: "postgres://localhost/crm" },
+    { url: "postgresql://app:pw@LOCALHOST:5432/crm?sslmode=require" },
+  ],
   ["quotes", { table: "app.tokens" }, { table: '"app"."tokens"' }],
   ["a directory", file, { ...file, directory: "/var/lib/./groupsync/x/../tokens//" }],
   ["a relative directory", { ...file, directory: resolve("tokens") }, { ...file, directory: "tokens" }],
@@ -90,10 +94,10 @@ test.each<[string, Keys, Keys]>([
 });
 
 test.each<[Keys, Keys]>([
-  [table, { url: "postgres://db/other", table: "other", id_column: "other", token_column: "other" }],
+  [table, { url: "postgres://localhost/other", table: "other", id_column: "other", token_column: "other" }],
   [
     { rows: "existing", table: "t", id_column: "i", token_column: "o" },
-    { url: "mysql://db/crm", rows: "own" },
+    { url: "mysql://localhost/crm", rows: "own" },
   ],
   [file, { directory: "/other", path: "other-{{ user_group_id }}", format: "json" }],
   [
@@ -145,7 +149,7 @@ test("neither who asks nor how often nor what is told to whom changes the text, 
   const anyWord = fc.stringMatching(/^[a-z0-9]{1,12}$/).map((text) => `hunter2${text}`);
   fc.assert(
     fc.property(anyWord, anyWord, fc.integer({ min: 1, max: 90 }), (user, secret, days) => {
-      const url = `postgres://${user}:${secret}@db/crm?sslmode=require&application_name=${user}`;
+      const url = `postgres://${user}:${secret}@localhost/crm?sslmode=require&application_name=${user}`;
       const more = { verify: `${days}d` };
       expect(placesOf({ ...table, url, notify: user, ...more })).toEqual(placesOf(table));
       for (const auth of [

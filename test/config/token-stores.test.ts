@@ -34,7 +34,7 @@ describe("a secret store", () => {
     [
       "file",
       { directory: "/var/lib/groupsync/tokens" },
-      { directory: "/var/lib/groupsync/tokens", path: ["", ""], format: "token" },
+      { directory: "/var/lib/groupsync/tokens", sharedDirectory: false, path: ["", ""], format: "token" },
     ],
     [
       "vault",
@@ -47,7 +47,7 @@ describe("a secret store", () => {
         auth: { method: "token", token: new Secret("hvs.hunter2") },
       },
     ],
-    ["aws_secrets_manager", {}, { path: FOLDER, format: "token" }],
+    ["aws_secrets_manager", {}, { path: FOLDER, format: "token", allowHttp: false }],
     ["gcp_secret_manager", { project: "crm-prod" }, { project: "crm-prod", path: PREFIX, format: "token" }],
     [
       "azure_key_vault",
@@ -57,6 +57,12 @@ describe("a secret store", () => {
     ["kubernetes", {}, { path: PREFIX, format: "token", key: "token" }],
   ])("%s needs no more than %j", (store, keys, expected) => {
     expect(load({ store, ...keys })).toEqual([{ store, ...expected }]);
+  });
+
+  test.each([true, "true"])("a directory may be shared: %j", (shared_directory) => {
+    expect(load({ store: "file", directory: "/x", shared_directory })).toMatchObject([
+      { sharedDirectory: true },
+    ]);
   });
 
   test("has its credentials from where the file says", () => {
@@ -119,6 +125,11 @@ describe("a secret store", () => {
       ["tokens.directory: is missing", "tokens.table: unknown key"],
     ],
     ["a key of a store in a table", { directory: "/x" }, ["tokens.directory: unknown key"]],
+    [
+      "a directory that is shared with a group",
+      { store: "file", directory: "/x", shared_directory: "staff" },
+      ['tokens.shared_directory: "staff" is not true or false; write true or false'],
+    ],
     [
       "a path without the id",
       { store: "aws_secrets_manager", path: "dashboards/{{ id }}" },
@@ -271,7 +282,7 @@ describe("several stores", () => {
     ],
     [
       "the tenants' own table in other words",
-      [{ url: "postgresql://DB:5432/crm", table: '"customers"' }],
+      [{ url: "postgresql://LOCALHOST:5432/crm", table: '"customers"' }],
       ["tokens.0.table: is the table of the tenants"],
     ],
     [

@@ -40,19 +40,19 @@ it.each([
 });
 
 it.each([
-  ["postgres://db/crm?ssl-mode=require", "ssl-mode", "did you mean sslmode?"],
-  ["postgres://db/crm?slmode=require", "slmode", "did you mean sslmode?"],
-  ["postgres://db/crm?sslMode=require", "sslMode", "did you mean sslmode?"],
+  ["postgres://localhost/crm?ssl-mode=require", "ssl-mode", "did you mean sslmode?"],
+  ["postgres://localhost/crm?slmode=require", "slmode", "did you mean sslmode?"],
+  ["postgres://localhost/crm?sslMode=require", "sslMode", "did you mean sslmode?"],
   [
-    "postgres://db/crm?ssl=true",
+    "postgres://localhost/crm?ssl=true",
     "ssl",
     "those for TLS are sslmode, sslrootcert, sslcert, sslkey, sslnegotiation",
   ],
-  ["postgres://db/crm?requiressl=1", "requiressl", "those for TLS are sslmode"],
-  ["mysql://db/crm?sslmode=require", "sslmode", "did you mean ssl-mode?"],
-  ["mysql://db/crm?ssl_mode=REQUIRED", "ssl_mode", "did you mean ssl-mode?"],
-  ["mysql://db/crm?tls=true", "tls", "those for TLS are ssl-mode, ssl-ca, ssl-cert, ssl-key"],
-  ['mysql://db/crm?ssl={"rejectUnauthorized":false}', "ssl", "those for TLS are ssl-mode"],
+  ["postgres://localhost/crm?requiressl=1", "requiressl", "those for TLS are sslmode"],
+  ["mysql://localhost/crm?sslmode=require", "sslmode", "did you mean ssl-mode?"],
+  ["mysql://localhost/crm?ssl_mode=REQUIRED", "ssl_mode", "did you mean ssl-mode?"],
+  ["mysql://localhost/crm?tls=true", "tls", "those for TLS are ssl-mode, ssl-ca, ssl-cert, ssl-key"],
+  ['mysql://localhost/crm?ssl={"rejectUnauthorized":false}', "ssl", "those for TLS are ssl-mode"],
 ])("%s has one", (text, name, remedy) => {
   const problem = `the url's parameter ${name} means nothing here; ${remedy}`;
   expect(tlsProblemsOf(text)).toEqual([expect.stringContaining(problem)]);

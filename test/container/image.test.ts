@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
     const { stdout, stderr } = await runContainer(image, { command: ["node", "-e", script] });
     expect(stderr).toBe("");
     expect(JSON.parse(stdout)).toEqual({
-      ...{ pid: 1, uid: 1000, gid: 1000 },
+      ...{ pid: 1, uid: 10001, gid: 10001 },
       tried: ["EROFS", "EROFS", "EROFS", "EROFS", "written"],
     });
   });

@@ -30,7 +30,7 @@ export interface InRoot {
   readonly root: string;
   readonly readOnly: boolean;
   readonly workdir: string;
-  /** Numbers, as `1000:1000`; root where it is left out. */
+  /** Numbers, as `10001:10001`; root where it is left out. */
   readonly user?: string;
   readonly env: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
@@ -74,7 +74,7 @@ export function whyNoContainer(): string | undefined {
   try {
     layBase(root);
     const [file = "", ...args] = inRoot({
-      ...{ root, readOnly: true, workdir: "/", user: "1000:1000", env: {} },
+      ...{ root, readOnly: true, workdir: "/", user: "10001:10001", env: {} },
       command: ["node", "--version"],
     });
     execFileSync(file, args, { stdio: ["ignore", "ignore", "pipe"] });

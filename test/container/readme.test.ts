@@ -34,7 +34,7 @@ test("all of its YAML can be read", () => {
 /** The config as a container has it, with these variables and these files below /run/secrets. */
 function load(variables: readonly string[], secrets: readonly string[]): Config {
   return loadConfig(configFile, {
-    env: Object.fromEntries(variables.map((name) => [name, "postgres://db/shop"])),
+    env: Object.fromEntries(variables.map((name) => [name, "postgres://db/shop?sslmode=require"])),
     readFile(path) {
       if (path === configFile) return containerConfig;
       if (secrets.includes(path)) return "k3y";

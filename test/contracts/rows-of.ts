@@ -2,12 +2,15 @@ import type { Cell, TenantRow } from "../../src/core/tenant.ts";
 import type { BucketSum, TenantSource } from "../../src/ports/tenant-source.ts";
 import { collect } from "./collect.ts";
 
+/** Nobody tells these reads to stop. */
+export const NEVER = new AbortController().signal;
+
 /** The batches of cells of one whole read, in a snapshot of its own. */
 export async function* batchesOf(
   source: TenantSource,
   columns: readonly string[],
 ): AsyncGenerator<readonly (readonly Cell[])[]> {
-  const snapshot = await source.open(columns, "seed");
+  const snapshot = await source.open(columns, "seed", NEVER);
   try {
     for await (const rows of snapshot.rows()) yield rows.map((row) => row.cells);
   } finally {
@@ -28,7 +31,7 @@ export async function readAll(
   columns: readonly string[],
   seed = "seed",
 ): Promise<{ buckets: readonly BucketSum[]; rows: readonly TenantRow[] }> {
-  const snapshot = await source.open(columns, seed);
+  const snapshot = await source.open(columns, seed, NEVER);
   try {
     return { buckets: await snapshot.buckets(), rows: await collect(snapshot.rows()) };
   } finally {

@@ -7,7 +7,7 @@ import { anyId } from "../builders/arbitraries.ts";
 import { sumsOf } from "../fakes/tenant-source.ts";
 import { collect } from "./collect.ts";
 import { removedRowsContract } from "./removed-rows.ts";
-import { batchesOf, readAll, rowsOf } from "./rows-of.ts";
+import { batchesOf, NEVER, readAll, rowsOf } from "./rows-of.ts";
 
 export type ColumnKind =
   | "text"
@@ -272,7 +272,9 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
         ["an aggregate", "count(*) > 1"],
       ])("by no condition that has %s", async (_, removedWhen) => {
         const { source, sessions } = await customers("a");
-        await expect(source({ table: "customers", removedWhen }).open(["id"], "seed")).rejects.toMatchObject({
+        await expect(
+          source({ table: "customers", removedWhen }).open(["id"], "seed", NEVER),
+        ).rejects.toMatchObject({
           code: "CONFIG_SOURCE",
           message: expect.stringContaining("customers"),
           hint: expect.stringContaining("source.removed_when"),
@@ -296,7 +298,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
         const { source } = await customers(...Array.from({ length: 50 }, (_, index) => `t-${index}`), null);
         const all = (await readAll(source({ table: "customers" }), COLUMNS)).rows;
         const wanted = all.filter((_, index) => index % 3 === 0).map((row) => row.digest.bucket);
-        const snapshot = await source({ table: "customers" }).open(COLUMNS, "seed");
+        const snapshot = await source({ table: "customers" }).open(COLUMNS, "seed", NEVER);
         const some = await collect(snapshot.rows(wanted));
         await snapshot.close();
         expect(some).toEqual(all.filter((row) => wanted.includes(row.digest.bucket)));

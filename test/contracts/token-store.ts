@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { SyncError } from "../../src/core/errors.ts";
+import { compareIds } from "../../src/core/id.ts";
+import type { OwnersMark } from "../../src/core/owners-mark.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { LedgerTransaction } from "../../src/ports/ledger.ts";
-import type { StoredToken, TokenStore } from "../../src/ports/token-store.ts";
-import { rejection } from "./collect.ts";
+import type { StoredToken, TokenDestination, TokenStore } from "../../src/ports/token-store.ts";
+import { collect, rejection } from "./collect.ts";
 import { everythingIn } from "./everything-in.ts";
 
 /** A place for tokens, for one test. */
@@ -111,6 +113,21 @@ export function tokenStoreContract(
       expect(await place.store.holdsAny()).toBe(false);
       await write(place, { a: "token-a" });
       expect(await place.store.holdsAny()).toBe(true);
+    });
+
+    test("lists the groups that have a token in the order of the bytes of their ids, if it lists any", async () => {
+      const ids = [...ODD_IDS, "\ue000", "b", "without"];
+      const place = await makePlace(ids);
+      const list = async (): Promise<string[] | null> => {
+        const batches = place.store.destinations[0]?.ids() ?? null;
+        return batches && collect(batches);
+      };
+      const isListed = (await list()) !== null;
+      await place.store.prepare();
+      await write(place, tokensFor(ids));
+      await remove(place, ["without"]);
+      const listed = ids.filter((id) => id !== "without").sort(compareIds);
+      expect(await list()).toEqual(isListed ? listed : null);
     });
 
     test("can be prepared again, and keeps what it holds", async () => {
@@ -262,6 +279,52 @@ export function tokenStoreContract(
         expect(error).toMatchObject({ code: "TOKEN_NOT_REMOVED", hint: expect.any(String) });
         expect(everythingIn(error)).not.toMatch(/kept-[bd]/);
       }
+    });
+
+    describe("the owner's mark", () => {
+      const ours: OwnersMark = { name: "default", baseUrl: "https://it's", teamId: null, ledgerId: "L1" };
+      const destinationOf = ({ store }: TokenPlace): TokenDestination => {
+        const [destination] = store.destinations;
+        if (destination === undefined) throw new Error("there is no destination");
+        return destination;
+      };
+
+      test("is nobody's at first, prepared or not, and then of whoever claims it; it is no token", async () => {
+        const place = await makePlace();
+        const at = destinationOf(place);
+        expect(await at.owner()).toBeNull();
+        await place.store.prepare();
+        expect(await at.owner()).toBeNull();
+        expect(await at.claim(ours, null)).toBe(true);
+        expect(await at.owner()).toEqual(ours);
+        expect(await at.holdsAny()).toBe(false);
+        await write(place, { a: "token-a" });
+        expect(await at.holdsAny()).toBe(true);
+        await place.store.prepare();
+        expect(await at.owner()).toEqual(ours);
+      });
+
+      test("is replaced by whoever knows it, and by nobody else", async () => {
+        const place = await prepared();
+        const at = destinationOf(place);
+        await at.claim(ours, null);
+        const theirs = { ...ours, ledgerId: "L2", teamId: 7 };
+        expect(await at.claim(theirs, null)).toBe(false);
+        expect(await at.claim(theirs, { ...ours, teamId: 8 })).toBe(false);
+        expect(await at.owner()).toEqual(ours);
+        expect(await at.claim(theirs, ours)).toBe(true);
+        expect(await at.claim(ours, ours)).toBe(false);
+        expect(await at.owner()).toEqual(theirs);
+      });
+
+      test("is that of one of several who claim it at once", async () => {
+        const place = await prepared();
+        const at = destinationOf(place);
+        const marks = ["L1", "L2", "L3"].map((ledgerId) => ({ ...ours, ledgerId }));
+        const claimed = await Promise.all(marks.map((mark) => at.claim(mark, null)));
+        expect(claimed.filter((isOurs) => isOurs)).toHaveLength(1);
+        expect(await at.owner()).toEqual(marks[claimed.indexOf(true)]);
+      });
     });
 
     test("says that it can't be reached, without the tokens", async () => {

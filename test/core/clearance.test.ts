@@ -18,6 +18,7 @@ const removals = (overrides: Partial<RemovalSummary> = {}): RemovalSummary => ({
   estranged: 0,
   code: CODE,
   gone: overrides.deletions ?? 0,
+  kept: 0,
   ...overrides,
 });
 
@@ -107,7 +108,7 @@ describe("the operator's word", () => {
 
   it("doesn't make a bad read a good one", () => {
     const given = circumstances({ conclusive: false, approval: CODE });
-    expect(clearanceOf(tooMany, given)).toEqual({ kind: "inconclusive", gone: 60 });
+    expect(clearanceOf(tooMany, given)).toEqual({ kind: "inconclusive", gone: 60, kept: 0 });
   });
 });
 
@@ -115,8 +116,15 @@ describe("a read without one valid row", () => {
   const given = circumstances({ conclusive: false });
 
   it("is inconclusive where somebody is gone, due or not", () => {
-    expect(clearanceOf(removals({ gone: 2 }), given)).toEqual({ kind: "inconclusive", gone: 2 });
-    expect(clearanceOf(removals({ underWay: 1, gone: 1 }), given)).toEqual({ kind: "inconclusive", gone: 1 });
+    for (const some of [{ gone: 2 }, { underWay: 1, gone: 1 }]) {
+      const { gone, kept } = removals(some);
+      expect(clearanceOf(removals(some), given)).toEqual({ kind: "inconclusive", gone, kept });
+    }
+  });
+
+  it("is so too where none of them would ever be deleted", () => {
+    const inconclusive = { kind: "inconclusive", gone: 2, kept: 2 };
+    expect(clearanceOf(removals({ gone: 2, kept: 2 }), given)).toEqual(inconclusive);
   });
 
   it("is as good as any where nobody is", () => {
@@ -128,7 +136,7 @@ describe("a removal is done", () => {
   const clearances: Record<Clearance["kind"], Clearance> = {
     cleared: { kind: "cleared", approved: false },
     held: { kind: "held", removals: removals(), circumstances: circumstances() },
-    inconclusive: { kind: "inconclusive", gone: 1 },
+    inconclusive: { kind: "inconclusive", gone: 1, kept: 0 },
   };
   const done: Record<Clearance["kind"], Record<"due" | "begun", boolean>> = {
     cleared: { due: true, begun: true },

@@ -1,15 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { readTls, type TlsDialect } from "../../src/core/database-tls.ts";
 
-const read = (dialect: TlsDialect, query: string) =>
-  readTls(dialect, `${dialect}://app:pw@db.example.com/crm?${query}`);
+const read = (dialect: TlsDialect, query = "", host = "db.example.com") =>
+  readTls(dialect, `${dialect}://app:pw@${host}/crm?${query}`);
 
 const on = (verify: string, files = {}) => ({ kind: "on", verify, files });
 
 describe("what a url asks for:", () => {
   it.each([
-    ["postgres", "", undefined],
-    ["postgres", "application_name=crm", undefined],
     ["postgres", "sslmode=disable", { kind: "off" }],
     ["postgres", "sslmode=require", on("full")],
     ["postgres", "sslmode=verify-full", on("full")],
@@ -20,8 +18,7 @@ describe("what a url asks for:", () => {
     ["postgres", "sslrootcert=system", on("full")],
     ["postgres", "sslcert=/c.pem&sslkey=/c.key", on("full", { cert: "/c.pem", key: "/c.key" })],
     ["postgres", "sslmode=require&sslnegotiation=direct", on("full")],
-    ["postgres", "sslnegotiation=postgres", undefined],
-    ["mysql", "", undefined],
+    ["postgres", "sslmode=require&sslnegotiation=postgres", on("full")],
     ["mysql", "ssl-mode=DISABLED", { kind: "off" }],
     ["mysql", "ssl-mode=required", on("full")],
     ["mysql", "ssl-mode=VERIFY_IDENTITY", on("full")],
@@ -32,6 +29,47 @@ describe("what a url asks for:", () => {
     ["mysql", "ssl-cert=/c.pem&ssl-key=/c.key", on("full", { cert: "/c.pem", key: "/c.key" })],
   ] as const)("%s: %s", (dialect, query, tls) => {
     expect(read(dialect, query)).toEqual({ tls, problems: [] });
+  });
+});
+
+describe("a url that says nothing of TLS", () => {
+  it.each<[TlsDialect, string, string?]>([
+    ["postgres", "localhost"],
+    ["postgres", "LOCALHOST:5432"],
+    ["postgres", "127.0.0.1"],
+    ["postgres", "127.255.3.9:6432"],
+    ["postgres", "[::1]:5432"],
+    ["postgres", "%2Fvar%2Frun%2Fpostgresql"],
+    ["postgres", "db.example.com", "host=/var/run/postgresql"],
+    ["postgres", "db.example.com", "host=db.example.com&host=::1&application_name=crm"],
+    ["mysql", "localhost"],
+    ["mysql", "127.0.0.1:3306"],
+    ["mysql", "[::1]"],
+  ])("is plain on this machine: %s, %s", (dialect, host, query) => {
+    expect(read(dialect, query, host)).toEqual({ tls: { kind: "off" }, problems: [] });
+  });
+
+  it.each<[TlsDialect, string, string?]>([
+    ["postgres", "db.example.com"],
+    ["postgres", "db.example.com", "sslnegotiation=postgres"],
+    ["postgres", "10.0.0.1"],
+    ["postgres", "0.0.0.0"],
+    ["postgres", "[fd00::1]"],
+    ["postgres", "127.0.0.1.example.com"],
+    ["postgres", "127.0.0.256"],
+    ["postgres", "localhost.example.com"],
+    ["postgres", "localhost", "host=db.example.com"],
+    ["postgres", "localhost", "host=localhost&host=db.example.com"],
+    ["mysql", "db.example.com"],
+    ["mysql", "db.example.com", "host=localhost"],
+  ])("has to say it of another host: %s, %s", (dialect, host, query) => {
+    const { problems } = read(dialect, query, host);
+    expect(problems).toEqual([expect.stringContaining("leads to another host and says nothing of TLS")]);
+    expect(problems[0]).toMatch(/=(require|REQUIRED), .*=(disable|DISABLED) /);
+  });
+
+  it("leads to this machine where it names no host", () => {
+    expect(readTls("postgres", "postgres:///crm")).toEqual({ tls: { kind: "off" }, problems: [] });
   });
 });
 

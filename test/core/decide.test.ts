@@ -221,6 +221,7 @@ describe("a tenant that is gone", () => {
     user_group_id: "acme",
     absence,
     underWay,
+    failedBefore: false,
   });
 
   it.each<[string, LedgerGroup, Partial<DecisionContext>, object | null]>([
@@ -243,7 +244,6 @@ describe("a tenant that is gone", () => {
       {},
       missing(24, "flagged"),
     ],
-    ["a row that vanishes, flag and all", undefined, goneSince(clock(0, 1), "flagged"), {}, missing(24)],
     [
       "another source",
       undefined,
@@ -255,12 +255,30 @@ describe("a tenant that is gone", () => {
     expect(decide(tenant, known, aContext(context))).toEqual(decision);
   });
 
-  it("is flagged where its row says so, and deleted by that whether or not its row goes on to be there", () => {
+  describe.each<[string, Tenant | undefined]>([
+    ["goes on to be there", tenants.flagged],
+    ["has vanished since", undefined],
+  ])("is flagged where its row said so when it was last seen, and the row %s:", (_, tenant) => {
+    const flagged = { deletion: grace(24 * HOUR, "flagged") };
+
+    it("the grace period goes on", () => {
+      const known = goneSince(clock(90, 40), "flagged");
+      expect(decide(tenant, known, aContext())).toEqual(missing(14, "flagged"));
+      expect(decide(tenant, known, aContext(flagged))).toEqual(missing(14, "flagged"));
+    });
+
+    it("it is deleted once that is over", () => {
+      const known = goneSince(clock(76, 49), "flagged");
+      expect(decide(tenant, known, aContext())).toEqual(deleted("flagged"));
+      expect(decide(tenant, known, aContext(flagged))).toEqual(deleted("flagged"));
+    });
+  });
+
+  it("is no longer flagged in a source that never had it, even if an earlier source flagged it", () => {
     const known = goneSince(clock(76, 49), "flagged");
-    expect(decide(tenants.flagged, known, aContext())).toEqual(deleted("flagged"));
-    expect(decide(tenants.flagged, known, aContext({ deletion: grace(24 * HOUR, "flagged") }))).toEqual(
-      deleted("flagged"),
-    );
+    const elsewhere = aReading({ clock: clock(100, 50), sourceChanged: true });
+    const context = aContext({ reading: elsewhere, deletion: grace(24 * HOUR, "flagged") });
+    expect(decide(undefined, known, context)).toEqual(missing(null, "estranged"));
   });
 
   it("stays estranged when the source is the known one again, until it is seen to be there", () => {
@@ -300,12 +318,15 @@ describe("a tenant that is gone", () => {
     },
   );
 
-  it("has nothing done where there is no group", () => {
+  it("has nothing done where there is no group, but is told where the operator names it", () => {
+    const gone = { kind: "gone", user_group_id: "acme" };
     for (const tenant of [tenants.absent, tenants.flagged]) {
       expect(decide(tenant, undefined, aContext({ deletion: grace(0) }))).toBeNull();
       const neverMade = aLedgerGroup({ fingerprint: null, failure: aGroupFailure() });
       expect(decide(tenant, neverMade, aContext({ deletion: grace(0) }))).toBeNull();
+      expect(decide(tenant, neverMade, aContext({ eager: true }))).toEqual(gone);
     }
+    expect(decide(tenants.flagged, undefined, aContext({ eager: true }))).toEqual(gone);
   });
 
   describe("and whose deletion has failed", () => {
@@ -379,8 +400,8 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
   const possible: Record<Source, readonly (Decision["kind"] | undefined)[]> = {
     desired: ["create", "update", "replace", "outdated", "waiting", undefined],
     rejected: ["rejected"],
-    absent: ["delete", "missing", "waiting", undefined],
-    flagged: ["delete", "missing", "waiting", undefined],
+    absent: ["delete", "missing", "waiting", "gone", undefined],
+    flagged: ["delete", "missing", "waiting", "gone", undefined],
   };
   fc.assert(
     fc.property(fc.option(anyKnown, { nil: undefined }), anyContext, (known, context) => {

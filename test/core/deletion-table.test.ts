@@ -36,7 +36,8 @@ type Fate =
   | "hold"
   | "doubt";
 
-type TenantIs = "present" | "rejected" | "absent" | "flagged";
+/** Purged: absent, and flagged when it was last seen. */
+type TenantIs = "present" | "rejected" | "absent" | "flagged" | "purged";
 /** In the ledger: not at all, at rest, or with a call that an earlier run has left under way. */
 type Ownership = "unknown" | "owned" | "creating" | "updating" | "replacing" | "deleting";
 /** Healthy; empty but for this row; or of another source than the one that the groups came from. */
@@ -107,11 +108,27 @@ const TABLE: Table = {
                  elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
     deleting:  { healthy: all("delete"), empty: all("delete"), elsewhere: all("delete") },
   },
+  purged: {
+    unknown:   { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
+    owned:     { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
+                 empty:     row("wait",    "doubt",   "wait",    "doubt" ),
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
+    creating:  { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
+                 empty:     row("wait",    "doubt",   "wait",    "doubt" ),
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
+    updating:  { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
+                 empty:     row("wait",    "doubt",   "wait",    "doubt" ),
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
+    replacing: { healthy:   row("wait",    "delete",  "wait",    "hold"  ),
+                 empty:     row("wait",    "doubt",   "wait",    "doubt" ),
+                 elsewhere: row("wait",    "hold",    "wait",    "hold"  ) },
+    deleting:  { healthy: all("delete"), empty: all("doubt"), elsewhere: all("delete") },
+  },
 };
 
 /** What else may count as evidence. A deletion that was begun is finished, also where a row has vanished since. */
 type Policy = Exclude<DeletionPolicy["when"], "absent">;
-type Gone = Extract<TenantIs, "absent" | "flagged">;
+type Gone = Exclude<TenantIs, "present" | "rejected">;
 
 // biome-ignore format: a table is read by its columns
 const BY_POLICY: Record<Policy, Record<Gone, Record<Ownership, Row>>> = {
@@ -134,6 +151,14 @@ const BY_POLICY: Record<Policy, Record<Gone, Record<Ownership, Row>>> = {
       replacing: row("wait",    "delete",  "wait",    "hold"  ),
       deleting:  all("delete"),
     },
+    purged: {
+      unknown:   all("keep"),
+      owned:     row("wait",    "delete",  "wait",    "hold"  ),
+      creating:  row("wait",    "delete",  "wait",    "hold"  ),
+      updating:  row("wait",    "delete",  "wait",    "hold"  ),
+      replacing: row("wait",    "delete",  "wait",    "hold"  ),
+      deleting:  all("delete"),
+    },
   },
   never: {
     absent: {
@@ -145,6 +170,14 @@ const BY_POLICY: Record<Policy, Record<Gone, Record<Ownership, Row>>> = {
       deleting:  all("keep"),
     },
     flagged: {
+      unknown:   all("keep"),
+      owned:     all("keep"),
+      creating:  all("keep"),
+      updating:  all("keep"),
+      replacing: all("keep"),
+      deleting:  all("keep"),
+    },
+    purged: {
       unknown:   all("keep"),
       owned:     all("keep"),
       creating:  all("keep"),
@@ -268,6 +301,7 @@ const TENANTS = {
   rejected: aRejectedTenant(),
   absent: undefined,
   flagged: aFlaggedTenant(),
+  purged: undefined,
 };
 
 const INTENTS: Record<Exclude<Ownership, "unknown">, Intent | null> = {
@@ -280,12 +314,12 @@ const INTENTS: Record<Exclude<Ownership, "unknown">, Intent | null> = {
 
 function absenceKindOf(tenant: TenantIs, read: Read): AbsenceKind {
   if (read === "elsewhere") return "estranged";
-  return tenant === "flagged" ? "flagged" : "absent";
+  return tenant === "absent" ? "absent" : "flagged";
 }
 
 /** One of 50 groups is well within the limit; with five others that are due, all are beyond it. */
 function clearanceFor(decision: Decision | null, limit: Limit, isConclusive: boolean): Clearance {
-  const tally = new RemovalTally({ baseUrl: null, approvals: 0 });
+  const tally = new RemovalTally({ name: "default", baseUrl: null, approvals: 0 });
   if (decision) tally.add(decision);
   const others = limit === "beyond" ? 5 : 0;
   for (let n = 0; n < others; n++) tally.add(aDelete({ user_group_id: `other ${n}` }));
@@ -308,8 +342,9 @@ function inWords(decision: Decision | null, clearance: Clearance): Fate {
     case "update":
     case "outdated":
       return decision.kind;
+    case "gone":
     case "waiting":
-      throw new Error("no group of these tables has failed");
+      throw new Error("no group of these tables has failed, or is named by the operator");
   }
 }
 

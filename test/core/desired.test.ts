@@ -54,6 +54,29 @@ it("computes the whole group from a row, with the fingerprint of just that group
   });
 });
 
+it("rejects the row alone where something goes wrong that nobody has thought of", () => {
+  const odd = {
+    get plan(): never {
+      throw new RangeError("Invalid string length");
+    },
+  };
+  const rules = someRules({ properties: { kind: "keys", keys: { plan: column("plan") } } });
+  expect(evaluate(rules, { plan: odd })).toEqual({
+    kind: "rejected",
+    user_group_id: "acme",
+    code: "VALUE_UNUSABLE",
+    message: "no group can be made of this row: Invalid string length",
+  });
+});
+
+it("names the column of a template's value that is unusable", () => {
+  const rules = someRules({ name: template(["", { column: "first" }, " ", { column: "last" }]) });
+  expect(evaluate(rules, { first: "A", last: BYTES })).toMatchObject({
+    code: "VALUE_UNUSABLE",
+    message: "name: column last holds bytes",
+  });
+});
+
 it("other rules give another seed for the digests of rows, and the same rules the same", () => {
   const seed = digestSeed(someRules());
   expect(digestSeed(someRules())).toBe(seed);

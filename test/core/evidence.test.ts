@@ -7,12 +7,14 @@ import {
   type Evidence,
   NO_EVIDENCE,
   nextReading,
+  STALE_CODE,
   whileReading,
 } from "../../src/core/evidence.ts";
 import { anEvidence, aReading } from "../builders/groups.ts";
 
 const SOURCE = "the source";
 const MINUTE = 60_000;
+const CODE = "0123456789abcdef0123";
 const start = new Date("2026-03-01T00:00:00Z");
 const at = (minutes: number): Date => new Date(start.getTime() + minutes * MINUTE);
 
@@ -24,7 +26,7 @@ const evidenceAfter = (...reads: readonly Read[]): Evidence =>
   reads.reduce((evidence, [result, minutes, source = SOURCE]) => {
     const reading = nextReading(evidence, source, at(minutes));
     if (result === "failed") return whileReading(evidence);
-    if (result === "held") return afterHeldRead(evidence, reading);
+    if (result === "held") return afterHeldRead(evidence, reading, CODE);
     return afterHealthyRead(evidence, reading);
   }, NO_EVIDENCE);
 
@@ -162,15 +164,20 @@ describe("the source", () => {
 
 describe("what is held", () => {
   it("is remembered until a healthy read", () => {
-    expect(evidenceAfter(["healthy", 0]).holding).toBe(false);
-    expect(evidenceAfter(["healthy", 0], ["held", 5]).holding).toBe(true);
-    expect(evidenceAfter(["held", 5], ["failed", 10]).holding).toBe(true);
-    expect(evidenceAfter(["held", 5], ["healthy", 10]).holding).toBe(false);
+    expect(evidenceAfter(["healthy", 0]).heldCode).toBeNull();
+    expect(evidenceAfter(["healthy", 0], ["held", 5]).heldCode).toBe(CODE);
+    expect(evidenceAfter(["held", 5], ["failed", 10]).heldCode).toBe(CODE);
+    expect(evidenceAfter(["held", 5], ["healthy", 10]).heldCode).toBeNull();
+  });
+
+  it("has a code that is stale once a part of it is approved", () => {
+    expect(afterApproval(evidenceAfter(["held", 5])).heldCode).toBe(STALE_CODE);
+    expect(afterApproval(evidenceAfter(["healthy", 5])).heldCode).toBeNull();
   });
 
   it("needs a word of its own for each approval", () => {
     const evidence = anEvidence({ approvals: 2 });
     expect(afterApproval(evidence)).toEqual({ ...evidence, approvals: 3 });
-    expect(afterHeldRead(evidence, aReading()).approvals).toBe(2);
+    expect(afterHeldRead(evidence, aReading(), CODE).approvals).toBe(2);
   });
 });

@@ -7,7 +7,16 @@ const CODE = "0123456789ab";
 const holdOf = (removals: Partial<RemovalSummary>, recent = 0) =>
   explainHold({
     kind: "held",
-    removals: { deletions: 0, replacements: 0, underWay: 0, estranged: 0, code: CODE, gone: 0, ...removals },
+    removals: {
+      deletions: 0,
+      replacements: 0,
+      underWay: 0,
+      estranged: 0,
+      code: CODE,
+      gone: 0,
+      kept: 0,
+      ...removals,
+    },
     circumstances: { conclusive: true, owned: 100, recent, limit: { count: 3, percent: 10 } },
   });
 
@@ -34,5 +43,14 @@ describe("a hold is explained", () => {
     expect(holdOf({ deletions: 7, underWay: 1 }, 3).message).toBe(
       "7 deletions are held: deletion.limit lets 10 of 100 groups go in 24 hours, and 4 went already",
     );
+  });
+
+  it("of a read without a valid row, with all groups that it says nothing of", () => {
+    expect(explainHold({ kind: "inconclusive", gone: 3, kept: 2 })).toMatchObject({
+      code: "SOURCE_INCONCLUSIVE",
+      message: expect.stringContaining("so 3 groups without a tenant are kept"),
+      count: 1,
+      approval: null,
+    });
   });
 });

@@ -49,7 +49,7 @@ describe("a tenant's presence is noted once:", () => {
     rejected:           { unknown: null, "never made": null,        there: null,
                           absent: "returned",        flagged: "returned",        estranged: "returned" },
     absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
-                          absent: null,              flagged: "left: absent",    estranged: null },
+                          absent: null,              flagged: null,              estranged: null },
     flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
                           absent: "left: flagged",   flagged: null,              estranged: null },
     "absent elsewhere": { unknown: null, "never made": "forgotten", there: "left: estranged",

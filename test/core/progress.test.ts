@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { durationText, progress, rateText } from "../../src/core/progress.ts";
+import {
+  advanced,
+  durationText,
+  NO_WORK,
+  progress,
+  rateText,
+  type WorkEvent,
+} from "../../src/core/progress.ts";
 
 describe("progress", () => {
   it("tells the rate so far and the time left at that rate", () => {
@@ -13,6 +20,34 @@ describe("progress", () => {
     [0, 200, 0],
   ])("has no time left to tell after %i of %i in %i ms", (done, total, elapsedMs) => {
     expect(progress(done, total, elapsedMs)).toEqual({ done, total, rate: 0, leftMs: undefined });
+  });
+});
+
+describe("the work of a run", () => {
+  const workAfter = (...events: WorkEvent[]) => events.reduce(advanced, NO_WORK);
+
+  it("adds up what is planned, restored and rotated", () => {
+    const found: WorkEvent[] = [
+      { kind: "planned", changes: 2 },
+      { kind: "restoring", tokens: 3 },
+      { kind: "rotating", tokens: 4 },
+    ];
+    expect(workAfter({ kind: "started" }, ...found)).toEqual({ done: 0, total: 9 });
+    expect(workAfter(...found, { kind: "restored" }, { kind: "failed" })).toEqual({ done: 2, total: 9 });
+  });
+
+  it("is never more done than there is, whatever nobody has announced", () => {
+    expect(workAfter({ kind: "recorded" })).toEqual({ done: 1, total: 1 });
+    expect(workAfter({ kind: "planned", changes: 1 }, { kind: "rotated" }, { kind: "deleted" })).toEqual({
+      done: 2,
+      total: 2,
+    });
+  });
+
+  it("begins anew with each run", () => {
+    expect(workAfter({ kind: "planned", changes: 5 }, { kind: "recorded" }, { kind: "started" })).toEqual(
+      NO_WORK,
+    );
   });
 });
 

@@ -18,6 +18,7 @@ const expected: Record<ServiceFailureCode, [Reaction, mayHaveHappened: boolean]>
   SERVICE_ERROR: ["retry", true],
   BAD_RESPONSE: ["fail", true],
   REFUSED: ["fail", false],
+  TOKEN_SHARED: ["fail", false],
 };
 
 describe("a failure", () => {

@@ -1,6 +1,7 @@
+import type { FailingGroup } from "../../src/core/failing.ts";
 import { type Counts, type Failure, noCounts, runOutcome } from "../../src/core/outcome.ts";
 import type { DaemonState, FinishedRun, LedgerSnapshot, TokenAge } from "../../src/daemon/state.ts";
-import type { FailingGroup, LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
+import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
 import {
   aDaemonState,
   aLedgerSnapshot,
@@ -130,7 +131,6 @@ export const tokenAges = (...groups: readonly number[]): TokenAge[] =>
 
 export const aFailingGroup = (overrides: Partial<FailingGroup> = {}): FailingGroup => ({
   user_group_id: "cus-1042",
-  fingerprint: "00",
   code: "NOT_UPDATED",
   message: 'the service still calls it "Alderbrook Logistics" and not "Alderbrook Freight"',
   count: 3,

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/errors.ts";
+import { headlineOf } from "../../src/daemon/status-page/headline.ts";
 import { withLease } from "../../src/engine/lease.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -87,11 +88,31 @@ describe("a daemon", () => {
     expect(stage.daemon.state.lastRun).toMatchObject({ run: "2", outcome: "ok" });
   });
 
+  test("goes on where one who follows its runs fails, and says so once", async () => {
+    const heard: string[] = [];
+    const failing = (): void => {
+      throw new RangeError("Invalid count value: -28");
+    };
+    const stage = new Stage(undefined, {}, {}, [failing, ({ kind }) => heard.push(kind)]);
+    await stage.begin();
+    await stage.ticked();
+    expect(stage.daemon.state).toMatchObject({ current: null, lastRun: { run: "2", outcome: "ok" } });
+    expect(heard.filter((kind) => kind === "finished")).toHaveLength(2);
+    const message = "the runs go on, but who follows them has failed: Invalid count value: -28";
+    expect(stage.log).toEqual([{ level: "error", code: "INTERNAL", message }]);
+  });
+
   test("takes other settings without disturbing anything", async () => {
     const stage = new Stage();
     await stage.begin();
     const schedule = { line: "0 3 * * *", timezone: "Europe/Berlin", jitterMs: 9, runAtStart: true };
-    stage.daemon.reconfigure({ name: "us", schedule, staleAfterMs: 7, notifier: stage.notifier });
+    stage.daemon.reconfigure({
+      ...SETTINGS,
+      name: "us",
+      schedule,
+      staleAfterMs: 7,
+      notifier: stage.notifier,
+    });
     expect(stage.schedules.at(-1)).toBe(schedule);
     expect(stage.daemon.state).toMatchObject({
       name: "us",
@@ -108,7 +129,7 @@ describe("a daemon", () => {
     const stage = new Stage();
     await stage.begin();
     const schedule = { ...SETTINGS.schedule };
-    stage.daemon.reconfigure({ name: "eu", schedule, staleAfterMs: 7, notifier: stage.notifier });
+    stage.daemon.reconfigure({ ...SETTINGS, schedule, staleAfterMs: 7, notifier: stage.notifier });
     expect(stage.schedules).toEqual([SETTINGS.schedule]);
     expect(stage.daemon.state.staleAfterMs).toBe(7);
   });
@@ -177,12 +198,16 @@ describe("those outside are told", () => {
     stage.openFails = failure;
     await stage.ticked();
     await stage.ticked();
-    expect(stage.told).toEqual(["groupsync eu: failing\nsync failed: no key (0 requests in 0 ms)\nmend it"]);
+    expect(stage.told).toEqual([
+      "groupsync eu: groupsync can't sync\nsync failed: no key (0 requests in 0 ms)\nmend it",
+    ]);
     stage.openFails = undefined;
     await stage.ticked();
     await stage.ticked();
     expect(stage.told.slice(1)).toEqual([
-      expect.stringMatching(/^groupsync eu: recovered\nsync ok: 2 unchanged; 0 requests in /),
+      expect.stringMatching(
+        /^groupsync eu: recovered: groupsync can sync again \(after .*\)\nsync ok: 2 unchanged; 0 requests in /,
+      ),
     ]);
     expect(stage.beats).toBe(3);
   });
@@ -192,10 +217,26 @@ describe("those outside are told", () => {
     await stage.begin();
     expect(stage.told).toEqual([
       expect.stringMatching(
-        /^groupsync eu: some tenants are failing\nsync partial: 1 created, 1 rejected; .*\ngroupsync plan names the rows that are rejected$/,
+        /^groupsync eu: 1 row is rejected\nsync partial: 1 created, 1 rejected; .*\ngroupsync plan names the rows that are rejected$/,
       ),
     ]);
     expect(stage.beats).toBe(1);
+  });
+
+  test("of an outage and its end also while a row is rejected for good", async () => {
+    const stage = new Stage(new World([...tenants("a"), { id: "b", name: null, plan: null }]));
+    await stage.begin();
+    stage.openFails = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
+    await stage.ticked();
+    stage.openFails = undefined;
+    await stage.ticked();
+    await stage.ticked();
+    expect(stage.told.map((text) => text.split("\n")[0])).toEqual([
+      "groupsync eu: 1 row is rejected",
+      "groupsync eu: the source fails",
+      expect.stringMatching(/^groupsync eu: the source works again \(after .*\)$/),
+    ]);
+    expect(stage.told[2]).toContain("\nstill: 1 row is rejected, since ");
   });
 
   test("of nothing that was so before this process", async () => {
@@ -206,8 +247,81 @@ describe("those outside are told", () => {
     expect(stage.told).toEqual([]);
     stage.world.tenants = tenants("a", "b");
     await stage.ticked();
-    expect(stage.told).toEqual([expect.stringContaining("groupsync eu: recovered\n")]);
+    expect(stage.told).toEqual([
+      expect.stringContaining("groupsync eu: recovered: no row is rejected any more"),
+    ]);
   });
+});
+
+describe("those outside are told of tenants that went missing", () => {
+  const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
+  const DAYS = {
+    deletion: { when: "absent", gracePeriodMs: 2 * DAY, limit: { count: 3, percent: 10 } },
+  } as const;
+
+  test("as soon as they are more than deletion.limit lets go in a day, and of nothing when they are back", async () => {
+    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], DAYS);
+    await stage.begin();
+    stage.world.tenants = tenants(...ids.slice(4));
+    await stage.ticked();
+    expect(stage.told).toEqual([]);
+    expect(headlineOf(stage.daemon.state, stage.world.time.now()).tone).toBe("good");
+    stage.world.tenants = tenants(...ids.slice(5));
+    await stage.ticked();
+    await stage.ticked();
+    expect(stage.told).toEqual([
+      expect.stringMatching(
+        /^groupsync eu: the tenants of 5 groups went missing within 24 hours\nsync ok: .*5 missing; .*\nlook at the source first: /,
+      ),
+    ]);
+    expect(headlineOf(stage.daemon.state, stage.world.time.now())).toMatchObject({
+      tone: "attention",
+      sentence:
+        "Needs attention: the tenants of 5 of 40 groups went missing within 24 hours; deletion.limit lets 4 go.",
+    });
+    stage.world.tenants = tenants(...ids);
+    await stage.ticked();
+    expect(stage.told.slice(1)).toEqual([
+      expect.stringMatching(/^groupsync eu: recovered: no more tenants went missing/),
+    ]);
+  });
+
+  test("no longer once they have been so for a day", async () => {
+    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], DAYS);
+    await stage.begin();
+    stage.world.tenants = tenants(...ids.slice(5));
+    await stage.ticked();
+    await stage.world.time.sleep(DAY + 1);
+    await stage.ticked();
+    expect(stage.told).toHaveLength(2);
+    expect(headlineOf(stage.daemon.state, stage.world.time.now()).tone).toBe("good");
+  });
+
+  test("as held, and not twice, where nobody waits for a grace period", async () => {
+    const now = { deletion: { ...DAYS.deletion, gracePeriodMs: 0 } };
+    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], now);
+    await stage.begin();
+    stage.world.tenants = tenants(...ids.slice(5));
+    await stage.ticked();
+    expect(stage.told).toEqual([expect.stringMatching(/^groupsync eu: 5 removals are held\nsync held: /)]);
+  });
+});
+
+test("a source without a valid row is no recovery, whatever deletion.when says", async () => {
+  const flagged = {
+    deletion: { when: "flagged", gracePeriodMs: 0, limit: { count: 3, percent: 10 } },
+  } as const;
+  const stage = new Stage(undefined, {}, {}, [], flagged);
+  await stage.begin();
+  stage.openFails = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
+  await stage.ticked();
+  stage.openFails = undefined;
+  stage.world.tenants = [];
+  await stage.ticked();
+  expect(stage.told.map((text) => text.split("\n")[0])).toEqual(["groupsync eu: the source fails"]);
+  stage.world.tenants = tenants("a", "b");
+  await stage.ticked();
+  expect(stage.told[1]).toMatch(/^groupsync eu: recovered: the source works again /);
 });
 
 /** Another process that holds the lease, and renews it until it is told to let go. */
@@ -220,7 +334,9 @@ function somebodyAtWork(world: World): () => void {
     () => clock.now(),
   );
   const settings = { ...syncSettings().lease, holder: "another" };
-  void withLease(ledger, clock, settings, leaving.signal, () => clock.sleep(DAY, leaving.signal));
+  void withLease({ ledger, clock, observe: () => {} }, settings, leaving.signal, () =>
+    clock.sleep(DAY, leaving.signal),
+  );
   onTestFinished(() => leaving.abort());
   return () => leaving.abort();
 }

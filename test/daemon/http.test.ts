@@ -2,26 +2,39 @@ import { once } from "node:events";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type HttpServer, type Pages, plain, serve } from "../../src/daemon/http.ts";
+import {
+  type HttpServer,
+  type ListenAt,
+  type Page,
+  type Pages,
+  plain,
+  serve,
+} from "../../src/daemon/http.ts";
 import { rejection } from "../contracts/collect.ts";
 
-const ANY_PORT = { host: "127.0.0.1", port: 0 };
+const ANY_PORT: ListenAt = { host: "127.0.0.1", port: 0 };
 
 const PAGES: Pages = {
-  "/": () => ({
-    status: 200,
-    contentType: "text/html; charset=utf-8",
-    body: "<p>grüße</p>",
-    headers: { "content-security-policy": "default-src 'none'; style-src 'sha256-x'" },
-  }),
-  "/healthz": () => plain(200, "ok"),
-  "/readyz": () => plain(503, "not yet"),
-  "/later": async () => plain(200, "later"),
-  "/broken": () => {
-    throw new TypeError("x is undefined");
+  "/": {
+    page: () => ({
+      status: 200,
+      contentType: "text/html; charset=utf-8",
+      body: "<p>grüße</p>",
+      headers: { "content-security-policy": "default-src 'none'; style-src 'sha256-x'" },
+    }),
   },
-  "/late": async () => {
-    throw new TypeError("x is undefined");
+  "/healthz": { page: () => plain(200, "ok"), forAnyHost: true },
+  "/readyz": { page: () => plain(503, "not yet") },
+  "/later": { page: async () => plain(200, "later") },
+  "/broken": {
+    page: () => {
+      throw new TypeError("x is undefined");
+    },
+  },
+  "/late": {
+    page: async () => {
+      throw new TypeError("x is undefined");
+    },
   },
 };
 
@@ -41,10 +54,10 @@ interface Answer {
 async function ask(
   { url }: HttpServer,
   path: string,
-  { method = "GET", body = "", agent = new Agent() } = {},
+  { method = "GET", body = "", agent = new Agent(), headers = {} } = {},
 ): Promise<Answer> {
   const { hostname, port } = new URL(url);
-  const asked = request({ host: hostname.replaceAll(/[[\]]/g, ""), port, path, method, agent });
+  const asked = request({ host: hostname.replaceAll(/[[\]]/g, ""), port, path, method, agent, headers });
   asked.end(body);
   const [answer] = await once(asked, "response");
   let text = "";
@@ -86,7 +99,7 @@ describe("a page", () => {
 
   test("is made anew for each request", async () => {
     let asked = 0;
-    const server = await aServer({ "/": () => plain(200, String(++asked)) });
+    const server = await aServer({ "/": { page: () => plain(200, String(++asked)) } });
     await ask(server, "/");
     expect(await ask(server, "/")).toMatchObject({ body: "2\n" });
   });
@@ -171,13 +184,36 @@ describe("those who ask", () => {
     expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
   });
 
-  test("are a hundred at once, and one more is turned away", async () => {
+  test("are let in however many others keep silent, who are ended instead, the oldest first", async () => {
     const server = await aServer();
-    const [first] = await Promise.all(Array.from({ length: 100 }, () => connected(server)));
-    await cut(await connected(server));
-    first?.destroy();
-    await expect.poll(() => ask(server, "/healthz").catch(() => undefined)).toMatchObject({ status: 200 });
-  }, 5_000);
+    const first = await connected(server);
+    const firstCut = cut(first);
+    const silent = await Promise.all(Array.from({ length: 120 }, () => connected(server)));
+    await firstCut;
+    for (let n = 0; n < 16; n++) expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
+    expect(silent.at(-1)?.destroyed).toBe(false);
+  });
+
+  test("get their answer, whoever comes meanwhile", async () => {
+    let answer = (_: Page): void => {};
+    const slow = new Promise<Page>((resolve) => {
+      answer = resolve;
+    });
+    let isAsked = false;
+    const server = await aServer({
+      "/slow": {
+        page: () => {
+          isAsked = true;
+          return slow;
+        },
+      },
+    });
+    const asked = ask(server, "/slow");
+    await expect.poll(() => isAsked).toBe(true);
+    await Promise.all(Array.from({ length: 120 }, () => connected(server)));
+    answer(plain(200, "at last"));
+    expect(await asked).toMatchObject({ body: "at last\n" });
+  });
 
   test("may talk nonsense, or leave before they are answered", async () => {
     const server = await aServer();
@@ -188,6 +224,26 @@ describe("those who ask", () => {
     impatient.write("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
     impatient.resetAndDestroy();
     expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
+  });
+});
+
+describe("the name that the server is called by", () => {
+  const called = (host: string) => ({ headers: { host } });
+
+  test("may be one that the operator has chosen", async () => {
+    const server = await aServer(PAGES, { host: "localhost", port: 0, allowedHosts: ["groupsync.internal"] });
+    for (const host of ["groupsync.internal:8080", "localhost"])
+      expect(await ask(server, "/", called(host))).toMatchObject({ status: 200 });
+  });
+
+  test("is no other one, except for pages that tell nothing about tenants", async () => {
+    const server = await aServer();
+    for (const path of ["/", "/nowhere"])
+      expect(await ask(server, path, called("evil.example.com"))).toMatchObject({
+        status: 421,
+        body: expect.stringContaining("http.allowed_hosts"),
+      });
+    expect(await ask(server, "/healthz", called("evil.example.com"))).toMatchObject({ status: 200 });
   });
 });
 

@@ -15,6 +15,7 @@ const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSett
   name: "eu",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
   notifier: { tell: async () => {}, beat: async () => {} },
+  deletionLimit: { count: 3, percent: 10 },
   listen: "off",
   shutdownTimeoutMs: 25_000,
   ...overrides,
@@ -52,9 +53,9 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
         periodMs: 300_000,
       }),
       clock: world.clock,
-      observe: () => {},
+      observers: [],
       log: (entry) => log.push(entry),
-      pages: { "/healthz": () => plain(200, "ok") },
+      pages: { "/healthz": { page: () => plain(200, "ok"), forAnyHost: true } },
       reread: () => {
         const settings = world.reread();
         return { settings, take: () => events.push(`take ${settings.schedule.line}`) };

@@ -2,8 +2,10 @@ import { onTestFinished } from "vitest";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/daemon.ts";
 import { readLedger } from "../../src/daemon/ledger-snapshot.ts";
 import type { ScheduleSettings } from "../../src/daemon/timetable.ts";
+import type { SyncSettings } from "../../src/engine/sync.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
 import type { Notifier } from "../../src/ports/notifier.ts";
+import type { Observe } from "../../src/ports/observer.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -14,6 +16,7 @@ export const PERIOD = 300_000;
 export const SETTINGS: Omit<DaemonSettings, "notifier"> = {
   name: "eu",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
+  deletionLimit: { count: 3, percent: 10 },
 };
 
 /** A daemon in a simulated world. The test gives the ticks. */
@@ -42,11 +45,18 @@ export class Stage {
   readFails: Error | undefined;
   #tick = (): void => {};
 
-  constructor(world = new World(tenants("a", "b")), settings: Partial<DaemonSettings> = {}, fate: Fate = {}) {
+  constructor(
+    world = new World(tenants("a", "b")),
+    settings: Partial<DaemonSettings> = {},
+    fate: Fate = {},
+    observers: readonly Observe[] = [],
+    sync: Partial<SyncSettings> = {},
+  ) {
     this.world = world;
     this.instance = new Instance(fate);
-    const all = { ...SETTINGS, notifier: this.notifier, ...settings };
-    this.daemon = new Daemon("1.2.3", all, this.#ports(), this.stopping.signal);
+    const { limit: deletionLimit } = syncSettings(sync).deletion;
+    const all = { ...SETTINGS, deletionLimit, notifier: this.notifier, ...settings };
+    this.daemon = new Daemon("1.2.3", all, this.#ports(observers, sync), this.stopping.signal);
     onTestFinished(() => this.stopping.abort());
   }
 
@@ -71,7 +81,7 @@ export class Stage {
     } while (this.daemon.state.current !== null);
   }
 
-  #ports(): DaemonPorts {
+  #ports(observers: readonly Observe[], sync: Partial<SyncSettings>): DaemonPorts {
     const { world } = this;
     const clock = new VirtualClock(world.time);
     return {
@@ -80,7 +90,7 @@ export class Stage {
         this.opened++;
         return {
           ports: world.ports(this.instance, clock),
-          settings: syncSettings(),
+          settings: syncSettings(sync),
           close: async () => {
             this.closed++;
           },
@@ -102,7 +112,7 @@ export class Stage {
         return { start: () => {}, stop: () => {}, next: new Date(0), periodMs: PERIOD };
       },
       clock,
-      observe: () => {},
+      observers,
       log: (entry) => this.log.push(entry),
     };
   }

@@ -5,7 +5,13 @@ import type { RunEvent } from "../../src/ports/observer.ts";
 import { aClock } from "../adapters/clock.ts";
 import { aLedgerSnapshot, aRecordedRun, aRunSummary } from "../builders/daemon-state.ts";
 
-const CONFIGURED = { name: "eu", schedule: "*/5 * * * *", timezone: "UTC", staleAfterMs: 900_000 };
+const CONFIGURED = {
+  name: "eu",
+  schedule: "*/5 * * * *",
+  timezone: "UTC",
+  deletionLimit: { count: 3, percent: 10 },
+  staleAfterMs: 900_000,
+};
 const DAY = 86_400_000;
 const NOON = new Date("2026-03-01T12:00:00Z");
 const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -85,6 +91,7 @@ describe("a run that goes on", () => {
     { kind: "recorded", user_group_id: "a", result: "created", unverified: false, token: "f" },
     { kind: "deleted", user_group_id: "a", absence: "absent" },
     { kind: "rotated", user_group_id: "a", token: "f", formerToken: null },
+    { kind: "restored", user_group_id: "a" },
     { kind: "failed", user_group_id: "a", code: "X", message: "no" },
   ])("gets on with what is $kind, and waits no more", (event) => {
     const { tracker, observe } = aTracker();
@@ -92,11 +99,12 @@ describe("a run that goes on", () => {
     observe(
       started,
       planned,
+      { kind: "restoring", tokens: 3 },
       { kind: "rotating", tokens: 2 },
       { kind: "waiting", ms: 9, reason: "x" },
       event,
     );
-    expect(tracker.state.current).toMatchObject({ done: 1, total: 7, waiting: null });
+    expect(tracker.state.current).toMatchObject({ done: 1, total: 10, waiting: null });
   });
 
   test("tells what it waits for, and until when", () => {

@@ -5,10 +5,11 @@ import { SEED, SEEDED } from "../support/seed.ts";
 import { type TcpProxy, tcpProxy } from "../support/tcp-proxy.ts";
 import { expectInSync } from "./in-sync.ts";
 import { untilQuiet } from "./quiet.ts";
+import { rounds } from "./rounds.ts";
 import { aWorld, type ConfigChanges, fromEnvironment, until, type World } from "./world.ts";
 
 const TENANTS = 200;
-const ROUNDS = 12;
+const ROUNDS = rounds(12);
 
 interface Line {
   readonly to: string;
@@ -21,7 +22,12 @@ const LINES: readonly Line[] = [
   { to: "the service", config: { service: { base_url: LINE, timeout: "1s" } } },
   {
     to: "the database",
-    config: { source: { url: LINE }, ledger: { url: LINE }, tokens: { url: LINE } },
+    config: {
+      service: { timeout: "1s" },
+      source: { url: LINE },
+      ledger: { url: LINE },
+      tokens: { url: LINE },
+    },
   },
 ];
 
@@ -77,7 +83,7 @@ test("a database that is swallowed by a black hole for good ends the run, which 
   await untilQuiet(world);
   expect((await world.sync()).code).toBe(0);
   await expectInSync(world);
-}, 300_000);
+}, 600_000);
 
 /** Some are renamed, some go, and as many come. */
 async function changeTenants(world: World, round: number): Promise<void> {

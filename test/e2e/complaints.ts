@@ -16,8 +16,6 @@ interface Complaints {
   readonly missingRights: (role: string) => readonly MissingRight[];
 }
 
-const GRANT = "grant the user the right";
-
 export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
   postgres: {
     wrongPassword: (role) => `password authentication failed for user "${role}"`,
@@ -25,16 +23,22 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
     wrongSql: "operator",
     missingRights: (role) => [
       {
-        said: ["permission denied for database", GRANT],
+        said: ["there is no schema ops", `CREATE SCHEMA "ops" AUTHORIZATION "${role}"`],
         // Before PostgreSQL 15 everybody may create tables in public.
         mend: ["CREATE SCHEMA ops", "REVOKE ALL ON SCHEMA public FROM public"],
       },
       {
-        said: ["permission denied for schema ops", GRANT],
+        said: [
+          `user ${role} may not create tables in schema ops`,
+          `GRANT USAGE, CREATE ON SCHEMA "ops" TO "${role}"`,
+        ],
         mend: [`GRANT USAGE, CREATE ON SCHEMA ops TO ${role}`, `GRANT USAGE ON SCHEMA public TO ${role}`],
       },
       {
-        said: ["permission denied for schema public"],
+        said: [
+          `user ${role} may not create tables in schema public`,
+          `GRANT USAGE, CREATE ON SCHEMA "public" TO "${role}"`,
+        ],
         mend: [
           "CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, token text, updated_at timestamptz)",
           `GRANT SELECT ON groupsync_tokens TO ${role}`,
@@ -48,7 +52,7 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         mend: [`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },
       {
-        said: ["permission denied for table customers", GRANT],
+        said: ["permission denied for table customers", `GRANT SELECT ON "customers" TO "${role}"`],
         mend: [`GRANT SELECT ON customers TO ${role}`],
       },
     ],
@@ -59,20 +63,20 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
     wrongSql: "You have an error in your SQL syntax",
     missingRights: (role) => [
       {
-        said: [`command denied to user '${role}'@`, "ops_groupsync_migrations", GRANT],
+        said: [
+          `user ${role}@% may not create the ledger's tables in database`,
+          "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX ON ",
+        ],
         mend: LEDGER_TABLES.map(
           (table) => `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON ops_groupsync_${table} TO ${role}`,
         ),
       },
       {
-        said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", GRANT],
+        said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", "GRANT ALTER ON "],
         mend: LEDGER_TABLES.map((table) => `GRANT CREATE, ALTER, INDEX ON ops_groupsync_${table} TO ${role}`),
       },
       {
-        said: [
-          `user ${role}@% may not write tokens to groupsync_tokens`,
-          `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \`groupsync_tokens\` TO \`${role}\`@\`%\``,
-        ],
+        said: [`SELECT command denied to user '${role}'@`, "groupsync_tokens", "GRANT SELECT ON "],
         mend: [`GRANT CREATE, SELECT ON groupsync_tokens TO ${role}`],
       },
       {
@@ -83,7 +87,7 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         mend: [`GRANT INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },
       {
-        said: [`SELECT command denied to user '${role}'@`, "customers", GRANT],
+        said: [`SELECT command denied to user '${role}'@`, "GRANT SELECT ON ", `TO \`${role}\`@\`%\``],
         mend: [`GRANT SELECT ON customers TO ${role}`],
       },
     ],

@@ -29,7 +29,7 @@ test("a second signal ends it at once, and the next start settles what was under
   const world = await aWorld({
     tenants: 40,
     service: { latency: { min: 1_500, max: 2_000 } },
-    config: EVERY_SECOND,
+    config: { ...EVERY_SECOND, service: { timeout: "4s" } },
   });
   const daemon = await aDaemon(world);
   await until(async () => (await asked(world)) >= 8);
@@ -47,10 +47,12 @@ test("calls that don't end in time are left behind, with a word, and the next st
   const world = await aWorld({
     tenants: 3,
     service: { latency: { min: 3_000, max: 3_000 } },
-    config: { ...EVERY_SECOND, shutdown_timeout: "500ms", service: { concurrency: 1 } },
+    config: { ...EVERY_SECOND, shutdown_timeout: "500ms", service: { concurrency: 1, timeout: "5s" } },
   });
   const daemon = await aDaemon(world);
   await until(async () => (await asked(world)) >= 1);
+  // The sandbox counts what it has answered; the next call is under way once that is recorded.
+  await sleep(1_000);
   const { code } = await daemon.program.stop("SIGTERM");
   expect(code).toBe(1);
   expect(daemon.lines().at(-1)).toMatchObject({ level: "error", code: "SHUTDOWN_TIMEOUT" });
@@ -77,7 +79,7 @@ test("one whose ticks are put off for longer than they are apart stops at once, 
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
 
-test("a standby takes over from an instance that was killed, and calls nothing twice", async () => {
+test("a standby takes over from an instance that was killed, and asks for nothing that is recorded", async () => {
   const world = await aWorld({
     tenants: 400,
     service: { latency: { min: 300, max: 400 } },
@@ -96,13 +98,12 @@ test("a standby takes over from an instance that was killed, and calls nothing t
   expect(first.runs()).toEqual([]);
 
   await first.program.stop("SIGKILL");
-  const { by_group: before } = await world.requests();
+  const recorded = Object.keys(await world.stored());
   await world.serve({});
   await until(() => second.runs().some(({ outcome }) => outcome === "ok"));
   await expectInSync(world);
   const { by_group: after } = await world.requests();
-  // What was answered and not recorded when it died, and nothing else.
-  const twice = Object.keys(after).filter((id) => before[id] !== undefined);
-  expect(twice.length).toBeLessThanOrEqual(4);
+  expect(recorded).not.toEqual([]);
+  expect(recorded.filter((id) => after[id] !== undefined)).toEqual([]);
   expect((await second.program.stop("SIGTERM")).code).toBe(0);
 });

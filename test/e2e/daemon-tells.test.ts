@@ -49,17 +49,19 @@ test("a chat is told of each change of state, and a monitor of each good sync", 
   await world.removeTenants(3, 3);
   await until(() => news().length === 1);
   expect(news()[0]).toMatch(
-    /^groupsync default: deletions are held\nsync held: .*\n.*groupsync sync --approve-deletions [0-9a-f]{12}$/,
+    /^groupsync default: 1 removal is held\nsync held: .*\n.*groupsync sync --approve-deletions [0-9a-f]{20}$/,
   );
   const page = (await daemon.page("/")).text;
-  const [, code = ""] = /--approve-deletions ([0-9a-f]{12})/.exec(page) ?? [];
+  const [, code = ""] = /--approve-deletions ([0-9a-f]{20})/.exec(page) ?? [];
   await until(async () => (await world.run("sync", "--approve-deletions", code)).code === 0);
   await until(() => news().length === 2);
-  expect(news()[1]).toMatch(/^groupsync default: recovered\nsync ok: /);
+  expect(news()[1]).toMatch(
+    /^groupsync default: recovered: no removal is held any more \(after .*\)\nsync ok: /,
+  );
 
   await world.database.query("UPDATE customers SET company_name = NULL WHERE id = $1", [idOf(1)]);
   await until(() => news().length === 3);
-  expect(news()[2]).toMatch(/^groupsync default: some tenants are failing\nsync partial: .*1 rejected/);
+  expect(news()[2]).toMatch(/^groupsync default: 1 row is rejected\nsync partial: .*1 rejected/);
   await until(() => beats() >= 4);
   expect(new Set(told.map(({ method, path }) => `${method} ${path}`))).toEqual(
     new Set(["POST /hook/s3cret", "GET /beat/s3cret"]),

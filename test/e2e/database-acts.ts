@@ -86,7 +86,7 @@ export async function tablesIn({ kind, query }: FreshDatabase): Promise<string[]
 /** Which refusals there can be. */
 export const refusalsOf = (kind: DatabaseKind): Refusal[] => Object.keys(WORDS[kind].refusals) as Refusal[];
 
-/** Has a trigger refuse every update of a row, or only a new token of one group. */
+/** Has a trigger refuse every update of a row, or only a new token: of one group, or of `"any"`. */
 export async function refuseTokens(
   { kind, query }: FreshDatabase,
   { table, id, token }: TokenColumn,
@@ -96,7 +96,8 @@ export async function refuseTokens(
   const { refusals, createTrigger } = WORDS[kind];
   const refuse = refusals[refusal]?.(token);
   if (refuse === undefined) throw new Error(`no trigger of ${kind} ${refusal}`);
-  const isNew = `NEW.${id} = '${newTokenOf}' AND OLD.${token} <> NEW.${token}`;
+  const isMeant = newTokenOf === "any" ? "" : `NEW.${id} = '${newTokenOf}' AND`;
+  const isNew = `${isMeant} OLD.${token} <> NEW.${token}`;
   await query(createTrigger(table, newTokenOf === undefined ? refuse : `IF ${isNew} THEN ${refuse} END IF;`));
 }
 

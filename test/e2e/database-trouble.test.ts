@@ -1,4 +1,5 @@
 import { expect, inject, test } from "vitest";
+import { lockTable, untilWaiting } from "../support/table-lock.ts";
 import { COMPLAINTS } from "./complaints.ts";
 import { endProgramSessions } from "./database-acts.ts";
 import { LEDGER_ELSEWHERE } from "./ledger-tables.ts";
@@ -77,6 +78,9 @@ test("what the config names and the database does not have", async () => {
 test("rights that are missing, one after the other, until it works", async () => {
   const world = await aWorld({ config: { ledger: { table_prefix: LEDGER_ELSEWHERE[kind] } } });
   const role = await asRole(world);
+  const planned = await world.run("plan");
+  expect(planned.code).toBe(1);
+  for (const words of complaints.missingRights(role)[0]?.said ?? []) expect(planned.stderr).toContain(words);
   for (const { said, mend } of complaints.missingRights(role)) {
     const { code, stdout } = await world.run("sync");
     expect(code).toBe(1);
@@ -88,24 +92,22 @@ test("rights that are missing, one after the other, until it works", async () =>
 });
 
 test("connections that are cut in the middle of the work", async () => {
-  const world = await aWorld({ tenants: 1_000, service: { latency: { min: 20, max: 40 } } });
+  const world = await aWorld({ tenants: 200, service: { latency: { min: 100, max: 100 } } });
   const program = world.start("sync", "--json");
-  await until(async () => (await world.requests()).total > 60);
-  let over = false;
-  const ended = program.ended.finally(() => {
-    over = true;
-  });
-  await until(async () => {
-    await endProgramSessions(world.database);
-    return over;
-  });
-  const { code, stdout } = await ended;
+  await until(async () => (await world.requests()).total > 10);
+  // Whoever waits for this lock is in the middle of a transaction.
+  const lock = await lockTable(world.database, "groupsync_tokens");
+  await untilWaiting(world.database, 1);
+  await endProgramSessions(world.database);
+  await lock.release();
+  const { code, stdout } = await program.ended;
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
     outcome: "failed",
     // Tokens and ledger share the transaction: either may be the one whose statement is cut.
     errors: [{ user_group_id: null, code: expect.stringMatching(/^(LEDGER|TOKEN_STORE)_UNAVAILABLE$/) }],
   });
+  await world.serve({});
   await expectRecovery(world);
 });
 
@@ -156,4 +158,19 @@ test("a ledger of a newer version is left alone", async () => {
   expect(ended.code).toBe(1);
   expect(errorOf(ended)).toMatchObject({ code: "LEDGER_TOO_NEW" });
   expect((await world.run("plan")).stderr).toContain("a newer groupsync has been at work");
+});
+
+test("plan and status say calmly that a sync migrates a ledger of an older version", async () => {
+  const world = await aWorld({ tenants: 1 });
+  await world.sync();
+  await world.database.query("DELETE FROM groupsync_migrations WHERE version > 5");
+  for (const command of ["plan", "status"]) {
+    const { code, stdout, stderr } = await world.run(command);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/the ledger has version 5, and this groupsync works with version \d+\b/);
+    expect(stderr).toMatch(
+      /`groupsync sync`, or the daemon's next run, migrates it first; nothing in it is lost/,
+    );
+    expect(stderr).not.toContain("would fail");
+  }
 });

@@ -69,7 +69,13 @@ test("for people it ends in a few lines on standard output, and the log is on st
   const { code, stdout, stderr } = await world.run("sync");
   expect(code).toBe(0);
   expect(stdout.replace(/in \d.*/, "in …")).toBe("In sync\n  3 created; 3 requests in …\n");
-  expect(JSON.parse(stderr.trim())).toMatchObject({
+  // The tests' servers are quick at the price of their memory, which each run warns of.
+  const said = stderr
+    .trim()
+    .split("\n")
+    .filter((line) => !line.includes("COMMITS_AT_RISK"));
+  expect(said).toHaveLength(1);
+  expect(JSON.parse(said.join())).toMatchObject({
     level: "info",
     run: "1",
     msg: expect.stringMatching(/^sync ok: 3 created; 3 requests in /),

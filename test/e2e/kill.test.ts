@@ -18,7 +18,7 @@ test(`a first sync that is killed ${KILLS} times gets there all the same ${SEEDE
   const world = await aWorld({
     tenants: TENANTS,
     service: { latency: { min: 5, max: 25 } },
-    config: { service: { concurrency: CONCURRENCY } },
+    config: { service: { concurrency: CONCURRENCY, timeout: "1s" } },
   });
 
   const requestsWhenStored = new Map<string, number>();

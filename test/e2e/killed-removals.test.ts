@@ -34,7 +34,7 @@ test.each<Places>([
       tenants: TENANTS,
       service: { latency: { min: 1, max: 4 } },
       config: {
-        service: { update: "replace" },
+        service: { update: "replace", timeout: "1s" },
         deletion: { grace_period: "0s", limit: { count: 1_000_000, percent: 100 } },
         ...(apart && {
           tokens: { url: fromEnvironment("TOKENS_URL") },
@@ -70,7 +70,7 @@ test.each<Places>([
     expect(await idsInLedger(ledger)).toEqual(Object.keys(await world.stored(tokens)).sort());
     expect(await world.sync()).toMatchObject({ code: 0, report: { requests: 0 } });
   },
-  180_000,
+  360_000,
 );
 
 /**

@@ -138,7 +138,7 @@ test("no token, key or password is ever in an output or in the ledger, whatever 
   expect(output).toContain("[…]");
   expect(output).toMatch(/TOKEN_NOT_STORED/);
   expect(forbidden.flatMap(writtenForms).filter((form) => everything.includes(form))).toEqual([]);
-}, 240_000);
+}, 480_000);
 
 /** Somebody else rotates the token. */
 async function rotateBehind(world: World, id: string): Promise<void> {

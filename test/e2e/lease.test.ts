@@ -39,7 +39,7 @@ test("a sync that waits for the lease can be told to stop", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ outcome: "failed", errors: [{ code: "INTERRUPTED" }] });
 });
 
-test("syncs with different names work beside each other on the same tables", async () => {
+test("syncs with different names work beside each other on the same ledger", async () => {
   const world = await aWorld({ tenants: 400 });
   const other = await aWorld({ tenants: 0 });
   const half = (name: string, comparison: string): Parameters<World["configure"]>[0] => ({
@@ -47,7 +47,11 @@ test("syncs with different names work beside each other on the same tables", asy
     source: { where: `id ${comparison} 't-00200'` },
   });
   await world.configure(half("lower", "<="));
-  await other.configure({ ...half("upper", ">"), service: { base_url: world.sandbox.baseUrl } });
+  await other.configure({
+    ...half("upper", ">"),
+    service: { base_url: world.sandbox.baseUrl },
+    tokens: { table: "upper_tokens" },
+  });
   other.env.DATABASE_URL = world.database.url;
   other.env.GROUPSYNC_API_KEY = world.sandbox.apiKey;
 
@@ -56,7 +60,9 @@ test("syncs with different names work beside each other on the same tables", asy
     expect({ code, ...report }).toMatchObject({ code: 0, outcome: "ok", created: 200 });
   }
   expect(Object.keys(await world.live())).toHaveLength(400);
-  expect(await world.stored()).toEqual(await world.live());
+  const upper = await world.database.query("SELECT user_group_id AS id, token FROM upper_tokens");
+  const tokensOfUpper = Object.fromEntries(upper.map(({ id, token }) => [id, token]));
+  expect({ ...(await world.stored()), ...tokensOfUpper }).toEqual(await world.live());
   expect(await world.database.query("SELECT scope FROM groupsync_leases ORDER BY scope")).toEqual([
     { scope: "lower" },
     { scope: "upper" },

@@ -5,6 +5,7 @@ export const LEDGER_TABLES = [
   "evidence",
   "former_tokens",
   "groups",
+  "identity",
   "leases",
   "migrations",
   "removals",

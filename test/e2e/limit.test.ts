@@ -43,7 +43,7 @@ async function expectHeld(world: World, groups: readonly object[]): Promise<stri
   });
   expect(codesOf(ended)).toEqual([[null, "DELETIONS_HELD"]]);
   const code = ended.report.held_code as string;
-  expect(code).toMatch(/^[0-9a-f]{12}$/);
+  expect(code).toMatch(/^[0-9a-f]{20}$/);
   expect(planned).toMatchObject({ delete: [], held: { code, count: groups.length, groups } });
   expect(await world.status()).toMatchObject({ held: { code, count: groups.length, groups } });
   return code;
@@ -70,7 +70,7 @@ test("where 60 % of the tenants are gone, creates and updates go on, and nobody 
 
   // For people: how many, which, and what to do.
   const { stdout } = await world.run("sync");
-  expect(stdout).toMatch(/12 .*held[\s\S]*--approve-deletions [0-9a-f]{12}[\s\S]*delete t-00001\n/);
+  expect(stdout).toMatch(/12 .*held[\s\S]*--approve-deletions [0-9a-f]{20}[\s\S]*delete t-00001\n/);
 });
 
 test("the code approves just the set that it was shown with, and once", async () => {

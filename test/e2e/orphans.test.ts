@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import { expectInSync } from "./in-sync.ts";
 import { aWorld, type ConfigChanges, until, type World } from "./world.ts";
 
-const AT_ONCE: ConfigChanges = { deletion: { grace_period: "0s", limit: { count: 1_000, percent: 100 } } };
+const AT_ONCE: ConfigChanges = {
+  service: { timeout: "2s" },
+  deletion: { grace_period: "0s", limit: { count: 1_000, percent: 100 } },
+};
 
 /** Starts a sync whose calls all have their effect and no answer, and kills it after the first few. */
 async function killUnanswered(world: World): Promise<void> {
@@ -71,7 +74,7 @@ test("a tenant that is back after its deletion was begun has a group and its liv
 });
 
 test("replacements that were begun are finished by the next run, whatever the limit says by then", async () => {
-  const replacing = { ...AT_ONCE, service: { update: "replace" } };
+  const replacing = { ...AT_ONCE, service: { update: "replace", timeout: "2s" } };
   const world = await aWorld({ tenants: 5, config: replacing });
   await world.sync();
   await world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id <> 't-00005'");
@@ -119,7 +122,7 @@ test("a tenant that is back while its group was only made to be deleted sees its
 });
 
 test("a replacement that was begun and whose cause was taken back is not left half done", async () => {
-  const replacing = { ...AT_ONCE, service: { update: "replace" } };
+  const replacing = { ...AT_ONCE, service: { update: "replace", timeout: "2s" } };
   const world = await aWorld({ tenants: 3, config: replacing });
   await world.sync();
   await world.database.query("UPDATE customers SET company_name = company_name || '*' WHERE id <> 't-00003'");
@@ -135,7 +138,10 @@ test("a replacement that was begun and whose cause was taken back is not left ha
 });
 
 test("told to stop in the middle of replacements, it leaves no tenant without a group", async () => {
-  const world = await aWorld({ tenants: 200, config: { ...AT_ONCE, service: { update: "replace" } } });
+  const world = await aWorld({
+    tenants: 200,
+    config: { ...AT_ONCE, service: { update: "replace", timeout: "2s" } },
+  });
   await world.sync();
   await world.database.query("UPDATE customers SET company_name = company_name || '*'");
   await world.serve({ latency: { min: 20, max: 60 } });
@@ -157,7 +163,10 @@ test.each([
 ])(
   "a group whose creator died, and whose %s is another by now, ends as what it should be",
   async (_, column) => {
-    const world = await aWorld({ tenants: 3, config: { ...AT_ONCE, service: { update: "replace" } } });
+    const world = await aWorld({
+      tenants: 3,
+      config: { ...AT_ONCE, service: { update: "replace", timeout: "2s" } },
+    });
     await killUnanswered(world);
     await world.database.query(`UPDATE customers SET ${column} = ${column} || ', changed'`);
     // Shows that this service keeps what exists.

@@ -82,6 +82,9 @@ test("--json is one object, the fields that change included", async () => {
     rotate: [],
     rotations_due: 0,
     unchanged: 3,
+    failures: [],
+    warnings: [],
+    tokens_may_be_missing_in: [],
   });
 });
 

@@ -7,7 +7,10 @@ import { untilQuiet } from "./quiet.ts";
 import { rounds } from "./rounds.ts";
 import { aWorld, type ConfigChanges, fromEnvironment, until, type World } from "./world.ts";
 
-const TENANTS = 300;
+const TENANTS = 100;
+const LINE = fromEnvironment("LINE_URL");
+/** So long does each run wait for the calls of the one that was cut short before it. */
+const SHORT_CALLS = { timeout: "1s" };
 
 test.each([
   { kills: rounds(15), concurrency: 1 },
@@ -18,7 +21,7 @@ test.each([
     const random = seededRandom(SEED);
     const world = await aWorld({
       tenants: TENANTS,
-      config: { rotation: { concurrency } },
+      config: { rotation: { concurrency }, service: SHORT_CALLS },
     });
     expect((await world.sync()).code).toBe(0);
 
@@ -49,22 +52,19 @@ interface Line {
 }
 
 test.each<Line>([
-  { what: "the service", cuts: rounds(7), config: { service: { base_url: fromEnvironment("LINE_URL") } } },
-  { what: "the token table", cuts: rounds(7), config: { tokens: { url: fromEnvironment("LINE_URL") } } },
+  { what: "the service", cuts: rounds(7), config: { service: { ...SHORT_CALLS, base_url: LINE } } },
+  { what: "the token table", cuts: rounds(7), config: { tokens: { url: LINE } } },
   {
     what: "token table and ledger",
     cuts: rounds(6),
-    config: {
-      tokens: { url: fromEnvironment("LINE_URL") },
-      ledger: { url: fromEnvironment("LINE_URL") },
-    },
+    config: { tokens: { url: LINE }, ledger: { url: LINE } },
   },
 ])(
   `$cuts cuts of the line to $what at any byte of rotate --all ${SEEDED}`,
-  async ({ cuts, config }) => {
+  async ({ what, cuts, config }) => {
     const random = seededRandom(SEED);
-    const world = await aWorld({ tenants: TENANTS, config });
-    const line = await tcpProxy("service" in config ? world.sandbox.baseUrl : world.database.url);
+    const world = await aWorld({ tenants: TENANTS, config: { service: SHORT_CALLS, ...config } });
+    const line = await tcpProxy(what === "the service" ? world.sandbox.baseUrl : world.database.url);
     world.env.LINE_URL = line.url;
     expect((await world.sync()).code).toBe(0);
     line.limit(Number.POSITIVE_INFINITY);

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -75,14 +75,66 @@ test("a directory with other files in it is refused before anything is asked, an
   await expect(readdir(directory)).rejects.toThrow("ENOENT");
 });
 
+test("a directory that others may write is refused before anything in it is touched, with what mends it", async () => {
+  const { world, directory } = await aWorldOfFiles({ tenants: 2 });
+  const target = join(world.folder, "target");
+  await mkdir(target);
+  await writeFile(join(target, "precious"), "theirs");
+  await mkdir(directory);
+  await chmod(directory, 0o777);
+  await symlink(target, join(directory, ".groupsync"));
+
+  const plan = await world.run("plan");
+  expect(plan).toMatchObject({ code: 78, stdout: expect.stringContaining(`chmod go-w '${directory}'`) });
+  const { code, report } = await world.sync();
+  expect({ code, errors: report.errors }).toMatchObject({
+    code: 78,
+    errors: [{ code: "CONFIG_DIRECTORY_UNSAFE", message: expect.stringContaining("(mode 0777)") }],
+  });
+  expect(await readdir(target)).toEqual(["precious"]);
+  expect(await world.requests()).toMatchObject({ total: 0 });
+
+  await chmod(directory, 0o755);
+  expect(await world.sync()).toMatchObject({ code: 78 });
+  await rm(join(directory, ".groupsync"));
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
+  expect(await tokensIn(directory)).toEqual(await world.live());
+});
+
+test("a link in place of the owner's mark tells nothing of the file that it leads to", async () => {
+  const { world, directory } = await aWorldOfFiles({ tenants: 1 });
+  await mkdir(join(directory, ".groupsync"), { recursive: true });
+  const key = join(world.folder, "key");
+  await writeFile(key, "the-key-of-another-program", { mode: 0o600 });
+  await symlink(key, join(directory, ".groupsync/name"));
+  for (const command of ["plan", "sync"]) {
+    const { code, stdout, stderr } = await world.run(command);
+    expect(code).toBe(78);
+    expect(stdout + stderr).not.toContain("the-key-of-another-program");
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});
+
+test("a volume that a group may write is taken once the config says so", async () => {
+  const { world, directory } = await aWorldOfFiles({ tenants: 2 });
+  await mkdir(directory);
+  await chmod(directory, 0o2770);
+  expect(await world.sync()).toMatchObject({ code: 78 });
+  await world.configure({ tokens: { store: "file", directory, shared_directory: true } });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
+  expect(await tokensIn(directory)).toEqual(await world.live());
+});
+
 const KILLS = rounds(15);
-const TENANTS = 300;
+const TENANTS = 100;
 
 test(`${KILLS} kills in a first sync, and ${KILLS} in a rotation: every stored token is live in the end ${SEEDED}`, async () => {
   const random = seededRandom(SEED);
   const { world, directory } = await aWorldOfFiles({
     tenants: TENANTS * KILLS,
     service: { latency: { min: 1, max: 6 } },
+    // So long does each run wait for the calls of the one that was killed before it.
+    config: { service: { timeout: "1s" } },
   });
   const killed = async (...command: string[]): Promise<void> => {
     const { total } = await world.requests();
@@ -108,7 +160,7 @@ test(`${KILLS} kills in a first sync, and ${KILLS} in a rotation: every stored t
     expect(await world.sync()).toMatchObject({ code: 0, report: { failed: 0, rotated: 0 } });
     expect(await tokensIn(directory)).toEqual(await world.live());
   }
-}, 240_000);
+}, 360_000);
 
 /** What is stored may be older than what is live, and is nobody else's. */
 async function expectNoneOfAnotherGroup(world: World, directory: string): Promise<void> {

@@ -41,7 +41,10 @@ test("where all of them go somewhere else, or get another form, they are asked f
   const directory = join(world.folder, "tokens");
   for (const keys of [{}, { format: "json" }, { path: "tenants/{{ user_group_id }}" }]) {
     await world.configure({ tokens: { store: "file", directory, ...keys } });
-    expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 5, unverified: 0, requests: 5 } });
+    expect(await world.sync()).toMatchObject({
+      code: 0,
+      report: { restored: 5, updated: 0, unverified: 0, requests: 5 },
+    });
     expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
   }
   expect(await filesIn(join(directory, "tenants"))).toEqual(await world.live());

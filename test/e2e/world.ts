@@ -18,6 +18,8 @@ export type ConfigChanges = Readonly<
 >;
 
 export interface WorldOptions {
+  /** In place of a fresh one; without any table yet. */
+  readonly database?: FreshDatabase;
   /** Rows in the customers table. */
   readonly tenants?: number;
   readonly service?: SandboxOptions;
@@ -78,8 +80,13 @@ export interface World {
  * A world for the running test. When the test is over, everything that the program printed in it is searched
  * for the tokens, the API key and the database's password, and for stack traces.
  */
-export async function aWorld({ tenants = 5, service = {}, config = {} }: WorldOptions = {}): Promise<World> {
-  const database = await freshDatabase();
+export async function aWorld({
+  tenants = 5,
+  service = {},
+  config = {},
+  ...given
+}: WorldOptions = {}): Promise<World> {
+  const database = given.database ?? (await freshDatabase());
   await database.query(
     `CREATE TABLE customers (
        id varchar(100) PRIMARY KEY, company_name text, warehouse text, plan text, dashboard_token text)`,
@@ -195,9 +202,16 @@ export const idOf = (number: number): string => `t-${String(number).padStart(5, 
 /** What the config says for a variable of the environment. */
 export const fromEnvironment = (name: string): string => `\${${name}}`;
 
-/** Polls until it holds; how long that may take is the test's own time limit. */
+/**
+ * Polls until it holds; how long that may take is the test's own time limit. What takes long to find out is asked for
+ * less often: the sandbox, which answers, is this process too.
+ */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await sleep(10);
+  for (;;) {
+    const asked = performance.now();
+    if (await condition()) return;
+    await sleep(Math.max(10, 2 * (performance.now() - asked)));
+  }
 }
 
 function configWith(baseUrl: string, changes: ConfigChanges): ConfigChanges {

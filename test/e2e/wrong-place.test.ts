@@ -43,7 +43,7 @@ test.each<{ readonly what: string; readonly elsewhere: ConfigChanges; readonly c
       },
     ]);
     expect((await world.run("sync")).stdout).toMatch(
-      /put the old one back[\s\S]*--approve-deletions [0-9a-f]{12}/,
+      /put the old one back[\s\S]*--approve-deletions [0-9a-f]{20}/,
     );
     // However often, and however long: the new source is no evidence about the old one's tenants.
     for (let times = 0; times < 2; times++) {
@@ -111,7 +111,7 @@ test("with a grace period, another source lets nobody age into being deleted", a
 test("an empty ledger beside tokens: all is adopted, and nobody is deleted within a grace period", async () => {
   const world = await aWorld({ tenants: 5 });
   await world.sync();
-  for (const table of ["groups", "services", "evidence", "removals"]) {
+  for (const table of ["groups", "services", "evidence", "removals", "token_places"]) {
     await world.database.query(`DELETE FROM groupsync_${table}`);
   }
   await world.removeTenants(1, 1);
@@ -119,6 +119,7 @@ test("an empty ledger beside tokens: all is adopted, and nobody is deleted withi
   const { code, report, stderr } = await world.sync();
   expect({ code, report }).toMatchObject({ code: 0, report: { adopted: 4, deleted: 0 } });
   expect(stderr).toContain('"code":"LEDGER_EMPTY"');
+  expect(stderr).toMatch(/"code":"GROUP_UNTRACKED".*1 token in the table groupsync_tokens .*: t-00001"/);
   await world.removeTenants(2, 2);
   for (const hours of [0, 23]) {
     await passHours(world, hours);

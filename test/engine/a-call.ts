@@ -80,6 +80,7 @@ export async function call(
           if (lost.signal.aborted) throw new SyncError("LEASE_LOST", "lost");
         },
         awaitAlways: (task) => task,
+        formerCallsEnded: async () => {},
       },
       countRequest: () => {
         requests++;

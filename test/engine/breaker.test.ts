@@ -16,6 +16,7 @@ const groupsUntilEnd: Record<ServiceFailureCode, readonly [atFirst: number, late
   SERVICE_ERROR: [5, 20],
   BAD_RESPONSE: [5, 20],
   REFUSED: [100, Infinity],
+  TOKEN_SHARED: [5, 20],
 };
 
 /** How many of these failures it takes. */
@@ -76,6 +77,13 @@ it("goes on where one in six is served", () => {
 });
 
 describe("where all that is asked is deferred", () => {
+  const deferral = (group: string, now: number) => ({
+    group,
+    now,
+    at: new Date(now),
+    askedMs: 0,
+    hasAnswered: true,
+  });
   const MINUTE = 60_000;
   const end = expect.objectContaining({
     code: "SERVICE_UNAVAILABLE",
@@ -85,18 +93,18 @@ describe("where all that is asked is deferred", () => {
   it("the run has to end after ten minutes, if that has met more than one group", () => {
     const breaker = new Breaker(false);
     breaker.succeeded();
-    expect(breaker.deferred("a", 0)).toBe(false);
-    expect(breaker.deferred("b", 10 * MINUTE)).toBe(false);
-    expect(breaker.deferred("a", 10 * MINUTE + 1)).toBe(true);
+    expect(breaker.deferred(deferral("a", 0))).toBe(false);
+    expect(breaker.deferred(deferral("b", 10 * MINUTE))).toBe(false);
+    expect(breaker.deferred(deferral("a", 10 * MINUTE + 1))).toBe(true);
     expect(breaker.failed(failure("THROTTLED"))).toEqual(end);
   });
 
   it("one group that has met it alone fails, and the run has to end with the next", () => {
     const breaker = new Breaker(false);
-    breaker.deferred("a", 0);
-    expect(breaker.deferred("a", 11 * MINUTE)).toBe(true);
+    breaker.deferred(deferral("a", 0));
+    expect(breaker.deferred(deferral("a", 11 * MINUTE))).toBe(true);
     expect(breaker.failed(failure("THROTTLED"))).toBeUndefined();
-    expect(breaker.deferred("b", 11 * MINUTE)).toBe(true);
+    expect(breaker.deferred(deferral("b", 11 * MINUTE))).toBe(true);
     expect(breaker.failed(failure("THROTTLED"))).toEqual(end);
   });
 
@@ -105,9 +113,9 @@ describe("where all that is asked is deferred", () => {
     ["a refusal of one group", (breaker) => void breaker.failed(failure("REFUSED"))],
   ])("%s shows that it isn't", (_, sign) => {
     const breaker = new Breaker(true);
-    breaker.deferred("a", 0);
+    breaker.deferred(deferral("a", 0));
     sign(breaker);
-    expect(breaker.deferred("b", 11 * MINUTE)).toBe(false);
+    expect(breaker.deferred(deferral("b", 11 * MINUTE))).toBe(false);
     expect(breaker.failed(failure("THROTTLED"))).toBeUndefined();
   });
 });

@@ -41,10 +41,11 @@ describe("a refusal for now", () => {
 });
 
 describe("a 503 that names no Retry-After", () => {
-  it("is a failure like any other the first time, and asks for patience the second time", async () => {
-    const { events, result } = await call(["OVERLOADED", "OVERLOADED", "answer"]);
+  it("is a failure like any other, until six in a row ask for patience", async () => {
+    const overloaded = Array.from({ length: 6 }, (): Reply => "OVERLOADED");
+    const { events, result } = await call([...overloaded, "answer"]);
     expect(result.kind).toBe("answered");
-    expect(events.map(({ kind }) => kind)).toEqual(["retry", "waiting"]);
+    expect(events.map(({ kind }) => kind)).toEqual([...Array.from({ length: 5 }, () => "retry"), "waiting"]);
   });
 
   it("asks for patience at once where it names one, or the run may repeat no more", async () => {

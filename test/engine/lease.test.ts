@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { SyncError } from "../../src/core/errors.ts";
 import { ServiceFailure } from "../../src/core/service-failure.ts";
-import { type HeldLease, type LeaseSettings, withLease } from "../../src/engine/lease.ts";
+import { type HeldLease, withLease } from "../../src/engine/lease.ts";
+import type { LeaseSettings } from "../../src/engine/lease-acquisition.ts";
+import type { RunEvent } from "../../src/ports/observer.ts";
 import { Instance } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { LedgerState } from "../fakes/ledger-state.ts";
 import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
-import { tenants, World } from "../fakes/world.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
 
 const TTL = 45_000;
 const CALL = 15_000;
@@ -16,19 +18,29 @@ class Room {
   readonly state = new LedgerState();
   /** While it is set, nobody reaches the ledger. */
   outage = false;
+  /** Holders that don't reach the ledger. */
+  readonly cutOff = new Set<string>();
+  /** Holders that stand still once with the first answer about the lease, for so long. */
+  readonly late = new Map<string, number>();
 
   enter(holder: string, settings: Partial<LeaseSettings> = {}, signal = new AbortController().signal) {
     const clock = new VirtualClock(this.time);
     const instance = new Instance({
-      at: () => {
-        if (this.outage) throw new SyncError("LEDGER_UNAVAILABLE", "no route");
+      at: ({ when, call }) => {
+        if (this.outage || this.cutOff.has(holder)) throw new SyncError("LEDGER_UNAVAILABLE", "no route");
+        const ms = when === "after" && call === "acquireLease" ? this.late.get(holder) : undefined;
+        if (ms === undefined) return;
+        this.late.delete(holder);
+        return this.time.sleep(ms);
       },
     });
     const ledger = new InMemoryLedger(this.state, instance.step, () => this.time.now());
     const all = { holder, ttlMs: TTL, callMs: CALL, isDead: async () => false, ...settings };
+    const events: RunEvent[] = [];
+    const ports = { ledger, clock, observe: (event: RunEvent) => events.push(event) };
     const hold = <T>(body: (lease: HeldLease) => Promise<T>): Promise<T | "died"> =>
-      Promise.race([withLease(ledger, clock, all, signal, body), instance.died]);
-    return { clock, instance, hold };
+      Promise.race([withLease(ports, all, signal, body), instance.died]);
+    return { clock, instance, hold, events };
   }
 }
 
@@ -70,6 +82,19 @@ describe("a lease that another one holds", () => {
     await expect(refused).rejects.toMatchObject({ code: "LEASE_HELD", message: /host-a pid 1/ });
     expect(time.elapsed).toBeLessThan(TTL / 2);
     await first;
+  });
+
+  it("is left to a holder who renews it while the one who waits stands still", async () => {
+    const { time, enter, late } = roomOf();
+    const first = enter("first").hold(async (lease) => {
+      await time.sleep(5 * TTL);
+      lease.assertHeld();
+      return lease.epoch;
+    });
+    await time.sleep(1);
+    late.set("second", 3 * TTL);
+    expect(await code(enter("second").hold(async () => "in"))).toBe("LEASE_HELD");
+    expect(await first).toBe("1");
   });
 
   it("is waited out where its heartbeat stands still, and is as good as new then", async () => {
@@ -129,6 +154,192 @@ describe("a lease that another one holds", () => {
       ),
     );
     expect(results.sort()).toEqual(["LEASE_HELD", "LEASE_HELD", "LEASE_HELD", "in"]);
+  });
+});
+
+describe("a lease that nobody moves", () => {
+  const HOLDER = "host-a pid 1";
+  /** As a holder leaves it behind whose database's clock is then set back by a year. */
+  const aLeaseOfNextYear = (room: Room) => {
+    const acquiredAt = new Date(room.time.now().getTime() + 365 * 86_400_000);
+    room.state.lease = {
+      epoch: 4,
+      holder: HOLDER,
+      acquiredAt,
+      expiresAt: new Date(acquiredAt.getTime() + TTL),
+    };
+    return room.state.lease;
+  };
+
+  it("is taken over, whatever its date says, by one who has said whom it waits for and until when", async () => {
+    const room = new Room();
+    const { expiresAt } = aLeaseOfNextYear(room);
+    const { hold, events } = room.enter("second");
+    expect(await hold(async ({ epoch }) => epoch)).toBe("5");
+    expect(room.time.elapsed).toBeGreaterThanOrEqual(2 * TTL);
+    expect(room.time.elapsed).toBeLessThan(3 * TTL);
+    expect(events).toEqual([
+      {
+        kind: "waiting",
+        ms: expect.any(Number),
+        reason: `${HOLDER} has the lease until ${expiresAt.toISOString()}, and has stopped renewing it`,
+      },
+      {
+        kind: "warning",
+        code: "LEASE_TAKEN_OVER",
+        message: expect.stringMatching(`${HOLDER}.* for 90 seconds`),
+        hint: expect.stringContaining("clock of the ledger's database"),
+      },
+    ]);
+  });
+
+  it("is another's at work where it moves backwards, as it does when the database's clock is set back", async () => {
+    const room = new Room();
+    const lease = aLeaseOfNextYear(room);
+    const refused = room.enter("second").hold(async () => "in");
+    await room.time.sleep(TTL / 12);
+    room.state.lease = { ...lease, expiresAt: new Date(room.time.now().getTime() + TTL) };
+    expect(await code(refused)).toBe("LEASE_HELD");
+    expect(room.time.elapsed).toBeLessThan(TTL);
+    expect(room.state.lease.epoch).toBe(4);
+  });
+
+  it("is not waited for without end where its row stays locked", async () => {
+    const room = new Room();
+    aLeaseOfNextYear(room);
+    room.state.writers.add({ heardAt: new Date(room.time.now().getTime() + 86_400_000) });
+    const refused = room.enter("second").hold(async () => "in");
+    await expect(refused).rejects.toMatchObject({
+      code: "LEASE_HELD",
+      message: expect.stringMatching(`${HOLDER}; held by session 7`),
+      hint: expect.stringContaining("end that process"),
+    });
+    expect(room.time.elapsed).toBeLessThan(2 * TTL + 60_000 + TTL);
+  });
+
+  it("is not waited for without end either where nobody has it", async () => {
+    const room = new Room();
+    room.state.writers.add({ heardAt: new Date(room.time.now().getTime() + 86_400_000) });
+    const refused = room.enter("second").hold(async () => "in");
+    await expect(refused).rejects.toMatchObject({
+      code: "LEDGER_UNAVAILABLE",
+      message: expect.stringContaining("held by session 7"),
+    });
+    expect(room.time.elapsed).toBeGreaterThanOrEqual(30_000);
+    expect(room.time.elapsed).toBeLessThan(40_000);
+  });
+
+  it("is taken as soon as its row is free", async () => {
+    const room = new Room();
+    const writer = { heardAt: new Date(room.time.now().getTime() + 86_400_000) };
+    room.state.writers.add(writer);
+    const entered = room.enter("second").hold(async () => "in");
+    await room.time.sleep(20_000);
+    room.state.writers.delete(writer);
+    expect(await entered).toBe("in");
+    expect(room.time.elapsed).toBeLessThan(30_000);
+  });
+
+  it("is lost by a holder that lives and can't reach the ledger, before anybody takes it over", async () => {
+    const room = new Room();
+    const lost = code(room.enter("first").hold(() => room.time.sleep(10 * TTL)));
+    const lostAt = lost.then(() => room.time.elapsed);
+    await room.time.sleep(1);
+    room.cutOff.add("first");
+    const { epoch } = aLeaseOfNextYear(room);
+    expect(await room.enter("second").hold(async (lease) => lease.epoch)).toBe(String(epoch + 1));
+    expect(await lost).toBe("LEASE_LOST");
+    expect(await lostAt).toBeLessThanOrEqual(TTL);
+    expect(room.time.elapsed).toBeGreaterThanOrEqual(2 * TTL);
+  });
+});
+
+describe("what a holder had sent that never gave the lease back", () => {
+  const DEAD = { lease: { ...syncSettings().lease, isDead: async () => true } };
+  /** A rotation whose process dies while its POST is on its way, which arrives after so long. */
+  const aRotationCutShort = async (arrivesAfterMs: number) => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    world.network = ({ operation }) => world.time.sleep(operation === "POST" ? arrivesAfterMs : 0);
+    const { instance, report } = world.startRotation({ kind: "all" });
+    await world.time.sleep(1);
+    instance.kill();
+    expect(await report).toBe("died");
+    return world;
+  };
+
+  it("is not asked about before the service must be done with it", async () => {
+    const world = await aRotationCutShort(CALL - 1_000);
+    const { events, report } = world.start({ settings: DEAD });
+    expect(await report).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.service.requests.map(({ operation }) => operation)).toEqual(["GET", "POST", "GET"]);
+    expect(events.filter(({ kind }) => kind === "waiting")).toEqual([
+      expect.objectContaining({ ms: CALL, reason: expect.stringContaining("cut short") }),
+    ]);
+  });
+
+  it("keeps nothing else waiting", async () => {
+    const world = new World(tenants("a"));
+    const { instance, report } = world.start({ diesAt: 3 });
+    expect(await report).toBe("died");
+    expect(instance.history("after acquireLease")).toHaveLength(1);
+    const before = world.time.elapsed;
+    expect(await world.sync({ settings: DEAD })).toMatchObject({ outcome: "ok" });
+    expect(world.time.elapsed).toBe(before);
+  });
+
+  it("is over where its lease ran out as long ago as a call takes", async () => {
+    const world = await aRotationCutShort(2);
+    await world.time.sleep(45_000 + CALL);
+    const before = world.time.elapsed;
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect(world.time.elapsed).toBe(before);
+  });
+
+  it("is over where the lease was given back", async () => {
+    const world = new World(tenants("a"));
+    await world.sync({
+      at: ({ when, call }) => {
+        if (when === "after" && call === "getOrCreate") throw new ServiceFailure("TIMEOUT", "no answer");
+      },
+    });
+    expect(world.ledger.rows.get("a")?.intent).toEqual(expect.any(String));
+    const before = world.time.elapsed;
+    expect(await world.sync({ only: new Set(["a"]) })).toMatchObject({ outcome: "ok" });
+    expect(world.time.elapsed).toBe(before);
+  });
+});
+
+describe("an older groupsync's ledger", () => {
+  it("is migrated once the lease is held, before anything is read or written there", async () => {
+    const world = new World(tenants("a"));
+    const { instance, report } = world.start();
+    expect(await report).toMatchObject({ outcome: "ok" });
+    const [prepared, ...ledgerCalls] = instance.passed
+      .map(({ when, call }) => `${when} ${call}`)
+      .filter((point) => !point.endsWith("Tokens"));
+    expect(prepared).toBe("before prepareLedger");
+    expect(ledgerCalls.slice(0, 4)).toEqual([
+      "before acquireLease",
+      "after acquireLease",
+      "before migrateLedger",
+      "after openTransaction",
+    ]);
+  });
+
+  it("is not migrated while that one holds the lease", async () => {
+    const world = new World(tenants("a"));
+    const older = world.start({
+      settings: { lease: { ...syncSettings().lease, holder: "older" } },
+      at: ({ when, call }) =>
+        when === "after" && call === "getOrCreate" ? world.time.sleep(60_000) : undefined,
+    });
+    await world.time.sleep(1);
+    const { instance, report } = world.start();
+    expect(await report).toMatchObject({ error: { code: "LEASE_HELD" } });
+    expect(instance.history("before migrateLedger")).toEqual([]);
+    await older.report;
   });
 });
 
@@ -337,5 +548,5 @@ describe("a sync whose lease is lost", () => {
 
 function roomOf() {
   const room = new Room();
-  return { time: room.time, state: room.state, enter: room.enter.bind(room) };
+  return { time: room.time, state: room.state, late: room.late, enter: room.enter.bind(room) };
 }

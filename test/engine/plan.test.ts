@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { desiredTenants, digestSeed } from "../../src/core/desired.ts";
+import { ROTATED } from "../../src/core/rotation.ts";
 import { columnsOf } from "../../src/core/rule.ts";
 import { changesOf, heldOf, type Plan, type PlanEntry } from "../../src/engine/plan.ts";
 import { type PlanSettings, planRun, readLedgerState } from "../../src/engine/plan-run.ts";
 import { anyId, anyObject, anyText } from "../builders/arbitraries.ts";
-import { anAbsence } from "../builders/groups.ts";
+import { aGroupFailure, anAbsence } from "../builders/groups.ts";
 import { constant, someRules } from "../builders/rules.ts";
 import { Instance } from "../fakes/instance.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
@@ -20,6 +21,7 @@ const rules = someRules({
 });
 const NOW = new Date("2026-03-01T12:00:00Z");
 const settings: PlanSettings = {
+  name: "default",
   rules,
   update: "upsert",
   deletion: { when: "absent", gracePeriodMs: 60_000, limit: { count: 3, percent: 10 } },
@@ -55,7 +57,14 @@ async function plan(
   };
   const before = await readLedgerState(ports.ledger);
   const options = { only: only && new Set(only) };
-  const planned = await planRun(ports, { ...settings, ...overrides }, before, NOW, options);
+  const planned = await planRun(
+    ports,
+    { ...settings, ...overrides },
+    before,
+    NOW,
+    new AbortController().signal,
+    options,
+  );
   const list: PlanEntry[] = [];
   for await (const batch of planned.entries.read()) list.push(...batch);
   return { ...planned, list };
@@ -143,7 +152,7 @@ describe("a plan", () => {
       deletion: AT_ONCE,
     });
     expect(planned.conclusive).toBe(false);
-    expect(planned.clearance).toEqual({ kind: "inconclusive", gone: 1 });
+    expect(planned.clearance).toEqual({ kind: "inconclusive", gone: 1, kept: 0 });
     expect(await changes(planned)).toEqual([]);
   });
 });
@@ -178,6 +187,39 @@ it("the changes of a plan are first what an earlier run left under way, then the
     ["gone", OWNED],
   ]);
   expect(await changes(planned)).toEqual(["create b", "update d", "create a", "create c"]);
+});
+
+it("what has failed before comes after the creates, under way or not, and before what takes groups away", async () => {
+  const records = tenants("a", "b", "c", "d", "e", "f", "g");
+  const failed = { failure: aGroupFailure({ retryAt: NOW }) };
+  const outdated = (n: number, overrides: Partial<LedgerRow> = {}): LedgerRow =>
+    confirmed({ ...records[n], name: "Old" }, overrides);
+  const planned = await plan(
+    records,
+    [
+      ["a", { ...NEW_ROW, intent: "apply", ...failed }],
+      ["b", { ...NEW_ROW, ...failed }],
+      ["c", outdated(2, failed)],
+      ["d", outdated(3)],
+      ["e", { ...NEW_ROW, intent: "apply" }],
+      // That its token could not be rotated says nothing of its group.
+      ["f", outdated(5, { intent: "rotate", failure: aGroupFailure({ fingerprint: ROTATED }) })],
+      ["gone", OWNED],
+      ["not gone yet", { ...OWNED, intent: "delete", ...failed }],
+    ],
+    { deletion: AT_ONCE },
+  );
+  expect(await changes(planned)).toEqual([
+    "create e",
+    "update f",
+    "create g",
+    "create a",
+    "create b",
+    "update c",
+    "delete not gone yet",
+    "update d",
+    "delete gone",
+  ]);
 });
 
 describe("removals", () => {

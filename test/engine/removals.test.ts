@@ -134,15 +134,45 @@ describe("a deletion", () => {
     expect(groups(world)).toEqual(["a", "b", "c"]);
   });
 
-  it("that the token store refuses leaves an intent, so that nothing is forgotten", async () => {
+  it("whose token the store refuses to remove is not made again to be deleted again", async () => {
     const world = await aSyncedWorld();
     keep(world, "a", "b", "c");
     world.store.notRemovable.add("d");
-    expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
-    expect(world.ledger.rows.get("d")?.intent).toBe("delete");
+    const partial = { outcome: "partial", counts: { failed: 1, deleted: 0 } };
+    expect(await world.sync()).toMatchObject(partial);
+    world.service.requests.length = 0;
+    expect(await world.sync()).toMatchObject({ ...partial, errors: [{ code: "TOKEN_NOT_REMOVED" }] });
     world.store.notRemovable.clear();
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expect(requests(world)).toEqual([]);
     expectGone(world, "d");
+    expect(world.ledger.removals).toHaveLength(1);
+  });
+
+  it("whose token can't be removed gives way to a tenant that comes back", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b", "c");
+    world.store.notRemovable.add("d");
+    await world.sync();
+    keep(world, ...IDS);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("is known to be done where the token store goes away before the token is removed", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a");
+    const away = new SyncError("TOKEN_STORE_UNAVAILABLE", "it is away");
+    const at = ({ when, call }: Point): void => {
+      if (when === "before" && call === "removeTokens") throw away;
+    };
+    expect(await world.sync({ at })).toMatchObject({ outcome: "failed", error: { code: away.code } });
+    const deleted = IDS.length - groups(world).length;
+    expect(deleted).toBeGreaterThan(1);
+    world.service.requests.length = 0;
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 3 } });
+    expect(requests(world).filter((request) => request.startsWith("GET"))).toEqual([]);
+    expectGone(world, "b", "c", "d");
   });
 });
 
@@ -209,7 +239,7 @@ describe("the grace period", () => {
     [
       "died",
       async (world) => {
-        const { report, instance } = world.start({ settings, diesAt: 18 });
+        const { report, instance } = world.start({ settings, diesAt: 20 });
         expect(await report).toBe("died");
         expect(instance.passed.map(({ call }) => call)).toContain("openSource");
         // A process that is dead renews no lease.
@@ -418,6 +448,27 @@ describe("bad evidence:", () => {
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { unchanged: 4, missing: 0 } });
   });
 
+  it.each(["flagged", "never"] as const)(
+    "a source without a valid row is not in sync where %s deletes no group of an absent tenant",
+    async (when) => {
+      const settings = deletion({ when });
+      const world = await aSyncedWorld(settings);
+      keep(world);
+      const report = await world.sync({ settings });
+      expect(report).toMatchObject({ outcome: "held", counts: { missing: 4, held: 0 }, requests: 0 });
+      expect(report.hold).toMatchObject({
+        code: "SOURCE_INCONCLUSIVE",
+        message: expect.stringContaining("4 groups"),
+      });
+      expect(world.ledger.runs[0]?.result).toMatchObject({
+        outcome: "held",
+        error: { code: "SOURCE_INCONCLUSIVE" },
+      });
+      keep(world, ...IDS);
+      expect(await world.sync({ settings })).toMatchObject({ outcome: "ok", counts: { missing: 0 } });
+    },
+  );
+
   it("a source that the config now names instead of another deletes nobody without approval", async () => {
     const world = await aSyncedWorld();
     const elsewhere = { source: "another table" };
@@ -476,6 +527,35 @@ describe("who is gone", () => {
       counts: { created: 0, deleted: 0, missing: 1, unchanged: 2 },
       requests: 0,
     });
+  });
+
+  it("is deleted by its flag after the grace period, even if its row is purged meanwhile", async () => {
+    const graced = flagged({ gracePeriodMs: 24 * HOUR });
+    const world = await aSyncedWorld(graced);
+    world.tenants = [...tenants("a", "b"), ...tenants("c").map((row) => ({ ...row, removed: true }))];
+    expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 2, deleted: 0 } });
+    await world.time.sleep(HOUR);
+    keep(world, "a", "b");
+    expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 2, deleted: 0 } });
+    await world.time.sleep(23 * HOUR);
+    expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 1, deleted: 1 } });
+    expectGone(world, "c");
+    expect(groups(world)).toEqual(["a", "b", "d"]);
+  });
+
+  it("is kept if its row came back without the flag before it vanished", async () => {
+    const graced = flagged({ gracePeriodMs: 24 * HOUR });
+    const world = await aSyncedWorld(graced);
+    world.tenants = world.tenants.map((row) => ({ ...row, removed: row.id === "c" }));
+    await world.sync({ settings: graced });
+    keep(world, ...IDS);
+    await world.sync({ settings: graced });
+    keep(world, "a", "b", "d");
+    for (let days = 0; days < 3; days++) {
+      expect(await world.sync({ settings: graced })).toMatchObject({ counts: { missing: 1, deleted: 0 } });
+      await world.time.sleep(24 * HOUR);
+    }
+    expect(groups(world)).toEqual(IDS);
   });
 
   it("is kept and reported where nothing is ever deleted", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/service-failure.ts";
+import { aGroup } from "../builders/groups.ts";
 import type { Point } from "../fakes/instance.ts";
 import { expectBoth, synced, TwoStores } from "../fakes/two-stores.ts";
 import { tenants, World } from "../fakes/world.ts";
@@ -56,8 +57,25 @@ describe("tokens in two stores", () => {
     await world.sync();
     world.store.tokens.delete("a");
     world.second.refused.clear();
-    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1 }, requests: 1 });
+    expect(await world.sync()).toMatchObject({
+      outcome: "ok",
+      counts: { restored: 1, updated: 0 },
+      requests: 1,
+    });
     expectBoth(world);
+  });
+
+  test("all that it restores is announced before, whichever way a token is found", async () => {
+    const world = await synced("a", "b", "c", "d");
+    world.second.tokens.delete("a");
+    world.second.tokens.delete("b");
+    world.second.refused.add("b");
+    for (const store of [world.store, world.second]) store.tokens.delete("c");
+    const { events, report } = world.start({ verifyTokens: true });
+    await report;
+    expect(events.filter(({ kind }) => kind === "restoring")).toEqual([{ kind: "restoring", tokens: 3 }]);
+    const done = events.filter(({ kind }) => ["restored", "recorded", "failed"].includes(kind));
+    expect(done).toHaveLength(3);
   });
 
   test("a change of the group takes the place of what was left to do", async () => {
@@ -100,6 +118,84 @@ test("a change that the service refuses leaves it known that a store lacks the t
   await world.sync();
   expect(await world.sync()).toMatchObject({ outcome: "ok" });
   expectBoth(world);
+});
+
+describe("a group whose update is refused, and whose token is not in every store", () => {
+  const refuse = ({ when, call }: Point): void => {
+    if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
+  };
+  const changed = [{ id: "a", name: "New", plan: "gold" }];
+
+  test("is asked for at growing intervals, and has failed once in a sync", async () => {
+    const world = new TwoStores(tenants("a"));
+    world.second.refused.add("a");
+    await world.sync();
+    world.tenants = changed;
+    let requests = 0;
+    for (let sync = 1; sync <= 7; sync++) {
+      const report = await world.sync({ at: refuse });
+      expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+      expect(report.errors).toMatchObject([{ user_group_id: "a" }]);
+      requests += report.requests;
+    }
+    expect(requests).toBe(3);
+  });
+
+  test("is told of with both reasons", async () => {
+    const world = new TwoStores(tenants("a"));
+    world.second.refused.add("a");
+    await world.sync();
+    world.tenants = changed;
+    const { errors } = await world.sync({ at: refuse });
+    expect(errors[0]?.message).toContain("one store has the token");
+    expect(errors[0]?.message).toContain("HTTP 422");
+    const { failure, copies } = world.ledger.rows.get("a") ?? {};
+    expect([failure?.code, copies?.code]).toEqual(["REFUSED", "TOKEN_NOT_EVERYWHERE"]);
+  });
+
+  test("gets its token without another try of the update, and the other way round", async () => {
+    const world = new TwoStores(tenants("a"));
+    world.second.refused.add("a");
+    await world.sync();
+    world.tenants = changed;
+    for (let sync = 1; sync <= 5; sync++) await world.sync({ at: refuse });
+    world.second.refused.clear();
+    await world.time.sleep(30 * 1000);
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({
+      outcome: "partial",
+      counts: { restored: 1, failed: 1 },
+      requests: 0,
+    });
+    expectBoth(world);
+    world.service.existing = "update";
+    await world.time.sleep(MINUTE);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { updated: 1 } });
+    expectBoth(world);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
+  });
+
+  test("is asked for once in a sync with --verify-tokens, where no store has its token", async () => {
+    const world = await synced("a", "b");
+    for (const { tokens } of [world.store, world.second]) tokens.delete("a");
+    world.tenants = [...changed, ...tenants("b")];
+    const report = await world.sync({ verifyTokens: true, at: refuse });
+    expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1, unchanged: 1 }, requests: 1 });
+    expect(report.errors).toMatchObject([{ user_group_id: "a", code: "REFUSED" }]);
+    expect(await world.sync({ at: refuse })).toMatchObject({ counts: { failed: 1 }, requests: 1 });
+  });
+
+  test("keeps the backoff of its update where a GET brings its token back", async () => {
+    const world = await synced("a");
+    world.tenants = changed;
+    for (let sync = 1; sync <= 4; sync++) await world.sync({ at: refuse });
+    for (const { tokens } of [world.store, world.second]) tokens.clear();
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({
+      counts: { restored: 1, failed: 1 },
+      requests: 1,
+    });
+    expectBoth(world);
+    expect(await world.sync()).toMatchObject({ counts: { failed: 1 }, requests: 0 });
+  });
 });
 
 describe("a tenant that was gone for a while", () => {
@@ -145,33 +241,32 @@ test("a GET for a token leaves a group held that is to be replaced", async () =>
   for (const { tokens } of [world.store, world.second]) tokens.clear();
   const deletion = { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } } as const;
   const report = await world.sync({ verifyTokens: true, settings: { update: "replace", deletion } });
-  expect(report).toMatchObject({ outcome: "held", counts: { updated: 1, held: 1 } });
+  expect(report).toMatchObject({ outcome: "held", counts: { restored: 1, updated: 0, held: 1 } });
   expect(world.ledger.rows.get("a")?.held).toBe("replace");
   expectBoth(world);
 });
 
 describe("--verify-tokens", () => {
-  test.each<[string, (world: TwoStores) => void, object]>([
-    ["removed from one store", ({ second }) => second.tokens.delete("b"), { restored: 1, updated: 0 }],
-    ["changed in one", ({ store }) => store.tokens.set("b", "made up"), { restored: 1, updated: 0 }],
-    [
-      "removed from both",
-      ({ store, second }) => [store, second].map(({ tokens }) => tokens.delete("b")),
-      { restored: 0, updated: 1 },
-    ],
+  test.each<[string, (world: TwoStores) => void, number]>([
+    ["removed from one store", ({ second }) => second.tokens.delete("b"), 0],
+    ["changed in one", ({ store }) => store.tokens.set("b", "made up"), 0],
+    ["removed from both", ({ store, second }) => [store, second].map(({ tokens }) => tokens.delete("b")), 1],
     [
       "replaced by another group's in both",
       ({ store, second, service }) =>
         [store, second].map(({ tokens }) => tokens.set("b", service.tokens.get("a") ?? "")),
-      { restored: 0, updated: 1 },
+      1,
     ],
-  ])("finds a token that somebody has %s", async (_, meddle, counts) => {
+  ])("finds a token that somebody has %s", async (_, meddle, requests) => {
     const world = await synced("a", "b", "c");
     meddle(world);
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { unchanged: 3 }, requests: 0 });
     const report = await world.sync({ verifyTokens: true });
-    expect(report).toMatchObject({ outcome: "ok", counts: { ...counts, unchanged: 3 } });
-    expect(report.requests).toBe(Object.values(counts)[1]);
+    expect(report).toMatchObject({
+      outcome: "ok",
+      counts: { restored: 1, updated: 0, unchanged: 3 },
+      requests,
+    });
     expectBoth(world);
     expect(await world.sync({ verifyTokens: true })).toMatchObject({ counts: { restored: 0 }, requests: 0 });
   });
@@ -187,7 +282,7 @@ describe("--verify-tokens", () => {
     world.store.tokens.delete("a");
     expect(await world.sync({ verifyTokens: true })).toMatchObject({
       outcome: "ok",
-      counts: { updated: 1, unverified: 0 },
+      counts: { restored: 1, updated: 0, unverified: 0 },
       requests: 1,
     });
     expect(world.store.tokens).toEqual(world.service.tokens);
@@ -235,4 +330,39 @@ test("a death at any moment of it is made good by the next sync", async () => {
     expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok" });
     expectBoth(world);
   }
+});
+
+describe("a token that is missing, of a group whose state nobody knows,", () => {
+  /** The service has called b otherwise since before it was known, and the store has lost its token. */
+  async function aWorldThatLostB(): Promise<World> {
+    const world = new World(tenants("a", "b"));
+    world.service.put(aGroup({ user_group_id: "b", name: "Another" }));
+    expect(await world.sync()).toMatchObject({ errors: [{ user_group_id: "b", code: "NOT_UPDATED" }] });
+    world.store.tokens.delete("b");
+    return world;
+  }
+
+  test("is no failure of the sync whose update brings it back", async () => {
+    const world = await aWorldThatLostB();
+    world.service.existing = "update";
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok", errors: [] });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("is not said to be missing where the update fails, and brings it back", async () => {
+    const world = await aWorldThatLostB();
+    const { errors } = await world.sync({ verifyTokens: true });
+    expect(errors).toMatchObject([{ user_group_id: "b", code: "NOT_UPDATED" }]);
+    expect(errors[0]?.message).not.toContain("no store has its token");
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("is told where no update is made", async () => {
+    const world = await aWorldThatLostB();
+    world.tenants = [...tenants("a"), { id: "b", name: null }];
+    const { errors } = await world.sync({ verifyTokens: true });
+    expect(errors).toContainEqual(
+      expect.objectContaining({ user_group_id: "b", code: "TOKEN_NOT_EVERYWHERE" }),
+    );
+  });
 });

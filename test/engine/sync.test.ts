@@ -140,8 +140,9 @@ describe("a service that keeps existing groups", () => {
     rename(world, "b", "New");
     expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
     expect((await world.sync()).errors.map(({ user_group_id, code }) => [user_group_id, code])).toEqual([
-      ["a", "NOT_UPDATED"],
+      // What has failed before comes before other updates.
       ["b", "NOT_UPDATED"],
+      ["a", "NOT_UPDATED"],
     ]);
   });
 });
@@ -178,6 +179,59 @@ describe("--only", () => {
     const report = await world.sync({ only: new Set(["a", "A"]) });
     expect(report).toMatchObject({ outcome: "failed", requests: 0, error: { code: "UNKNOWN_ID" } });
     expect(report.error?.message).toBe('neither the source nor the ledger has "A"');
+  });
+
+  it("with a wrong id leaves no run in the history: it says nothing of how things are", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    const before = [...world.ledger.runs];
+    await world.sync({ only: new Set(["A"]) });
+    await world.startRotation({ kind: "only", ids: new Set(["A"]) }).report;
+    expect(world.ledger.runs).toEqual(before);
+  });
+
+  const GONE = "TENANT_GONE";
+
+  it("says of a tenant that is gone, and has no group, just that", async () => {
+    const world = new World([...tenants("a"), { id: "flagged", name: "F", removed: true }]);
+    await world.sync();
+    const message = "its tenant is gone, and there is no group of it";
+    const flagged = await world.sync({ only: new Set(["a", "flagged"]) });
+    expect(flagged).toMatchObject({ outcome: "ok", requests: 0, counts: { unchanged: 1 } });
+    expect(flagged.errors).toEqual([{ user_group_id: "flagged", code: GONE, message }]);
+
+    const refuse = ({ when, call, id }: Point): void => {
+      if (when === "before" && call === "getOrCreate" && id === "b")
+        throw new ServiceFailure("REFUSED", "no");
+    };
+    world.tenants = tenants("a", "b");
+    await world.sync({ at: refuse });
+    world.tenants = tenants("a");
+    const neverMade = await world.sync({ only: new Set(["b"]) });
+    expect(neverMade.errors).toEqual([{ user_group_id: "b", code: GONE, message }]);
+    expect(neverMade.outcome).toBe("ok");
+  });
+
+  it("says what becomes of the group of a tenant that is gone", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.tenants = tenants("a");
+    const errorsOf = async (when: "absent" | "never"): Promise<object> => {
+      const limit = { count: 3, percent: 10 };
+      const settings = { deletion: { when, gracePeriodMs: 3_600_000, limit } };
+      const { outcome, errors } = await world.sync({ only: new Set(["b"]), settings });
+      return { outcome, errors };
+    };
+    const said = (message: string): object => ({
+      outcome: "ok",
+      errors: [{ user_group_id: "b", code: GONE, message }],
+    });
+    expect(await errorsOf("absent")).toEqual(
+      said("its tenant is gone; deleted after 1 h 0 min more of this"),
+    );
+    expect(await errorsOf("never")).toEqual(said("its tenant is gone; kept"));
+    // A sync of all tenants has them in its counts.
+    expect((await world.sync()).errors).toEqual([]);
   });
 });
 

@@ -38,6 +38,23 @@ describe("where tokens go to another place than before", () => {
     expect(next.events.filter(({ kind }) => kind === "warning")).toEqual([]);
   });
 
+  const [TABLE, RENAMED] = ["table db:3306/app tokens", "table db:3306/App Tokens"];
+  test.each<[string, boolean | null, string[], string[], boolean]>([
+    ["a table's name in other case is no move where the database folds it", true, [TABLE], [RENAMED], false],
+    ["it is one where the database tells the two apart", false, [TABLE], [RENAMED], true],
+    ["another table is one", true, [TABLE], ["table db:3306/app other"], true],
+    ["another directory is one", null, ["file /tokens"], ["file /Tokens"], true],
+    ["so it is beside a table", true, ["file /tokens", TABLE], ["file /Tokens", RENAMED], true],
+  ])("%s", async (_, foldsCase, former, tokenPlaces, isMove) => {
+    const world = new World(tenants("a"));
+    world.store.foldsCase = foldsCase;
+    await world.sync({ settings: { tokenPlaces: former } });
+    const { report, events } = world.start({ settings: { tokenPlaces } });
+    await report;
+    const moves = events.filter((event) => event.kind === "warning" && event.code === "TOKENS_MOVED");
+    expect(moves).toHaveLength(isMove ? 1 : 0);
+  });
+
   test.each<[string, StartOptions]>([
     ["was told to stop", { signal: AbortSignal.abort() }],
     ["named a few", { only: new Set(["a"]) }],
@@ -136,7 +153,7 @@ describe("where tokens go to another place than before", () => {
     expect([...world.store.tokens.keys()]).toEqual(["b"]);
     world.tenants = back;
     const { counts } = await world.sync({ settings: { ...ELSEWHERE, ...KEPT } });
-    expect(counts).toMatchObject({ updated: 1, failed: 0 });
+    expect(counts).toMatchObject({ restored: 1, failed: 0 });
     expectAll(world);
   });
 

@@ -3,6 +3,7 @@ import { type Evidence, NO_EVIDENCE } from "../../src/core/evidence.ts";
 import type { Group } from "../../src/core/group.ts";
 import type { GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { RowDigest } from "../../src/core/tenant.ts";
+import type { CopiesFailure } from "../../src/core/token-copies.ts";
 import type { KnownService, RecordedRun } from "../../src/ports/ledger.ts";
 import type { FormerToken } from "../contracts/ledger/rig.ts";
 
@@ -12,6 +13,8 @@ export interface LedgerRow {
   readonly serviceName: string | null;
   readonly tokenFingerprint: string | null;
   readonly tokenSince: Date | null;
+  /** Of a token that the service has told for it, and that belongs to another group. */
+  readonly sharedToken: string | null;
   /** Of the row that the confirmed group was computed from. */
   readonly row: RowDigest | null;
   /** Known from the first intent on. */
@@ -27,6 +30,8 @@ export interface LedgerRow {
   readonly failure: GroupFailure | null;
   /** When the first failure in the row was. */
   readonly failingSince: Date | null;
+  /** Set while its token is not in every store. */
+  readonly copies: (CopiesFailure & { readonly since: Date }) | null;
 }
 
 /** A group that was deleted or replaced. */
@@ -47,10 +52,16 @@ export interface Writer {
   heardAt: Date;
 }
 
+let ids = 0;
+/** Of a ledger whose tables are being made. */
+export const newLedgerId = (): string => `ledger ${++ids}`;
+
 const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /** The committed state of the ledger: it outlives whoever writes it. */
 export class LedgerState {
+  /** Null until its tables are made. */
+  id: string | null = null;
   readonly rows = new Map<string, LedgerRow>();
   readonly runs: RecordedRun[] = [];
   removals: Removed[] = [];
@@ -64,6 +75,7 @@ export class LedgerState {
 
   /** As if somebody had dropped its tables. */
   clear(): void {
+    this.id = null;
     this.rows.clear();
     this.runs.length = 0;
     this.removals = [];
@@ -81,6 +93,7 @@ export const NEW_ROW: LedgerRow = {
   serviceName: null,
   tokenFingerprint: null,
   tokenSince: null,
+  sharedToken: null,
   row: null,
   bucket: 0,
   dataSourceId: null,
@@ -92,4 +105,5 @@ export const NEW_ROW: LedgerRow = {
   held: null,
   failure: null,
   failingSince: null,
+  copies: null,
 };

@@ -1,4 +1,4 @@
-import { type Change, fingerprintOf, intentOf } from "../../src/core/change.ts";
+import { type Change, fingerprintOf, intentOf, isForToken } from "../../src/core/change.ts";
 import type { Held } from "../../src/core/clearance.ts";
 import type { Evidence } from "../../src/core/evidence.ts";
 import { tokenFingerprint } from "../../src/core/group.ts";
@@ -7,19 +7,17 @@ import { type GroupFailure, type HealthyTime, UNKNOWN_STATE } from "../../src/co
 import type { LeftNote, SettledNote } from "../../src/core/note.ts";
 import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
 import { ROTATED } from "../../src/core/rotation.ts";
-import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
 import type {
   Begun,
   KnownGroup,
   KnownService,
-  KnownToken,
   LedgerTransaction,
   RecordedOutcome,
-  RotationResult,
   RunId,
   RunResult,
   StoredResult,
 } from "../../src/ports/ledger.ts";
+import type { KnownToken, RotationResult } from "../../src/ports/rotation.ts";
 import type { Step } from "./instance.ts";
 import { type LedgerRow, type LedgerState, NEW_ROW } from "./ledger-state.ts";
 
@@ -38,11 +36,13 @@ const NOT_FAILING = { failure: null, failingSince: null };
 export class InMemoryLedgerTransaction implements LedgerTransaction {
   readonly #state: LedgerState;
   readonly #step: Step;
+  readonly assertOpen: () => void;
   readonly #changes: (() => void)[] = [];
 
-  constructor(state: LedgerState, step: Step) {
+  constructor(state: LedgerState, step: Step, assertOpen = () => {}) {
     this.#state = state;
     this.#step = step;
+    this.assertOpen = assertOpen;
   }
 
   /** For a store in the same database: its change happens when this commits, or not at all. */
@@ -177,7 +177,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
   }
 
   async recordRotation(result: RotationResult, now: Date): Promise<void> {
-    const { user_group_id: id, tokenFingerprint, failure, isOpen } = result;
+    const { user_group_id: id, tokenFingerprint, sharedToken, failure, isOpen } = result;
     await this.#step({ when: "before", call: "recordRotation", id });
     this.enlist(() => {
       const row = this.#state.rows.get(id);
@@ -185,6 +185,8 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
       const isOurs = row.failure === null || row.failure.fingerprint === ROTATED;
       const failed = failure ? failedOnce(row, { ...failure, fingerprint: ROTATED }, now) : NOT_FAILING;
       if (tokenFingerprint !== null) this.#retoken(id, tokenFingerprint, now);
+      if (tokenFingerprint !== null) this.#change(id, { sharedToken: null });
+      else if (sharedToken !== undefined) this.#change(id, { sharedToken });
       this.#change(id, { ...(isOpen ? {} : NO_INTENT), ...(isOurs ? failed : {}) });
     });
   }
@@ -195,11 +197,7 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
       this.enlist(() => {
         const row = this.#state.rows.get(id);
         if (row === undefined) return;
-        const isOthers = row.failure !== null && row.failure.fingerprint !== NOT_EVERYWHERE;
-        if (failure === null && isOthers) return;
-        const failingSince = row.failingSince ?? now;
-        const failed = failure && { failure: { ...failure, fingerprint: NOT_EVERYWHERE }, failingSince };
-        this.#change(id, failed ?? NOT_FAILING);
+        this.#change(id, { copies: failure && { ...failure, since: row.copies?.since ?? now } });
       });
     }
   }
@@ -229,13 +227,21 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     });
   }
 
+  async discardRun(id: RunId): Promise<void> {
+    await this.#step({ when: "before", call: "discardRun" });
+    this.enlist(() => {
+      const { runs } = this.#state;
+      runs.splice(0, runs.length, ...runs.filter((run) => run.id !== id));
+    });
+  }
+
   #intend(change: Change, now: Date): void {
     const { rows } = this.#state;
     const id = change.user_group_id;
     const intent = intentOf(change, rows.get(id)?.intent);
     const intentAt = rows.get(id)?.intentAt ?? now;
     if (change.kind === "delete") {
-      this.#change(id, { intent, intentAt });
+      this.#change(id, { intent: rows.get(id)?.intent === "remove" ? "remove" : intent, intentAt });
       return;
     }
     const row = rows.get(id) ?? { ...NEW_ROW, bucket: change.row.bucket };
@@ -256,9 +262,16 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     const { rows, removals } = this.#state;
     if (outcome.kind === "replaced") removals.push({ kind: "replace", user_group_id, at });
     if (outcome.kind === "deleted") {
-      removals.push({ kind: "delete", user_group_id, at });
+      const known = rows.get(user_group_id);
+      if (known?.intent !== "remove") removals.push({ kind: "delete", user_group_id, at });
       this.#retoken(user_group_id, null, at);
+      const { notRemoved, retryAt = new Date(0) } = recorded;
       rows.delete(user_group_id);
+      if (known === undefined || notRemoved === undefined) return;
+      const { bucket, absence, intentAt } = known;
+      const failure = { ...notRemoved, fingerprint: fingerprintOf(outcome.change), retryAt };
+      const left = { bucket, absence, intent: "remove", intentAt: intentAt ?? at } as const;
+      rows.set(user_group_id, { ...NEW_ROW, ...left, ...failedOnce(known, failure, at) });
       return;
     }
     if (outcome.kind !== "failed") this.#retoken(user_group_id, tokenFingerprint(outcome.token), at);
@@ -292,6 +305,7 @@ const knownGroup = ({
   intent,
   intended,
   failure,
+  copies,
 }: LedgerRow): KnownGroup => ({
   name,
   fingerprint,
@@ -301,6 +315,7 @@ const knownGroup = ({
   intent,
   intended: intent === null ? null : intended,
   failures: failure?.count ?? 0,
+  copiesFailures: copies?.count ?? 0,
 });
 
 const failedOnce = (
@@ -314,38 +329,48 @@ const failedOnce = (
 
 /** What an outcome makes of a group's row; of one that was deleted, nothing is left. */
 function changesBy(
-  { outcome, retryAt = new Date(0), notEverywhere }: RecordedOutcome & { outcome: Exclude<Outcome, Deleted> },
+  {
+    outcome,
+    retryAt = new Date(0),
+    notEverywhere,
+    sharedToken,
+  }: RecordedOutcome & { outcome: Exclude<Outcome, Deleted> },
   row: LedgerRow,
   at: Date,
 ): Partial<LedgerRow> {
   const failed = ({ code, message }: Failure): Partial<LedgerRow> =>
     failedOnce(row, { code, message, fingerprint: fingerprintOf(outcome.change), retryAt }, at);
+  const lacking = ({ code, message }: Failure): Partial<LedgerRow> => {
+    const { count = 0, since = at } = row.copies ?? {};
+    return { copies: { code, message, count: count + 1, retryAt, since } };
+  };
   if (outcome.kind === "failed") {
     const { change, failure, mayHaveHappened } = outcome;
-    const isNotEverywhere = !mayHaveHappened && row.failure?.fingerprint === NOT_EVERYWHERE;
-    const fingerprint = isNotEverywhere ? NOT_EVERYWHERE : fingerprintOf(change);
     return {
-      ...failedOnce(row, { code: failure.code, message: failure.message, fingerprint, retryAt }, at),
+      ...(isForToken(change) ? lacking(failure) : failed(failure)),
+      ...(sharedToken === undefined ? {} : { sharedToken }),
       ...(mayHaveHappened ? {} : NO_INTENT),
       ...(change.kind === "delete" ? {} : PRESENT),
     };
   }
   const { change, serviceName } = outcome;
-  const answered = { serviceName, ...NO_INTENT, ...PRESENT };
+  const answered = { serviceName, sharedToken: null, copies: null, ...NO_INTENT, ...PRESENT };
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.
     return { ...answered, ...failed(outcome.failure), fingerprint: row.fingerprint ?? UNKNOWN_STATE };
   }
+  const stored = notEverywhere ? lacking(notEverywhere) : {};
+  // It was as it should be before; and if a change of it has failed, that stands.
+  if (isForToken(change)) return { ...answered, ...stored };
   return {
     ...answered,
+    ...stored,
+    ...NOT_FAILING,
     fingerprint: change.fingerprint,
     confirmed: change.group,
     row: change.row,
     bucket: change.row.bucket,
     dataSourceId: change.dataSourceId,
     unverified: outcome.unverified ? (outcome.kind === "updated" ? "updated" : "adopted") : null,
-    ...(notEverywhere
-      ? failedOnce(row, { ...notEverywhere, fingerprint: NOT_EVERYWHERE, retryAt }, at)
-      : NOT_FAILING),
   };
 }

@@ -1,37 +1,36 @@
-import { ApprovalCode } from "../../src/core/approval-code.ts";
 import type { Held } from "../../src/core/clearance.ts";
 import { SyncError } from "../../src/core/errors.ts";
 import type { Evidence } from "../../src/core/evidence.ts";
+import { failingGroup } from "../../src/core/failing.ts";
 import type { Group } from "../../src/core/group.ts";
 import { compareIds } from "../../src/core/id.ts";
 import type { LedgerGroup } from "../../src/core/ledger-group.ts";
 import { UNKNOWN_STATE } from "../../src/core/ledger-group.ts";
 import { ROTATED, type RotationCandidate } from "../../src/core/rotation.ts";
-import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
+import type { CopiesFailure } from "../../src/core/token-copies.ts";
+import type { Lease, LeaseAttempt, LeaseHolder, Seizure } from "../../src/ports/lease.ts";
 import type {
   BucketOptions,
   HeldGroups,
   KnownService,
-  Lease,
-  LeaseAttempt,
-  LeaseHolder,
   Ledger,
   LedgerBucket,
   LedgerStatus,
   LedgerTransaction,
   RecordedRun,
-  RotatableOptions,
   VouchedOptions,
   VouchedToken,
 } from "../../src/ports/ledger.ts";
+import type { ExistingOptions, RotatableOptions } from "../../src/ports/rotation.ts";
 import type { Step } from "./instance.ts";
-import type { LeaseRow, LedgerRow, LedgerState, Writer } from "./ledger-state.ts";
+import { type LeaseRow, type LedgerRow, type LedgerState, newLedgerId, type Writer } from "./ledger-state.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
 import { sumsOf } from "./tenant-source.ts";
 
 const SHOWN = 100;
 /** A transaction in which somebody stands still for longer is thrown out. */
-const LONGEST_PAUSE = 60_000;
+const LONGEST_PAUSE = 30_000;
+const LOCKED = "held by session 7";
 
 /** `now` is the database's clock, which no instance can set. */
 export class InMemoryLedger implements Ledger {
@@ -48,27 +47,51 @@ export class InMemoryLedger implements Ledger {
     this.#batch = batch;
   }
 
-  prepare(): Promise<void> {
-    return this.#step({ when: "before", call: "prepareLedger" });
+  async inspect(): Promise<void> {
+    await this.#step({ when: "before", call: "inspectLedger" });
+  }
+
+  async prepare(): Promise<void> {
+    await this.#step({ when: "before", call: "prepareLedger" });
+    this.#state.id ??= newLedgerId();
+  }
+
+  async migrate(lease: Lease): Promise<void> {
+    await this.#step({ when: "before", call: "migrateLedger" });
+    this.#insistOn(lease);
+  }
+
+  async id(): Promise<string | null> {
+    await this.#step({ when: "before", call: "ledgerId" });
+    return this.#state.id;
   }
 
   async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
     await this.#step({ when: "before", call: "acquireLease" });
-    const current = this.#state.lease;
-    const attempt: LeaseAttempt =
-      current && (current.expiresAt > this.#now() || this.#isFenced())
-        ? { kind: "held", by: holderOf(current) }
-        : { kind: "acquired", lease: this.#take(holder, ttlMs) };
+    const attempt = this.#attempt(holder, ttlMs);
     await this.#step({ when: "after", call: "acquireLease" });
     return attempt;
   }
 
-  async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Lease | undefined> {
+  #attempt(holder: string, ttlMs: number): LeaseAttempt {
+    const current = this.#state.lease;
+    const isFenced = this.#isFenced();
+    if (isFenced && (current === undefined || current.holder === ""))
+      return { kind: "locked", error: new SyncError("LEDGER_UNAVAILABLE", LOCKED) };
+    if (current && isFenced) return { kind: "held", by: holderOf(current), locked: LOCKED };
+    if (current && current.expiresAt > this.#now()) return { kind: "held", by: holderOf(current) };
+    return { kind: "acquired", abandonedMs: this.#abandonedMs(current), lease: this.#take(holder, ttlMs) };
+  }
+
+  async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Seizure> {
     await this.#step({ when: "before", call: "seizeLease" });
-    const mayTake = this.#isCurrent(from) && !this.#isFenced();
-    const lease = mayTake ? this.#take(holder, ttlMs) : undefined;
+    const isRenewed = this.#state.lease?.expiresAt.getTime() !== from.expiresAt.getTime();
+    const mayTake = this.#isCurrent(from) && !isRenewed && !this.#isFenced();
+    const seizure = mayTake
+      ? { lease: this.#take(holder, ttlMs) }
+      : { ...(this.#isFenced() && { locked: LOCKED }) };
     await this.#step({ when: "after", call: "seizeLease" });
-    return lease;
+    return seizure;
   }
 
   async renewLease(lease: Lease, ttlMs: number): Promise<boolean> {
@@ -81,7 +104,10 @@ export class InMemoryLedger implements Ledger {
 
   async releaseLease(lease: Lease): Promise<void> {
     await this.#step({ when: "before", call: "releaseLease" });
-    if (this.#isCurrent(lease)) this.#expireAt(0);
+    if (this.#isCurrent(lease)) {
+      this.#expireAt(0);
+      if (this.#state.lease) this.#state.lease = { ...this.#state.lease, holder: "" };
+    }
     await this.#step({ when: "after", call: "releaseLease" });
   }
 
@@ -93,7 +119,9 @@ export class InMemoryLedger implements Ledger {
       this.#insistOnConnection(writer);
       writer.heardAt = this.#now();
     };
-    const transaction = new InMemoryLedgerTransaction(this.#state, step);
+    const transaction = new InMemoryLedgerTransaction(this.#state, step, () => {
+      if (this.#pauseOf(writer) > LONGEST_PAUSE / 2) throw new SyncError("PAUSED", "stood still");
+    });
     this.#writers.add(writer);
     this.#state.writers.add(writer);
     let result: T;
@@ -128,6 +156,13 @@ export class InMemoryLedger implements Ledger {
   async removalsSince(time: Date): Promise<number> {
     await this.#step({ when: "before", call: "removalsSince" });
     return this.#state.removals.filter(({ at }) => at >= time).length;
+  }
+
+  async missingSince(time: Date): Promise<number> {
+    await this.#step({ when: "before", call: "missingSince" });
+    return [...this.#state.rows.values()].filter(
+      ({ absence, held }) => absence?.since && absence.since >= time && held === null,
+    ).length;
   }
 
   async buckets({ unverifiedAtRest }: BucketOptions): Promise<readonly LedgerBucket[]> {
@@ -169,6 +204,22 @@ export class InMemoryLedger implements Ledger {
     return new Map(known);
   }
 
+  async existing({ limit, after, underWay, ...which }: ExistingOptions): Promise<readonly string[]> {
+    await this.#step({ when: "before", call: "existing" });
+    return this.#existing(which)
+      .filter(([, { intent }]) => underWay === undefined || intent !== null)
+      .filter(([, { intent }]) => underWay !== "another change" || intent !== "rotate")
+      .map(([id]) => id)
+      .sort(compareIds)
+      .filter((id) => after === undefined || compareIds(id, after) > 0)
+      .slice(0, limit);
+  }
+
+  async existingCount(which: Pick<ExistingOptions, "liveSince" | "of">): Promise<number> {
+    await this.#step({ when: "before", call: "existingCount" });
+    return this.#existing(which).length;
+  }
+
   async rotatable({ until, limit, after }: RotatableOptions): Promise<readonly RotationCandidate[]> {
     await this.#step({ when: "before", call: "rotatable" });
     return this.#candidates(until)
@@ -188,7 +239,7 @@ export class InMemoryLedger implements Ledger {
         const { tokenFingerprint, confirmed: group, fingerprint, row: digest, dataSourceId } = row;
         if (tokenFingerprint === null || fingerprint === null) return [];
         if (row.intent !== null || row.absence !== null) return [];
-        const failure = row.failure?.fingerprint === NOT_EVERYWHERE ? row.failure : null;
+        const failure = row.copies && copiesFailure(row.copies);
         if (of === "not everywhere" && failure === null) return [];
         if (typeof of !== "string" && !of.includes(user_group_id)) return [];
         const isConfirmed = group !== null && digest !== null && fingerprint !== UNKNOWN_STATE;
@@ -200,9 +251,32 @@ export class InMemoryLedger implements Ledger {
       .slice(0, limit);
   }
 
+  async sharedTokens(
+    tokens: ReadonlyMap<string, string>,
+    of: "recorded" | "all",
+  ): Promise<ReadonlySet<string>> {
+    await this.#step({ when: "before", call: "sharedTokens" });
+    const rows = [...this.#state.rows];
+    const isAnothers = ([id, token]: [string, string]): boolean =>
+      rows.some(
+        ([other, row]) =>
+          other !== id && (row.tokenFingerprint === token || (of === "all" && row.sharedToken === token)),
+      );
+    return new Set([...tokens].filter(isAnothers).map(([id]) => id));
+  }
+
   async tokenPlaces(): Promise<readonly string[] | null> {
     await this.#step({ when: "before", call: "tokenPlaces" });
     return this.#state.tokenPlaces;
+  }
+
+  #existing({ of, liveSince }: Pick<ExistingOptions, "liveSince" | "of">): [string, LedgerRow][] {
+    return [...this.#state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt }]) => {
+      const since = tokenSince ?? intentAt;
+      const isOld = liveSince === undefined || since === null || since <= liveSince;
+      const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
+      return mayExist && isOld && (of?.includes(id) ?? true);
+    });
   }
 
   #candidates(until: Date): RotationCandidate[] {
@@ -222,19 +296,23 @@ export class InMemoryLedger implements Ledger {
     return {
       groups: {
         total: all.length,
-        in_sync: all.filter((row) => !row.intent && !row.failure && !row.absence && !row.held).length,
+        in_sync: all.filter((row) => !row.intent && !row.failure && !row.copies && !row.absence && !row.held)
+          .length,
         under_way: all.filter((row) => row.intent !== null).length,
-        failing: all.filter((row) => row.failure !== null).length,
+        failing: all.filter((row) => row.failure ?? row.copies).length,
         missing: all.filter((row) => row.absence !== null).length,
         unverified: all.filter((row) => row.unverified).length,
       },
       oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
-      oldestUnsynced: oldestOf(all.flatMap(({ intentAt, failingSince }) => [intentAt, failingSince])),
+      oldestUnsynced: oldestOf(
+        all.flatMap(({ intentAt, failingSince, copies }) => [intentAt, failingSince, copies?.since ?? null]),
+      ),
       held: this.#held(),
       failing: [...rows]
-        .flatMap(([user_group_id, { failure, failingSince: since }]) =>
-          failure && since ? [{ user_group_id, ...failure, since }] : [],
-        )
+        .flatMap(([id, { failure, failingSince: since, copies }]) => {
+          const ofChange = failure && since ? [{ ...failure, since }] : [];
+          return failingGroup(id, copies ? [...ofChange, copies] : ofChange) ?? [];
+        })
         .sort((a, b) => a.since.getTime() - b.since.getTime() || compareIds(a.user_group_id, b.user_group_id))
         .slice(0, SHOWN),
       runs: runs.slice(0, 10),
@@ -255,15 +333,12 @@ export class InMemoryLedger implements Ledger {
   }
 
   #held(): HeldGroups | null {
-    const { rows, service, evidence } = this.#state;
+    const { rows, evidence } = this.#state;
     const groups = [...rows]
       .flatMap(([user_group_id, { held }]): Held[] => (held ? [{ kind: held, user_group_id }] : []))
       .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
-    const code = new ApprovalCode({ baseUrl: service.baseUrl, approvals: evidence.approvals });
-    for (const held of groups) code.add(held);
-    return groups.length === 0
-      ? null
-      : { count: groups.length, code: code.get(), groups: groups.slice(0, SHOWN) };
+    if (groups.length === 0 || evidence.heldCode === null) return null;
+    return { count: groups.length, code: evidence.heldCode || null, groups: groups.slice(0, SHOWN) };
   }
 
   #take(holder: string, ttlMs: number): Lease {
@@ -272,6 +347,11 @@ export class InMemoryLedger implements Ledger {
     this.#state.lease = { epoch, holder, acquiredAt, expiresAt: acquiredAt };
     this.#expireAt(ttlMs);
     return { epoch: String(epoch) };
+  }
+
+  #abandonedMs(lease: LeaseRow | undefined): number | null {
+    if (lease === undefined || lease.holder === "") return null;
+    return this.#now().getTime() - lease.expiresAt.getTime();
   }
 
   #expireAt(ttlMs: number): void {
@@ -294,8 +374,12 @@ export class InMemoryLedger implements Ledger {
     return [...this.#state.writers].some((writer) => !this.#isThrownOut(writer));
   }
 
-  #isThrownOut({ heardAt }: Writer): boolean {
-    return this.#now().getTime() - heardAt.getTime() > LONGEST_PAUSE;
+  #isThrownOut(writer: Writer): boolean {
+    return this.#pauseOf(writer) > LONGEST_PAUSE;
+  }
+
+  #pauseOf({ heardAt }: Writer): number {
+    return this.#now().getTime() - heardAt.getTime();
   }
 
   #insistOnConnection(writer: Writer): void {
@@ -310,6 +394,8 @@ export class InMemoryLedger implements Ledger {
     });
   }
 }
+
+const copiesFailure = ({ since: _, ...failure }: NonNullable<LedgerRow["copies"]>): CopiesFailure => failure;
 
 const byAge = (a: RotationCandidate, b: RotationCandidate): number =>
   a.tokenSince.getTime() - b.tokenSince.getTime() || compareIds(a.user_group_id, b.user_group_id);

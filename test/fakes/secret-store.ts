@@ -48,9 +48,9 @@ export class InMemorySecretStore implements SecretStore {
     this.secrets.delete(name);
   }
 
-  async holdsAny(): Promise<boolean> {
+  async holdsAny(except?: string): Promise<boolean> {
     await this.#step("holdsAny");
-    return [...this.secrets.values()].some(({ isManaged }) => isManaged);
+    return [...this.secrets].some(([name, { isManaged }]) => name !== except && isManaged);
   }
 
   async close(): Promise<void> {}

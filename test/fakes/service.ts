@@ -28,6 +28,8 @@ export class ServiceState {
   deleteBy: "token" | "id" | "both" = "both";
   /** The team of the caller's key, which sees no other team's groups. */
   teamId = 7;
+  /** Groups that get the token of another, if there is that other. */
+  readonly sameToken = new Map<string, string>();
   readonly requests: ServiceRequest[] = [];
   readonly #teams = new Map<number, Map<string, HeldGroup>>();
   #tokensMade = 0;
@@ -43,6 +45,8 @@ export class ServiceState {
   }
 
   newToken(id: string): string {
+    const other = this.groups.get(this.sameToken.get(id) ?? "");
+    if (other) return other.token;
     return `ugt_${id}_${++this.#tokensMade}`;
   }
 

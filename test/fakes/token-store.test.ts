@@ -18,7 +18,7 @@ async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
     () => new Date(),
   );
   const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind === "held") throw new Error("the lease should be free");
+  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
   const { lease } = attempt;
   const store = new InMemoryTokenStore(state, step);
   return {

@@ -1,18 +1,35 @@
 import { SyncError } from "../../src/core/errors.ts";
+import { tokenFingerprint } from "../../src/core/group.ts";
+import { compareIds } from "../../src/core/id.ts";
+import { isSameMark, type OwnersMark } from "../../src/core/owners-mark.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { laggingIn } from "../../src/core/token-copies.ts";
-import type { Lease, Ledger, LedgerTransaction } from "../../src/ports/ledger.ts";
-import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../src/ports/token-store.ts";
+import type { Lease } from "../../src/ports/lease.ts";
+import type { Ledger, LedgerTransaction } from "../../src/ports/ledger.ts";
+import type {
+  ChangeOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
 import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
 
 /** What is stored: it outlives whoever writes it. */
 export class TokenState {
   readonly tokens = new Map<string, string>();
+  owner: OwnersMark | null = null;
+  /** Whether nobody may read or write marks. */
+  isUnmarkable = false;
+  /** A table whose database takes names that differ in case alone for one, or doesn't; null for another store. */
+  foldsCase: boolean | null = null;
   /** Whether tokens and ledger are in one database, and so in one transaction. */
   sharesLedger = false;
   /** Ids whose tokens don't fit, for whatever reason. */
   readonly refused = new Set<string>();
+  /** Ids over whose rows a transaction is lost, whatever is done to them. */
+  readonly breaks = new Set<string>();
   /** Ids whose tokens can't be taken out again. */
   readonly notRemovable = new Set<string>();
 }
@@ -26,6 +43,35 @@ export class InMemoryTokenStore implements TokenStore {
     this.#step = step;
   }
 
+  inspect(): Promise<void> {
+    return this.#step({ when: "before", call: "inspectTokens" });
+  }
+
+  get destinations(): readonly TokenDestination[] {
+    const state = this.#state;
+    return [
+      {
+        title: "the store",
+        holdsAny: () => this.holdsAny(),
+        ids: () => this.#ids(),
+        owner: async () => {
+          await this.#step({ when: "before", call: "tokenOwner" });
+          insistOnMarks(state);
+          return state.owner;
+        },
+        claim: async (mark, former) => {
+          await this.#step({ when: "before", call: "claimTokens" });
+          insistOnMarks(state);
+          if (isSameMark(state.owner, former)) state.owner = mark;
+          await this.#step({ when: "after", call: "claimTokens" });
+          return isSameMark(state.owner, mark);
+        },
+        release: async () => "wipe the mark off",
+        foldsCase: async () => state.foldsCase,
+      },
+    ];
+  }
+
   prepare(): Promise<void> {
     return this.#step({ when: "before", call: "prepareTokens" });
   }
@@ -33,6 +79,11 @@ export class InMemoryTokenStore implements TokenStore {
   async holdsAny(): Promise<boolean> {
     await this.#step({ when: "before", call: "holdsAny" });
     return this.#state.tokens.size > 0;
+  }
+
+  async *#ids(): AsyncGenerator<readonly string[]> {
+    await this.#step({ when: "before", call: "tokenIds" });
+    yield [...this.#state.tokens.keys()].sort(compareIds);
   }
 
   async write(
@@ -43,6 +94,8 @@ export class InMemoryTokenStore implements TokenStore {
     assertHeld?.();
     const { tokens: stored, refused } = this.#state;
     await this.#step({ when: "before", call: "writeTokens" });
+    const all = tokens.map(({ user_group_id }) => user_group_id);
+    this.#insistOnTransaction("TOKEN_NOT_STORED", all);
     const isThere = ({ user_group_id: id, token }: StoredToken): boolean => stored.get(id) === token.reveal();
     const written = tokens.filter((entry) => rewrite || !isThere(entry));
     const unwritten = written.filter((entry) => refused.has(entry.user_group_id));
@@ -60,7 +113,10 @@ export class InMemoryTokenStore implements TokenStore {
   }
 
   async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
-    if (!this.#state.sharesLedger || this.#state.refused.has(token.user_group_id)) return false;
+    const { user_group_id: id } = token;
+    if (!this.#state.sharesLedger || this.#state.refused.has(id)) return false;
+    const others = await ledger.sharedTokens(new Map([[id, tokenFingerprint(token.token)]]), "recorded");
+    if (others.size > 0) return false;
     const refused = await ledger.write(lease, (transaction) => this.write([token], transaction));
     return refused.size === 0;
   }
@@ -88,6 +144,7 @@ export class InMemoryTokenStore implements TokenStore {
     assertHeld?.();
     const { tokens: stored, notRemovable } = this.#state;
     await this.#step({ when: "before", call: "removeTokens" });
+    this.#insistOnTransaction("TOKEN_NOT_REMOVED", ids);
     const kept = ids.filter((id) => notRemovable.has(id) && stored.has(id));
     this.#change(transaction, () => {
       for (const id of ids) if (!kept.includes(id)) stored.delete(id);
@@ -96,11 +153,21 @@ export class InMemoryTokenStore implements TokenStore {
     return new Map(kept.map((id) => [id, new SyncError("TOKEN_NOT_REMOVED", "it is stuck", HINT)]));
   }
 
+  #insistOnTransaction(code: string, ids: readonly string[]): void {
+    if (ids.some((id) => this.#state.breaks.has(id)))
+      throw new SyncError(code, "the transaction is gone", HINT);
+  }
+
   #change(transaction: LedgerTransaction, change: () => void): void {
     if (this.#state.sharesLedger && transaction instanceof InMemoryLedgerTransaction)
       transaction.enlist(change);
     else change();
   }
+}
+
+function insistOnMarks({ isUnmarkable }: TokenState): void {
+  if (isUnmarkable)
+    throw new SyncError("TOKENS_UNMARKED", "the store takes no marks from you", { hint: "ask its keeper" });
 }
 
 const HINT = { hint: "make room" };

@@ -1,14 +1,16 @@
 import type { PlanOptions } from "../../src/engine/plan-run.ts";
+import { RecentCommits } from "../../src/engine/recent-commits.ts";
 import type { RunReport } from "../../src/engine/report.ts";
 import { rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
+import type { DurabilityRisk } from "../../src/ports/durability.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { column, someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "./instance.ts";
 import { InMemoryLedger } from "./ledger.ts";
 import { LedgerState } from "./ledger-state.ts";
-import { InMemoryGroupService, ServiceState } from "./service.ts";
+import { InMemoryGroupService, type Network, ServiceState } from "./service.ts";
 import { openSpool } from "./spool.ts";
 import { InMemoryTenantSource, type TenantRecord } from "./tenant-source.ts";
 import { InMemoryTokenStore, TokenState } from "./token-store.ts";
@@ -36,6 +38,13 @@ export class World {
   readonly service = new ServiceState();
   readonly ledger = new LedgerState();
   readonly store = new TokenState();
+  /** What is between the program and the service. */
+  network: Network = async () => {};
+  /** Of a process that makes several runs. */
+  recent: RecentCommits | undefined;
+  risks: readonly DurabilityRisk[] = [];
+  /** What the databases say of themselves; a crash of theirs is a test's own to play. */
+  readonly durability = { broken: 0, risks: async (): Promise<readonly DurabilityRisk[]> => this.risks };
   tenants: TenantRecord[];
 
   constructor(tenants: readonly TenantRecord[] = []) {
@@ -47,11 +56,13 @@ export class World {
     const { step } = instance;
     return {
       source: new InMemoryTenantSource(this.tenants, step),
-      service: new InMemoryGroupService(this.service, step),
+      service: new InMemoryGroupService(this.service, step, (sent) => this.network(sent)),
       tokens: new InMemoryTokenStore(this.store, step),
       ledger: new InMemoryLedger(this.ledger, step, () => this.time.now()),
       clock,
       openSpool,
+      durability: this.durability,
+      recent: this.recent ?? new RecentCommits(clock),
     };
   }
 
@@ -97,6 +108,7 @@ export const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSetting
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
   source: "customers",
   rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
+  name: "default",
   tokenPlaces: ["here"],
   baseUrl: BASE_URL,
   concurrency: 4,

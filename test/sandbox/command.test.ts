@@ -6,6 +6,7 @@ import type { CommanderError } from "commander";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { sandboxCommand } from "../../src/commands/sandbox.ts";
+import { ELSEWHERE } from "../support/elsewhere.ts";
 import { aClient, aGroup } from "./client.ts";
 
 /** Starts the command and returns what it printed once it listens, and how to stop it. */
@@ -46,6 +47,14 @@ test("prints the piece of the config that leads to it", async () => {
 
 test("a wildcard address is printed as one that a client can connect to", async () => {
   expect((await run("--host", "0.0.0.0")).baseUrl).toMatch(/^http:\/\/localhost:\d+$/);
+});
+
+test("an address that another host can reach is allowed to be http", async () => {
+  const { text } = await run("--host", ELSEWHERE);
+  expect(parse(text).service).toMatchObject({
+    base_url: expect.stringContaining(ELSEWHERE),
+    allow_http: true,
+  });
 });
 
 test("a key with a dollar is written so that the config reads it back", async () => {

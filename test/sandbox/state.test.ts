@@ -1,4 +1,4 @@
-import { appendFile, copyFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
@@ -52,6 +52,18 @@ test("a restart leaves one line for each group", async () => {
   await close();
   await (await startSandbox({ state })).close();
   expect((await readFile(state, "utf8")).trim().split("\n")).toHaveLength(2);
+});
+
+test("a link in place of the file that becomes the state is not followed, nor is what a crash left there taken", async () => {
+  const state = join(folder, "state");
+  const other = join(folder, "other");
+  await writeFile(other, "theirs");
+  await symlink(other, `${state}.tmp`);
+  await (await startSandbox({ state })).close();
+  expect(await readFile(other, "utf8")).toBe("theirs");
+  await writeFile(`${state}.tmp`, "half", { mode: 0o666 });
+  await (await startSandbox({ state })).close();
+  expect((await stat(state)).mode & 0o777).toBe(0o600);
 });
 
 test("a given key comes before the one in the file, and stays", async () => {

@@ -77,13 +77,15 @@ const config: fc.Arbitrary<SimulatedConfig> = fc.record({
   tokens: fc.constantFrom("everywhere" as const, "everywhere" as const, "first" as const, "last" as const),
 });
 
+const namedStores = fc.constantFrom<SimulatedConfig["tokens"][]>("everywhere", "first", "last");
+
 const configChange: fc.Arbitrary<Partial<SimulatedConfig>> = fc.oneof(
   fc.record({ update }),
   fc.record({ deletion }),
   fc.record({ rotation }),
   fc.record({ source }),
   fc.record({ hasTier: fc.boolean() }),
-  fc.record({ tokens: fc.constantFrom<SimulatedConfig["tokens"][]>("everywhere", "first", "last") }),
+  fc.record({ tokens: namedStores }),
 );
 
 const place: fc.Arbitrary<Place> = fc.record({
@@ -275,6 +277,16 @@ const refusal: fc.Arbitrary<Step[]> = fc
     { kind: "row", id: tenant, row: before },
   ]);
 
+/** A config that names another scope's store, until the operator has read what it ends with. */
+const misdirection: fc.Arbitrary<Step[]> = fc
+  .tuple(run, fc.array(step, { maxLength: 2 }), namedStores)
+  .map(([first, meanwhile, tokens]) => [
+    { kind: "config", change: { tokens: "another scope's" } },
+    first,
+    ...meanwhile,
+    { kind: "config", change: { tokens } },
+  ]);
+
 export const anyHistory = (): fc.Arbitrary<History> =>
   fc.record({
     place,
@@ -282,11 +294,20 @@ export const anyHistory = (): fc.Arbitrary<History> =>
     tenants: fc.dictionary(id, firstRow, { maxKeys: IDS.length, noNullPrototype: true }),
     startsInSync: fc.oneof({ weight: 2, arbitrary: fc.constant(true) }, fc.boolean()),
     steps: fc
-      .array(fc.oneof({ weight: 12, arbitrary: step.map((one) => [one]) }, overtakenRun, visit, refusal), {
-        minLength: 1,
-        maxLength: 8,
-        size: "max",
-      })
+      .array(
+        fc.oneof(
+          { weight: 12, arbitrary: step.map((one) => [one]) },
+          overtakenRun,
+          visit,
+          refusal,
+          misdirection,
+        ),
+        {
+          minLength: 1,
+          maxLength: 8,
+          size: "max",
+        },
+      )
       .map((steps) => steps.flat()),
     verifiesAtLast: fc.boolean(),
     poison: fc.option(fc.record({ id, kind: fc.constantFrom(...POISON_KINDS) })),

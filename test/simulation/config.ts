@@ -27,6 +27,7 @@ export const settingsOf = (
   deletion,
   source,
   rotation: { ...rotation, window: null, concurrency },
+  name: "default",
   tokenPlaces,
   baseUrl: "https://dashboards.example.com",
   concurrency,

@@ -47,8 +47,8 @@ export interface SimulatedConfig {
   readonly source: "customers" | "clients";
   /** A rule more: every group differs from what it was. */
   readonly hasTier: boolean;
-  /** In which stores tokens are kept. */
-  readonly tokens: "everywhere" | WhichStore;
+  /** In which stores tokens are kept; in another scope's, nothing may be done there. */
+  readonly tokens: "everywhere" | WhichStore | "another scope's";
 }
 
 /** What the customer's table has under an id. */

@@ -42,9 +42,9 @@ export const orphansIn = (world: SimulatedWorld, except: string | undefined): st
   const isToBeDeleted = (id: string): boolean => {
     const row = rows.get(id);
     const { when } = config.deletion;
-    return (
-      id !== except && (row?.kind === "flagged" ? when !== "never" : row === undefined && when === "absent")
-    );
+    if (id === except || (row !== undefined && row.kind !== "flagged")) return false;
+    const isFlagged = row !== undefined || ledger.rows.get(id)?.absence?.kind === "flagged";
+    return when === "absent" || (when === "flagged" && isFlagged);
   };
   const left = (ids: Iterable<string>, what: string): string[] =>
     [...ids].filter(isToBeDeleted).map((id) => `${what} of ${id} is left, whose tenant is gone`);

@@ -53,8 +53,20 @@ function configInWords(config: Partial<SimulatedConfig>): string {
     ...(concurrency ? [`concurrency ${concurrency}`] : []),
     ...(source ? [`source ${source}`] : []),
     ...(hasTier === undefined ? [] : [hasTier ? "a rule for tier" : "no rule for tier"]),
-    ...(tokens ? [tokens === "everywhere" ? "tokens in all stores" : `tokens in the ${tokens} store`] : []),
+    ...(tokens ? [tokensInWords(tokens)] : []),
   ].join("; ");
+}
+
+function tokensInWords(tokens: SimulatedConfig["tokens"]): string {
+  switch (tokens) {
+    case "everywhere":
+      return "tokens in all stores";
+    case "another scope's":
+      return "tokens in another scope's store";
+    case "first":
+    case "last":
+      return `tokens in the ${tokens} store`;
+  }
 }
 
 function rowInWords(row: Row): string {

@@ -1,6 +1,8 @@
 import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
+import { RecentCommits } from "../../src/engine/recent-commits.ts";
 import type { RunReport } from "../../src/engine/report.ts";
 import { rotate } from "../../src/engine/rotate.ts";
+import type { RotationSelection } from "../../src/engine/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import type { TenantSnapshot } from "../../src/ports/tenant-source.ts";
@@ -14,6 +16,7 @@ import { CALL_MS, settingsOf } from "./config.ts";
 import { type Fault, failureOf, type Port, type PortFault, poisonous, portOf } from "./faults.ts";
 import type { Command, Poison, RunStep, SimulatedConfig } from "./history.ts";
 import { ProcessClock } from "./process-clock.ts";
+import { askedFor, type TokensAskedFor, withoutOthers } from "./rotated.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 import { type RunRecord, WatchedLedger, WatchedTokenStore } from "./watch.ts";
 
@@ -48,11 +51,13 @@ export class Program {
     this.record = {
       holder,
       config,
+      isTroubled: faults.length > 0,
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
       tamperingsBefore: world.tamperings,
       isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
       wallTime: () => this.clock.now().getTime(),
+      toRotate: undefined,
       events: [],
       read: undefined,
     };
@@ -119,6 +124,8 @@ export class Program {
       ledger: this.#ledger,
       clock: this.clock,
       openSpool,
+      durability: { broken: 0, risks: async () => [] },
+      recent: new RecentCommits(this.clock),
       observe: (event) => this.#observe(event),
     };
   }
@@ -142,8 +149,21 @@ export class Program {
 
   #observe(event: RunEvent): void {
     this.record.events.push(event);
+    const { command } = this.#options;
+    if (event.kind === "started" && command.name === "rotate")
+      this.record.toRotate = this.#toRotate(command.selection);
     if (event.kind === "phase" && event.phase === "reading") this.#world.watch.begins(this.record);
     if (event.kind === "planned") this.#world.watch.hasRead(this.record);
+  }
+
+  /** The tokens that have to be new where it ends well. */
+  #toRotate(selection: RotationSelection): TokensAskedFor {
+    const { faults } = this.#options;
+    // Nobody can say by which clock they are older.
+    if (selection.kind === "older than" && faults.some(({ kind }) => kind === "clock jumps"))
+      return new Map();
+    const asked = askedFor(selection, this.#world, this.clock.now());
+    return faults.length > 0 ? withoutOthers(asked, this.#world) : asked;
   }
 
   #begin(fault: Fault): void {

@@ -4,6 +4,7 @@ import { refusingStores } from "./faults.ts";
 import type { Command, History, Poison } from "./history.ts";
 import { isRejected, orphansIn, outOfSync, tellsToken } from "./in-sync.ts";
 import type { ProgramOptions } from "./program.ts";
+import { askedFor, mayExist, stillLive } from "./rotated.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 
 const MINUTE = 60_000;
@@ -34,13 +35,15 @@ export async function settle(
 
   if (poison !== null) {
     await oneSync(world, command, poison);
+    await rotateAll(world, poison);
     await untilNextTries(world);
   }
   let last = await oneSync(world, command);
   // What was made as another group than is wanted now has to be seen before it is replaced.
-  if (config.update === "replace" && last && last.counts.failed > 0) {
+  if (config.update === "replace" && last && last.counts.failed > unsettledIn(last, world)) {
     last = await oneSync(world, command);
-    if (last && last.counts.failed > 0) watch.breach("1: what is to be replaced fails again");
+    if (last && last.counts.failed > unsettledIn(last, world))
+      watch.breach("1: what is to be replaced fails again");
   }
   if (config.deletion.gracePeriodMs > 0) {
     await time.sleep(config.deletion.gracePeriodMs);
@@ -61,6 +64,7 @@ export async function settle(
   // A group that could not be updated is tried again.
   if (idle && last?.counts.failed === 0 && idle.requests > 0)
     watch.breach(`8: ${idle.requests} requests of a sync with nothing to do`);
+  await rotateAll(world);
   if (tellsToken([...world.ledger.rows, world.ledger.runs])) watch.breach("5: a token is in the ledger");
 }
 
@@ -74,11 +78,8 @@ async function oneSync(
   poison: Poison | null = null,
 ): Promise<RunReport | undefined> {
   const { watch, config } = world;
-  const refusing = poison === null ? [] : refusingStores(poison.kind);
-  const troubles = refusing.map((store) => world.trouble("refuses", store, poison?.id ?? ""));
-  // A new token that can't be stored is tried again for ever, and has all others wait.
-  const rotation = troubles.length > 0 ? { ...config.rotation, maxAgeMs: null } : config.rotation;
-  const options = { poison, config: { ...config, rotation } };
+  const troubles = troublesOf(poison, world);
+  const options = { poison };
   let report = await run(world, { command, ...options });
   // What a sync has found out about a group may have it replaced, too: then the code is another one.
   for (let round = 1; report?.outcome === "held" && round <= 2; round++) {
@@ -90,6 +91,7 @@ async function oneSync(
   if (report.outcome === "held") watch.breach("3: what was approved is held again");
   for (const { user_group_id: id, code, message } of report.errors) {
     if (id === poison?.id || mayFail(id, code, world)) continue;
+    if (code === "UNSETTLED" && isUnsettled(id, world)) continue;
     watch.breach(`7: ${id} failed without a reason: ${code} ${message}`);
   }
   const now = { verifies: command.name === "sync" && command.verifies, tamperingsBefore: world.tamperings };
@@ -99,6 +101,44 @@ async function oneSync(
     for (const orphan of orphansIn(world, poison?.id)) watch.breach(`2: after one sync ${orphan}`);
   return report;
 }
+
+const troublesOf = (poison: Poison | null, world: SimulatedWorld): { end: () => void }[] =>
+  poison === null
+    ? []
+    : refusingStores(poison.kind).map((store) => world.trouble("refuses", store, poison.id));
+
+/** Gives every group another token: neither its state nor another group's failure keeps it from that. */
+async function rotateAll(world: SimulatedWorld, poison: Poison | null = null): Promise<void> {
+  const { watch, time, clockOffset } = world;
+  const selection = { kind: "all" } as const;
+  const asked = askedFor(selection, world, new Date(time.now().getTime() + clockOffset));
+  const troubles = troublesOf(poison, world);
+  const mayEndWith = knowsNoGroup(world) ? "LEDGER_EMPTY" : undefined;
+  const report = await run(world, { command: { name: "rotate", selection }, poison }, mayEndWith);
+  for (const trouble of troubles) trouble.end();
+  if (report === undefined) return;
+  const named = new Set([poison?.id]);
+  // A store that doesn't take a new token is given no further one.
+  const isStopped = report.errors.some(({ code }) => code === "NEW_TOKEN_NOT_STORED");
+  for (const { user_group_id: id, code, message } of report.errors) {
+    const isLeft = isStopped && code === "NOT_ROTATED";
+    const isUntracked = code === "GROUP_UNTRACKED" && !mayExist(world.ledger.rows.get(id ?? ""));
+    if (id !== poison?.id && !isLeft && !isUntracked && !mayFail(id, code, world) && !isUnsettled(id, world))
+      watch.breach(`7: the token of ${id} was not rotated without a reason: ${code} ${message}`);
+    named.add(id ?? undefined);
+  }
+  for (const complaint of stillLive(asked, world, named)) watch.breach(`10: after rotate --all ${complaint}`);
+}
+
+/** Nothing can be rotated then, and the tokens that are stored are somebody else's doing. */
+const knowsNoGroup = ({ ledger }: SimulatedWorld): boolean => ![...ledger.rows.values()].some(mayExist);
+
+/** A change was begun for a tenant that is gone by now: nobody knows whether there is a group, and a GET would make it. */
+const isUnsettled = (id: string | null, world: SimulatedWorld): boolean =>
+  id !== null && world.ledger.rows.get(id)?.intent !== null && world.visibleRows().get(id)?.kind !== "active";
+
+const unsettledIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
+  errors.filter(({ user_group_id: id, code }) => code === "UNSETTLED" && isUnsettled(id, world)).length;
 
 function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {
   if (id === null) return false;
@@ -126,6 +166,7 @@ async function repairMeddling(world: SimulatedWorld): Promise<void> {
 async function run(
   world: SimulatedWorld,
   options: Pick<ProgramOptions, "command"> & Partial<ProgramOptions>,
+  mayEndWith?: string,
 ): Promise<RunReport | undefined> {
   const report = await world.start({ faults: [], latencyMs: 0, ...options }).endsWithin(LONGEST_RUN);
   if (report === "died") {
@@ -133,6 +174,7 @@ async function run(
     return undefined;
   }
   if (report.error === undefined) return report;
+  if (report.error.code === mayEndWith) return undefined;
   world.watch.breach(`1: a run without faults failed: ${report.error.code} ${report.error.message}`);
   return undefined;
 }
@@ -140,6 +182,7 @@ async function run(
 /** Every group that failed is due again. */
 async function untilNextTries(world: SimulatedWorld): Promise<void> {
   const now = world.time.now().getTime() + world.clockOffset;
-  const tries = [...world.ledger.rows.values()].map(({ failure }) => failure?.retryAt.getTime() ?? now);
+  const failures = [...world.ledger.rows.values()].flatMap(({ failure, copies }) => [failure, copies]);
+  const tries = failures.map((failure) => failure?.retryAt.getTime() ?? now);
   await world.time.sleep(Math.max(now, ...tries) - now);
 }

@@ -1,4 +1,5 @@
 import { type Group, groupFingerprint } from "../../src/core/group.ts";
+import { isSameMark, type OwnersMark } from "../../src/core/owners-mark.ts";
 import { InMemoryLedger } from "../fakes/ledger.ts";
 import { LedgerState } from "../fakes/ledger-state.ts";
 import { ServiceState } from "../fakes/service.ts";
@@ -19,12 +20,25 @@ import type {
 import { Program, type ProgramOptions } from "./program.ts";
 import { Watch } from "./watch.ts";
 
+/** What is in the store of another scope, which has a ledger and a service of its own. */
+const ANOTHERS: OwnersMark = {
+  name: "production",
+  baseUrl: "https://production.example.com",
+  teamId: 4_711,
+  ledgerId: "production's",
+};
+const ANOTHERS_TOKENS: ReadonlyMap<string, string> = new Map([
+  ["a", "ugt_a_of_production"],
+  ["z", "ugt_z_of_production"],
+]);
+
 /** All that outlives the programs: databases, the service, time, and those who have a hand in them. */
 export class SimulatedWorld {
   readonly time = new VirtualTime();
   readonly service = new ServiceState();
   readonly ledger = new LedgerState();
   readonly stores: readonly TokenState[];
+  readonly anothersStore = new TokenState();
   readonly watch = new Watch(this);
   /** What the source returns by now. */
   readonly records: TenantRecord[] = [];
@@ -57,6 +71,8 @@ export class SimulatedWorld {
       store.sharesLedger = where === "with the ledger";
       return store;
     });
+    this.anothersStore.owner = ANOTHERS;
+    for (const [id, token] of ANOTHERS_TOKENS) this.anothersStore.tokens.set(id, token);
     this.configure({});
     for (const [id, row] of Object.entries(tenants)) this.setRow(id, row);
   }
@@ -144,13 +160,30 @@ export class SimulatedWorld {
 
   configure(change: Partial<SimulatedConfig>): void {
     this.config = { ...this.config, ...change };
+    // Nothing is done then.
+    if (this.config.tokens === "another scope's") return;
     const used = this.storesOf(this.config);
     for (const store of this.stores) if (!used.includes(store)) this.abandoned.add(store);
   }
 
   /** In which tokens are kept by this config. */
   storesOf({ tokens }: Pick<SimulatedConfig, "tokens">): readonly TokenState[] {
-    return tokens === "everywhere" ? this.stores : [this.#store(tokens)];
+    switch (tokens) {
+      case "everywhere":
+        return this.stores;
+      case "another scope's":
+        return [this.anothersStore];
+      case "first":
+      case "last":
+        return [this.#store(tokens)];
+    }
+  }
+
+  /** Whether the store of the other scope is as it was. */
+  leftAnothersAlone(): boolean {
+    const { owner, tokens } = this.anothersStore;
+    const isAsItWas = [...ANOTHERS_TOKENS].every(([id, token]) => tokens.get(id) === token);
+    return isSameMark(owner, ANOTHERS) && tokens.size === ANOTHERS_TOKENS.size && isAsItWas;
   }
 
   placesOf(config: Pick<SimulatedConfig, "tokens">): readonly string[] {
@@ -166,7 +199,7 @@ export class SimulatedWorld {
   }
 
   #placeOf(store: TokenState): string {
-    return `store ${this.stores.indexOf(store)}`;
+    return store === this.anothersStore ? "another scope's store" : `store ${this.stores.indexOf(store)}`;
   }
 
   /** Whether what somebody else did to it excuses that its stored token is not the live one, also after this run. */
@@ -187,7 +220,7 @@ export class SimulatedWorld {
   async approval(): Promise<string | undefined> {
     const noStep = async (): Promise<void> => {};
     const { held } = await new InMemoryLedger(this.ledger, noStep, () => this.time.now()).status();
-    if (held === null) return undefined;
+    if (!held?.code) return undefined;
     this.watch.approve(held.groups.map((group) => group.user_group_id));
     return held.code;
   }

@@ -10,7 +10,7 @@ const HISTORIES = Number(process.env.GROUPSYNC_TEST_HISTORIES ?? 3_000);
 const HISTORY = process.env.GROUPSYNC_TEST_HISTORY;
 
 /** Many times what one takes on a machine with nothing else to do. */
-const MS_PER_HISTORY = 50;
+const MS_PER_HISTORY = 200;
 
 const what = HISTORY === undefined ? `${HISTORIES} random histories` : `history ${HISTORY}`;
 

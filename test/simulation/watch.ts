@@ -2,9 +2,9 @@ import type { SyncError } from "../../src/core/errors.ts";
 import { groupFingerprint, tokenFingerprint } from "../../src/core/group.ts";
 import type { Intent } from "../../src/core/ledger-group.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { NOT_EVERYWHERE } from "../../src/core/token-copies.ts";
 import type { RunReport } from "../../src/engine/report.ts";
-import type { Lease, LedgerTransaction } from "../../src/ports/ledger.ts";
+import type { Lease } from "../../src/ports/lease.ts";
+import type { LedgerTransaction } from "../../src/ports/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import type { ChangeOptions, StoredToken, WriteOptions } from "../../src/ports/token-store.ts";
 import type { Step } from "../fakes/instance.ts";
@@ -14,6 +14,7 @@ import type { Sent } from "../fakes/service.ts";
 import { InMemoryTokenStore, type TokenState } from "../fakes/token-store.ts";
 import type { Row, SimulatedConfig } from "./history.ts";
 import { isRejected, outOfSync, tellsToken } from "./in-sync.ts";
+import { stillLive, type TokensAskedFor } from "./rotated.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 
 const DAY = 86_400_000;
@@ -22,6 +23,8 @@ const DAY = 86_400_000;
 export interface RunRecord {
   readonly holder: string;
   readonly config: SimulatedConfig;
+  /** It has faults. */
+  readonly isTroubled: boolean;
   /** A sync of all tenants. */
   readonly isWhole: boolean;
   /** It looks into the token stores, too. */
@@ -32,6 +35,8 @@ export interface RunRecord {
   readonly isAbout: (id: string) => boolean;
   /** Of its machine, in milliseconds. */
   readonly wallTime: () => number;
+  /** Live when the run got its lease, and to be replaced by it; undefined where it is no rotation. */
+  toRotate: TokensAskedFor | undefined;
   readonly events: RunEvent[];
   /** The last that began. */
   read: Read | undefined;
@@ -67,6 +72,8 @@ export class Watch {
   readonly #removals: Removal[] = [];
   readonly #approved = new Set<string>();
   #clockHasJumped = false;
+  /** Who has written the ledger last: a lease that was given back names nobody. */
+  #lastAtWork: RunRecord | undefined;
 
   constructor(world: SimulatedWorld) {
     this.#world = world;
@@ -119,6 +126,7 @@ export class Watch {
     const { operation, id } = request;
     const what = `${operation} ${id} of ${run.holder}`;
     this.#insistOnLease(what, run);
+    if (isMisdirected(run)) this.breach(`11: ${what}, whose config names another scope's store`);
     const intent = ledger.rows.get(id)?.intent ?? null;
     if (intent === null) this.breach(`2: ${what} without an intent in the ledger`);
     const row = run.read?.rows.get(id);
@@ -145,13 +153,14 @@ export class Watch {
   /** At any moment, whatever is under way and whoever has died. */
   looksAround(): void {
     const { service, ledger, makers, tamperedWith } = this.#world;
+    if (!this.#world.leftAnothersAlone()) this.breach("11: the store of another scope is not as it was");
     for (const [id, { token }] of service.groups) {
       const row = ledger.rows.get(id);
       if (row === undefined && makers.get(id) === "groupsync")
         this.breach(`2: the group of ${id} was made, and the ledger does not know of it`);
       if (row === undefined || row.intent !== null || row.fingerprint === null) continue;
       // Of a tenant that is gone a token is moved when it comes back.
-      const isAnywhere = row.failure?.fingerprint === NOT_EVERYWHERE || row.absence !== null;
+      const isAnywhere = row.copies !== null || row.absence !== null;
       const places = isAnywhere ? null : ledger.tokenPlaces;
       const isStored = this.#world.holdsLive(id, places);
       if (!isStored && !this.#world.isExcused(id))
@@ -168,7 +177,11 @@ export class Watch {
     run.isRecorded = report.error === undefined;
     if (tellsToken([run.events, report.errors, report.error?.message, report.error?.hint]))
       this.breach(`5: ${run.holder} tells a token`);
-    if (!run.isWhole || report.outcome !== "ok" || !this.#isHolder(run) || run.read === undefined) return;
+    if (isMisdirected(run)) this.#insistOnRefusal(run, report);
+    if (run.toRotate && report.outcome === "ok" && this.#lastAtWork === run)
+      for (const complaint of stillLive(run.toRotate, world))
+        this.breach(`10: ${run.holder} ended well, but ${complaint}`);
+    if (!run.isWhole || report.outcome !== "ok" || this.#lastAtWork !== run || run.read === undefined) return;
     const rows = [...run.read.rows].filter(([id]) => !world.isExcused(id, run));
     for (const complaint of outOfSync(rows, run.config, world))
       this.breach(`1: ${run.holder} ended well, but ${complaint}`);
@@ -179,7 +192,17 @@ export class Watch {
   }
 
   commits(run: RunRecord): void {
+    this.#lastAtWork = run;
     this.#insistOnLease(`a commit of ${run.holder}`, run);
+  }
+
+  /** Whatever else ends a run is a fault's doing, or another instance's. */
+  #insistOnRefusal(run: RunRecord, { error }: RunReport): void {
+    const mayEndOtherwise = run.isTroubled || this.#lastAtWork !== run;
+    if (error === undefined || !(error.code === "CONFIG_TOKENS_OWNED" || mayEndOtherwise))
+      this.breach(
+        `11: ${run.holder}, whose config names another scope's store, ended with ${error?.code ?? "no error"}`,
+      );
   }
 
   #isHolder({ holder }: RunRecord): boolean {
@@ -203,7 +226,8 @@ export class Watch {
     } else {
       if (!isConclusive(read)) return "the source showed no valid row";
       if (config.deletion.when === "never") return "nothing is to be deleted";
-      if (config.deletion.when === "flagged" && row === undefined && !wasBegun) return "it is not flagged";
+      const isFlagged = row !== undefined || this.#wasFlaggedLast(id);
+      if (config.deletion.when === "flagged" && !isFlagged && !wasBegun) return "it is not flagged";
     }
     if (wasBegun) return undefined;
     if (row?.kind !== "active") {
@@ -231,6 +255,17 @@ export class Watch {
     return false;
   }
 
+  /** When its row was last seen. A read that wasn't recorded may have been noted or not. */
+  #wasFlaggedLast(id: string): boolean {
+    for (const { rows, run, isComplete } of this.#reads.filter((other) => other.run.isAbout(id)).reverse()) {
+      const row = rows.get(id);
+      if (row === undefined || !isComplete) continue;
+      if (row.kind === "flagged") return true;
+      if (run.isRecorded) return false;
+    }
+    return false;
+  }
+
   #wasSeen(id: string, { run }: Read): boolean {
     return this.#reads.some((read) => read.run.config.source === run.config.source && !isGoneFrom(read, id));
   }
@@ -244,6 +279,8 @@ export class Watch {
     return removed.size > Math.max(count, Math.floor((percent * owned) / 100));
   }
 }
+
+const isMisdirected = ({ config }: RunRecord): boolean => config.tokens === "another scope's";
 
 const isGoneFrom = ({ rows }: Read, id: string): boolean => {
   const kind = rows.get(id)?.kind;

@@ -51,14 +51,14 @@ async function startOn(
     "bootstrap.sql": bootstrapScript(programs, password),
     ...options.files,
   }));
-  const stop = await startSupervised({
+  const server = await startSupervised({
     name: "MariaDB",
     script: "embedded-mariadb.sh",
     args: [folder, programs.mariadbd],
     env: programs.env,
     readyWhen: "ready for connections",
   });
-  return { url: `mysql://root:${password}@127.0.0.1:${port}/`, port, stop };
+  return { url: `mysql://root:${password}@127.0.0.1:${port}/`, port, ...server };
 }
 
 const configFile = (settings: Readonly<Record<string, string>>): string =>

@@ -37,13 +37,13 @@ async function startOn(port: number, options: ServerOptions): Promise<EmbeddedSe
   }));
   const { bin, prefix } = postgresPrograms(folder);
 
-  const stop = await startSupervised({
+  const server = await startSupervised({
     name: "PostgreSQL",
     script: "embedded-postgres.sh",
     args: [folder, bin, ...prefix],
     readyWhen: "ready to accept connections",
   });
-  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, port, stop };
+  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, port, ...server };
 }
 
 const configFile = (settings: Readonly<Record<string, string>>): string =>

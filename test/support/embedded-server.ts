@@ -21,6 +21,8 @@ export interface EmbeddedServer {
   /** The superuser's url, password included. */
   readonly url: string;
   readonly port: number;
+  /** What the server has said so far, line by line; it may come a moment late. */
+  readonly log: readonly string[];
   /** Stops the server, whoever is connected, and removes its data. May be called again. */
   stop(): Promise<void>;
 }
@@ -63,8 +65,8 @@ export function serverFolder(
   return folder;
 }
 
-/** Waits until the server takes connections. What comes back stops it, and may be called again. */
-export async function startSupervised(server: Supervised): Promise<() => Promise<void>> {
+/** Waits until the server takes connections. */
+export async function startSupervised(server: Supervised): Promise<Pick<EmbeddedServer, "log" | "stop">> {
   const script = fileURLToPath(new URL(server.script, import.meta.url));
   const supervisor = spawn("sh", [script, ...server.args], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -77,17 +79,17 @@ export async function startSupervised(server: Supervised): Promise<() => Promise
     supervisor.stdin.end();
     await ended;
   };
+  const log: string[] = [];
   try {
-    await untilReady(server, supervisor.stdout);
+    await untilReady(server, supervisor.stdout, log);
   } catch (error) {
     await stop();
     throw error;
   }
-  return stop;
+  return { log, stop };
 }
 
-function untilReady({ name, readyWhen }: Supervised, output: Readable): Promise<void> {
-  const log: string[] = [];
+function untilReady({ name, readyWhen }: Supervised, output: Readable, log: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     createInterface(output)
       .on("line", (line) => {

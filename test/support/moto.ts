@@ -26,7 +26,7 @@ export async function startMoto(): Promise<Moto | null> {
   try {
     const { command, env } = await motoServer();
     return await onFreePort("in use", async (port) => {
-      const stop = await startSupervised({
+      const { stop } = await startSupervised({
         name: "moto_server",
         script: "embedded-moto.sh",
         args: [...command, "-H", "127.0.0.1", "-p", String(port)],

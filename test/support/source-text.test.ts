@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import { importsOf, readSource } from "./source-text.ts";
+import { importsOf, neededBy, readSource } from "./source-text.ts";
 
 const imports = (source: string) => importsOf(readSource(source));
 
-test("every way to import is seen, over several lines too", () => {
-  const source = `
+const EVERY_WAY = `
     import pg from "pg";
     import type { Group } from './group.ts';
     import {
@@ -19,7 +18,9 @@ test("every way to import is seen, over several lines too", () => {
     const unknown = await import(store.module);
     const built = await import(\`./\${name}.ts\`);
   `;
-  expect(imports(source)).toEqual([
+
+test("every way to import is seen, over several lines too", () => {
+  expect(imports(EVERY_WAY)).toEqual([
     "pg",
     "./group.ts",
     "./rule.ts",
@@ -31,6 +32,10 @@ test("every way to import is seen, over several lines too", () => {
     undefined,
     undefined,
   ]);
+});
+
+test("types, and what is imported on the way, need not be there first", () => {
+  expect(neededBy(readSource(EVERY_WAY))).toEqual(["pg", "./rule.ts", "./side-effect.ts", "./json.ts"]);
 });
 
 test("what comments, strings, templates and regular expressions say is not code", () => {

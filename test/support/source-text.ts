@@ -73,3 +73,9 @@ export function importsOf({ code, strings }: SourceText): (string | undefined)[]
     return place === undefined ? undefined : strings[Number(place)];
   });
 }
+
+/** What has to be loaded before the file can run: neither types nor what it imports when it gets that far. */
+export function neededBy({ code, strings }: SourceText): string[] {
+  const found = code.matchAll(/\b(?:import|export)\s+(?!type\b)[^;"]*?\bfrom\s*"(\d+)"|\bimport\s*"(\d+)"/g);
+  return [...found].map(([, from, bare]) => strings[Number(from ?? bare)] ?? "");
+}

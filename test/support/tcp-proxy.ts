@@ -18,12 +18,14 @@ export interface TcpProxy {
   delay(ms: number): void;
   /** A black hole, while true: nothing passes either way, and nobody is told. What was sent arrives once it is over. */
   swallow(isHole: boolean): void;
+  /** A black hole for the connections that there are, for good; new ones pass. */
+  strand(): void;
 }
 
 /** A proxy for the running test. `url` has to name a port. */
 export async function tcpProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url);
-  const connections = new Set<{ readonly client: Socket; readonly upstream: Socket }>();
+  const connections = new Set<{ readonly client: Socket; readonly upstream: Socket; isStranded: boolean }>();
   let allowed = Number.POSITIVE_INFINITY;
   let passed = 0;
   let delayMs = 0;
@@ -37,11 +39,17 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
       client.end();
     }
   };
-  const pump = async (from: Socket, to: Socket, pass: (chunk: Buffer) => Buffer): Promise<void> => {
+  const pump = async (
+    from: Socket,
+    to: Socket,
+    pass: (chunk: Buffer) => Buffer,
+    isStranded: () => boolean,
+  ): Promise<void> => {
     // One direction may have ended and the other not.
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
       if (delayMs > 0) await sleep(delayMs);
       await hole?.promise;
+      if (isStranded()) await once(from, "close");
       if (to.destroyed) return;
       if (!to.write(pass(chunk))) await untilWritable(to);
       cutIfDue();
@@ -51,7 +59,7 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-    const connection = { client, upstream };
+    const connection = { client, upstream, isStranded: false };
     connections.add(connection);
     client.on("error", () => {});
     client.once("close", () => {
@@ -65,8 +73,9 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
       return passing;
     };
     // A line that breaks ends both: the sockets' own events say so.
-    void pump(client, upstream, (chunk) => chunk).catch(() => {});
-    void pump(upstream, client, countBytes).catch(() => {});
+    const isStranded = (): boolean => connection.isStranded;
+    void pump(client, upstream, (chunk) => chunk, isStranded).catch(() => {});
+    void pump(upstream, client, countBytes, isStranded).catch(() => {});
     cutIfDue();
   });
   server.listen(0, "127.0.0.1");
@@ -95,6 +104,9 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
     swallow(isHole) {
       hole?.resolve();
       hole = isHole ? aPromise() : undefined;
+    },
+    strand() {
+      for (const connection of connections) connection.isStranded = true;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 
@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 interface Instance {
   readonly host: string;
   readonly pid: number;
-  /** Of the kernel's run and of the process namespace: only within both does a pid mean anything. */
+  /** Names the machine, its kernel's run and the process namespace: only within all of them does a pid mean anything. */
   readonly realm: string;
   /** When the process started, in the kernel's ticks: pids are used again. */
   readonly start: string;
@@ -25,7 +25,8 @@ export async function thisInstance(pid: number): Promise<string> {
  */
 export async function isDead(name: string, isRunning: (pid: number) => boolean): Promise<boolean> {
   const instance = parse(name);
-  if (!instance || instance.realm === "unknown" || instance.realm !== (await realmOf())) return false;
+  if (instance?.host !== hostname() || instance.realm === "unknown" || instance.realm !== (await realmOf()))
+    return false;
   const start = await startOf(instance.pid);
   return start === undefined ? !isRunning(instance.pid) : start !== instance.start;
 }
@@ -39,8 +40,11 @@ function parse(name: string): Instance | undefined {
 
 async function realmOf(): Promise<string | undefined> {
   try {
-    const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
-    return `${boot}:${(await readlink("/proc/self/ns/pid")).replace(/\D/g, "")}`;
+    const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8");
+    // A clone of a running machine has its boot id as well. A machine's id is not to be told as it is (machine-id(5)).
+    const machine = await readFile("/etc/machine-id", "utf8").catch(() => "");
+    const processes = await readlink("/proc/self/ns/pid");
+    return createHash("sha256").update([boot, machine, processes].join("\0")).digest("hex").slice(0, 32);
   } catch {
     return undefined;
   }

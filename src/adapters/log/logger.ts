@@ -1,16 +1,17 @@
 import { destination, type Logger, pino } from "pino";
-import pretty from "pino-pretty";
+import type { LogLevel } from "../../core/log-level.ts";
 import { noCounts } from "../../core/outcome.ts";
-import { printable } from "../../core/printable.ts";
-
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import { printable, visible } from "../../core/printable.ts";
 
 /** Lines of JSON on standard error; readable ones on a terminal. */
-export function createLogger(level: LogLevel, isTerminal: boolean): Logger {
+export async function createLogger(level: LogLevel, isTerminal: boolean): Promise<Logger> {
   const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
   if (!isTerminal)
-    return pino({ ...options, formatters: { level: (label) => ({ level: label }) } }, stderr());
+    return pino(
+      { ...options, formatters: { level: (label) => ({ level: label }) }, hooks: { streamWrite: visible } },
+      stderr(),
+    );
+  const { default: pretty } = await import("pino-pretty");
   return pino(
     { ...options, formatters: { log: printableFields } },
     pretty({
@@ -37,12 +38,15 @@ const SAID_IN_THE_MESSAGE = [
 
 /** Ids and the service's words come from outside: in JSON they are harmless, on a terminal they are not. */
 const printableFields = (fields: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      typeof value === "string" ? printable(value, LONGEST_TEXT) : value,
-    ]),
-  );
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [printable(name), printableField(value)]));
+
+function printableField(value: unknown): unknown {
+  if (typeof value === "string") return printable(value, LONGEST_TEXT);
+  if (Array.isArray(value)) return value.map(printableField);
+  const isPlain =
+    typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  return isPlain ? printableFields({ ...value }) : value;
+}
 
 /**
  * Written at once: a line must not be lost when the process is killed. What can't be written, as to a full disk,

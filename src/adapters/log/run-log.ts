@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { ABSENCE_TEXT } from "../../core/absence-text.ts";
 import { counted } from "../../core/counted.ts";
 import { isNoFault } from "../../core/outcome.ts";
-import { durationText, progress, rateText } from "../../core/progress.ts";
+import { advanced, durationText, NO_WORK, progress, rateText, type WorkEvent } from "../../core/progress.ts";
 import { summaryText } from "../../core/summary-text.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
@@ -15,17 +15,18 @@ const PROGRESS_EVERY = 10_000;
  */
 export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () => ({})): Observe {
   let log = logger;
-  let done = 0;
-  let total = 0;
+  let work = NO_WORK;
   let startedAt = 0;
   let toldAt = 0;
   let inStandby = false;
 
-  const advance = (): void => {
-    done++;
+  const advance = (event: WorkEvent): void => {
     const now = clock.monotonic();
+    if (work.total === 0) startedAt = toldAt = now;
+    work = advanced(work, event);
     if (now - toldAt < PROGRESS_EVERY) return;
     toldAt = now;
+    const { done, total } = work;
     const { rate, leftMs } = progress(done, total, now - startedAt);
     const left = leftMs === undefined ? "" : `, ${durationText(leftMs)} left`;
     log.info(
@@ -39,7 +40,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
     switch (event.kind) {
       case "started":
         log = logger.child({ run: event.run });
-        done = total = 0;
+        work = NO_WORK;
         log.debug("the run begins");
         break;
       case "phase":
@@ -49,16 +50,18 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         );
         break;
       case "planned":
-        total = event.changes;
-        startedAt = toldAt = clock.monotonic();
+        advance(event);
         log.debug(
           withoutMessage(fields),
           `${counted(event.changes, "change")} to make, ${counted(event.unchanged, "group")} unchanged`,
         );
         break;
+      case "restoring":
+        advance(event);
+        log.info(withoutMessage(fields), `${counted(event.tokens, "token")} to restore`);
+        break;
       case "rotating":
-        if (total === 0) startedAt = toldAt = clock.monotonic();
-        total += event.tokens;
+        advance(event);
         log.info(withoutMessage(fields), `${counted(event.tokens, "token")} to rotate`);
         break;
       case "warning":
@@ -85,15 +88,16 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "recorded":
         // What cost a group its token is worth a line.
         log[event.result === "replaced" ? "info" : "debug"](withoutMessage(fields), event.result);
-        advance();
+        advance(event);
         break;
       case "restored":
         log.info(withoutMessage(fields), "its token is written again to a store that lacked it");
+        advance(event);
         break;
       case "deleted":
       case "rotated":
         log.info(withoutMessage(fields), event.kind);
-        advance();
+        advance(event);
         break;
       case "unstored":
         log.error(
@@ -103,7 +107,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         break;
       case "failed":
         log.warn(withoutMessage(fields), `failed: ${event.message}`);
-        advance();
+        advance(event);
         break;
       case "finished": {
         const { command, outcome, counts, requests, durationMs, error } = event;

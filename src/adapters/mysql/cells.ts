@@ -1,7 +1,6 @@
 import type { FieldPacket } from "mysql2";
-import { parseJson } from "../../core/json.ts";
 import { Unusable } from "../../core/tenant.ts";
-import type { Parse } from "../sql/described-rows.ts";
+import { json, type Parse } from "../sql/described-rows.ts";
 import { shortestDecimal } from "./float.ts";
 
 /** How the values of a column become cells. */
@@ -97,7 +96,7 @@ const TYPES: Readonly<Record<number, CellType>> = {
   12: aType("datetime", timestamp),
   13: aType("year", integer),
   242: BYTES,
-  245: aType("json", parseJson),
+  245: aType("json", json),
   246: aType("decimal", asIs),
   255: BYTES,
 };
@@ -123,7 +122,7 @@ export function cellTypeOf(field: FieldPacket): CellType {
   if (known && has(ZEROFILL)) return { ...known, text: (column) => known.text(`${column} + 0`) };
   if (known) return known;
 
-  if (field.extendedFormat === "json") return aType("json", parseJson);
+  if (field.extendedFormat === "json") return aType("json", json);
   if (field.characterSet === BINARY_CHARSET) return BYTES;
   if (has(ENUM)) return aType("enum", asIs);
   if (has(SET)) return aType("set", asIs);

@@ -1,6 +1,6 @@
 import { Socket } from "node:net";
 import type { Connection } from "mysql2";
-import { inTime } from "./in-time.ts";
+import { inTime } from "../sql/in-time.ts";
 
 /** How long the server may take to hear a farewell, in milliseconds. */
 const FAREWELL = 5_000;

@@ -1,24 +1,32 @@
 import { escape as quoted } from "mysql2";
 import type { Assignments, Dialect } from "../sql/dialect.ts";
+import { durabilityRisks } from "./durability.ts";
 import { failures } from "./failures.ts";
 import { jsonRows } from "./json-rows.ts";
+import { inspectLedger } from "./ledger-inspection.ts";
 import { migrateLedger } from "./ledger-migration.ts";
 import { ansiNames } from "./names.ts";
 import { SNAPSHOT } from "./session.ts";
 import { tableExists } from "./table-exists.ts";
+import { tokenOwners } from "./token-owners.ts";
 import { MysqlTokenStatements } from "./token-statements.ts";
+
+function lockWait(seconds = 50): string {
+  return `SET SESSION innodb_lock_wait_timeout = ${seconds}`;
+}
 
 /** MySQL and MariaDB, in sessions with ANSI_QUOTES and the time zone UTC. */
 export const mysql: Dialect = {
   ...ansiNames,
   ...failures,
+  ...tokenOwners,
   begin: {
-    write: ["SET SESSION innodb_lock_wait_timeout = 50", "START TRANSACTION"],
-    tokens: ["SET SESSION innodb_lock_wait_timeout = 50", "START TRANSACTION"],
-    lease: ["SET SESSION innodb_lock_wait_timeout = 2", "START TRANSACTION"],
+    write: [lockWait(), "START TRANSACTION"],
+    lease: [lockWait(10), "START TRANSACTION"],
     snapshot: SNAPSHOT,
   },
   now: "SYSDATE(6)",
+  lockWait,
   literal: (text) => quoted(text),
   later: (milliseconds) => `SYSDATE(6) + INTERVAL ${milliseconds} * 1000 MICROSECOND`,
   isOneOf: (column, parameter) => `${column} IN (${parameter})`,
@@ -42,8 +50,10 @@ export const mysql: Dialect = {
   // The index has all that is asked for: its entry is locked, and not the row that a heartbeat writes to.
   selectFenced: (leases, where) =>
     `SELECT epoch FROM ${leases} FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
+  durabilityRisks,
   tableExists,
   tokenStatements: (options) => new MysqlTokenStatements(options),
+  inspectLedger,
   migrateLedger,
 };
 

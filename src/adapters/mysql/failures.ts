@@ -1,6 +1,9 @@
-import { connectionHint } from "../sql/connection-hints.ts";
+import { describe } from "../../core/errors.ts";
+import { LockWait } from "../sql/attendance.ts";
+import { connectionHint, LOCKED } from "../sql/connection-hints.ts";
 import type { Failures } from "../sql/failures.ts";
 import type { SourceFailures } from "../sql/source-query.ts";
+import { missingGrant } from "./grants.ts";
 
 /** What the server says of an error beside its message; empty where it comes from the driver or the network. */
 const sqlState = (error: unknown): string =>
@@ -33,6 +36,8 @@ const HINTS: Readonly<Record<number, string>> = {
   1142: GRANT,
   1143: GRANT,
   1227: GRANT,
+  1205: LOCKED,
+  3572: LOCKED,
   1370: GRANT,
   1288: "this view can't be written to: name the table that it reads",
   1290: "is this a read-only replica? The ledger and the tokens need a server that takes writes",
@@ -50,12 +55,21 @@ const MISTAKES: ReadonlySet<number> = new Set([
 /** In class 42, and yet not the SQL's: missing rights, databases and tables, and limits. */
 const NO_MISTAKES: ReadonlySet<number> = new Set([1044, 1049, 1142, 1143, 1146, 1203, 1226, 1227, 1370]);
 
-/** Refusals by values and constraints that have no SQLSTATE of their own; 1644 and 45000 come from a trigger. */
-const DATA_ERRORS: ReadonlySet<number> = new Set([1265, 1364, 1366, 1369, 1526, 1644, 3819, 3854, 3988]);
+/** No room on disk or in memory, no connection to spare, a shutdown, a server that is read-only, and no way to log. */
+const GENERAL: ReadonlySet<number> = new Set([
+  3, 1021, 1026, 1030, 1037, 1040, 1041, 1053, 1077, 1079, 1114, 1203, 1226, 1290, 1598, 1665, 1792, 1836,
+  1927, 3100,
+]);
+
+const grantFor = (error: unknown): string | undefined =>
+  [1142, 1143, 1370].includes(errorNumber(error)) ? missingGrant(describe(error)) : undefined;
 
 export const failures: Failures & SourceFailures = {
-  hintFor: (error) => HINTS[errorNumber(error)] ?? connectionHint("mysql", error),
-  isDataError: (error) => /^(22|23|44|45)/.test(sqlState(error)) || DATA_ERRORS.has(errorNumber(error)),
+  hintFor: (error) =>
+    error instanceof LockWait
+      ? LOCKED
+      : (grantFor(error) ?? HINTS[errorNumber(error)] ?? connectionHint("mysql", error)),
+  isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
   isDeadlock: (error) => errorNumber(error) === 1213,
@@ -73,11 +87,21 @@ export const isMissingTable = (error: unknown): boolean =>
 /** A column is missing, or computed by the server. */
 export const isColumnMistake = (error: unknown): boolean => [1054, 1906, 3105].includes(errorNumber(error));
 
-/** A column or a key that was to be added has been before. */
-export const isThereAlready = (error: unknown): boolean => [1060, 1061].includes(errorNumber(error));
+/** A column or a key that was to be added or dropped has been before. */
+export const isDoneAlready = (error: unknown): boolean => [1060, 1061, 1091].includes(errorNumber(error));
+
+/** As the server says it, but for the end of the connection. */
+export const tooLarge = (bytes: number, most: number): Error =>
+  Object.assign(
+    new Error(`a statement of ${bytes} bytes is larger than max_allowed_packet, which is ${most}`),
+    { errno: 1153, sqlState: "08S01" },
+  );
 
 /** A right to a database, a table or a column is missing. */
 export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
+
+/** An answer of the server, and no failure to reach it. */
+export const isFromServer = (error: unknown): boolean => sqlState(error) !== "";
 
 /** The server has answered: the connection is as good as it was. */
 export const isAnswer = (error: unknown): boolean =>

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { STALE_CODE } from "../../core/evidence.ts";
 import type { LedgerTables } from "../sql/ledger-tables.ts";
 
 /** Compared by its bytes, which keeps case, accents and blanks at the end apart. */
@@ -126,6 +128,36 @@ export const MIGRATIONS: readonly Migration[] = [
         scope ${SCOPE} NOT NULL PRIMARY KEY,
         places LONGTEXT NOT NULL
       ) ${TABLE_OPTIONS}`,
+    ],
+  },
+  {
+    version: 6,
+    statements: ({ identity, groups, evidence }) => [
+      `CREATE TABLE IF NOT EXISTS ${identity} (
+        id ${WORD} NOT NULL PRIMARY KEY
+      ) ${TABLE_OPTIONS}`,
+      // Of a program that died after this one, the id that it chose stays.
+      `INSERT INTO ${identity} (id) SELECT '${randomUUID()}' FROM (SELECT 1) AS one
+       WHERE NOT EXISTS (SELECT 1 FROM ${identity})`,
+      `ALTER TABLE ${groups} ADD COLUMN shared_token ${WORD}`,
+      `ALTER TABLE ${groups} ADD COLUMN copies_code ${WORD}`,
+      `ALTER TABLE ${groups} ADD COLUMN copies_message LONGTEXT`,
+      `ALTER TABLE ${groups} ADD COLUMN copies_count INT NOT NULL DEFAULT 0`,
+      `ALTER TABLE ${groups} ADD COLUMN copies_retry_at DATETIME(6)`,
+      `ALTER TABLE ${groups} ADD COLUMN copies_since DATETIME(6)`,
+      // From left to right: an old value is read before it is written.
+      `UPDATE ${groups} SET
+         copies_code = failure_code, copies_message = failure_message, copies_count = failure_count,
+         copies_retry_at = retry_at, copies_since = coalesce(failing_since, updated_at),
+         failing_since = NULL, failure_fingerprint = NULL, failure_code = NULL, failure_message = NULL,
+         failure_count = 0, retry_at = NULL
+       WHERE failure_fingerprint = 'not_everywhere'`,
+      `ALTER TABLE ${groups} ADD KEY token_fingerprint (scope, token_fingerprint)`,
+      `ALTER TABLE ${groups} ADD KEY shared_token (scope, shared_token)`,
+      `ALTER TABLE ${evidence} ADD COLUMN held_code ${WORD}`,
+      `UPDATE ${evidence} SET held_code = '${STALE_CODE}'
+    WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL)`,
+      `ALTER TABLE ${evidence} DROP COLUMN holding`,
     ],
   },
 ];

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Connection, FieldPacket } from "mysql2/promise";
+import type { FieldPacket } from "mysql2/promise";
 import { MAX_ID_BYTES } from "../../core/id.ts";
 import { BUCKETS } from "../../core/tenant.ts";
 import type { DescribedRows } from "../sql/described-rows.ts";
@@ -7,6 +7,7 @@ import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from
 import { type CellType, cellTypeOf } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
+import type { ReadingSession } from "./reading-session.ts";
 
 /** In bytes. Longer values are hashed on their own: a CONCAT beyond `max_allowed_packet` is NULL. */
 const LONG = 4_096;
@@ -21,8 +22,11 @@ const MYSQL_JSON = 245;
 const ROOM_TO_SORT = `SET SESSION sort_buffer_size =
   CAST(GREATEST(@@SESSION.sort_buffer_size, ${64 * 1024 ** 2}) AS UNSIGNED)`;
 
+/** What is asked of the source's connection. */
+export type Queryable = Pick<ReadingSession, "query">;
+
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
-export async function describeRows(connection: Connection, wanted: Wanted): Promise<DescribedRows> {
+export async function describeRows(connection: Queryable, wanted: Wanted): Promise<DescribedRows> {
   const { relation, where, removedWhen, columns, seed } = wanted;
   const conditions = where === undefined ? [] : [where];
   const [, fields] = await connection.query(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);

@@ -1,11 +1,10 @@
-import type { Connection, RowDataPacket } from "mysql2";
+import type { RowDataPacket } from "mysql2";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
-import type { DescribedRows } from "../sql/described-rows.ts";
+import { cellsOf, type DescribedRows } from "../sql/described-rows.ts";
 import { whereAll } from "../sql/source-query.ts";
-import { cutOff, endInTime } from "./cut-off.ts";
-import { readStream } from "./read-stream.ts";
+import type { ReadingSession } from "./reading-session.ts";
 
 const BATCH = 2_000;
 
@@ -14,13 +13,12 @@ type RawRow = readonly [bucket: number, digest: string, ...cells: (string | numb
 
 /** Reads the tenants in the one transaction that its connection is in. */
 export class MysqlTenantSnapshot implements TenantSnapshot {
-  readonly #connection: Connection;
+  readonly #session: ReadingSession;
   readonly #rows: DescribedRows;
   readonly #explain: (error: unknown) => SyncError;
-  #isReading = false;
 
-  constructor(connection: Connection, rows: DescribedRows, explain: (error: unknown) => SyncError) {
-    this.#connection = connection;
+  constructor(session: ReadingSession, rows: DescribedRows, explain: (error: unknown) => SyncError) {
+    this.#session = session;
     this.#rows = rows;
     this.#explain = explain;
   }
@@ -29,7 +27,7 @@ export class MysqlTenantSnapshot implements TenantSnapshot {
     const { relation, conditions, removed, bucket, digest } = this.#rows;
     const active = removed === undefined ? conditions : [...conditions, `NOT ${removed}`];
     try {
-      const [rows] = await this.#connection.promise().query<(BucketSum & RowDataPacket)[]>(
+      const [rows] = await this.#session.query<BucketSum & RowDataPacket>(
         // By its place: a name could be one of the customer's columns.
         `SELECT ${bucket} AS bucket, COUNT(*) AS \`rows\`, CAST(SUM(CAST(${digest} AS SIGNED)) AS CHAR) AS sum
          FROM ${relation} ${whereAll(active)} GROUP BY 1`,
@@ -46,33 +44,25 @@ export class MysqlTenantSnapshot implements TenantSnapshot {
     const flag = removed === undefined ? [] : [removed];
     const sql = `SELECT ${[bucket, digest, ...selected, ...flag].join(", ")}
       FROM ${relation} ${whereAll(wanted)} ORDER BY ${order}`;
-    this.#isReading = true;
     try {
       const query = { sql, rowsAsArray: true };
-      for await (const batch of readStream<RawRow>(this.#connection, query, BATCH)) {
+      for await (const batch of this.#session.batches<RawRow>(query, BATCH)) {
         yield batch.map((row) => this.#tenantRow(row));
       }
     } catch (error) {
       throw this.#explain(error);
-    } finally {
-      this.#isReading = false;
     }
   }
 
   /** Ends the transaction with the connection: there is nothing to commit. */
-  async close(): Promise<void> {
-    // A farewell would wait for the rows that nobody takes any more.
-    if (this.#isReading) cutOff(this.#connection);
-    else await endInTime(this.#connection.promise().end(), [this.#connection]);
+  close(): Promise<void> {
+    return this.#session.close();
   }
 
   #tenantRow([bucket, digest, ...cells]: RawRow): TenantRow {
     const { parsers } = this.#rows;
     return {
-      cells: parsers.map((parse, index) => {
-        const text = cells[index];
-        return typeof text === "string" ? parse(text) : null;
-      }),
+      cells: cellsOf(cells, parsers),
       digest: { bucket, digest },
       removed: cells[parsers.length] === 1,
     };

@@ -1,9 +1,10 @@
-import { createConnection } from "mysql2";
+import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
+import { serverLockMs } from "../sql/attendance.ts";
 import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
-import { connectionOptions } from "./connection.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
+import { ReadingSession } from "./reading-session.ts";
 import { EVERY_SESSION, SNAPSHOT } from "./session.ts";
 import { describeRows } from "./tenant-columns.ts";
 import { MysqlTenantSnapshot } from "./tenant-snapshot.ts";
@@ -26,25 +27,22 @@ export class MysqlTenantSource implements TenantSource {
     this.#options = options;
   }
 
-  async open(columns: readonly string[], seed: string): Promise<TenantSnapshot> {
-    const { url, applicationName } = this.#options;
+  async open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot> {
     const wanted = wantedOf(this.#options, names, columns, seed);
-    const connection = createConnection({ ...connectionOptions(url, applicationName), jsonStrings: true });
-    // Whoever asks a connection that is lost hears no more than that it is closed.
-    let lost: Error | undefined;
-    connection.on("error", (error) => {
-      lost ??= error;
-    });
-    const session = connection.promise();
+    const explain = (error: unknown): SyncError => sourceError(wanted, failures, error);
+    const lockSeconds = Math.ceil(serverLockMs(this.#options.patience) / 1_000);
+    const begin = [
+      `${SESSION}, lock_wait_timeout = ${lockSeconds}, innodb_lock_wait_timeout = ${lockSeconds}`,
+      ...SNAPSHOT,
+    ];
+    let session: ReadingSession | undefined;
     try {
-      for (const statement of [SESSION, ...SNAPSHOT]) await session.query(statement);
+      session = await ReadingSession.open(this.#options, begin, stop);
       const rows = await describeRows(session, wanted);
-      return new MysqlTenantSnapshot(connection, rows, (error) =>
-        sourceError(wanted, failures, lost ?? error),
-      );
+      return new MysqlTenantSnapshot(session, rows, explain);
     } catch (error) {
-      connection.destroy();
-      throw sourceError(wanted, failures, lost ?? error);
+      await session?.close();
+      throw explain(error);
     }
   }
 }

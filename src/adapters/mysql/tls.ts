@@ -10,12 +10,12 @@ export interface Endpoint {
 }
 
 /**
- * The options that take the driver to a server, with TLS as the url asks for it; plain where it doesn't.
+ * The options that take the driver to a server, with TLS as the url asks for it.
  * Throws SyncError `CONFIG_TLS` where what it says of TLS can't be done.
  */
 export function endpointOptions(url: Secret, endpoint: Endpoint): ConnectionOptions {
   const tls = tlsSettings("mysql", url);
-  if (tls?.kind !== "on") return { ...endpoint };
+  if (tls.kind === "off") return { ...endpoint };
   const ssl = {
     ...tls.pem,
     rejectUnauthorized: tls.verify !== "none",

@@ -18,12 +18,15 @@ export interface IdColumn {
   readonly takes: (id: string) => boolean;
   /** True of the rows whose ids are `t.id`, a text. The column is quoted. */
   readonly matches: (column: string) => string;
+  /** The column as text. It is quoted. */
+  readonly text: (column: string) => string;
 }
 
 /** Finds the rows by any column, without its index. */
 export const ANY_COLUMN: IdColumn = {
   takes: () => true,
   matches: (column) => `CAST(CONVERT(${column} USING utf8mb4) AS BINARY) = CAST(t.id AS BINARY)`,
+  text: (column) => `CONVERT(${column} USING utf8mb4)`,
 };
 
 export const TEXT_TYPES: ReadonlySet<string> = new Set([
@@ -53,10 +56,16 @@ export function idColumnOf({ type, fullType, charset, collation }: ColumnInfo): 
     return {
       takes: integersOf(bits, unsigned),
       matches: (column) => `${column} = CAST(t.id AS ${unsigned ? "UNSIGNED" : "SIGNED"})`,
+      // Without the zeros that ZEROFILL puts before it.
+      text: (column) => ANY_COLUMN.text(`(${column} + 0)`),
     };
   }
   if (type === "uuid") {
-    return { takes: (id) => UUID.test(id), matches: (column) => `${column} = CAST(t.id AS UUID)` };
+    return {
+      ...ANY_COLUMN,
+      takes: (id) => UUID.test(id),
+      matches: (column) => `${column} = CAST(t.id AS UUID)`,
+    };
   }
   if (BYTE_TYPES.has(type)) {
     return { ...ANY_COLUMN, matches: (column) => `${column} = CAST(t.id AS BINARY)` };

@@ -3,6 +3,7 @@ import type { Connections } from "../sql/connections.ts";
 import type { TokenTableOptions } from "../sql/token-statements.ts";
 import { isDenied } from "./failures.ts";
 import { names } from "./names.ts";
+import { currentAccount } from "./rights.ts";
 
 /**
  * Runs `body` and, where the user lacks a right, says which. What a user may do is known to the server alone: it
@@ -19,10 +20,7 @@ export async function explainingRights(
     await body();
   } catch (error) {
     if (!isDenied(error)) throw error;
-    const [row] = await database.query<{ user: string }>("SELECT current_user() AS user");
-    const user = row?.user ?? "";
-    const at = user.lastIndexOf("@");
-    const account = [user.slice(0, at), user.slice(at + 1)].map(quoteAccount).join("@");
+    const { name: user, quoted: account } = await currentAccount(database);
     const rights =
       rows === "own"
         ? ["SELECT", "INSERT", "UPDATE", "DELETE"]
@@ -33,5 +31,3 @@ export async function explainingRights(
     });
   }
 }
-
-const quoteAccount = (part: string): string => `\`${part.replaceAll("`", "``")}\``;

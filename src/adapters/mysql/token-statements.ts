@@ -5,7 +5,7 @@ import { jsonRows } from "./json-rows.ts";
 import { ansiNames, names } from "./names.ts";
 import { tableExists } from "./table-exists.ts";
 import { ANY_COLUMN, type IdColumn } from "./token-ids.ts";
-import { prepareTokenTable } from "./token-table-preparation.ts";
+import { inspectTokenTable, type PreparedTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = jsonRows("$1", { id: "text" });
 const TOKENS = jsonRows("$1", { id: "text", token: "text" });
@@ -33,9 +33,12 @@ export class MysqlTokenStatements implements TokenStatements {
   }
 
   async prepare(database: Connections): Promise<void> {
-    const prepared = await prepareTokenTable(database, this.#options, () => this.#rehearse(database));
-    this.#idColumn = prepared.idColumn;
-    this.#tokenType = prepared.tokenType;
+    this.#learn(await prepareTokenTable(database, this.#options, () => this.#rehearse(database)));
+  }
+
+  async inspect(database: Connections): Promise<void> {
+    const found = await inspectTokenTable(database, this.#options, () => this.#rehearse(database));
+    if (found) this.#learn(found);
   }
 
   async holdsAny(database: Connections): Promise<boolean> {
@@ -44,6 +47,12 @@ export class MysqlTokenStatements implements TokenStatements {
       `SELECT 1 FROM ${this.#table} AS theirs WHERE ${this.#hasToken} LIMIT 1`,
     );
     return rows.length > 0;
+  }
+
+  get selectIds(): string {
+    const id = this.#idColumn.text(`theirs.${this.#id}`);
+    return `SELECT ${id} FROM ${this.#table} AS theirs
+      WHERE ${this.#hasToken} AND ${id} IS NOT NULL ORDER BY ${bytes(id)}`;
   }
 
   async write(
@@ -92,6 +101,11 @@ export class MysqlTokenStatements implements TokenStatements {
   get allowNull(): string {
     const { table, tokenColumn } = this.#options;
     return `ALTER TABLE ${names.quoteTable(table)} MODIFY ${names.quoteName(tokenColumn)} ${this.#tokenType} NULL`;
+  }
+
+  #learn({ idColumn, tokenType }: PreparedTokenTable): void {
+    this.#idColumn = idColumn;
+    this.#tokenType = tokenType;
   }
 
   /** All that will be said to the table, about no row: the rights that it takes are asked for all the same. */

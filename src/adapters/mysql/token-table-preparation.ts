@@ -4,6 +4,7 @@ import { partsOf } from "../sql/names.ts";
 import type { TokenTableOptions } from "../sql/token-statements.ts";
 import { isColumnMistake } from "./failures.ts";
 import { ansiNames, names } from "./names.ts";
+import { rehearse } from "./rights.ts";
 import { tableExists } from "./table-exists.ts";
 import { type ColumnInfo, type IdColumn, idColumnOf, TEXT_TYPES } from "./token-ids.ts";
 import { explainingRights } from "./token-rights.ts";
@@ -16,23 +17,48 @@ export interface PreparedTokenTable {
 
 /**
  * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
- * a token that can't be stored is better not fetched. `rehearse` says to the table all that it will be told.
+ * a token that can't be stored is better not fetched. `rehearseWrites` says to the table all that it will be told.
  */
 export async function prepareTokenTable(
   database: Connections,
   options: TokenTableOptions,
-  rehearse: () => Promise<void>,
+  rehearseWrites: () => Promise<void>,
 ): Promise<PreparedTokenTable> {
   if (options.rows === "own") {
     await explainingRights(database, options, ["CREATE"], async () => {
-      if (!(await tableExists(database, ansiNames.quoteTable(options.table)))) {
-        await create(database, options);
-      }
+      if (await isMissing(database, options)) await database.query(await creation(database, options));
     });
   }
+  return insistOnTable(database, options, rehearseWrites);
+}
+
+/** Rejects as `prepareTokenTable` would, and changes nothing. Undefined where there is no table yet. */
+export async function inspectTokenTable(
+  database: Connections,
+  options: TokenTableOptions,
+  rehearseWrites: () => Promise<void>,
+): Promise<PreparedTokenTable | undefined> {
+  let isThere = true;
+  if (options.rows === "own") {
+    await explainingRights(database, options, ["CREATE"], async () => {
+      isThere = !(await isMissing(database, options));
+      if (!isThere) await rehearse(database, await creation(database, options));
+    });
+  }
+  return isThere ? insistOnTable(database, options, rehearseWrites) : undefined;
+}
+
+const isMissing = async (database: Connections, { table }: TokenTableOptions): Promise<boolean> =>
+  !(await tableExists(database, ansiNames.quoteTable(table)));
+
+async function insistOnTable(
+  database: Connections,
+  options: TokenTableOptions,
+  rehearseWrites: () => Promise<void>,
+): Promise<PreparedTokenTable> {
   await explainingRights(database, options, [], async () => {
     try {
-      await rehearse();
+      await rehearseWrites();
     } catch (error) {
       // It is named below, beside those that would do: without a right to it, a column can't be seen.
       if (!isColumnMistake(error)) throw error;
@@ -51,17 +77,15 @@ export async function prepareTokenTable(
 }
 
 /** Of two programs at once, one waits for the other and finds the table there. */
-async function create(
+async function creation(
   database: Connections,
   { table, idColumn, tokenColumn }: TokenTableOptions,
-): Promise<void> {
-  await database.query(
-    `CREATE TABLE IF NOT EXISTS ${ansiNames.quoteTable(table)} (
+): Promise<string> {
+  return `CREATE TABLE IF NOT EXISTS ${ansiNames.quoteTable(table)} (
        ${ansiNames.quoteName(idColumn)} ${await idType(database)} NOT NULL PRIMARY KEY,
        ${ansiNames.quoteName(tokenColumn)} TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
        updated_at DATETIME(6) NOT NULL
-     ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`,
-  );
+     ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`;
 }
 
 /** Collations that take no two texts for one, not even with blanks at the end: MySQL's, MariaDB's. */

@@ -1,5 +1,6 @@
 import { request } from "undici";
 import { describe } from "../../core/errors.ts";
+import { visible } from "../../core/printable.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -12,6 +13,8 @@ export interface NotifyOptions {
 
 /** For one attempt. */
 const TIMEOUT = 5_000;
+/** For an attempt that is under way when the daemon is told to stop, from then on. */
+const LAST_MOMENT = 1_000;
 /** Before each attempt: a change of state is told once, so a receiver that is away for a moment is asked again. */
 const ATTEMPTS = [0, 1_000, 4_000];
 
@@ -22,7 +25,7 @@ export class HttpNotifier implements Notifier {
   readonly #log: Log;
   readonly #signal: AbortSignal;
 
-  /** No further attempt is made once the signal aborts. */
+  /** Once the signal aborts no further attempt is made, and one that is under way gets a moment more. */
   constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
     this.#options = options;
     this.#clock = clock;
@@ -31,7 +34,7 @@ export class HttpNotifier implements Notifier {
   }
 
   async tell(message: string): Promise<void> {
-    const body = JSON.stringify({ text: escaped(message) });
+    const body = JSON.stringify({ text: escaped(visible(message)) });
     const headers = { "content-type": "application/json" };
     await this.#send("notify.webhook", this.#options.webhook, { method: "POST", headers, body });
   }
@@ -45,9 +48,9 @@ export class HttpNotifier implements Notifier {
     if (url === undefined) return;
     let problem = "";
     for (const waitMs of ATTEMPTS) {
-      if (waitMs > 0) await this.#clock.sleep(waitMs, this.#signal);
+      if (waitMs > 0 && !this.#signal.aborted) await this.#clock.sleep(waitMs, this.#signal);
       if (waitMs > 0 && this.#signal.aborted) break;
-      const found = await attempt(url, options);
+      const found = await this.#attempt(url, options);
       if (found === undefined) return;
       problem = found;
     }
@@ -58,6 +61,21 @@ export class HttpNotifier implements Notifier {
       hint: "syncs go on all the same; check the address, and what is between here and there",
     });
   }
+
+  async #attempt(url: Secret, options: Sent): Promise<string | undefined> {
+    const ending = new AbortController();
+    const end = async (): Promise<void> => {
+      await this.#clock.sleep(LAST_MOMENT);
+      ending.abort(new Error("no answer before the end"));
+    };
+    if (this.#signal.aborted) void end();
+    this.#signal.addEventListener("abort", end, { once: true });
+    try {
+      return await attempt(url, options, ending.signal);
+    } finally {
+      this.#signal.removeEventListener("abort", end);
+    }
+  }
 }
 
 interface Sent {
@@ -67,12 +85,12 @@ interface Sent {
 }
 
 /** What went wrong; undefined where nothing did. */
-async function attempt(url: Secret, options: Sent): Promise<string | undefined> {
+async function attempt(url: Secret, options: Sent, ending: AbortSignal): Promise<string | undefined> {
   try {
     const { statusCode, body } = await request(url.reveal(), {
       ...options,
       headers: { ...options.headers, ...authorization(new URL(url.reveal())) },
-      signal: AbortSignal.timeout(TIMEOUT),
+      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ending]),
     });
     await body.dump();
     return statusCode < 300 ? undefined : `HTTP ${statusCode}`;

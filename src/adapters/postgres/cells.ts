@@ -1,7 +1,7 @@
 import { parse as parseArray } from "postgres-array";
-import { type Json, parseJson } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
 import { Unusable } from "../../core/tenant.ts";
-import type { Parse } from "../sql/described-rows.ts";
+import { json, type Parse } from "../sql/described-rows.ts";
 
 /** What pg_type says of a type. */
 export interface TypeInfo {
@@ -37,7 +37,6 @@ const date: Parse = (text) =>
     ? text
     : new Unusable(`holds ${text}, which is no date of the years 1 to 9999`);
 
-const json: Parse = (text) => parseJson(text);
 const asIs: Parse = (text) => text;
 
 const PARSERS: Readonly<Record<string, Parse>> = {

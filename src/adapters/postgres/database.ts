@@ -1,53 +1,80 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
-import type { Queryable } from "../sql/connections.ts";
+import {
+  ASKING,
+  Attendance,
+  READING,
+  type Session,
+  unlessStopped,
+  type WaitLimits,
+  WRITING,
+} from "../sql/attendance.ts";
+import type { InTransaction } from "../sql/connections.ts";
 import type { Database, DatabaseOptions } from "../sql/database.ts";
+import { OpenTransaction } from "../sql/open-transaction.ts";
+import { allInTime, type Backend, sessionOf, WHO_AM_I } from "./attended-session.ts";
 import { connectionOptions } from "./connection.ts";
 import { postgres } from "./dialect.ts";
+import { DURABLY } from "./durability.ts";
+import { isAnswer } from "./failures.ts";
 
-/** A statement that takes longer is taken for lost. Reading the source is not bound by it. */
-const STATEMENT_TIMEOUT = 60_000;
+/** Runs one statement on a connection that is waited for with a limit. */
+type Ask = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<pg.QueryResult<Row>>;
+
+/** What is done in one transaction. */
+interface Open {
+  readonly ask: Ask;
+  assertOpen(): void;
+}
 
 export class PostgresDatabase implements Database {
   readonly dialect = postgres;
+  readonly #options: DatabaseOptions;
   readonly #pool: pg.Pool;
+  readonly #open = new Set<pg.PoolClient>();
+  readonly #busy = new Set<Session>();
+  #broken = 0;
 
-  constructor({ url, applicationName, maxConnections }: DatabaseOptions) {
+  constructor(options: DatabaseOptions) {
+    const { url, applicationName, maxConnections } = options;
+    this.#options = options;
     this.#pool = new pg.Pool({ ...connectionOptions(url, applicationName), max: maxConnections });
     // A connection that breaks while it is idle is replaced; the next statement tells if that fails.
     this.#pool.on("error", ignore);
-    this.#pool.on("connect", (client) => client.on("error", ignore));
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => this.#broken++);
+      this.#open.add(client);
+    });
+    this.#pool.on("remove", (client) => this.#open.delete(client as pg.PoolClient));
+  }
+
+  get broken(): number {
+    return this.#broken;
   }
 
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return (await this.#pool.query<Row>(limited(text, values))).rows;
+    return this.#use(ASKING, async (ask) => (await ask<Row>(text, values)).rows);
   }
 
-  async change(text: string, values: readonly unknown[] = []): Promise<number> {
-    return (await this.#pool.query(limited(text, values))).rowCount ?? 0;
+  async write<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#use(WRITING, async (ask) => (await ask<Row>(text, values)).rows);
   }
 
-  /** The statements that open it go in one round trip. */
-  async transaction<T>(
+  change(text: string, values?: readonly unknown[]): Promise<number> {
+    return this.#within(DURABLY, async ({ ask }) => (await ask(text, values)).rowCount ?? 0);
+  }
+
+  transaction<T>(
     begin: readonly string[],
-    body: (connection: Queryable, begun: readonly object[]) => Promise<T>,
+    body: (connection: InTransaction, begun: readonly object[]) => Promise<T>,
+    limits?: WaitLimits,
   ): Promise<T> {
-    const client = await this.#pool.connect();
-    let broken = true;
-    try {
-      const connection: Queryable = {
-        query: async <Row extends object>(text: string, values?: readonly unknown[]) =>
-          (await client.query<Row>(limited(text, values))).rows,
-      };
-      const begun: pg.QueryResult | pg.QueryResult[] = await client.query(limited(begin.join("; ")));
-      const result = await body(connection, [begun].flat().at(-1)?.rows ?? []);
-      await connection.query("COMMIT");
-      broken = false;
-      return result;
-    } finally {
-      // Closing the connection rolls back too, and works where the server no longer answers.
-      client.release(broken);
-    }
+    return this.#within(
+      begin,
+      ({ ask, assertOpen }, begun) =>
+        body({ query: async (text, values) => (await ask<never>(text, values)).rows, assertOpen }, begun),
+      limits,
+    );
   }
 
   async *stream<Row extends readonly unknown[]>(
@@ -56,23 +83,101 @@ export class PostgresDatabase implements Database {
     values: readonly unknown[],
     size: number,
   ): AsyncGenerator<Row[]> {
-    const client = await this.#pool.connect();
+    const client = await this.#connect(READING);
+    let backend: Backend | undefined;
+    const session = this.#attend(client, () => backend);
+    const attendance = new Attendance(session, this.#options.patience, this.#options.stop);
     let broken = true;
     try {
-      await client.query(begin.join("; "));
-      yield* readCursor<Row>(client, text, values, { rowMode: "array" }, size);
-      await client.query("COMMIT");
+      const begun = await attendance.wait(() => client.query([...begin, WHO_AM_I].join("; ")));
+      backend = resultsOf<Backend>(begun).at(-1)?.rows[0];
+      yield* attendance.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
+      await attendance.wait(() => client.query("COMMIT"));
       broken = false;
     } finally {
       // Also where the reader stops early: the transaction must not stay open.
-      client.release(broken);
+      this.#release(client, session, broken);
     }
   }
 
   async close(): Promise<void> {
-    if (!this.#pool.ended && !this.#pool.ending) await this.#pool.end();
+    if (this.#pool.ended || this.#pool.ending) return;
+    for (const session of this.#busy) session.cut();
+    await allInTime(this.#pool.end(), this.#open);
+  }
+
+  /** The statements that open it go in one round trip. */
+  #within<T>(
+    begin: readonly string[],
+    body: (transaction: Open, begun: readonly object[]) => Promise<T>,
+    limits = WRITING,
+  ): Promise<T> {
+    const [first = "BEGIN", ...others] = begin;
+    const idle = `SET LOCAL idle_in_transaction_session_timeout = ${this.#options.idleMs}`;
+    return this.#use(limits, async (askAnyway) => {
+      const transaction = new OpenTransaction(() => askAnyway("SELECT 1"), this.#options.idleMs);
+      const ask: Ask = (text, values) => transaction.ask(() => askAnyway(text, values));
+      try {
+        const begun = await ask([first, idle, ...others].join("; "));
+        const rows = resultsOf(begun).at(-1)?.rows ?? [];
+        const result = await body({ ask, assertOpen: () => transaction.assertOpen() }, rows);
+        await ask("COMMIT");
+        return result;
+      } finally {
+        await transaction.over();
+      }
+    });
+  }
+
+  async #use<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
+    const client = await this.#connect(limits);
+    const session = this.#attend(client, () => undefined);
+    const attendance = new Attendance(session, this.#options.patience, this.#options.stop);
+    let broken = true;
+    try {
+      const result = await body((text, values = []) =>
+        attendance
+          .wait(() => client.query(text, [...values]), limits)
+          .catch((error: unknown) => {
+            if (!isAnswer(error)) this.#broken++;
+            throw error;
+          }),
+      );
+      broken = false;
+      return result;
+    } finally {
+      // Closing the connection rolls back too, and works where the server no longer answers.
+      this.#release(client, session, broken);
+    }
+  }
+
+  /** Where nobody waits for the connection any more, it is given back as soon as it is there. */
+  async #connect(limits: WaitLimits): Promise<pg.PoolClient> {
+    const connecting = this.#pool.connect();
+    if (!limits.isRead) return connecting;
+    try {
+      return await unlessStopped(this.#options.stop, connecting, limits);
+    } catch (error) {
+      connecting.then((client) => client.release(), ignore);
+      throw error;
+    }
+  }
+
+  #attend(client: pg.PoolClient, backend: () => Backend | undefined): Session {
+    const session = sessionOf(client, this.#options, backend);
+    this.#busy.add(session);
+    return session;
+  }
+
+  #release(client: pg.PoolClient, session: Session, broken: boolean): void {
+    this.#busy.delete(session);
+    client.release(broken);
   }
 }
+
+/** Several statements at once have several results, whatever the types say. */
+const resultsOf = <Row extends object>(results: unknown): pg.QueryResult<Row>[] =>
+  [results as pg.QueryResult<Row>].flat();
 
 /** Reads a query to its end, a batch at a time, on a connection that is in a transaction. */
 export async function* readCursor<Row extends readonly unknown[]>(
@@ -89,15 +194,5 @@ export async function* readCursor<Row extends readonly unknown[]>(
     yield rows;
   }
 }
-
-/** Not for cursors: the driver's timer would go on when their statement is long answered. */
-const limited = (
-  text: string,
-  values: readonly unknown[] = [],
-): pg.QueryConfig & { query_timeout: number } => ({
-  text,
-  values: [...values],
-  query_timeout: STATEMENT_TIMEOUT,
-});
 
 function ignore(): void {}

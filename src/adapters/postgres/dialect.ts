@@ -1,9 +1,13 @@
 import { escapeLiteral } from "pg";
 import type { Assignments, ColumnType, Dialect } from "../sql/dialect.ts";
+import { DURABLY, durabilityRisks } from "./durability.ts";
 import { failures } from "./failures.ts";
+import { inspectLedger } from "./ledger-inspection.ts";
 import { migrateLedger } from "./ledger-migration.ts";
 import { quoteName, quoteTable } from "./names.ts";
+import { UNLOGGED } from "./server-log.ts";
 import { tableExists } from "./table-exists.ts";
+import { tokenOwners } from "./token-owners.ts";
 import { PostgresTokenStatements } from "./token-statements.ts";
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
@@ -14,17 +18,25 @@ const TYPES: Readonly<Record<ColumnType, string>> = {
   time: "timestamptz",
 };
 
+function lockWait(seconds = 50): string {
+  return `SET LOCAL lock_timeout = '${seconds}s'`;
+}
+
+/** A deferred constraint or trigger would speak at the commit, and nobody could tell of which row. */
+const IMMEDIATELY = "SET CONSTRAINTS ALL IMMEDIATE";
+
 export const postgres: Dialect = {
   quoteName,
   quoteTable,
   ...failures,
+  ...tokenOwners,
   begin: {
-    write: ["BEGIN", "SET LOCAL idle_in_transaction_session_timeout = '60s'"],
-    tokens: ["BEGIN"],
-    lease: ["BEGIN", "SET LOCAL lock_timeout = '2s'"],
+    write: [...DURABLY, UNLOGGED, lockWait(), IMMEDIATELY],
+    lease: [...DURABLY, lockWait(10)],
     snapshot: ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"],
   },
   now: "clock_timestamp()",
+  lockWait,
   literal: escapeLiteral,
   later: (milliseconds) => `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`,
   isOneOf: (column, parameter) => `${column} = ANY (${parameter})`,
@@ -49,8 +61,10 @@ export const postgres: Dialect = {
   updateFrom: ({ table, from, set, where }) =>
     `UPDATE ${table} AS g SET ${assign(set)} FROM ${from} WHERE ${where}`,
   selectFenced: (leases, where) => `SELECT 1 FROM ${leases} WHERE ${where} FOR KEY SHARE`,
+  durabilityRisks,
   tableExists,
   tokenStatements: (options) => new PostgresTokenStatements(options),
+  inspectLedger,
   migrateLedger,
 };
 

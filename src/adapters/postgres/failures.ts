@@ -1,4 +1,5 @@
-import { connectionHint } from "../sql/connection-hints.ts";
+import { LockWait } from "../sql/attendance.ts";
+import { connectionHint, LOCKED } from "../sql/connection-hints.ts";
 import type { Failures } from "../sql/failures.ts";
 import type { SourceFailures } from "../sql/source-query.ts";
 
@@ -15,13 +16,24 @@ const HINTS: Readonly<Record<string, string>> = {
   "3F000": "check the schema's name",
   "42501": "grant the user the right that is missing",
   "53300": "the server has no connection to spare; raise max_connections or use a pooler",
+  "55P03": LOCKED,
   "57014": "the server cancelled it: is statement_timeout too short for this user?",
 };
 
+/** The connection (08), the transaction or a server that is read-only (25), no room (53), and trouble with files (58). */
+const GENERAL = /^(08|25|53|58)/;
+
+/** The server has answered, and has kept the session. */
+export const isAnswer = (error: unknown): boolean =>
+  error instanceof Error && "severity" in error && error.severity === "ERROR";
+
+/** An answer of the server, and no failure to reach it. */
+export const isFromServer = (error: unknown): boolean => error instanceof Error && "severity" in error;
+
 export const failures: Failures & SourceFailures = {
-  hintFor: (error) => HINTS[sqlState(error)] ?? connectionHint("postgres", error),
-  // Class 22 are the values, 23 the constraints, 44 the views, and P0001 comes from a trigger.
-  isDataError: (error) => /^(22|23|44|P0001)/.test(sqlState(error)),
+  hintFor: (error) =>
+    error instanceof LockWait ? LOCKED : (HINTS[sqlState(error)] ?? connectionHint("postgres", error)),
+  isGeneral: (error) => !isAnswer(error) || GENERAL.test(sqlState(error)),
   refusesNull: (error, column) =>
     error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
   isDeadlock: (error) => /^40(001|P01)/.test(sqlState(error)),

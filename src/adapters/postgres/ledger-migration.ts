@@ -1,6 +1,10 @@
 import { SyncError } from "../../core/errors.ts";
+import { MIGRATING } from "../sql/attendance.ts";
 import type { Connections } from "../sql/connections.ts";
+import type { LedgerMigration } from "../sql/dialect.ts";
+import { leaseLost } from "../sql/ledger-schema.ts";
 import type { LedgerLocation, LedgerTables } from "../sql/ledger-tables.ts";
+import { DURABLY } from "./durability.ts";
 import { MIGRATIONS } from "./ledger-migrations.ts";
 import { quoteName } from "./names.ts";
 
@@ -9,33 +13,43 @@ export async function migrateLedger(
   database: Connections,
   { migrations, ...tables }: LedgerTables,
   { schema, tablePrefix }: LedgerLocation,
+  migration: LedgerMigration,
 ): Promise<void> {
   await insistOnUtf8(database);
-  await database.transaction(["BEGIN"], async (connection) => {
-    await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${tablePrefix}`]);
-    if (schema !== undefined) {
-      // IF NOT EXISTS would ask for the right to create schemas even where it does exist.
-      const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
-      if (schemas.length === 0) await connection.query(`CREATE SCHEMA ${quoteName(schema)}`);
-    }
-    await connection.query(
-      `CREATE TABLE IF NOT EXISTS ${migrations}
+  const isNew = migration.from === "nothing";
+  const begin = isNew ? DURABLY : [...DURABLY, migration.ifHeld];
+  await database.transaction(
+    begin,
+    async (connection, held) => {
+      if (!isNew && held.length === 0) throw leaseLost();
+      await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${tablePrefix}`]);
+      if (schema !== undefined) {
+        // IF NOT EXISTS would ask for the right to create schemas even where it does exist.
+        const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
+        if (schemas.length === 0) await connection.query(`CREATE SCHEMA ${quoteName(schema)}`);
+      }
+      await connection.query(
+        `CREATE TABLE IF NOT EXISTS ${migrations}
          (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
-    );
-    const [row] = await connection.query<{ version: number }>(
-      `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
-    );
-    for (const [index, migration] of MIGRATIONS.entries()) {
-      const version = index + 1;
-      if (version <= (row?.version ?? 0)) continue;
-      await connection.query(migration({ migrations, ...tables }));
-      await connection.query(`INSERT INTO ${migrations} (version) VALUES ($1)`, [version]);
-    }
-  });
+      );
+      const [row] = await connection.query<{ version: number }>(
+        `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
+      );
+      const before = row?.version ?? 0;
+      if (isNew && before > 0) return;
+      for (const [index, statements] of MIGRATIONS.entries()) {
+        const version = index + 1;
+        if (version <= before) continue;
+        await connection.query(statements({ migrations, ...tables }));
+        await connection.query(`INSERT INTO ${migrations} (version) VALUES ($1)`, [version]);
+      }
+    },
+    MIGRATING,
+  );
 }
 
 /** Only there is the order of `COLLATE "C"` the order of the UTF-8 bytes, and every id can be kept. */
-async function insistOnUtf8(database: Connections): Promise<void> {
+export async function insistOnUtf8(database: Connections): Promise<void> {
   const [row] = await database.query<{ server_encoding: string }>("SHOW server_encoding");
   if (row?.server_encoding === "UTF8") return;
   throw new SyncError("LEDGER_ENCODING", `the ledger's database is encoded in ${row?.server_encoding}`, {

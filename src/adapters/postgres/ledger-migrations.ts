@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { STALE_CODE } from "../../core/evidence.ts";
 import type { LedgerTables } from "../sql/ledger-tables.ts";
 
 /**
@@ -120,4 +122,32 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       -- A list of texts, as JSON.
       places text NOT NULL
     );`,
+  ({ identity, groups, evidence }) => `
+    -- By which an owner's mark tells this set of tables from another: one row, whatever the number of scopes.
+    CREATE TABLE ${identity} (
+      id text PRIMARY KEY
+    );
+    INSERT INTO ${identity} (id) VALUES ('${randomUUID()}');
+    -- Fingerprint of a token that the service has told for this group, and that belongs to another one.
+    ALTER TABLE ${groups} ADD COLUMN shared_token text;
+    -- That its token is not in every store, and when it is tried again; a change that has failed is another matter.
+    ALTER TABLE ${groups}
+      ADD COLUMN copies_code text,
+      ADD COLUMN copies_message text,
+      ADD COLUMN copies_count integer NOT NULL DEFAULT 0,
+      ADD COLUMN copies_retry_at timestamptz,
+      ADD COLUMN copies_since timestamptz;
+    UPDATE ${groups} SET
+      copies_code = failure_code, copies_message = failure_message, copies_count = failure_count,
+      copies_retry_at = retry_at, copies_since = coalesce(failing_since, updated_at),
+      failing_since = NULL, failure_fingerprint = NULL, failure_code = NULL, failure_message = NULL,
+      failure_count = 0, retry_at = NULL
+    WHERE failure_fingerprint = 'not_everywhere';
+    CREATE INDEX ON ${groups} (scope, token_fingerprint) WHERE token_fingerprint IS NOT NULL;
+    CREATE INDEX ON ${groups} (scope, shared_token) WHERE shared_token IS NOT NULL;
+    -- By which what is held is approved. The codes of older programs are good no longer: the next sync makes one.
+    ALTER TABLE ${evidence} ADD COLUMN held_code text;
+    UPDATE ${evidence} SET held_code = '${STALE_CODE}'
+    WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL);
+    ALTER TABLE ${evidence} DROP COLUMN holding;`,
 ];

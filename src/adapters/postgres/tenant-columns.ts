@@ -6,9 +6,13 @@ import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from
 import { ID_TYPES, parsersOf, type TypeInfo } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { quoteName } from "./names.ts";
+import type { ReadingSession } from "./reading-session.ts";
+
+/** What is asked of the source's connection. */
+export type Queryable = Pick<ReadingSession, "query">;
 
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
-export async function describeRows(client: pg.Client, wanted: Wanted): Promise<DescribedRows> {
+export async function describeRows(client: Queryable, wanted: Wanted): Promise<DescribedRows> {
   const { relation, where, removedWhen, columns, seed } = wanted;
   const conditions = where === undefined ? [] : [where];
   const { fields } = await client.query(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
@@ -53,7 +57,7 @@ export async function describeRows(client: pg.Client, wanted: Wanted): Promise<D
 }
 
 /** The types of the fields, and those that arrays and domains among them are made of. */
-async function describeTypes(client: pg.Client, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
+async function describeTypes(client: Queryable, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
   const { rows } = await client.query<TypeInfo>(
     `WITH RECURSIVE described AS (
        SELECT type.oid, type.typname AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element

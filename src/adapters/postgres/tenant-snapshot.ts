@@ -1,10 +1,9 @@
-import type pg from "pg";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
 import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
-import type { DescribedRows, Parse } from "../sql/described-rows.ts";
+import { cellsOf, type DescribedRows, type Parse } from "../sql/described-rows.ts";
 import { whereAll } from "../sql/source-query.ts";
-import { readCursor } from "./database.ts";
+import type { ReadingSession } from "./reading-session.ts";
 
 const BATCH = 2_000;
 
@@ -12,12 +11,12 @@ type RawRow = readonly (string | null)[];
 
 /** Reads the tenants in the one transaction that its connection is in. */
 export class PostgresTenantSnapshot implements TenantSnapshot {
-  readonly #client: pg.Client;
+  readonly #session: ReadingSession;
   readonly #rows: DescribedRows;
   readonly #explain: (error: unknown) => SyncError;
 
-  constructor(client: pg.Client, rows: DescribedRows, explain: (error: unknown) => SyncError) {
-    this.#client = client;
+  constructor(session: ReadingSession, rows: DescribedRows, explain: (error: unknown) => SyncError) {
+    this.#session = session;
     this.#rows = rows;
     this.#explain = explain;
   }
@@ -26,7 +25,7 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
     const { relation, conditions, removed, bucket, digest } = this.#rows;
     const active = removed === undefined ? conditions : [...conditions, `NOT ${removed}`];
     try {
-      const { rows } = await this.#client.query<BucketSum>(
+      const { rows } = await this.#session.query<BucketSum>(
         `SELECT (${bucket})::integer AS bucket, count(*)::integer AS rows, sum(${digest})::text AS sum
          FROM ${relation} ${whereAll(active)} GROUP BY 1`,
       );
@@ -45,13 +44,8 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
     const types = { getTypeParser: () => keepText };
     try {
       const config = { rowMode: "array", types } as const;
-      const batches = readCursor<(string | null)[]>(
-        this.#client,
-        text,
-        buckets ? [buckets] : [],
-        config,
-        BATCH,
-      );
+      const values = buckets ? [buckets] : [];
+      const batches = this.#session.batches<(string | null)[]>(text, values, config, BATCH);
       for await (const batch of batches) yield batch.map((row) => tenantRow(row, parsers));
     } catch (error) {
       throw this.#explain(error);
@@ -59,8 +53,8 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
   }
 
   /** Ends the transaction with the connection: there is nothing to commit. */
-  async close(): Promise<void> {
-    await this.#client.end().catch(() => {});
+  close(): Promise<void> {
+    return this.#session.close();
   }
 }
 
@@ -68,10 +62,7 @@ const keepText = (text: string): string => text;
 
 function tenantRow([bucket, digest, ...cells]: RawRow, parsers: readonly Parse[]): TenantRow {
   return {
-    cells: parsers.map((parse, index) => {
-      const text = cells[index] ?? null;
-      return text === null ? null : parse(text);
-    }),
+    cells: cellsOf(cells, parsers),
     digest: { bucket: Number(bucket), digest: digest ?? "" },
     // Behind the columns, and only where rows can say so.
     removed: cells[parsers.length] === "t",

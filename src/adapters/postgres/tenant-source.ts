@@ -1,9 +1,11 @@
-import pg from "pg";
+import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
+import { serverLockMs } from "../sql/attendance.ts";
 import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
-import { connectionOptions } from "./connection.ts";
 import { failures } from "./failures.ts";
+import { missingGrant } from "./grants.ts";
 import { quoteTable } from "./names.ts";
+import { ReadingSession } from "./reading-session.ts";
 import { describeRows } from "./tenant-columns.ts";
 import { PostgresTenantSnapshot } from "./tenant-snapshot.ts";
 
@@ -23,20 +25,20 @@ export class PostgresTenantSource implements TenantSource {
     this.#options = options;
   }
 
-  async open(columns: readonly string[], seed: string): Promise<TenantSnapshot> {
-    const { url, applicationName } = this.#options;
+  async open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot> {
     const wanted = wantedOf(this.#options, { quoteTable }, columns, seed);
-    const client = new pg.Client(connectionOptions(url, applicationName));
-    // A broken connection rejects the query that waits on it.
-    client.on("error", () => {});
+    const hintFor = (error: unknown): string | undefined =>
+      missingGrant(error, wanted, this.#options.url) ?? failures.hintFor(error);
+    const explain = (error: unknown): SyncError => sourceError(wanted, { ...failures, hintFor }, error);
+    const begin = `${BEGIN}; SET LOCAL lock_timeout = ${serverLockMs(this.#options.patience)}`;
+    let session: ReadingSession | undefined;
     try {
-      await client.connect();
-      await client.query(BEGIN);
-      const rows = await describeRows(client, wanted);
-      return new PostgresTenantSnapshot(client, rows, (error) => sourceError(wanted, failures, error));
+      session = await ReadingSession.open(this.#options, begin, stop);
+      const rows = await describeRows(session, wanted);
+      return new PostgresTenantSnapshot(session, rows, explain);
     } catch (error) {
-      await client.end().catch(() => {});
-      throw sourceError(wanted, failures, error);
+      await session?.close();
+      throw explain(error);
     }
   }
 }

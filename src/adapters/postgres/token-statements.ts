@@ -8,9 +8,11 @@ import type {
   TokenStatements,
   TokenTableOptions,
 } from "../sql/token-statements.ts";
+import { RAISED } from "./durability.ts";
 import { quoteName, quoteTable } from "./names.ts";
+import { logsParameters } from "./server-log.ts";
 import { tableExists } from "./table-exists.ts";
-import { prepareTokenTable } from "./token-table-preparation.ts";
+import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
 
 const IDS = "unnest($1::text[]) AS t (id)";
 const TOKENS = "unnest($1::text[], $2::text[]) AS t (id, token)";
@@ -27,6 +29,8 @@ export class PostgresTokenStatements implements TokenStatements {
   readonly #token: string;
   /** Of the id column, so that its index serves the look-up. */
   #idType = "text";
+  /** Whether a token may stand in a statement of its own, which no other can prepare the server's log for. */
+  #mayStandAlone = false;
 
   constructor(options: TokenTableOptions) {
     this.#options = options;
@@ -41,6 +45,11 @@ export class PostgresTokenStatements implements TokenStatements {
 
   async prepare(database: Connections): Promise<void> {
     this.#idType = await prepareTokenTable(database, this.#options);
+    this.#mayStandAlone = !(await logsParameters(database));
+  }
+
+  inspect(database: Connections): Promise<void> {
+    return inspectTokenTable(database, this.#options);
   }
 
   async holdsAny(database: Connections): Promise<boolean> {
@@ -49,6 +58,12 @@ export class PostgresTokenStatements implements TokenStatements {
       `SELECT EXISTS (SELECT 1 FROM ${this.#table} AS theirs WHERE ${this.#hasToken}) AS any`,
     );
     return row?.any ?? false;
+  }
+
+  get selectIds(): string {
+    const id = `theirs.${this.#id}::text`;
+    return `SELECT ${id} FROM ${this.#table} AS theirs
+      WHERE ${this.#hasToken} AND ${id} IS NOT NULL ORDER BY ${id} COLLATE "C"`;
   }
 
   async write(
@@ -60,9 +75,10 @@ export class PostgresTokenStatements implements TokenStatements {
     return rewrite ? connection.query<TokenRow>(this.#rewrite, columnsOf(tokens)) : changed;
   }
 
-  writeIf(query: string, token: StoredToken): OneStatement {
+  writeIf(query: string, token: StoredToken): OneStatement | undefined {
+    if (!this.#mayStandAlone) return undefined;
     return {
-      text: `WITH allowed AS (${query}), ${this.#written(`${TOKENS} CROSS JOIN allowed`)}`,
+      text: `WITH allowed AS (${query}), ${this.#written(`${TOKENS} CROSS JOIN allowed`, `, ${RAISED}`)}`,
       values: columnsOf([token]),
     };
   }
@@ -95,7 +111,7 @@ export class PostgresTokenStatements implements TokenStatements {
   }
 
   /** Writes the tokens that are new, tells those who listen, and selects the rows as they are then. */
-  #written(tokens = TOKENS): string {
+  #written(tokens = TOKENS, also = ""): string {
     const token = this.#token;
     const { rows, notify } = this.#options;
     const changed =
@@ -104,7 +120,7 @@ export class PostgresTokenStatements implements TokenStatements {
            WHERE own.${token} IS DISTINCT FROM excluded.${token} ${this.#returning}`
         : `${this.#update(tokens)} AND theirs.${token} IS DISTINCT FROM t.token ${this.#returning}`;
     const told = notify === undefined ? "" : `, pg_notify(${escapeLiteral(notify)}, id)`;
-    return `written AS (${changed}) SELECT id, token${told} FROM written`;
+    return `written AS (${changed}) SELECT id, token${told}${also} FROM written`;
   }
 
   /** Writes tokens that are there already, as `#written` writes new ones, and returns their rows. */

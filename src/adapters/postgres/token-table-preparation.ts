@@ -1,7 +1,9 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
+import { partsOf } from "../sql/names.ts";
 import type { TokenTableOptions } from "../sql/token-statements.ts";
 import { quoteName, quoteTable } from "./names.ts";
+import { insistOnSchema } from "./rights.ts";
 import { tableExists } from "./table-exists.ts";
 
 /**
@@ -9,9 +11,28 @@ import { tableExists } from "./table-exists.ts";
  * a token that can't be stored is better not fetched. Resolves to the type of the id column.
  */
 export async function prepareTokenTable(database: Connections, options: TokenTableOptions): Promise<string> {
-  if (options.rows === "own" && !(await tableExists(database, quoteTable(options.table)))) {
+  if (await isToBeCreated(database, options)) {
+    await insistOnPlace(database, options);
     await create(database, options);
   }
+  return insistOnTable(database, options);
+}
+
+/** Rejects as `prepareTokenTable` would, and changes nothing. */
+export async function inspectTokenTable(database: Connections, options: TokenTableOptions): Promise<void> {
+  if (await isToBeCreated(database, options)) await insistOnPlace(database, options);
+  else await insistOnTable(database, options);
+}
+
+const isToBeCreated = async (database: Connections, { rows, table }: TokenTableOptions): Promise<boolean> =>
+  rows === "own" && !(await tableExists(database, quoteTable(table)));
+
+function insistOnPlace(database: Connections, { table }: TokenTableOptions): Promise<void> {
+  const purpose = { code: "TOKEN_STORE_UNAVAILABLE", what: `tokens.table ${table}` } as const;
+  return insistOnSchema(database, partsOf(table).at(-2), purpose, { mayBeCreated: false });
+}
+
+async function insistOnTable(database: Connections, options: TokenTableOptions): Promise<string> {
   const idType = await checkColumns(database, options);
   if (options.rows === "own") await checkUniqueness(database, options);
   await checkRights(database, options);

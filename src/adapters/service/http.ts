@@ -1,4 +1,6 @@
-import { errors, Pool } from "undici";
+// The whole of undici, with its fetch, caches and mocks, takes as long to load as Node.js itself to start.
+import errors from "undici/lib/core/errors.js";
+import Pool from "undici/lib/dispatcher/pool.js";
 import { describe } from "../../core/errors.ts";
 import type { Group } from "../../core/group.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -6,6 +8,7 @@ import type { Secret } from "../../core/secret.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/service-failure.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
 import { BrokenExchange, exchange } from "./exchange.ts";
+import { connectorWithoutInterim } from "./interim-answers.ts";
 import {
   type Operation,
   readDeleteAnswer,
@@ -40,7 +43,7 @@ export class HttpGroupService implements GroupService {
       connections: concurrency,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: timeoutMs },
+      connect: connectorWithoutInterim({ timeout: timeoutMs }),
     });
     this.#path = `${url.pathname.replace(/\/$/, "")}/api/user`;
     this.#apiKey = apiKey;
@@ -129,8 +132,8 @@ function connectionFailure({ cause, wasConnected }: BrokenExchange): ServiceFail
 }
 
 /**
- * What undici takes for impossible, such as a status of 0, fails in an assert; a status of 100 or 101 that nobody asked
- * for it calls a bad response or a bad upgrade.
+ * What undici takes for impossible, such as a status of 0, fails in an assert; an answer that is none, such as a status of
+ * 101 that nobody asked for, it calls a bad response or a bad upgrade.
  */
 const isAgainstHttp = (error: unknown): boolean =>
   error instanceof errors.SocketError

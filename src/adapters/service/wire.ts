@@ -174,10 +174,13 @@ const LONGEST_QUOTE = 300;
 function quotable(text: string, { id, secrets }: WireRequest): string {
   const known = secrets.flatMap(writtenForms).reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
   const shown = known
-    .replace(/[^\s"'`,;:()]{20,}/g, (word) => (word === id ? word : HIDDEN))
+    .replace(/[^\s"'`,;:()]{6,}/g, (word) => (word !== id && mayBeSecret(word) ? HIDDEN : word))
     .replace(/\p{C}+/gu, " ");
   return printable(shown, LONGEST_QUOTE);
 }
+
+/** A long word, or one that no language has: a digit in it, or a capital in the middle. */
+const mayBeSecret = (word: string): boolean => word.length >= 20 || /\d|[a-z][A-Z]/.test(word);
 
 /** As it is, and in the forms in which a url, a header or a text in a text would carry it. */
 function writtenForms(secret: Secret): string[] {

@@ -2,6 +2,10 @@ import { type TlsDialect, tlsFileNames } from "../../core/database-tls.ts";
 
 type FileNames = ReturnType<typeof tlsFileNames>;
 
+/** Of a lock that somebody else holds for too long. */
+export const LOCKED =
+  "let that session end its work, or end it; where none is named, look at the server's sessions. The next run tries again";
+
 /** By code. */
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: "is the database running, and are host and port in the url right?",

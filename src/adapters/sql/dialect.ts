@@ -1,7 +1,9 @@
+import type { DurabilityRisk } from "../../ports/durability.ts";
 import type { Connections, Queryable } from "./connections.ts";
 import type { Failures } from "./failures.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 import type { Names } from "./names.ts";
+import type { TokenOwnerStatements } from "./token-owner-statements.ts";
 import type { TokenStatements, TokenTableOptions } from "./token-statements.ts";
 
 /** Types of the columns of rows that come as JSON. An id compares by its bytes. */
@@ -9,11 +11,8 @@ export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";
 
 /** The statements that open a transaction. */
 export interface Beginnings {
-  /** To write; somebody who stands still in it is thrown out after a minute. */
   readonly write: readonly string[];
-  /** To write tokens that are not in the ledger's database. */
-  readonly tokens: readonly string[];
-  /** To take the lease: waits for a lock for two seconds at most. */
+  /** To take the lease: the server waits for a lock for ten seconds, and this side gives up sooner if it sees one. */
   readonly lease: readonly string[];
   /** To read at one point in time. */
   readonly snapshot: readonly string[];
@@ -47,14 +46,25 @@ export interface UpdateFrom {
 /** Column to expression, in order. */
 export type Assignments = Readonly<Record<string, string>>;
 
+/** From nothing: where somebody else has made the tables meanwhile, they are left alone. */
+export type LedgerMigration =
+  | { readonly from: "nothing" }
+  | {
+      readonly from: "an older version";
+      /** Finds a row where the lease is held. What follows in its transaction is done under the lease. */
+      readonly ifHeld: string;
+    };
+
 /**
  * What differs between the databases that can hold the ledger and the tokens. Everything that is made of SQL is SQL.
  * Names are in double quotes in all of them, and parameters are $1, $2 ….
  */
-export interface Dialect extends Names, Failures {
+export interface Dialect extends Names, Failures, TokenOwnerStatements {
   readonly begin: Beginnings;
   /** The time on the database's clock, also if the statement had to wait for a lock. */
   readonly now: string;
+  /** Sets how many seconds a statement of this transaction waits for a lock: as many as at its beginning, if left out. */
+  lockWait(seconds?: number): string;
   literal(text: string): string;
   /** That time, so many milliseconds later. */
   later(milliseconds: string): string;
@@ -70,9 +80,26 @@ export interface Dialect extends Names, Failures {
   updateFrom(update: UpdateFrom): string;
   /** Selects a lease's row, and has whoever wants to change its epoch wait for this transaction; not a heartbeat. */
   selectFenced(leases: string, where: string): string;
+  /** What lets a crash of the server take commits back, and can't be changed by a session. */
+  durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]>;
   /** Whether there is such a table, that this user finds. The name is quoted. */
   tableExists(database: Queryable, table: string): Promise<boolean>;
   tokenStatements(options: TokenTableOptions): TokenStatements;
+  /**
+   * Rejects with a SyncError that says which right or schema is missing where the ledger's tables could not be made, or,
+   * where they are there, not be written. Changes nothing.
+   */
+  inspectLedger(
+    database: Connections,
+    tables: LedgerTables,
+    location: LedgerLocation,
+    isThere: boolean,
+  ): Promise<void>;
   /** Creates or migrates the ledger's tables; two programs at once wait for each other. */
-  migrateLedger(database: Connections, tables: LedgerTables, location: LedgerLocation): Promise<void>;
+  migrateLedger(
+    database: Connections,
+    tables: LedgerTables,
+    location: LedgerLocation,
+    migration: LedgerMigration,
+  ): Promise<void>;
 }

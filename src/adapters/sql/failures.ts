@@ -4,8 +4,11 @@ import { describe, SyncError } from "../../core/errors.ts";
 export interface Failures {
   /** What an operator can do about a familiar error. */
   hintFor(error: unknown): string | undefined;
-  /** The values are at fault, or a constraint, a view or a trigger refuses them: another row may well work. */
-  isDataError(error: unknown): boolean;
+  /**
+   * The database as a whole is at fault, or the connection to it: no other row would work now. Of everything else a
+   * trigger, a policy, a constraint or a lock may say so for one row alone.
+   */
+  isGeneral(error: unknown): boolean;
   /** A column by this name takes no NULL. */
   refusesNull(error: unknown, column: string): boolean;
   /** The database gave the transaction up so that another could go on: the same again may well work. */

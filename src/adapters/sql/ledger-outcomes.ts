@@ -1,39 +1,39 @@
-import { type Apply, fingerprintOf, intentOf } from "../../core/change.ts";
+import { isForToken } from "../../core/change.ts";
 import { tokenFingerprint } from "../../core/group.ts";
 import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
-import type { Applied, Failed, Failure, NotUpdated } from "../../core/outcome.ts";
-import { NOT_EVERYWHERE } from "../../core/token-copies.ts";
 import type { RecordedOutcome } from "../../ports/ledger.ts";
+import type { Assignments } from "./dialect.ts";
 import { jsonPortions } from "./json-portions.ts";
+import {
+  APPLIED_COLUMNS,
+  appliedRow,
+  copiesColumns,
+  type FailedRow,
+  failedRow,
+  notUpdatedRow,
+  UNDELETED_COLUMNS,
+  unremovedRow,
+  untoldRow,
+} from "./ledger-outcome-rows.ts";
 import { type LedgerPlace, ofIds, updateGroups } from "./ledger-place.ts";
 import { formerTokens } from "./ledger-rotations.ts";
-import { storable } from "./storable.ts";
 
-/** What can change of a group that was applied, beside its id. */
-const APPLIED_COLUMNS = {
-  bucket: "integer",
-  row_digest: "bigint",
-  fingerprint: "text",
-  confirmed: "text",
-  service_name: "text",
-  token_fingerprint: "text",
-  data_source_id: "text",
-  unverified: "text",
-  intent: "text",
-  failure_fingerprint: "text",
-  failure_code: "text",
-  failure_message: "text",
-  retry_at: "time",
-} as const;
 const APPLIED = Object.keys(APPLIED_COLUMNS);
-const UNDELETED_COLUMNS = {
-  id: "id",
-  intent: "text",
-  failure_fingerprint: "text",
-  failure_code: "text",
-  failure_message: "text",
-  retry_at: "time",
-} as const;
+
+/** What the ledger knows of a group, as long as there is one. */
+const OF_A_GROUP = [
+  ...[
+    "row_digest",
+    "fingerprint",
+    "confirmed",
+    "service_name",
+    "token_fingerprint",
+    "shared_token",
+    "token_since",
+  ],
+  ...["data_source_id", "unverified", "intent_fingerprint", "held"],
+  ...["copies_code", "copies_message", "copies_retry_at", "copies_since"],
+] as const;
 
 /** Records what became of the calls: one statement for all of a kind, and none where there is none of it. */
 export const recordOutcomes = (
@@ -52,11 +52,12 @@ class OutcomeWriter {
   async write(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
     const applied: object[] = [];
     const undeleted: FailedRow[] = [];
+    const unremoved: FailedRow[] = [];
     const deleted: string[] = [];
-    const removals: { id: string; kind: "delete" | "replace" }[] = [];
+    const replaced: string[] = [];
     /** Groups that may have a token already: null where theirs dies for good. */
     const retokened: { id: string; token: string | null }[] = [];
-    for (const { outcome, retryAt, notEverywhere } of outcomes) {
+    for (const { outcome, retryAt, notEverywhere, notRemoved, sharedToken } of outcomes) {
       const id = outcome.change.user_group_id;
       if (outcome.kind === "deleted") retokened.push({ id, token: null });
       else if (outcome.kind !== "failed" && outcome.change.kind !== "create") {
@@ -65,30 +66,39 @@ class OutcomeWriter {
       switch (outcome.kind) {
         case "failed":
           if (outcome.change.kind === "delete") undeleted.push(failedRow(outcome, retryAt));
-          else applied.push({ ...failedRow(outcome, retryAt), bucket: outcome.change.row.bucket });
+          else
+            applied.push({
+              ...(isForToken(outcome.change) ? untoldRow(outcome, retryAt) : failedRow(outcome, retryAt)),
+              bucket: outcome.change.row.bucket,
+              shared_token: sharedToken ?? null,
+            });
           break;
         case "not_updated":
           applied.push(notUpdatedRow(outcome, retryAt));
           break;
         case "deleted":
           deleted.push(id);
-          removals.push({ id, kind: "delete" });
+          if (notRemoved) unremoved.push(unremovedRow(outcome, notRemoved, retryAt));
           break;
         case "replaced":
-          removals.push({ id, kind: "replace" });
-          applied.push({ ...appliedRow(outcome), ...notStoredColumns(notEverywhere, retryAt) });
+          replaced.push(id);
+          applied.push({ ...appliedRow(outcome), ...copiesColumns(notEverywhere, retryAt) });
           break;
         case "created":
         case "adopted":
         case "updated":
-          applied.push({ ...appliedRow(outcome), ...notStoredColumns(notEverywhere, retryAt) });
+          applied.push({ ...appliedRow(outcome), ...copiesColumns(notEverywhere, retryAt) });
       }
     }
     if (retokened.length > 0) await this.#keepFormerTokens(retokened, now);
     for (const portion of jsonPortions(applied)) await this.#recordApplied(portion, now);
     if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
-    if (deleted.length > 0) await this.#closeRows(deleted);
-    if (removals.length > 0) await this.#countRemovals(removals, now);
+    if (deleted.length > 0) await this.#countRemovals("delete", deleted, now);
+    if (replaced.length > 0) await this.#countRemovals("replace", replaced, now);
+    const open = new Set(unremoved.map(({ id }) => id));
+    const closed = deleted.filter((id) => !open.has(id));
+    if (unremoved.length > 0) await this.#recordUnremoved(unremoved, now);
+    if (closed.length > 0) await this.#closeRows(closed);
   }
 
   async #recordApplied(rows: string, now: Date): Promise<void> {
@@ -110,6 +120,8 @@ class OutcomeWriter {
           token_since: `CASE
             WHEN ${is("token_fingerprint")} IS NULL OR ${is("token_fingerprint")} = ${was("token_fingerprint")}
             THEN ${was("token_since")} ELSE ${is("updated_at")} END`,
+          shared_token: `CASE WHEN ${is("token_fingerprint")} IS NULL
+            THEN coalesce(${is("shared_token")}, ${was("shared_token")}) END`,
           token_fingerprint: `coalesce(${is("token_fingerprint")}, ${was("token_fingerprint")})`,
           data_source_id: `CASE WHEN ${is("confirmed")} IS NULL
             THEN ${was("data_source_id")} ELSE ${is("data_source_id")} END`,
@@ -122,17 +134,8 @@ class OutcomeWriter {
           missing_ms: "NULL",
           missing_reads: "NULL",
           held: "NULL",
-          failing_since: `CASE WHEN ${is("failure_code")} IS NOT NULL
-            THEN coalesce(${was("failing_since")}, ${is("updated_at")}) END`,
-          failure_fingerprint: unlessNotEverywhere(
-            `${is("service_name")} IS NULL AND ${is("intent")} IS NULL`,
-            was("failure_fingerprint"),
-            is("failure_fingerprint"),
-          ),
-          failure_code: is("failure_code"),
-          failure_message: is("failure_message"),
-          failure_count: `CASE WHEN ${is("failure_code")} IS NULL THEN 0 ELSE ${was("failure_count")} + 1 END`,
-          retry_at: is("retry_at"),
+          ...changeFailure(is, was),
+          ...copiesFailure(is, was),
           updated_at: is("updated_at"),
         }),
       }),
@@ -146,11 +149,25 @@ class OutcomeWriter {
       intent_at: "CASE WHEN t.intent IS NOT NULL THEN g.intent_at END",
       intent: "CASE WHEN t.intent IS NOT NULL THEN g.intent END",
       failing_since: "coalesce(g.failing_since, $4)",
-      failure_fingerprint: unlessNotEverywhere(
-        "t.intent IS NULL",
-        "g.failure_fingerprint",
-        "t.failure_fingerprint",
-      ),
+      failure_fingerprint: "t.failure_fingerprint",
+      failure_code: "t.failure_code",
+      failure_message: "t.failure_message",
+      failure_count: "g.failure_count + 1",
+      retry_at: "t.retry_at",
+      updated_at: "$4",
+    };
+    return updateGroups(this.#place, rows, UNDELETED_COLUMNS, set, [now]);
+  }
+
+  /** There is no group any more, and no token that is live. */
+  #recordUnremoved(rows: readonly FailedRow[], now: Date): Promise<void> {
+    const set = {
+      ...Object.fromEntries(OF_A_GROUP.map((column) => [column, "NULL"])),
+      copies_count: "0",
+      intent: "t.intent",
+      intent_at: "coalesce(g.intent_at, $4)",
+      failing_since: "coalesce(g.failing_since, $4)",
+      failure_fingerprint: "t.failure_fingerprint",
       failure_code: "t.failure_code",
       failure_message: "t.failure_message",
       failure_count: "g.failure_count + 1",
@@ -179,61 +196,49 @@ class OutcomeWriter {
     );
   }
 
-  async #countRemovals(removals: readonly { id: string; kind: string }[], now: Date): Promise<void> {
-    await this.#place.connection.query(
-      `INSERT INTO ${this.#place.tables.removals} (scope, removed_at, user_group_id, kind)
-       SELECT $1, $3, t.id, t.kind FROM ${this.#place.dialect.rows("$2", { id: "id", kind: "text" })}`,
-      [this.#place.scope, JSON.stringify(removals), now],
+  /** Skips groups whose removal was counted when the service deleted them. */
+  async #countRemovals(kind: "delete" | "replace", ids: readonly string[], now: Date): Promise<void> {
+    const { connection, tables, dialect, scope } = this.#place;
+    await connection.query(
+      `INSERT INTO ${tables.removals} (scope, removed_at, user_group_id, kind)
+       SELECT scope, $3, user_group_id, ${dialect.literal(kind)} FROM ${tables.groups}
+       WHERE ${ofIds(this.#place)} AND (intent IS NULL OR intent <> 'remove')`,
+      [scope, ids, now],
     );
   }
 }
 
-/** In all rows, nulls leave the column as it is, except for the failure, which is replaced or cleared. */
-function appliedRow({ kind, change, token, serviceName, unverified }: Applied) {
-  const call = kind === "updated" ? "updated" : "adopted";
+type Column = (name: string) => string;
+
+/** Of a change: another failure takes its place, and a change that is done clears it. Of what else was done it stays. */
+function changeFailure(is: Column, was: Column): Assignments {
+  const isTold = `(${is("confirmed")} IS NOT NULL OR ${is("failure_code")} IS NOT NULL)`;
+  const told = (column: string): string => `CASE WHEN ${isTold} THEN ${is(column)} ELSE ${was(column)} END`;
   return {
-    ...answeredRow(change, { token, serviceName }),
-    row_digest: change.row.digest,
-    fingerprint: change.fingerprint,
-    confirmed: JSON.stringify(change.group),
-    data_source_id: storable(change.dataSourceId),
-    unverified: unverified ? call : null,
+    failing_since: `CASE WHEN ${is("failure_code")} IS NOT NULL
+      THEN coalesce(${was("failing_since")}, ${is("updated_at")})
+      WHEN ${is("confirmed")} IS NULL THEN ${was("failing_since")} END`,
+    failure_fingerprint: told("failure_fingerprint"),
+    failure_code: told("failure_code"),
+    failure_message: told("failure_message"),
+    failure_count: `CASE WHEN ${is("failure_code")} IS NOT NULL THEN ${was("failure_count")} + 1
+      WHEN ${is("confirmed")} IS NULL THEN ${was("failure_count")} ELSE 0 END`,
+    retry_at: told("retry_at"),
   };
 }
 
-const notUpdatedRow = (outcome: NotUpdated, retryAt: Date | undefined) => ({
-  ...answeredRow(outcome.change, outcome),
-  ...failureColumns(fingerprintOf(outcome.change), outcome.failure, retryAt),
-});
-
-const answeredRow = (
-  { user_group_id, row }: Apply,
-  { token, serviceName }: Pick<Applied, "token" | "serviceName">,
-) => ({
-  id: user_group_id,
-  bucket: row.bucket,
-  service_name: storable(serviceName),
-  token_fingerprint: tokenFingerprint(token),
-});
-
-const failedRow = ({ change, failure, mayHaveHappened }: Failed, retryAt: Date | undefined) => ({
-  id: change.user_group_id,
-  intent: mayHaveHappened ? intentOf(change) : null,
-  ...failureColumns(fingerprintOf(change), failure, retryAt),
-});
-
-type FailedRow = ReturnType<typeof failedRow>;
-
-const notStoredColumns = (failure: Failure | undefined, retryAt: Date | undefined) =>
-  failure ? failureColumns(NOT_EVERYWHERE, failure, retryAt) : {};
-
-/** Where a change came to nothing, a store still lacks the token that it lacked before: what else was to tell it? */
-const unlessNotEverywhere = (cameToNothing: string, was: string, is: string): string =>
-  `CASE WHEN ${cameToNothing} AND ${was} = '${NOT_EVERYWHERE}' THEN ${was} ELSE ${is} END`;
-
-const failureColumns = (fingerprint: string, { code, message }: Failure, retryAt: Date | undefined) => ({
-  failure_fingerprint: fingerprint,
-  failure_code: code,
-  failure_message: storable(message),
-  retry_at: retryAt?.toISOString() ?? null,
-});
+/** Of a token's copies: cleared where the token was stored, and as it was where there was none. */
+function copiesFailure(is: Column, was: Column): Assignments {
+  const isTold = `(${is("token_fingerprint")} IS NOT NULL OR ${is("copies_code")} IS NOT NULL)`;
+  const told = (column: string): string => `CASE WHEN ${isTold} THEN ${is(column)} ELSE ${was(column)} END`;
+  return {
+    copies_since: `CASE WHEN ${is("copies_code")} IS NOT NULL
+      THEN coalesce(${was("copies_since")}, ${is("updated_at")})
+      WHEN ${is("token_fingerprint")} IS NULL THEN ${was("copies_since")} END`,
+    copies_code: told("copies_code"),
+    copies_message: told("copies_message"),
+    copies_count: `CASE WHEN ${is("copies_code")} IS NOT NULL THEN ${was("copies_count")} + 1
+      WHEN ${is("token_fingerprint")} IS NULL THEN ${was("copies_count")} ELSE 0 END`,
+    copies_retry_at: told("copies_retry_at"),
+  };
+}

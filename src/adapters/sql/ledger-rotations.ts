@@ -1,5 +1,5 @@
 import { ROTATED } from "../../core/rotation.ts";
-import type { KnownToken, RotationResult } from "../../ports/ledger.ts";
+import type { KnownToken, RotationResult } from "../../ports/rotation.ts";
 import type { LedgerPlace } from "./ledger-place.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
@@ -37,7 +37,7 @@ export async function withdrawRotation(
 
 export async function recordRotation(
   { connection, tables, scope }: LedgerPlace,
-  { user_group_id, tokenFingerprint, failure, isOpen }: RotationResult,
+  { user_group_id, tokenFingerprint, sharedToken, failure, isOpen }: RotationResult,
   now: Date,
 ): Promise<void> {
   if (tokenFingerprint !== null) {
@@ -56,6 +56,7 @@ export async function recordRotation(
   await connection.query(
     `UPDATE ${tables.groups}
        SET token_since = CASE WHEN token_fingerprint = coalesce($3, token_fingerprint) THEN token_since ELSE $4 END,
+           shared_token = CASE WHEN $3 IS NULL THEN coalesce($9, shared_token) END,
            token_fingerprint = coalesce($3, token_fingerprint),
            intent = CASE WHEN $5 THEN intent END,
            intent_at = CASE WHEN $5 THEN intent_at END,
@@ -75,6 +76,7 @@ export async function recordRotation(
       failure?.code ?? null,
       failure === null ? null : storable(failure.message),
       failure?.retryAt ?? null,
+      sharedToken ?? null,
     ],
   );
 }

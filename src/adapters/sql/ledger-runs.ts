@@ -65,4 +65,8 @@ export async function finishRun(
   );
 }
 
+export async function discardRun({ connection, tables }: LedgerPlace, run: RunId): Promise<void> {
+  await connection.query(`DELETE FROM ${tables.runs} WHERE id = $1`, [run]);
+}
+
 const daysBefore = (time: Date, days: number): Date => new Date(time.getTime() - days * 86_400_000);

@@ -1,17 +1,21 @@
-import { ApprovalCode } from "../../core/approval-code.ts";
 import type { Held } from "../../core/clearance.ts";
+import { STALE_CODE } from "../../core/evidence.ts";
+import { type FailedBefore, type FailingGroup, failingGroup } from "../../core/failing.ts";
 import type { Counts, RunOutcome } from "../../core/outcome.ts";
-import type { FailingGroup, HeldGroups, LeaseHolder, LedgerStatus, RecordedRun } from "../../ports/ledger.ts";
+import type { LeaseHolder } from "../../ports/lease.ts";
+import type { HeldGroups, LedgerStatus, RecordedRun } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 
-const BATCH = 5_000;
 /** Of a list that may hold every group there is. */
 const SHOWN = 100;
 const SHOWN_RUNS = 10;
 
 /** An older groupsync that was at work while the ledger was migrated has left it null. */
-const FAILING_SINCE = "CASE WHEN failure_count > 0 THEN coalesce(failing_since, updated_at) END";
+const CHANGE_FAILING_SINCE = "CASE WHEN failure_count > 0 THEN coalesce(failing_since, updated_at) END";
+/** MySQL's least() is null where one of its values is. */
+const FAILING_SINCE = `coalesce(least(${CHANGE_FAILING_SINCE}, copies_since), ${CHANGE_FAILING_SINCE}, copies_since)`;
+const IS_FAILING = "(failure_count > 0 OR copies_count > 0)";
 
 /** Of an empty ledger. */
 export const NO_STATUS: Omit<LedgerStatus, "service"> = {
@@ -50,10 +54,10 @@ export class StatusReader {
   async #groups(): Promise<Pick<LedgerStatus, "groups" | "oldestUnsynced">> {
     const [row] = await this.#database.query<GroupSums>(
       `SELECT count(*) AS total,
-         count(CASE WHEN intent IS NULL AND failure_count = 0 AND missing_kind IS NULL AND held IS NULL
+         count(CASE WHEN intent IS NULL AND NOT ${IS_FAILING} AND missing_kind IS NULL AND held IS NULL
            THEN 1 END) AS in_sync,
          count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
-         count(CASE WHEN failure_count > 0 THEN 1 END) AS failing,
+         count(CASE WHEN ${IS_FAILING} THEN 1 END) AS failing,
          count(CASE WHEN missing_kind IS NOT NULL THEN 1 END) AS missing,
          count(CASE WHEN unverified IS NOT NULL THEN 1 END) AS unverified,
          min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
@@ -96,41 +100,31 @@ export class StatusReader {
   }
 
   async #held(): Promise<HeldGroups | null> {
-    // In one statement with what the code is made of: a run may approve them at any time.
-    const batches = this.#database.stream<HeldColumns>(
-      this.#database.dialect.begin.snapshot,
-      `SELECT g.user_group_id, g.held, s.base_url, coalesce(e.approvals, 0)
-       FROM ${this.#tables.groups} AS g
-         LEFT JOIN ${this.#tables.services} AS s ON s.scope = g.scope
-         LEFT JOIN ${this.#tables.evidence} AS e ON e.scope = g.scope
-       WHERE g.scope = $1 AND g.held IS NOT NULL
-       ORDER BY g.user_group_id`,
+    // In one statement with the code: a run may approve them at any time.
+    const rows = await this.#database.query<HeldColumns>(
+      `SELECT g.user_group_id, g.held AS kind, e.held_code AS code, count(*) OVER () AS count
+       FROM ${this.#tables.groups} AS g JOIN ${this.#tables.evidence} AS e ON e.scope = g.scope
+       WHERE g.scope = $1 AND g.held IS NOT NULL AND e.held_code IS NOT NULL
+       ORDER BY g.user_group_id LIMIT ${SHOWN}`,
       [this.#scope],
-      BATCH,
     );
-    let code: ApprovalCode | undefined;
-    let count = 0;
-    const groups: Held[] = [];
-    for await (const rows of batches) {
-      for (const [user_group_id, kind, baseUrl, approvals] of rows) {
-        code ??= new ApprovalCode({ baseUrl, approvals });
-        code.add({ kind, user_group_id });
-        count++;
-        if (groups.length < SHOWN) groups.push({ kind, user_group_id });
-      }
-    }
-    return code ? { count, code: code.get(), groups } : null;
+    const [first] = rows;
+    if (!first) return null;
+    const groups = rows.map(({ kind, user_group_id }): Held => ({ kind, user_group_id }));
+    return { count: Number(first.count), code: first.code === STALE_CODE ? null : first.code, groups };
   }
 
-  #failing(): Promise<FailingGroup[]> {
-    return this.#database.query<FailingGroup>(
-      `SELECT user_group_id, failure_fingerprint AS "fingerprint", failure_code AS "code",
-         failure_message AS "message", failure_count AS "count", retry_at AS "retryAt",
-         ${FAILING_SINCE} AS "since"
-       FROM ${this.#tables.groups} WHERE scope = $1 AND failure_count > 0
+  async #failing(): Promise<FailingGroup[]> {
+    const rows = await this.#database.query<FailingColumns>(
+      `SELECT user_group_id, ${FAILING_SINCE} AS "since",
+         failure_code AS "code", failure_message AS "message", failure_count AS "count", retry_at AS "retryAt",
+         ${CHANGE_FAILING_SINCE} AS "changeSince", copies_code AS "copiesCode", copies_message AS "copiesMessage",
+         copies_count AS "copiesCount", copies_retry_at AS "copiesRetryAt", copies_since AS "copiesSince"
+       FROM ${this.#tables.groups} WHERE scope = $1 AND ${IS_FAILING}
        ORDER BY "since", user_group_id LIMIT ${SHOWN}`,
       [this.#scope],
     );
+    return rows.flatMap((row) => failingGroup(row.user_group_id, failuresIn(row)) ?? []);
   }
 
   /** The runs that began at `since` or later, or whenever where that is null. */
@@ -169,7 +163,42 @@ interface GroupSums extends Readonly<Record<keyof LedgerStatus["groups"], string
   readonly failingSince: Date | null;
 }
 
-type HeldColumns = [user_group_id: string, kind: Held["kind"], baseUrl: string | null, approvals: number];
+interface HeldColumns extends Held {
+  readonly code: string;
+  readonly count: string;
+}
+
+interface FailingColumns extends Omit<FailedBefore, "since"> {
+  readonly user_group_id: string;
+  readonly changeSince: Date;
+  readonly copiesCode: string;
+  readonly copiesMessage: string;
+  readonly copiesCount: number;
+  readonly copiesRetryAt: Date;
+  readonly copiesSince: Date;
+}
+
+const failuresIn = ({
+  code,
+  message,
+  count,
+  retryAt,
+  changeSince,
+  ...copies
+}: FailingColumns): FailedBefore[] => [
+  ...(count > 0 ? [{ code, message, count, retryAt, since: changeSince }] : []),
+  ...(copies.copiesCount > 0
+    ? [
+        {
+          code: copies.copiesCode,
+          message: copies.copiesMessage,
+          count: copies.copiesCount,
+          retryAt: copies.copiesRetryAt,
+          since: copies.copiesSince,
+        },
+      ]
+    : []),
+];
 
 interface RunColumns {
   readonly id: string;

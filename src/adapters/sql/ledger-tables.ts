@@ -17,6 +17,7 @@ export interface LedgerTables {
   readonly removals: string;
   readonly formerTokens: string;
   readonly tokenPlaces: string;
+  readonly identity: string;
 }
 
 export function ledgerTables(
@@ -35,5 +36,6 @@ export function ledgerTables(
     removals: table("removals"),
     formerTokens: table("former_tokens"),
     tokenPlaces: table("token_places"),
+    identity: table("identity"),
   };
 }

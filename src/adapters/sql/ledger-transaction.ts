@@ -7,21 +7,20 @@ import type {
   Begun,
   KnownGroup,
   KnownService,
-  KnownToken,
   LedgerTransaction,
   RecordedOutcome,
-  RotationResult,
   RunId,
   RunResult,
   StoredResult,
 } from "../../ports/ledger.ts";
-import type { Queryable } from "./connections.ts";
+import type { KnownToken, RotationResult } from "../../ports/rotation.ts";
+import type { InTransaction } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { NoteWriter } from "./ledger-notes.ts";
 import { recordOutcomes } from "./ledger-outcomes.ts";
 import { type LedgerPlace, ofIds, updateGroups } from "./ledger-place.ts";
 import { beginRotation, recordRotation, withdrawRotation } from "./ledger-rotations.ts";
-import { finishRun, startRun } from "./ledger-runs.ts";
+import { discardRun, finishRun, startRun } from "./ledger-runs.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
 import { recordTokenPlaces } from "./token-places.ts";
@@ -35,29 +34,37 @@ const INTENT_COLUMNS = {
   fingerprint: "text",
 } as const;
 const WITHDRAWN_COLUMNS = { id: "id", intent: "text", intended: "text" } as const;
-const EVIDENCE_COLUMNS = ["source", "healthy_ms", "healthy_reads", "healthy_at", "holding", "approvals"];
+const EVIDENCE_COLUMNS = ["source", "healthy_ms", "healthy_reads", "healthy_at", "held_code", "approvals"];
 
 /** The ledger's statements, inside a transaction that holds the lease. Ids and values go as whole columns. */
 export class SqlLedgerTransaction implements LedgerTransaction {
   /** For a token store in the same database, which writes in the same transaction. */
   readonly database: Database;
-  readonly connection: Queryable;
+  readonly connection: InTransaction;
+  /** This transaction is not made again if the database gives it up. */
+  readonly isLastAttempt: boolean;
   readonly #place: LedgerPlace;
   readonly #notes: NoteWriter;
   readonly #historyMs: number;
 
   constructor(
     database: Database,
-    connection: Queryable,
+    connection: InTransaction,
     tables: LedgerTables,
     scope: string,
     historyMs: number,
+    isLastAttempt: boolean,
   ) {
     this.database = database;
     this.connection = connection;
+    this.isLastAttempt = isLastAttempt;
     this.#place = { dialect: database.dialect, connection, tables, scope };
     this.#notes = new NoteWriter(this.#place);
     this.#historyMs = historyMs;
+  }
+
+  assertOpen(): void {
+    this.connection.assertOpen();
   }
 
   async bindService({ baseUrl, teamId, updates }: KnownService): Promise<void> {
@@ -84,7 +91,7 @@ export class SqlLedgerTransaction implements LedgerTransaction {
     const rows = await this.#place.connection.query<KnownRow>(
       `SELECT user_group_id, service_name AS "name", fingerprint, unverified, token_fingerprint AS "tokenFingerprint",
          data_source_id AS "dataSourceId", intent, CASE WHEN intent IS NOT NULL THEN intent_fingerprint END AS intended,
-         failure_count AS failures
+         failure_count AS failures, copies_count AS "copiesFailures"
        FROM ${this.#place.tables.groups} WHERE ${ofIds(this.#place)}`,
       [this.#place.scope, idsOf(changes)],
     );
@@ -134,7 +141,8 @@ export class SqlLedgerTransaction implements LedgerTransaction {
 
   async #intendToDelete(deletes: readonly Delete[], now: Date): Promise<void> {
     await this.#place.connection.query(
-      `UPDATE ${this.#place.tables.groups} SET intent = 'delete', intent_at = coalesce(intent_at, $3)
+      `UPDATE ${this.#place.tables.groups}
+       SET intent = CASE WHEN intent = 'remove' THEN intent ELSE 'delete' END, intent_at = coalesce(intent_at, $3)
        WHERE ${ofIds(this.#place)}`,
       [this.#place.scope, idsOf(deletes), now],
     );
@@ -185,7 +193,7 @@ export class SqlLedgerTransaction implements LedgerTransaction {
     return this.#notes.markHeld(held);
   }
 
-  async keepEvidence({ source, clock, healthyAt, holding, approvals }: Evidence): Promise<void> {
+  async keepEvidence({ source, clock, healthyAt, heldCode, approvals }: Evidence): Promise<void> {
     await this.#place.connection.query(
       this.#place.dialect.upsert({
         into: this.#place.tables.evidence,
@@ -194,7 +202,7 @@ export class SqlLedgerTransaction implements LedgerTransaction {
         key: ["scope"],
         set: (is) => Object.fromEntries(EVIDENCE_COLUMNS.map((column) => [column, is(column)])),
       }),
-      [this.#place.scope, source, clock.ms, clock.reads, healthyAt, holding, approvals],
+      [this.#place.scope, source, clock.ms, clock.reads, healthyAt, heldCode, approvals],
     );
   }
 
@@ -224,6 +232,10 @@ export class SqlLedgerTransaction implements LedgerTransaction {
 
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void> {
     return finishRun(this.#place, run, result, now);
+  }
+
+  discardRun(run: RunId): Promise<void> {
+    return discardRun(this.#place, run);
   }
 }
 

@@ -10,16 +10,18 @@ import type {
   LedgerStatus,
   LedgerView,
   RecordedRun,
-  RotatableOptions,
   VouchedOptions,
   VouchedToken,
 } from "../../ports/ledger.ts";
+import type { ExistingOptions, RotatableOptions } from "../../ports/rotation.ts";
 import type { Database } from "./database.ts";
+import { existingCount, existingGroups } from "./existing-groups.ts";
 import { databaseError } from "./failures.ts";
 import { type GroupColumns, groupColumns, ledgerGroup } from "./ledger-group-rows.ts";
-import { LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
+import { inspectLedger, LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
 import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-tables.ts";
+import { sharedTokens } from "./shared-tokens.ts";
 import { tokenPlaces } from "./token-places.ts";
 import { vouchedTokens } from "./vouched-tokens.ts";
 
@@ -33,13 +35,30 @@ export class SqlLedgerView implements LedgerView {
   readonly database: Database;
   protected readonly tables: LedgerTables;
   protected readonly scope: string;
+  readonly #location: LedgerLocation;
   readonly #reader: StatusReader;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
+    this.#location = location;
     this.tables = ledgerTables(database.dialect, location);
     this.scope = scope;
     this.#reader = new StatusReader(database, this.tables, scope);
+  }
+
+  async id(): Promise<string | null> {
+    return this.#read(null, async () => {
+      const [row] = await this.database.query<{ id: string }>(`SELECT id FROM ${this.tables.identity}`);
+      return row?.id ?? null;
+    });
+  }
+
+  async inspect(): Promise<void> {
+    try {
+      await inspectLedger(this.database, this.tables, this.#location);
+    } catch (error) {
+      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
+    }
   }
 
   async service(): Promise<KnownService> {
@@ -58,7 +77,7 @@ export class SqlLedgerView implements LedgerView {
   async evidence(): Promise<Evidence> {
     return this.#read(NO_EVIDENCE, async () => {
       const [row] = await this.database.query<EvidenceColumns>(
-        `SELECT source, healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt", holding, approvals
+        `SELECT source, healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt", held_code AS "heldCode", approvals
          FROM ${this.tables.evidence} WHERE scope = $1`,
         [this.scope],
       );
@@ -72,6 +91,17 @@ export class SqlLedgerView implements LedgerView {
     return this.#read(0, async () => {
       const [row] = await this.database.query<{ count: string }>(
         `SELECT count(*) AS "count" FROM ${this.tables.removals} WHERE scope = $1 AND removed_at >= $2`,
+        [this.scope, time],
+      );
+      return Number(row?.count ?? 0);
+    });
+  }
+
+  async missingSince(time: Date): Promise<number> {
+    return this.#read(0, async () => {
+      const [row] = await this.database.query<{ count: string }>(
+        `SELECT count(*) AS "count" FROM ${this.tables.groups}
+         WHERE scope = $1 AND missing_since >= $2 AND held IS NULL`,
         [this.scope, time],
       );
       return Number(row?.count ?? 0);
@@ -130,6 +160,14 @@ export class SqlLedgerView implements LedgerView {
     });
   }
 
+  async existing(options: ExistingOptions): Promise<readonly string[]> {
+    return this.#read([], () => existingGroups(this.database, this.tables, this.scope, options));
+  }
+
+  async existingCount(which: Pick<ExistingOptions, "liveSince" | "of">): Promise<number> {
+    return this.#read(0, () => existingCount(this.database, this.tables, this.scope, which));
+  }
+
   async rotatable({ until, limit, after }: RotatableOptions): Promise<readonly RotationCandidate[]> {
     return this.#read([], async () => {
       const rows = await this.database.query<CandidateColumns>(
@@ -161,6 +199,15 @@ export class SqlLedgerView implements LedgerView {
 
   async vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]> {
     return this.#read([], () => vouchedTokens(this.database, this.tables, this.scope, options));
+  }
+
+  async sharedTokens(
+    tokens: ReadonlyMap<string, string>,
+    of: "recorded" | "all",
+  ): Promise<ReadonlySet<string>> {
+    return this.#read(new Set<string>(), () =>
+      sharedTokens(this.database, this.tables, this.scope, tokens, of),
+    );
   }
 
   async tokenPlaces(): Promise<readonly string[] | null> {
@@ -208,9 +255,13 @@ interface BucketColumns {
 }
 
 const outdated = (version: number): SyncError =>
-  new SyncError("LEDGER_OUTDATED", `the ledger has version ${version}, and ${LATEST_VERSION} is needed`, {
-    hint: "run `groupsync sync` once: it brings the ledger up to date",
-  });
+  new SyncError(
+    "LEDGER_OUTDATED",
+    `the ledger has version ${version}, and this groupsync works with version ${LATEST_VERSION}`,
+    {
+      hint: "`groupsync sync`, or the daemon's next run, migrates it first; nothing in it is lost, and an older groupsync refuses it from then on. Until then `plan` and `status` of the older groupsync show what is in it, and what a sync would do",
+    },
+  );
 
 interface CandidateColumns {
   readonly user_group_id: string;

@@ -1,15 +1,17 @@
-import { SyncError } from "../../core/errors.ts";
-import type { Lease, LeaseAttempt, LeaseHolder, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
+import { describe, type SyncError } from "../../core/errors.ts";
+import { tokenFingerprint } from "../../core/group.ts";
+import type { Lease, LeaseAttempt, LeaseHolder, Seizure } from "../../ports/lease.ts";
+import type { Ledger, LedgerTransaction } from "../../ports/ledger.ts";
+import type { StoredToken } from "../../ports/token-store.ts";
+import { LEASING, LockWait } from "./attendance.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
-import { migrateLedger } from "./ledger-schema.ts";
+import { createLedger, leaseLost, migrateLedger } from "./ledger-schema.ts";
 import type { LedgerLocation } from "./ledger-tables.ts";
 import { SqlLedgerTransaction } from "./ledger-transaction.ts";
 import { SqlLedgerView } from "./ledger-view.ts";
-
-/** Of one write that the database gave up in favour of another. */
-const MOST_ATTEMPTS = 5;
+import { repeatedly } from "./repeatedly.ts";
 
 /**
  * The ledger in an SQL database. The lease is a row whose epoch grows with every holder. Each write locks the row
@@ -28,29 +30,64 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
   async prepare(): Promise<void> {
     try {
-      await migrateLedger(this.database, this.tables, this.#location);
+      await createLedger(this.database, this.tables, this.#location);
     } catch (error) {
-      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
+      throw this.#cannotOpen(error);
     }
+  }
+
+  async migrate(lease: Lease): Promise<void> {
+    try {
+      await migrateLedger(this.database, this.tables, this.#location, {
+        scope: this.scope,
+        ifHeld: this.ifHeld(lease),
+      });
+    } catch (error) {
+      throw this.#cannotOpen(error);
+    }
+  }
+
+  #cannotOpen(error: unknown): SyncError {
+    return databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
   }
 
   async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
     // Without a lock where it is held anyway: a holder may stand still in a transaction that has the row locked.
     const before = await this.#currentLease();
     if (before?.held) return { kind: "held", by: before };
-    const attempt = await this.#onLease<LeaseAttempt>(async (connection, current) => {
-      if (current?.held) return { kind: "held", by: current };
-      return { kind: "acquired", lease: await this.#take(connection, holder, ttlMs) };
-    });
-    if (attempt) return attempt;
-    if (before) return { kind: "held", by: before };
-    throw new SyncError("LEDGER_UNAVAILABLE", "cannot take the lease: its row stays locked");
+    try {
+      return await this.#onLease<LeaseAttempt>(async (connection, current) => {
+        if (current?.held) return { kind: "held", by: current };
+        const lease = await this.#take(connection, holder, ttlMs);
+        return { kind: "acquired", lease, abandonedMs: abandonedMs(current) };
+      });
+    } catch (error) {
+      if (!this.#isLocked(error)) throw this.#cannotTake(error);
+      if (!before || before.holder === NOBODY) return { kind: "locked", error: this.#cannotTake(error) };
+      return { kind: "held", by: before, locked: describe(error) };
+    }
   }
 
-  seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Lease | undefined> {
-    return this.#onLease(async (connection, current) =>
-      current?.epoch === from.epoch ? this.#take(connection, holder, ttlMs) : undefined,
-    );
+  async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Seizure> {
+    try {
+      return await this.#onLease<Seizure>(async (connection, current) =>
+        current?.epoch === from.epoch && current.expiresAt.getTime() === from.expiresAt.getTime()
+          ? { lease: await this.#take(connection, holder, ttlMs) }
+          : {},
+      );
+    } catch (error) {
+      if (this.#isLocked(error)) return { locked: describe(error) };
+      throw this.#cannotTake(error);
+    }
+  }
+
+  /** Somebody keeps the lease's row locked. */
+  #isLocked(error: unknown): boolean {
+    return error instanceof LockWait || this.database.dialect.isLockTimeout(error);
+  }
+
+  #cannotTake(error: unknown): SyncError {
+    return databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot take the lease", error);
   }
 
   async renewLease({ epoch }: Lease, ttlMs: number): Promise<boolean> {
@@ -64,31 +101,31 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
   async releaseLease({ epoch }: Lease): Promise<void> {
     await this.database.change(
-      `UPDATE ${this.tables.leases} SET expires_at = ${this.database.dialect.now} WHERE scope = $1 AND epoch = $2`,
+      `UPDATE ${this.tables.leases} SET expires_at = ${this.database.dialect.now}, holder = '${NOBODY}'
+       WHERE scope = $1 AND epoch = $2`,
       [this.scope, epoch],
     );
   }
 
   async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     const { dialect } = this.database;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#writeOnce(lease, body);
-      } catch (error) {
-        // A token store in the same transaction has put its own words around the database's.
-        const cause = error instanceof SyncError ? error.cause : error;
-        if (attempt < MOST_ATTEMPTS && dialect.isDeadlock(cause)) continue;
-        throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot write the ledger", error);
-      }
+    try {
+      return await repeatedly(dialect, (isLast) => this.#writeOnce(lease, body, isLast));
+    } catch (error) {
+      throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot write the ledger", error);
     }
   }
 
-  #writeOnce<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
+  #writeOnce<T>(
+    lease: Lease,
+    body: (transaction: LedgerTransaction) => Promise<T>,
+    isLast: boolean,
+  ): Promise<T> {
     const begin = [...this.database.dialect.begin.write, this.ifHeld(lease)];
     return this.database.transaction(begin, async (connection, held) => {
       if (held.length === 0) throw leaseLost();
       return body(
-        new SqlLedgerTransaction(this.database, connection, this.tables, this.scope, this.#historyMs),
+        new SqlLedgerTransaction(this.database, connection, this.tables, this.scope, this.#historyMs, isLast),
       );
     });
   }
@@ -97,37 +134,40 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
    * A query that finds a row where the lease is held, and keeps that so until its transaction ends: a new holder locks
    * the row for itself, and waits. Heartbeats don't.
    */
-  ifHeld({ epoch }: Lease): string {
-    const { literal, selectFenced } = this.database.dialect;
-    return selectFenced(this.tables.leases, `scope = ${literal(this.scope)} AND epoch = ${literal(epoch)}`);
+  ifHeld(lease: Lease): string {
+    return this.database.dialect.selectFenced(this.tables.leases, this.#isHeld(lease));
   }
 
-  /**
-   * With the lease's row locked, so that two that want it come one after the other.
-   * Undefined where a writer keeps it locked.
-   */
-  async #onLease<T>(
-    body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>,
-  ): Promise<T | undefined> {
-    const { begin, isLockTimeout, upsert } = this.database.dialect;
-    try {
-      return await this.database.transaction(begin.lease, async (connection) => {
-        await connection.query(
-          upsert({
-            into: this.tables.leases,
-            columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
-            from: "VALUES ($1, 0, '', '1970-01-02', '1970-01-02')",
-            key: ["scope"],
-          }),
-          [this.scope],
-        );
-        const rows = await connection.query<LeaseColumns>(`${this.#selectLease} FOR UPDATE`, [this.scope]);
-        return body(connection, currentLease(rows[0]));
-      });
-    } catch (error) {
-      if (isLockTimeout(error)) return undefined;
-      throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot take the lease", error);
-    }
+  /** Likewise, where no other group of the scope has this token, either. */
+  ifOfNoOther({ user_group_id, token }: StoredToken, lease: Lease): string {
+    const { literal, selectFenced } = this.database.dialect;
+    const others = `SELECT 1 FROM ${this.tables.groups} WHERE scope = ${literal(this.scope)}
+      AND token_fingerprint = ${literal(tokenFingerprint(token))} AND user_group_id <> ${literal(user_group_id)}`;
+    return selectFenced(this.tables.leases, `${this.#isHeld(lease)} AND NOT EXISTS (${others})`);
+  }
+
+  #isHeld({ epoch }: Lease): string {
+    const { literal } = this.database.dialect;
+    return `scope = ${literal(this.scope)} AND epoch = ${literal(epoch)}`;
+  }
+
+  /** With the lease's row locked, so that two that want it come one after the other. */
+  #onLease<T>(body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>): Promise<T> {
+    const { begin, upsert } = this.database.dialect;
+    const locked = async (connection: Queryable): Promise<T> => {
+      await connection.query(
+        upsert({
+          into: this.tables.leases,
+          columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
+          from: `VALUES ($1, 0, '${NOBODY}', '1970-01-02', '1970-01-02')`,
+          key: ["scope"],
+        }),
+        [this.scope],
+      );
+      const rows = await connection.query<LeaseColumns>(`${this.#selectLease} FOR UPDATE`, [this.scope]);
+      return body(connection, currentLease(rows[0]));
+    };
+    return this.database.transaction(begin.lease, locked, LEASING);
   }
 
   async #currentLease(): Promise<CurrentLease | undefined> {
@@ -141,7 +181,7 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
   get #selectLease(): string {
     return `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
-        expires_at > ${this.database.dialect.now} AS held
+        expires_at > ${this.database.dialect.now} AS held, ${this.database.dialect.now} AS "readAt"
       FROM ${this.tables.leases} WHERE scope = $1`;
   }
 
@@ -163,15 +203,18 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
 interface CurrentLease extends LeaseHolder {
   readonly held: boolean;
+  /** By the database's clock. */
+  readonly readAt: Date;
 }
 
 /** What MySQL finds to be true is 1, or the text of it. */
 type LeaseColumns = Omit<CurrentLease, "held"> & { readonly held: unknown };
 
+/** Who has a lease that was given back, and one that nobody has had yet. */
+const NOBODY = "";
+
+const abandonedMs = (lease: CurrentLease | undefined): number | null =>
+  lease === undefined || lease.holder === NOBODY ? null : lease.readAt.getTime() - lease.expiresAt.getTime();
+
 const currentLease = (row: LeaseColumns | undefined): CurrentLease | undefined =>
   row && { ...row, held: Number(row.held) === 1 };
-
-const leaseLost = (): SyncError =>
-  new SyncError("LEASE_LOST", "another instance has taken the lease", {
-    hint: "nothing more was changed; that instance settles what was under way",
-  });

@@ -1,10 +1,33 @@
+import { describe } from "../../core/errors.ts";
 import type { Queryable } from "./connections.ts";
-import type { Failures } from "./failures.ts";
+import type { Dialect } from "./dialect.ts";
 
-/** Runs `body` and, where the data is refused, `otherwise`: the transaction is as good then as it was before. */
+/** How long a statement about one row alone waits for a lock, in seconds: many rows may be locked. */
+const WAIT_FOR_ONE = 1;
+
+/** A transaction whose statements may fail without ending it. */
+export interface Savepoints {
+  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "lockWait">;
+  readonly connection: Queryable;
+  /** The transaction is not made again if the database gives it up. */
+  readonly isLastAttempt: boolean;
+}
+
+/** The database has given up the whole transaction over a statement, and the savepoint with it. */
+export class TransactionLost extends Error {
+  override readonly name = "TransactionLost";
+
+  constructor(cause: unknown) {
+    super(describe(cause), { cause });
+  }
+}
+
+/**
+ * Runs `body` and, if a statement of it is refused, `otherwise`: the transaction is then as good as it was before.
+ * Rejects if the database as a whole is at fault, and with TransactionLost.
+ */
 export async function orElse<T>(
-  { isDataError }: Pick<Failures, "isDataError">,
-  connection: Queryable,
+  { dialect, connection, isLastAttempt }: Savepoints,
   body: () => Promise<T>,
   otherwise: (error: unknown) => Promise<T>,
 ): Promise<T> {
@@ -14,35 +37,43 @@ export async function orElse<T>(
     await connection.query("RELEASE SAVEPOINT groupsync");
     return result;
   } catch (error) {
-    if (!isDataError(error)) throw error;
-    await connection.query("ROLLBACK TO SAVEPOINT groupsync");
+    if (dialect.isGeneral(error)) throw error;
+    // A trigger can say so as well, and says it each time.
+    if (dialect.isDeadlock(error) && !isLastAttempt) throw error;
+    try {
+      await connection.query("ROLLBACK TO SAVEPOINT groupsync");
+    } catch {
+      throw new TransactionLost(error);
+    }
     await connection.query("RELEASE SAVEPOINT groupsync");
     return otherwise(error);
   }
 }
 
 /**
- * Runs `body` for all items at once; where the data of one is refused, for each on its own. Those that are
- * refused on their own are given to `refused`, and the transaction goes on. Resolves to all results together.
+ * Runs `body` for all items at once. If a statement is refused, runs it for each item on its own, gives those that are
+ * refused on their own to `refused`, and goes on with the transaction. Resolves to all results together.
+ * What is refused even for no item at all is nobody's own fault: then it rejects.
  */
 export function togetherOrEach<Item, Result>(
-  failures: Pick<Failures, "isDataError">,
-  connection: Queryable,
+  savepoints: Savepoints,
   items: readonly Item[],
   body: (items: readonly Item[]) => Promise<readonly Result[]>,
   refused: (item: Item, error: unknown) => Result,
 ): Promise<readonly Result[]> {
-  return orElse(
-    failures,
-    connection,
-    () => body(items),
-    async (error) => {
-      const [only, ...others] = items;
-      if (only !== undefined && others.length === 0) return [refused(only, error)];
-      const results: Result[] = [];
-      for (const item of items)
-        results.push(...(await togetherOrEach(failures, connection, [item], body, refused)));
-      return results;
-    },
-  );
+  const { dialect, connection } = savepoints;
+  const each = async (error: unknown): Promise<readonly Result[]> => {
+    await body([]);
+    const [only, ...others] = items;
+    if (only !== undefined && others.length === 0) return [refused(only, error)];
+    const results: Result[] = [];
+    await connection.query(dialect.lockWait(WAIT_FOR_ONE));
+    for (const item of items) {
+      const alone = () => body([item]);
+      results.push(...(await orElse(savepoints, alone, async (reason) => [refused(item, reason)])));
+    }
+    await connection.query(dialect.lockWait());
+    return results;
+  };
+  return orElse(savepoints, () => body(items), each);
 }

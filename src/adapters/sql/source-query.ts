@@ -1,5 +1,6 @@
 import { describe, SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import type { Patience } from "./attendance.ts";
 import { databaseError, type Failures } from "./failures.ts";
 import type { Names } from "./names.ts";
 
@@ -7,6 +8,7 @@ import type { Names } from "./names.ts";
 export interface SourceOptions {
   readonly url: Secret;
   readonly applicationName: string;
+  readonly patience: Patience;
   /** Exactly one of `table` and `query`. */
   readonly table?: string | undefined;
   readonly query?: string | undefined;

@@ -10,13 +10,13 @@ export type TlsSettings =
   | { readonly kind: "on"; readonly verify: Verification; readonly pem: TlsFiles };
 
 /**
- * What a database url says of TLS; undefined where it says nothing.
- * Throws SyncError `CONFIG_TLS` where it says something wrong, or names a file that isn't good.
+ * What a database url says of TLS. Throws SyncError `CONFIG_TLS` if it leaves open whether another host is talked to in
+ * clear, says something wrong, or names a file that isn't good.
  */
-export function tlsSettings(dialect: TlsDialect, url: Secret): TlsSettings | undefined {
+export function tlsSettings(dialect: TlsDialect, url: Secret): TlsSettings {
   const { tls, problems } = readTls(dialect, url.reveal());
   refuse(problems);
-  if (tls?.kind !== "on") return tls;
+  if (tls.kind === "off") return tls;
   const { contents, problems: inFiles } = readTlsFiles(dialect, tls.files, (path) =>
     readFileSync(path, "utf8"),
   );

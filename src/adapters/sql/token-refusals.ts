@@ -26,8 +26,20 @@ export class TokenRefusals {
     return new SyncError(
       "TOKEN_NOT_STORED",
       `${table} refused the token: ${describe(withoutTokens(error, [token]))}`,
-      { hint: `look at the type and the constraints of column ${tokenColumn}` },
+      {
+        hint: `look at the type and the constraints of column ${tokenColumn}, and at the triggers and policies of ${table}`,
+      },
     );
+  }
+
+  /** The database gave up the whole transaction over one of them, and doesn't say which. */
+  notStoredTogether(error: unknown, tokens: readonly Secret[]): SyncError {
+    return this.#givenUp("TOKEN_NOT_STORED", withoutTokens(error, tokens));
+  }
+
+  /** Likewise, of tokens that were to be removed. */
+  notRemovedTogether(error: unknown, tokens: readonly Secret[]): SyncError {
+    return this.#givenUp("TOKEN_NOT_REMOVED", withoutTokens(error, tokens));
   }
 
   /** There is no row for it. */
@@ -65,6 +77,14 @@ export class TokenRefusals {
       `${this.#options.table} keeps the token of ${this.#row(id)}, and raised no error`,
       { hint: SILENT_CAUSES },
     );
+  }
+
+  #givenUp(code: "TOKEN_NOT_STORED" | "TOKEN_NOT_REMOVED", error: unknown): SyncError {
+    const { table } = this.#options;
+    return new SyncError(code, `the database gave up a change of ${table}: ${describe(error)}`, {
+      hint: `look at what else locks rows of ${table} for long`,
+      cause: error,
+    });
   }
 
   #wayOut(error: unknown): string {

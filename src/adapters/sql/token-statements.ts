@@ -33,8 +33,12 @@ export interface TokenStatements {
    * a token that can't be stored is better not fetched. Rejects with CONFIG_COLUMNS or TOKEN_STORE_UNAVAILABLE.
    */
   prepare(database: Connections): Promise<void>;
+  /** Rejects likewise, and changes nothing. */
+  inspect(database: Connections): Promise<void>;
   /** False where there is no table. */
   holdsAny(database: Connections): Promise<boolean>;
+  /** Selects the ids of the rows that have a token, as text, in the order of their bytes. Good once the table is prepared or inspected. */
+  readonly selectIds: string;
   /**
    * The rows of these groups that were written, as they are then. With `rewrite`, also where they are as they were.
    * A dialect that isn't told by the database returns those too that are as they should be.
@@ -44,7 +48,10 @@ export interface TokenStatements {
     tokens: readonly StoredToken[],
     rewrite: boolean,
   ): Promise<readonly TokenRow[]>;
-  /** As `write`, in one statement, while the query finds a row. Undefined where the dialect can't say that. */
+  /**
+   * As `write`, in one statement, while the query finds a row. Undefined if the dialect can't say that, or the server
+   * would log the token with an error.
+   */
   writeIf(query: string, token: StoredToken): OneStatement | undefined;
   /** A row for each. */
   check(connection: Queryable, tokens: readonly StoredToken[]): Promise<readonly TokenCheck[]>;

@@ -1,17 +1,29 @@
 import type { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { laggingIn } from "../../core/token-copies.ts";
-import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
-import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type { Lease } from "../../ports/lease.ts";
+import type { Ledger, LedgerTransaction } from "../../ports/ledger.ts";
+import type {
+  ChangeOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../../ports/token-store.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
 import { SqlLedger } from "./ledger.ts";
 import { SqlLedgerTransaction } from "./ledger-transaction.ts";
-import { orElse, togetherOrEach } from "./savepoint.ts";
+import { repeatedly } from "./repeatedly.ts";
+import { orElse, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
 import { withoutTokens } from "./token-error.ts";
 import { TokenRefusals } from "./token-refusals.ts";
 import type { TokenRow, TokenStatements, TokenTableOptions } from "./token-statements.ts";
+import { TokenTableOwner } from "./token-table-owner.ts";
+
+/** Ids that are read at a time. */
+const BATCH = 5_000;
 
 /** Why one group's token could not be stored or removed. */
 type Refusal = readonly [user_group_id: string, error: SyncError];
@@ -28,17 +40,28 @@ export class SqlTokenTable implements TokenStore {
   readonly #options: TokenTableOptions;
   readonly #statements: TokenStatements;
   readonly #refusals: TokenRefusals;
+  readonly destinations: readonly TokenDestination[];
 
   constructor(database: Database, options: TokenTableOptions) {
     this.#database = database;
     this.#options = options;
     this.#statements = database.dialect.tokenStatements(options);
     this.#refusals = new TokenRefusals(database.dialect, this.#statements, options);
+    const contents = { holdsAny: () => this.holdsAny(), ids: () => this.#ids() };
+    this.destinations = [new TokenTableOwner(database, options, contents)];
   }
 
   async prepare(): Promise<void> {
     try {
       await this.#statements.prepare(this.#database);
+    } catch (error) {
+      throw this.#unavailable("write tokens to", error);
+    }
+  }
+
+  async inspect(): Promise<void> {
+    try {
+      await this.#statements.inspect(this.#database);
     } catch (error) {
       throw this.#unavailable("write tokens to", error);
     }
@@ -52,11 +75,23 @@ export class SqlTokenTable implements TokenStore {
     }
   }
 
+  async *#ids(): AsyncGenerator<readonly string[]> {
+    if (!(await this.holdsAny())) return;
+    const { dialect } = this.#database;
+    const { selectIds } = this.#statements;
+    try {
+      const batches = this.#database.stream<[id: string]>(dialect.begin.snapshot, selectIds, [], BATCH);
+      for await (const rows of batches) yield rows.map(([id]) => id);
+    } catch (error) {
+      throw this.#unavailable("read tokens from", error);
+    }
+  }
+
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
     const find = (byText: boolean) => this.#statements.find(this.#database, ids, byText);
     try {
       const rows = await find(false).catch((error: unknown) => {
-        if (!this.#database.dialect.isDataError(error)) throw error;
+        if (this.#database.dialect.isGeneral(error)) throw error;
         return find(true);
       });
       return new Map(tokensOf(rows));
@@ -72,31 +107,38 @@ export class SqlTokenTable implements TokenStore {
   ): Promise<ReadonlyMap<string, SyncError>> {
     assertHeld?.();
     try {
-      const refusals = await this.#within(transaction, (connection) =>
+      const refusals = await this.#within(transaction, (savepoints) =>
         togetherOrEach<StoredToken, Refusal>(
-          this.#database.dialect,
-          connection,
+          savepoints,
           tokens,
-          (some) => this.#write(some, connection, rewrite),
+          (some) => this.#write(some, savepoints.connection, rewrite),
           ({ user_group_id, token }, error) => [user_group_id, this.#refusals.notStored(error, token)],
         ),
       );
       return new Map(refusals);
     } catch (error) {
       const secrets = tokens.map((entry) => entry.token);
+      if (error instanceof TransactionLost) throw this.#refusals.notStoredTogether(error.cause, secrets);
       throw this.#unavailable("write tokens to", withoutTokens(error, secrets));
     }
   }
 
   async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
     if (!(ledger instanceof SqlLedger && ledger.database === this.#database)) return false;
-    const statement = this.#statements.writeIf(ledger.ifHeld(lease), token);
+    const statement = this.#statements.writeIf(ledger.ifOfNoOther(token, lease), token);
     if (!statement) return false;
+    const database = this.#database;
     try {
-      const rows = await this.#database.query<TokenRow>(statement.text, statement.values);
+      const rows = await database
+        .write<TokenRow>(statement.text, statement.values)
+        .catch(async (error: unknown): Promise<TokenRow[]> => {
+          if (database.dialect.isGeneral(error)) throw error;
+          // What is refused even for no token at all is the table's fault.
+          await this.#statements.write({ query: (...asked) => database.write(...asked) }, [], false);
+          return [];
+        });
       return rows.some((row) => row.token === token.token.reveal());
     } catch (error) {
-      if (this.#database.dialect.isDataError(error)) return false;
       throw this.#unavailable("write tokens to", withoutTokens(error, [token.token]));
     }
   }
@@ -114,32 +156,39 @@ export class SqlTokenTable implements TokenStore {
     // What refuses to let a token go may quote it: only a token that is known can be kept out of an error.
     let rows: readonly TokenRow[] = [];
     try {
-      const refusals = await this.#within(transaction, async (connection) => {
-        rows = await this.#find(ids, connection);
+      const refusals = await this.#within(transaction, async (savepoints) => {
+        rows = await this.#find(ids, savepoints);
         const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
         return togetherOrEach<string, Refusal>(
-          this.#database.dialect,
-          connection,
+          savepoints,
           [...new Set(rows.map((row) => row.id))],
-          (some) => this.#remove(some, connection),
+          (some) => this.#remove(some, savepoints.connection),
           (id, error) => [id, this.#refusals.notRemoved(id, error, secretsOf(id))],
         );
       });
       return new Map(refusals);
     } catch (error) {
-      throw this.#unavailable("remove tokens from", withoutTokens(error, secretsIn(rows)));
+      const secrets = secretsIn(rows);
+      if (error instanceof TransactionLost) throw this.#refusals.notRemovedTogether(error.cause, secrets);
+      throw this.#unavailable("remove tokens from", withoutTokens(error, secrets));
     }
   }
 
   /** In the ledger's transaction where the tokens are in its database, else in one of their own. */
-  #within<T>(transaction: LedgerTransaction, body: (connection: Queryable) => Promise<T>): Promise<T> {
-    const shared = transaction instanceof SqlLedgerTransaction && transaction.database === this.#database;
-    return shared
-      ? body(transaction.connection)
-      : this.#database.transaction(this.#database.dialect.begin.tokens, body);
+  #within<T>(transaction: LedgerTransaction, body: (savepoints: Savepoints) => Promise<T>): Promise<T> {
+    const { dialect } = this.#database;
+    if (transaction instanceof SqlLedgerTransaction && transaction.database === this.#database) {
+      const { connection, isLastAttempt } = transaction;
+      return body({ dialect, connection, isLastAttempt });
+    }
+    return repeatedly(dialect, (isLastAttempt) =>
+      this.#database.transaction(dialect.begin.write, (connection) =>
+        body({ dialect, connection, isLastAttempt }),
+      ),
+    );
   }
 
-  /** Resolves to those that did not get into the table; rejects where the data of one is refused. */
+  /** Resolves to those that did not get into the table; rejects where one is refused. */
   async #write(
     tokens: readonly StoredToken[],
     connection: Queryable,
@@ -174,16 +223,16 @@ export class SqlTokenTable implements TokenStore {
   }
 
   /** The rows that have something to remove. */
-  #find(ids: readonly string[], connection: Queryable): Promise<readonly TokenRow[]> {
+  #find(ids: readonly string[], savepoints: Savepoints): Promise<readonly TokenRow[]> {
+    const { connection } = savepoints;
     return orElse(
-      this.#database.dialect,
-      connection,
+      savepoints,
       () => this.#statements.find(connection, ids, false),
       () => this.#statements.find(connection, ids, true),
     );
   }
 
-  /** Resolves to those that are still there; rejects where the data of one is refused. */
+  /** Resolves to those that are still there; rejects where one is refused. */
   async #remove(ids: readonly string[], connection: Queryable): Promise<readonly Refusal[]> {
     const removed = new Set(await this.#statements.remove(connection, ids));
     return ids.filter((id) => !removed.has(id)).map((id) => [id, this.#refusals.kept(id)]);

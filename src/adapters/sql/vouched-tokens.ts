@@ -1,7 +1,6 @@
 import type { Group } from "../../core/group.ts";
 import { UNKNOWN_STATE } from "../../core/ledger-group.ts";
 import type { RowDigest } from "../../core/tenant.ts";
-import { NOT_EVERYWHERE } from "../../core/token-copies.ts";
 import type { ConfirmedGroup, StoredResult, VouchedOptions, VouchedToken } from "../../ports/ledger.ts";
 import type { Database } from "./database.ts";
 import { type LedgerPlace, updateGroups } from "./ledger-place.ts";
@@ -15,14 +14,13 @@ export async function vouchedTokens(
   scope: string,
   { limit, after, of }: VouchedOptions,
 ): Promise<VouchedToken[]> {
-  const noted = `failure_fingerprint = '${NOT_EVERYWHERE}'`;
+  const noted = "copies_code IS NOT NULL";
   const named = database.dialect.isOneOf("user_group_id", "$4");
   const meant = of === "all" ? "" : `AND ${of === "not everywhere" ? noted : named}`;
   const rows = await database.query<VouchedColumns>(
     `SELECT user_group_id, token_fingerprint AS "tokenFingerprint", confirmed, fingerprint, bucket,
        row_digest AS "digest", data_source_id AS "dataSourceId",
-       CASE WHEN ${noted} THEN failure_code END AS "code", failure_message AS "message",
-       failure_count AS "count", retry_at AS "retryAt"
+       copies_code AS "code", copies_message AS "message", copies_count AS "count", copies_retry_at AS "retryAt"
      FROM ${groups}
      WHERE scope = $1 AND user_group_id > $2 AND intent IS NULL AND missing_kind IS NULL
        AND token_fingerprint IS NOT NULL AND fingerprint IS NOT NULL ${meant}
@@ -33,7 +31,7 @@ export async function vouchedTokens(
     user_group_id,
     tokenFingerprint,
     confirmed: confirmedGroup(row),
-    failure: code === null ? null : { fingerprint: NOT_EVERYWHERE, code, message, count, retryAt },
+    failure: code === null ? null : { code, message, count, retryAt },
   }));
 }
 
@@ -48,35 +46,24 @@ function confirmedGroup({
   return { group: JSON.parse(confirmed) as Group, fingerprint, row: { bucket, digest }, dataSourceId };
 }
 
-/**
- * What is missing takes the place of another failure: the change that has failed is still to be seen, and is tried
- * again. What is there leaves another one as it is.
- */
 export function recordStored(place: LedgerPlace, results: readonly StoredResult[], now: Date): Promise<void> {
   const rows = results.map(({ user_group_id, failure }) => ({
     id: user_group_id,
-    failure_code: failure?.code ?? null,
-    failure_message: failure ? storable(failure.message) : null,
+    code: failure?.code ?? null,
+    message: failure ? storable(failure.message) : null,
+    count: failure?.count ?? 0,
     retry_at: failure?.retryAt.toISOString() ?? null,
-    failure_count: failure?.count ?? 0,
   }));
-  const isOurs = `(t.failure_code IS NOT NULL OR g.failure_fingerprint IS NULL OR g.failure_fingerprint = '${NOT_EVERYWHERE}')`;
-  const ours = (column: string, value: string): string =>
-    `CASE WHEN ${isOurs} THEN ${value} ELSE g.${column} END`;
-  const whileMissing = (column: string, value: string): string =>
-    ours(column, `CASE WHEN t.failure_code IS NOT NULL THEN ${value} END`);
-  // In an order that MySQL needs: whose failure it is is read by all of them, and written last.
   return updateGroups(
     place,
     rows,
     STORED_COLUMNS,
     {
-      failing_since: whileMissing("failing_since", "coalesce(g.failing_since, $4)"),
-      failure_code: ours("failure_code", "t.failure_code"),
-      failure_message: ours("failure_message", "t.failure_message"),
-      retry_at: ours("retry_at", "t.retry_at"),
-      failure_count: ours("failure_count", "t.failure_count"),
-      failure_fingerprint: whileMissing("failure_fingerprint", `'${NOT_EVERYWHERE}'`),
+      copies_since: "CASE WHEN t.code IS NOT NULL THEN coalesce(g.copies_since, $4) END",
+      copies_code: "t.code",
+      copies_message: "t.message",
+      copies_count: "t.count",
+      copies_retry_at: "t.retry_at",
     },
     [now],
   );
@@ -84,10 +71,10 @@ export function recordStored(place: LedgerPlace, results: readonly StoredResult[
 
 const STORED_COLUMNS = {
   id: "id",
-  failure_code: "text",
-  failure_message: "text",
+  code: "text",
+  message: "text",
+  count: "integer",
   retry_at: "time",
-  failure_count: "integer",
 } as const;
 
 interface ConfirmedColumns {

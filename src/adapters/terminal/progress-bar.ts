@@ -1,16 +1,18 @@
 import { styleText } from "node:util";
 import { printable, printableId } from "../../core/printable.ts";
-import { durationText, progress, rateText } from "../../core/progress.ts";
+import { advanced, durationText, NO_WORK, progress, rateText, type WorkEvent } from "../../core/progress.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 
 /** What is used of a terminal's output stream. */
 export interface Terminal {
   write(text: string): unknown;
+  /** 0 where the terminal doesn't know how wide it is. */
   readonly columns?: number;
 }
 
 const REDRAW_EVERY = 100;
+const COLUMNS_WHERE_UNKNOWN = 80;
 const BAR_CELLS = 28;
 const SHORTEST_BAR = 4;
 const LONG_WAIT = 4_000;
@@ -22,15 +24,14 @@ const CLEAR_LINE_ABOVE = "\u001b[A\r\u001b[K";
  * below that line: however the run ends, what is printed next has a line of its own.
  */
 export function progressBar(terminal: Terminal, clock: Clock): Observe {
-  let done = 0;
-  let total = 0;
+  let work = NO_WORK;
   let startedAt = 0;
   let drawnAt = -REDRAW_EVERY;
   let waitsUntil = 0;
   let reason = "";
   let shown = false;
 
-  const columns = (): number => terminal.columns ?? 80;
+  const columns = (): number => terminal.columns || COLUMNS_WHERE_UNKNOWN;
   const clear = (): string => {
     const text = shown ? CLEAR_LINE_ABOVE : "";
     shown = false;
@@ -42,6 +43,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   };
   const draw = (force = false): void => {
     const now = clock.monotonic();
+    const { done, total } = work;
     if (total === 0 || (!force && now - drawnAt < REDRAW_EVERY)) return;
     drawnAt = now;
     const { rate, leftMs } = progress(done, total, now - startedAt);
@@ -66,39 +68,28 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     draw(true);
   };
 
-  const advance = (): void => {
-    done++;
-    draw(done === total);
+  const advance = (event: WorkEvent): void => {
+    if (work.total === 0) startedAt = clock.monotonic();
+    work = advanced(work, event);
+    draw(work.done === work.total || ANNOUNCED.has(event.kind));
   };
 
   return (event: RunEvent): void => {
     switch (event.kind) {
-      case "started":
       // The command prints the report.
       case "finished":
       // Known before the first call: the report at the end lists them.
       case "rejected":
       case "held":
       case "left":
-      case "restored":
         break;
       case "phase":
         if (event.phase === "reading") show("reading the source …");
         else terminal.write(clear());
         draw(true);
         break;
-      case "planned":
-        total = event.changes;
-        startedAt = clock.monotonic();
-        draw(true);
-        break;
-      case "rotating":
-        if (total === 0) startedAt = clock.monotonic();
-        total += event.tokens;
-        draw(true);
-        break;
       case "waiting":
-        wait(event.ms, event.reason);
+        wait(event.ms, printable(event.reason));
         break;
       case "retry":
         // What has failed several times over may be all that the run still waits for.
@@ -114,7 +105,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
           styleText("red", "✗"),
           `${printableId(event.user_group_id)}: ${event.code}: ${printable(event.message)}`,
         );
-        advance();
+        advance(event);
         break;
       case "unstored": {
         const what = `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}`;
@@ -124,16 +115,24 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         );
         break;
       }
+      case "started":
+      case "planned":
+      case "restoring":
+      case "rotating":
       case "recorded":
       case "deleted":
+      case "restored":
       case "rotated":
-        advance();
+        advance(event);
         break;
       default:
         event satisfies never;
     }
   };
 }
+
+/** What tells how much there is to do is shown at once. */
+const ANNOUNCED: ReadonlySet<WorkEvent["kind"]> = new Set(["planned", "restoring", "rotating"]);
 
 /** As much of it as there is room for. */
 function bar(share: number, room: number): string {
@@ -144,4 +143,4 @@ function bar(share: number, room: number): string {
 }
 
 const hintLine = (hint: string | undefined): string =>
-  hint === undefined ? "" : `\n  ${styleText("dim", hint)}`;
+  hint === undefined ? "" : `\n  ${styleText("dim", printable(hint, LONGEST_WARNING))}`;

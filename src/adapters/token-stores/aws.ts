@@ -2,9 +2,10 @@ import type { DescribeSecretResponse, SecretsManager, Tag } from "@aws-sdk/clien
 import { SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
+import { isPlainHttpElsewhere } from "../../core/this-machine.ts";
 import { failureOf, isLoginFailure, nameOf } from "./aws-failure.ts";
 import { expected } from "./expected.ts";
-import { bears, type Marks, marksOf, SCOPE_MARK } from "./marks.ts";
+import { bears, type Marks, marksOf, SCOPE_MARK, scopeIn } from "./marks.ts";
 import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
@@ -15,6 +16,8 @@ export interface AwsStoreOptions {
   readonly region?: string | undefined;
   /** In place of the region's own, such as a VPC endpoint's. */
   readonly endpoint?: string | undefined;
+  /** Whether an endpoint on another host may be plain http. */
+  readonly allowHttp?: boolean;
   /** The config's name: what another one manages is left alone. */
   readonly scope: string;
 }
@@ -26,6 +29,13 @@ const TIMEOUTS = {
   throwOnRequestTimeout: true,
   socketTimeout: 15_000,
 };
+
+interface Tagged {
+  readonly Tags?: readonly Tag[] | undefined;
+}
+
+const tagsOf = ({ Tags = [] }: Tagged): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value]));
 
 type Made = Readonly<{ VersionId?: string | undefined }>;
 
@@ -57,7 +67,8 @@ export class AwsStore implements SecretStore {
     if (!description && this.#recent.isStale(name, undefined)) throw notSeenYet(name);
     if (!description || description.DeletedDate) return undefined;
     // Of somebody else's the value is none of our business, and often forbidden.
-    if (!this.#manages(description)) return { content: new Secret(""), isManaged: false };
+    if (!this.#manages(description))
+      return { content: new Secret(""), isManaged: false, scope: scopeIn(tagsOf(description)) };
     return { content: await this.#valueOf(name), isManaged: true };
   }
 
@@ -76,7 +87,7 @@ export class AwsStore implements SecretStore {
     await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
   }
 
-  async holdsAny(): Promise<boolean> {
+  async holdsAny(except?: string): Promise<boolean> {
     const Filters = [
       { Key: "tag-key" as const, Values: [SCOPE_MARK] },
       { Key: "tag-value" as const, Values: [this.#options.scope] },
@@ -87,7 +98,7 @@ export class AwsStore implements SecretStore {
         client.listSecrets({ Filters, MaxResults: 100, NextToken }),
       );
       // The filters match the beginnings of words, and not both of them the same tag.
-      if (page.SecretList?.some((secret) => this.#manages(secret))) return true;
+      if (page.SecretList?.some((secret) => secret.Name !== except && this.#manages(secret))) return true;
       NextToken = page.NextToken;
     } while (NextToken);
     return false;
@@ -145,8 +156,8 @@ export class AwsStore implements SecretStore {
     return new Secret(found?.SecretString ?? "");
   }
 
-  #manages({ Tags = [] }: { readonly Tags?: readonly Tag[] | undefined }): boolean {
-    return bears(Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value])), this.#marks);
+  #manages(secret: Tagged): boolean {
+    return bears(tagsOf(secret), this.#marks);
   }
 
   #unlessMissing<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T | undefined> {
@@ -171,7 +182,7 @@ export class AwsStore implements SecretStore {
   }
 
   async #connect(last?: SecretsManager): Promise<SecretsManager> {
-    const { region, endpoint } = this.#options;
+    const { region, endpoint, allowHttp = false } = this.#options;
     // What it has learned of a clock that is wrong here.
     const systemClockOffset = last?.config.systemClockOffset ?? 0;
     const { SecretsManager } = await optional(
@@ -186,6 +197,15 @@ export class AwsStore implements SecretStore {
       systemClockOffset,
       requestHandler: TIMEOUTS,
     });
+    // AWS_ENDPOINT_URL and profiles name endpoints too, and the client looks at them with the first call.
+    const refuseHttp = { step: "finalizeRequest", name: "groupsyncRefuseHttp" } as const;
+    client.middlewareStack.add(
+      (next) => (args) => {
+        if (!allowHttp && isPlainHttpElsewhere(args.request as URL)) throw plainEndpoint();
+        return next(args);
+      },
+      refuseHttp,
+    );
     await client.config.region().catch((cause: unknown) => {
       throw noRegion(cause);
     });
@@ -199,6 +219,11 @@ const notSeenYet = (name: string): SecretStoreFailure =>
     `the last change of the secret ${name} doesn't show yet`,
     "Secrets Manager takes a moment for it; the next sync tries again",
   );
+
+const plainEndpoint = (): SyncError =>
+  new SyncError("CONFIG_TLS", "the endpoint of AWS Secrets Manager is http to another host", {
+    hint: "look at AWS_ENDPOINT_URL and the profile's endpoint_url: write https://…, or tokens.allow_http: true",
+  });
 
 const noRegion = (cause: unknown): SyncError =>
   new SyncError("CONFIG_REGION_MISSING", "tokens.store: aws_secrets_manager needs a region", {

@@ -4,7 +4,7 @@ import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { failureOf, isDisabled, isLoginFailure, isStatus } from "./azure-failure.ts";
 import { type AzureAccess, connect } from "./azure-login.ts";
 import { expected } from "./expected.ts";
-import { bears, type Marks, marksOf } from "./marks.ts";
+import { bears, type Marks, marksOf, scopeIn } from "./marks.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { SharedClient } from "./shared-client.ts";
 
@@ -17,6 +17,7 @@ export interface AzureStoreOptions {
 
 interface Found {
   readonly isManaged: boolean;
+  readonly scope?: string | undefined;
   /** Left out where the newest version is disabled. */
   readonly newest?: { readonly properties: SecretProperties; readonly content: Secret };
 }
@@ -50,7 +51,7 @@ export class AzureStore implements SecretStore {
   async get(name: string): Promise<FoundSecret | undefined> {
     const found = await this.#find(name);
     if (!found) return undefined;
-    if (!found.isManaged) return { content: new Secret(""), isManaged: false };
+    if (!found.isManaged) return { content: new Secret(""), isManaged: false, scope: found.scope };
     return found.newest && { content: found.newest.content, isManaged: true };
   }
 
@@ -68,9 +69,10 @@ export class AzureStore implements SecretStore {
     if (deleted && (found || this.#manages(deleted.properties.tags))) await this.#purge(deleted);
   }
 
-  holdsAny(): Promise<boolean> {
+  holdsAny(except?: string): Promise<boolean> {
     return this.#call(async (client) => {
-      for await (const { tags } of client.listPropertiesOfSecrets()) if (this.#manages(tags)) return true;
+      for await (const { name, tags } of client.listPropertiesOfSecrets())
+        if (name !== except && this.#manages(tags)) return true;
       return false;
     });
   }
@@ -93,7 +95,11 @@ export class AzureStore implements SecretStore {
     const { tags } = properties;
     // Each version has its own tags: one that was set by hand in a secret of groupsync's has none.
     const isManaged = this.#manages(tags) || (!tags?.["managed-by"] && (await this.#hasManaged(name)));
-    return { isManaged, newest: { properties, content: new Secret(secret.value ?? "") } };
+    return {
+      isManaged,
+      scope: scopeIn(tags),
+      newest: { properties, content: new Secret(secret.value ?? "") },
+    };
   }
 
   /** Whether any version of the secret is groupsync's. */

@@ -1,48 +1,42 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import {
-  access,
-  lstat,
-  mkdir,
-  open,
-  opendir,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  unlink,
-} from "node:fs/promises";
+import { access, link, lstat, opendir, readdir, rename, rm, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { describe } from "../../core/errors.ts";
+import { dangerWithin, type Trust } from "../../core/directory-trust.ts";
+import { describe, SyncError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
-import { type FoundSecret, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { isThere, makeFolder, syncFolder, writeDurably } from "./durable-files.ts";
+import { MARK, markedName, OWNER, OWNER_NAME, ownerOfDirectory, ownPlace, unmark } from "./file-owner.ts";
+import { entryAt, entryOf, insistOnOwnFile, readOwnFile } from "./own-files.ts";
+import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { systemCodeOf } from "./system-error.ts";
 
 export interface FileStoreOptions {
   readonly directory: string;
+  /** Whether the directory may be writable by its group. */
+  readonly sharedDirectory: boolean;
   /** The config's name: a directory is for one. */
   readonly scope: string;
+  /** This process's user: nobody else but root may have a hand in the directory. */
+  readonly uid: number;
 }
 
-/** A folder that marks a directory as groupsync's, for files have no tags. Files are in it until they are whole. */
-const MARK = ".groupsync";
-/** In that folder, a file that says whose directory it is. */
-const OWNER = "name";
-const OWNER_ONLY = { folder: 0o700, file: 0o600 };
-/** Neither what a link points to nor whoever is at the other end of a pipe. */
-const THE_FILE_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** What a file is called until it is whole. */
+const UNFINISHED = /^[0-9a-f]{16}$/;
 
 /** One file for each secret, for its owner's eyes alone, in a directory of groupsync's own. */
 export class FileStore implements SecretStore {
   readonly naming = SECRET_NAMING.file;
+  readonly owner = `${MARK}/${OWNER}`;
   readonly #directory: string;
   readonly #scope: string;
+  readonly #trust: Trust;
 
-  constructor({ directory, scope }: FileStoreOptions) {
+  constructor({ directory, sharedDirectory, scope, uid }: FileStoreOptions) {
     this.#directory = resolve(directory);
     this.#scope = scope;
+    this.#trust = { uid, isShared: sharedDirectory };
   }
 
   get title(): string {
@@ -51,49 +45,50 @@ export class FileStore implements SecretStore {
 
   async prepare(): Promise<void> {
     await orUnavailable(async () => {
+      await ownPlace(this.#directory, this.#trust);
       await makeFolder(this.#directory);
       const mark = this.#pathOf(MARK);
       if (!(await isThere(mark))) {
         if (!(await isEmpty(this.#directory))) throw notOurs();
         await makeFolder(mark);
       }
+      // What was missing, somebody else may have made meanwhile.
+      await ownPlace(this.#directory, this.#trust);
       if (await isThere(this.#pathOf(MARK.toUpperCase()))) throw foldsCase();
       for (const folder of [this.#directory, mark])
         await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       await this.#claim();
       // What a process that died has left half written.
-      for (const name of await readdir(mark)) if (name !== OWNER) await rm(join(mark, name), { force: true });
+      for (const entry of await readdir(mark, { withFileTypes: true }))
+        if (entry.isFile() && UNFINISHED.test(entry.name)) await rm(join(mark, entry.name), { force: true });
     });
   }
 
   async get(name: string): Promise<FoundSecret | undefined> {
+    if (name === this.owner) return (await this.#marked())?.owner;
     try {
-      const file = await open(this.#pathOf(name), THE_FILE_ITSELF);
-      try {
-        if (!(await file.stat()).isFile()) throw inTheWay(name);
-        return { content: new Secret(await file.readFile("utf8")), isManaged: true };
-      } finally {
-        await file.close();
-      }
+      await this.#insistOnFoldersOf(name);
+      const content = await readOwnFile(this.#pathOf(name), this.#trust);
+      return content === undefined ? undefined : { content: new Secret(content), isManaged: true };
     } catch (error) {
-      if (systemCodeOf(error) === "ENOENT") return undefined;
-      if (systemCodeOf(error) === "ELOOP") throw inTheWay(name);
       throw failureOf(error, ["EACCES", "ENAMETOOLONG", "ENXIO"]);
     }
   }
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
     const found = await this.get(name);
+    if (found && !found.isManaged) throw notManaged(name);
     if (found && isGood(found.content)) return;
     const path = this.#pathOf(name);
     const unfinished = this.#unfinished();
     try {
       await orUnavailable(async () => {
-        await this.#makeFolderOf(path);
+        await makeFolder(dirname(path));
         await writeDurably(unfinished, content.reveal());
       });
       // Whoever reads the file sees the old content or the new one.
-      await rename(unfinished, path).catch((error: unknown) => {
+      const place = name === this.owner && !found?.content.reveal() ? linkOrRename : rename;
+      await place(unfinished, path).catch((error: unknown) => {
         throw systemCodeOf(error) === "ENOENT"
           ? cleanedAway()
           : failureOf(error, ["EISDIR", "EEXIST", "EPERM"]);
@@ -108,7 +103,8 @@ export class FileStore implements SecretStore {
   async remove(name: string): Promise<void> {
     const path = this.#pathOf(name);
     try {
-      if (!(await lstat(path)).isFile()) throw inTheWay(name);
+      await this.#insistOnFoldersOf(name);
+      insistOnOwnFile(entryOf(path, await lstat(path)), this.#trust);
       await unlink(path);
     } catch (error) {
       if (systemCodeOf(error) === "ENOENT") return;
@@ -124,16 +120,22 @@ export class FileStore implements SecretStore {
     });
   }
 
+  async release(): Promise<string> {
+    return unmark((await this.#marked())?.folder ?? this.#directory);
+  }
+
   async close(): Promise<void> {}
+
+  #marked() {
+    return orUnavailable(() => ownerOfDirectory(this.#directory, this.#scope, this.#trust));
+  }
 
   /** Of two that take an empty directory at once, one finds at its next run that it is the other's. */
   async #claim(): Promise<void> {
-    const path = join(this.#pathOf(MARK), OWNER);
-    if (await isThere(path)) {
-      const owner = await readFile(path, "utf8");
-      if (owner !== this.#scope) throw anothers(owner);
-      return;
-    }
+    const owner = await markedName(this.#directory, this.#trust);
+    if (owner === this.#scope) return;
+    if (owner !== undefined) throw anothers(owner);
+    const path = join(this.#pathOf(MARK), OWNER_NAME);
     const unfinished = this.#unfinished();
     await writeDurably(unfinished, this.#scope);
     await rename(unfinished, path);
@@ -148,22 +150,24 @@ export class FileStore implements SecretStore {
     return join(this.#directory, name);
   }
 
-  /** Below the directory itself, and not where a link in its place may lead to. */
-  async #makeFolderOf(path: string): Promise<void> {
-    const folder = dirname(path);
-    await makeFolder(folder);
-    const expected = join(await realpath(this.#directory), folder.slice(this.#directory.length));
-    if ((await realpath(folder)) !== expected) throw leadsAway(folder);
+  /** A link in place of a folder would lead to files elsewhere. */
+  async #insistOnFoldersOf(name: string): Promise<void> {
+    for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
+      const entry = await entryAt(this.#pathOf(folder));
+      const danger = entry && dangerWithin(entry, this.#trust);
+      if (danger) throw new SecretStoreFailure("unavailable", danger.what, danger.remedy);
+    }
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+/** Of two that do so at once, one finds the other's file. Not every file system has links, though. */
+async function linkOrRename(from: string, to: string): Promise<void> {
   try {
-    await lstat(path);
-    return true;
+    await link(from, to);
+    await unlink(from);
   } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return false;
-    throw error;
+    if (systemCodeOf(error) === "ENOENT" || systemCodeOf(error) === "EEXIST") throw error;
+    await rename(from, to);
   }
 }
 
@@ -180,39 +184,6 @@ async function hasFile(folder: string): Promise<boolean> {
   return false;
 }
 
-/** A new folder is durable once the one around it is. */
-async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: OWNER_ONLY.folder });
-  if (first === undefined) return;
-  for (let made = path; ; made = dirname(made)) {
-    await syncFolder(dirname(made));
-    if (made === first) return;
-  }
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, "wx", OWNER_ONLY.file);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** A name in it, or that there is none any more, is durable only then. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } catch (error) {
-    // Some network file systems don't know of it.
-    if (!["EINVAL", "ENOTSUP"].includes(systemCodeOf(error))) throw error;
-  } finally {
-    await folder.close();
-  }
-}
-
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -222,8 +193,8 @@ async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The operating system quotes the path, and never the content. `ofOneFile`: the codes that are about this one. */
-function failureOf(error: unknown, ofOneFile: readonly string[]): SecretStoreFailure {
-  if (error instanceof SecretStoreFailure) return error;
+function failureOf(error: unknown, ofOneFile: readonly string[]): SecretStoreFailure | SyncError {
+  if (error instanceof SecretStoreFailure || error instanceof SyncError) return error;
   return ofOneFile.includes(systemCodeOf(error))
     ? new SecretStoreFailure("refused", describe(error), "see what is there, and whose it is")
     : new SecretStoreFailure(
@@ -232,13 +203,6 @@ function failureOf(error: unknown, ofOneFile: readonly string[]): SecretStoreFai
         "may this user read and write there, and is there space left?",
       );
 }
-
-const inTheWay = (name: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "refused",
-    `${name} is there already, and it is no file of groupsync's`,
-    "remove it, or give tokens.path a name of its own",
-  );
 
 /** Another process has prepared the directory meanwhile. */
 const cleanedAway = (): SecretStoreFailure =>
@@ -255,18 +219,13 @@ const notOurs = (): SecretStoreFailure =>
     "name an empty directory, or one that isn't there yet, in tokens.directory: on a volume of its own, a folder in it",
   );
 
-const anothers = (owner: string): SecretStoreFailure =>
+const anothers = (owner: string | null): SecretStoreFailure =>
   new SecretStoreFailure(
     "unavailable",
-    `it is kept by the groupsync whose config has the name ${owner}`,
+    owner === null
+      ? `${MARK}/${OWNER_NAME} in it doesn't hold the name of a config`
+      : `it is kept by the groupsync whose config has the name ${owner}`,
     "name a directory of its own for each config in tokens.directory",
-  );
-
-const leadsAway = (folder: string): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "unavailable",
-    `a symbolic link leads from ${folder} to another place`,
-    "remove it: tokens.directory itself may be a link, but nothing in it",
   );
 
 const foldsCase = (): SecretStoreFailure =>

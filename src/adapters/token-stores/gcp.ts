@@ -4,7 +4,7 @@ import { secretName } from "../../core/secret-name.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { expected } from "./expected.ts";
 import { failureOf, isCode, isLoginFailure } from "./gcp-failure.ts";
-import { bears, type Marks, marksOf } from "./marks.ts";
+import { bears, type Marks, marksOf, scopeIn } from "./marks.ts";
 import { optional } from "./optional-package.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
@@ -68,7 +68,8 @@ export class GcpStore implements SecretStore {
     const secret = await this.#find(name);
     if (!secret && this.#recent.versionOf(name) === undefined) return undefined;
     // What isn't groupsync's is not read either.
-    if (secret && !this.#manages(secret)) return { content: new Secret(""), isManaged: false };
+    if (secret && !this.#manages(secret))
+      return { content: new Secret(""), isManaged: false, scope: scopeIn(secret.labels) };
     const newest = await this.#newest(name);
     return newest && { content: newest.content, isManaged: true };
   }
@@ -96,12 +97,12 @@ export class GcpStore implements SecretStore {
     await this.#unlessMissing((client) => client.deleteSecret(request, CALL));
   }
 
-  holdsAny(): Promise<boolean> {
+  holdsAny(except?: string): Promise<boolean> {
     const filter = Object.entries(this.#labels).map(([label, value]) => `labels.${label}=${value}`);
     const request = { parent: this.#parent, filter: filter.join(" AND ") };
     return this.#call(async (client) => {
       for await (const secret of client.listSecretsAsync(request, LISTING))
-        if (this.#manages(secret)) return true;
+        if (!secret.name?.endsWith(`/secrets/${except}`) && this.#manages(secret)) return true;
       return false;
     });
   }

@@ -5,7 +5,7 @@ import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import { expected } from "./expected.ts";
 import { type KubernetesAccess, type KubernetesClient, kubernetesClient } from "./kubernetes-client.ts";
 import { failureOf, isStatus, notTheApi } from "./kubernetes-failure.ts";
-import { bears, type Marks, SCOPE_MARK } from "./marks.ts";
+import { bears, type Marks, SCOPE_MARK, scopeIn } from "./marks.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { SharedClient } from "./shared-client.ts";
 
@@ -58,7 +58,11 @@ export class KubernetesStore implements SecretStore {
   async get(name: string): Promise<FoundSecret | undefined> {
     const found = await this.#find(name);
     if (!found || found.metadata?.deletionTimestamp) return undefined;
-    return { content: this.#contentOf(found), isManaged: this.#manages(found) };
+    return {
+      content: this.#contentOf(found),
+      isManaged: this.#manages(found),
+      scope: scopeIn(found.metadata?.labels),
+    };
   }
 
   async put(
@@ -91,12 +95,12 @@ export class KubernetesStore implements SecretStore {
     throw changing(name);
   }
 
-  holdsAny(): Promise<boolean> {
+  holdsAny(except?: string): Promise<boolean> {
     const labels = Object.entries(this.#labels).map(([label, value]) => `${label}=${value}`);
     return this.#call(async ({ core, namespace }) => {
       const labelSelector = labels.join(",");
-      const list = await core.listNamespacedSecret({ namespace, labelSelector, limit: 1 });
-      return genuine("SecretList", list).items.length > 0;
+      const list = await core.listNamespacedSecret({ namespace, labelSelector, limit: 2 });
+      return genuine("SecretList", list).items.some(({ metadata }) => metadata?.name !== except);
     });
   }
 

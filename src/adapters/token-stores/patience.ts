@@ -3,10 +3,7 @@ import type { Clock } from "../../ports/clock.ts";
 import { SecretStoreFailure } from "./secret-store.ts";
 import { Slots } from "./slots.ts";
 
-/**
- * How long one call is tried at most. Meanwhile a transaction of the ledger may stand open, which keeps the lease with
- * this process, and which a database ends after a minute.
- */
+/** How long one call is tried at most. Meanwhile a transaction of the ledger may stand open. */
 const LONGEST_WAIT = 30_000;
 /** A longer pause is waited for by the caller, with no transaction open. */
 const LONGEST_PAUSE = 10_000;

@@ -9,7 +9,11 @@ export interface SecretStore {
   /** What an operator calls it, such as `Vault at https://vault.internal, mount secret`. */
   readonly title: string;
   readonly naming: SecretNaming;
-  /** Logs in, and sees whether it can be used at all. Called before anything else in a run. */
+  /** The name of what says whose the store is, where it isn't a secret like the others. */
+  readonly owner?: string;
+  /** What takes that away, where it takes more than to delete it. */
+  release?(): Promise<string>;
+  /** Logs in, and sees whether it can be used at all. Called before anything is changed. */
   prepare(): Promise<void>;
   /** Undefined where there is none, or where it is deleted and could still be recovered. */
   get(name: string): Promise<FoundSecret | undefined>;
@@ -21,14 +25,17 @@ export interface SecretStore {
   put(name: string, content: Secret, isGood: (found: Secret) => boolean, groupId?: string): Promise<void>;
   /** Removes it for good, so that the name is free again; what isn't there is removed already. Refuses likewise. */
   remove(name: string): Promise<void>;
-  /** Whether it holds any secret that groupsync manages. */
-  holdsAny(): Promise<boolean>;
+  /** Whether it holds any secret that groupsync manages, beside this one. */
+  holdsAny(except?: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export interface FoundSecret {
   readonly content: Secret;
+  /** Whether it is marked as this config's. */
   readonly isManaged: boolean;
+  /** The config whose mark it bears, as far as it shows. */
+  readonly scope?: string | undefined;
 }
 
 /**

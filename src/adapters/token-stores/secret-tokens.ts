@@ -6,9 +6,16 @@ import { laggingIn } from "../../core/token-copies.ts";
 import { formatToken, type TokenFormat, tokenIn } from "../../core/token-format.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerTransaction } from "../../ports/ledger.ts";
-import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type {
+  ChangeOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../../ports/token-store.ts";
 import { inParallel } from "./in-parallel.ts";
 import { CONCURRENCY, Patience } from "./patience.ts";
+import { SecretOwner } from "./secret-owner.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 
 export interface SecretTokenOptions {
@@ -22,20 +29,45 @@ export class SecretTokens implements TokenStore {
   readonly #options: SecretTokenOptions;
   readonly #clock: Clock;
   readonly #patience: Patience;
+  readonly #owner: SecretOwner;
 
   constructor(secrets: SecretStore, options: SecretTokenOptions, clock: Clock) {
     this.#secrets = secrets;
     this.#options = options;
     this.#clock = clock;
     this.#patience = new Patience(clock);
+    this.#owner = new SecretOwner(secrets, options.path);
   }
+
+  get destinations(): readonly TokenDestination[] {
+    const secrets = this.#secrets;
+    const { name } = this.#owner;
+    const [before, after] = this.#options.path;
+    return [
+      {
+        // Of a store of its own, the path says nothing.
+        title: secrets.owner ? secrets.title : `the secrets ${before}…${after} of ${secrets.title}`,
+        holdsAny: () => this.holdsAny(),
+        ids: () => null,
+        owner: () => this.#usable("read", () => this.#patience.with(() => this.#owner.read())),
+        claim: (mark, former) =>
+          this.#usable("write", () => this.#patience.with(() => this.#owner.write(mark, former))),
+        foldsCase: async () => null,
+        release: () =>
+          this.#usable("read", async () => (await secrets.release?.()) ?? `delete the secret ${name}`),
+      },
+    ];
+  }
+
+  /** Whether a secret can be written shows where one is. */
+  async inspect(): Promise<void> {}
 
   prepare(signal?: AbortSignal): Promise<void> {
     return this.#usable("use", () => this.#patience.with(() => this.#secrets.prepare(), { signal }));
   }
 
   holdsAny(): Promise<boolean> {
-    return this.#usable("read", () => this.#patience.with(() => this.#secrets.holdsAny()));
+    return this.#usable("read", () => this.#patience.with(() => this.#secrets.holdsAny(this.#owner.name)));
   }
 
   async write(

@@ -1,8 +1,15 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { laggingIn } from "../../core/token-copies.ts";
-import type { Lease, Ledger, LedgerTransaction } from "../../ports/ledger.ts";
-import type { ChangeOptions, StoredToken, TokenStore, WriteOptions } from "../../ports/token-store.ts";
+import type { Lease } from "../../ports/lease.ts";
+import type { Ledger, LedgerTransaction } from "../../ports/ledger.ts";
+import type {
+  ChangeOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../../ports/token-store.ts";
 
 type Refusals = ReadonlyMap<string, SyncError>;
 type Result = PromiseSettledResult<Refusals>;
@@ -20,8 +27,16 @@ export class SeveralStores implements TokenStore {
     this.#stores = [...others, ...tables];
   }
 
+  get destinations(): readonly TokenDestination[] {
+    return this.#stores.flatMap(({ destinations }) => destinations);
+  }
+
   async prepare(signal?: AbortSignal): Promise<void> {
     for (const store of this.#stores) await store.prepare(signal);
+  }
+
+  async inspect(): Promise<void> {
+    for (const store of this.#stores) await store.inspect();
   }
 
   async holdsAny(): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { SecretPath } from "../../core/secret-name.ts";
 import { SECRET_NAMING } from "../../core/secret-naming-by-store.ts";
 import type { TokenFormat } from "../../core/token-format.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { bears, type Marks, marksOf } from "./marks.ts";
+import { bears, type Marks, marksOf, scopeIn } from "./marks.ts";
 import { type FoundSecret, notManaged, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-http.ts";
 import { type VaultAuth, VaultSession } from "./vault-session.ts";
@@ -27,6 +27,7 @@ export interface VaultStoreOptions {
 interface Version {
   readonly version: number;
   readonly isManaged: boolean;
+  readonly scope: string | undefined;
   /** Undefined where it is deleted or destroyed. */
   readonly content: Secret | undefined;
 }
@@ -69,8 +70,8 @@ export class VaultStore implements SecretStore {
   }
 
   async get(name: string): Promise<FoundSecret | undefined> {
-    const { content, isManaged = false } = (await this.#read(name)) ?? {};
-    return content && { content, isManaged };
+    const { content, isManaged = false, scope } = (await this.#read(name)) ?? {};
+    return content && { content, isManaged, scope };
   }
 
   async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
@@ -95,10 +96,10 @@ export class VaultStore implements SecretStore {
     this.#expect(await this.#call("DELETE", this.#metadataPath(name)), 204);
   }
 
-  holdsAny(): Promise<boolean> {
+  holdsAny(except?: string): Promise<boolean> {
     const [before, after] = this.#path;
     const prefix = before.slice(this.#folder.length);
-    return this.#holdsAny(this.#folder, prefix, after.split("/").length - 1);
+    return this.#holdsAny(this.#folder, prefix, after.split("/").length - 1, except);
   }
 
   async close(): Promise<void> {
@@ -107,15 +108,15 @@ export class VaultStore implements SecretStore {
   }
 
   /** Whether there is one so many folders below this one. */
-  async #holdsAny(folder: string, prefix: string, depth: number): Promise<boolean> {
+  async #holdsAny(folder: string, prefix: string, depth: number, except?: string): Promise<boolean> {
     const answer = await this.#call("GET", `${this.#metadataPath(folder)}?list=true`);
     const { keys } = answer.status === 404 ? {} : this.#data(answer);
     for (const key of Array.isArray(keys) ? keys : []) {
       if (typeof key !== "string" || !key.startsWith(prefix) || key.endsWith("/") !== depth > 0) continue;
       const isHere =
         depth > 0
-          ? await this.#holdsAny(folder + key, "", depth - 1)
-          : this.#manages(await this.#metadata(folder + key));
+          ? await this.#holdsAny(folder + key, "", depth - 1, except)
+          : folder + key !== except && this.#manages(await this.#metadata(folder + key));
       if (isHere) return true;
     }
     return false;
@@ -157,6 +158,7 @@ export class VaultStore implements SecretStore {
     return {
       content: isJsonObject(data) ? this.#contentOf(data) : undefined,
       isManaged: this.#manages(metadata),
+      scope: scopeIn(objectIn(metadata.custom_metadata)),
       version: Number(metadata.version),
     };
   }

@@ -1,5 +1,6 @@
+import type { FailingGroup } from "../../core/failing.ts";
 import { printable, printableId } from "../../core/printable.ts";
-import type { FailingGroup, HeldGroups } from "../../ports/ledger.ts";
+import type { HeldGroups } from "../../ports/ledger.ts";
 import { briefMoment, grouped, groupedCount, roundText } from "./figures.ts";
 import { type Content, type Html, html } from "./html.ts";
 
@@ -12,8 +13,8 @@ export function heldSection({ count, code, groups }: HeldGroups): Html {
   const shown = groups.slice(0, SHOWN_HELD);
   return html`<section aria-labelledby="held"><h2 id="held">Held ${badge(count)}</h2>
 <p>${groupedCount(count, "removal")} ${count === 1 ? "waits" : "wait"} for approval. If they are meant to go:</p>
-<pre><code>groupsync sync --approve-deletions ${code}</code></pre>
-<p class="note">The code approves exactly these, once. The page itself changes nothing.</p>
+<pre><code>groupsync ${code === null ? "plan" : `sync --approve-deletions ${code}`}</code></pre>
+<p class="note">${code === null ? "It shows the code that approves them. " : ""}The code approves exactly these, once. The page itself changes nothing.</p>
 <ul class="held-groups">${shown.map(
     ({ kind, user_group_id }) => html`<li>${kind} ${outside(printableId(user_group_id))}</li>`,
   )}${more(count - shown.length, "groupsync plan", "lists them")}</ul></section>`;

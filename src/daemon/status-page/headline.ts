@@ -1,6 +1,7 @@
 import { type Health, type HealthFacts, healthOf } from "../../core/health.ts";
+import type { WentMissing } from "../../core/went-missing.ts";
 import type { HeldGroups } from "../../ports/ledger.ts";
-import type { DaemonState, LedgerSnapshot } from "../state.ts";
+import { type DaemonState, wentMissingOf } from "../state.ts";
 import { grouped, groupedCount, relative, roundText, withGrouped } from "./figures.ts";
 import { type PastRun, pastRuns } from "./past-runs.ts";
 
@@ -25,7 +26,7 @@ export function headlineOf(state: DaemonState, now: Date): Headline {
   const { ledger, current, standby, nextRun, lastRun } = state;
   const runs = pastRuns(state);
   const hint = asSentence(runs[0]?.hint ?? "");
-  const { kind, sentence } = healthOf(factsOf(ledger, runs));
+  const { kind, sentence } = healthOf(factsOf(state, runs));
   // Nothing is wrong with a run that was told to stop.
   const wasStopped = runs[0]?.result?.error?.code === "INTERRUPTED";
   if (kind === "failed" && !(wasStopped && current)) {
@@ -43,6 +44,7 @@ export function headlineOf(state: DaemonState, now: Date): Headline {
   const stale = staleText(state, now);
   if (stale !== null) return headline("bad", stale, whyStale(state), retryText(state, now));
   if (kind === "held") return heldHeadline(sentence, ledger?.status.held ?? null, hint);
+  if (kind === "missing") return headline("attention", withGrouped(sentence), MISSING);
   if (kind === "attention")
     return attentionHeadline(withGrouped(sentence), ledger?.status.groups.failing ?? 0);
   if (current) {
@@ -85,6 +87,9 @@ const attentionHeadline = (sentence: string, failing: number): Headline =>
       }
     : headline("attention", sentence, "All others are in order; groupsync plan names these and the reasons.");
 
+const MISSING =
+  "Look at the source first: are these tenants really gone? groupsync plan names them, and says when their groups are due.";
+
 /** What there is to say of the time before a run that goes on. */
 const BEFORE: Readonly<Record<Health["kind"], string>> = {
   empty: "It is the first one: nothing has been synced yet.",
@@ -93,6 +98,7 @@ const BEFORE: Readonly<Record<Health["kind"], string>> = {
   running: "",
   failed: "It goes on from where the last one was told to stop.",
   held: "",
+  missing: "",
   attention: "",
 };
 
@@ -106,12 +112,15 @@ function inSyncText({ ledger }: DaemonState): string {
   return `${grouped(in_sync)} of ${groupedCount(total, "group")} ${in_sync === 1 ? "is" : "are"} in sync${gone}.`;
 }
 
-const factsOf = (ledger: LedgerSnapshot | null, runs: readonly PastRun[]): HealthFacts => ({
-  groups: ledger?.status.groups ?? { failing: 0 },
-  held: ledger?.status.held ?? null,
-  lease: ledger?.status.lease ?? null,
+const factsOf = (state: DaemonState, runs: readonly PastRun[]): HealthFacts => ({
+  groups: state.ledger?.status.groups ?? { failing: 0 },
+  held: state.ledger?.status.held ?? null,
+  missing: wentMissingOf(state) ?? NOBODY_MISSING,
+  lease: state.ledger?.status.lease ?? null,
   runs,
 });
+
+const NOBODY_MISSING: WentMissing = { count: 0, owned: 0, allowed: 0 };
 
 const asSentence = (text: string): string =>
   text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.?!…]$/.test(text) ? "" : "."}`;

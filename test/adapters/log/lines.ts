@@ -1,12 +1,13 @@
-import { createLogger, type LogLevel } from "../../../src/adapters/log/logger.ts";
+import { createLogger } from "../../../src/adapters/log/logger.ts";
 import { runLog } from "../../../src/adapters/log/run-log.ts";
+import type { LogLevel } from "../../../src/core/log-level.ts";
 import { noCounts } from "../../../src/core/outcome.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { aClock } from "../clock.ts";
 
 /** Logs a little of everything, in a process of its own: `lines.ts LEVEL terminal|file` */
 const [level, kind] = process.argv.slice(2);
-const logger = createLogger(level as LogLevel, kind === "terminal");
+const logger = await createLogger(level as LogLevel, kind === "terminal");
 const observe = runLog(logger, aClock());
 observe({ kind: "started", run: "17" });
 observe({ kind: "warning", code: "LEDGER_EMPTY", message: "the ledger is empty", hint: "check ledger.url" });
@@ -21,5 +22,5 @@ observe({
   durationMs: 20,
   error: null,
 });
-logger.error({ key: new Secret("hunter2") }, "with a secret");
+logger.error({ key: new Secret("hunter2"), [evil]: [evil, { deep: evil }] }, "with a secret");
 process.kill(process.pid, "SIGKILL");

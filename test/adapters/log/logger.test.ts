@@ -32,6 +32,13 @@ describe("the log", () => {
     });
   });
 
+  test("is lines in which everything is seen, with the values that they had", async () => {
+    const text = await linesOf("debug", "file");
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    const failed = text.split("\n").find((line) => line.includes("REFUSED")) ?? "";
+    expect(JSON.parse(failed).user_group_id).toBe("a\u001b[2J\u001b]0;title\u0007\r\n\u009b31m\u202eb");
+  });
+
   test.each([
     ["info", ["warn", "warn", "info", "error"]],
     ["error", ["error"]],

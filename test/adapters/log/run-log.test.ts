@@ -117,7 +117,7 @@ describe("a run in the log", () => {
         level: "info",
         user_group_id: "acme",
         absence: "flagged",
-        msg: "its tenant's row is flagged as removed",
+        msg: "its tenant's row was flagged as removed",
       },
     ],
     [

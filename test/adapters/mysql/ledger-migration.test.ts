@@ -7,22 +7,34 @@ import { aFailed, anApply } from "../../builders/groups.ts";
 import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
 import { LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
+import { expectOwnPlace, notEverywhereInVersion5 } from "../sql/ledger-version-5.ts";
 
-/** With a group at rest, and one that is failing. */
-async function aLedgerOfVersion3(): Promise<LedgerDatabase & FreshDatabase> {
+/** A ledger's tables as this version made them, with what this statement puts into them. */
+async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
   const database = await ledgerDatabase("mysql");
   await database.query(
     "CREATE TABLE groupsync_migrations (version INT NOT NULL PRIMARY KEY, applied_at DATETIME(6) NOT NULL)",
   );
-  const [migration] = MIGRATIONS;
-  const statements = migration?.statements(ledgerTables(mysql, LOCATION)) ?? [];
-  for (const statement of statements) await database.query(statement);
-  await database.setVersion(3);
-  await database.query(
+  for (const migration of MIGRATIONS.filter((each) => each.version <= version))
+    for (const statement of migration.statements(ledgerTables(mysql, LOCATION)))
+      await database.query(statement);
+  await database.setVersion(version);
+  await database.query(sql);
+  return database;
+}
+
+/** With a group at rest, one that is failing, and a lease of another scope that has expired. */
+async function aLedgerOfVersion3(): Promise<LedgerDatabase & FreshDatabase> {
+  const database = await aLedgerOfVersion(
+    3,
     `INSERT INTO groupsync_groups (scope, user_group_id, bucket, failure_fingerprint, failure_code, failure_message,
       failure_count, retry_at, created_at, updated_at) VALUES
     ('default', 'at rest', 7, NULL, NULL, NULL, 0, NULL, '2026-01-01', '2026-01-02'),
     ('default', 'failing', 7, 'g', 'REFUSED', 'no', 2, '2026-03-01', '2026-01-01', '2026-02-01')`,
+  );
+  await database.query(
+    `INSERT INTO groupsync_leases (scope, epoch, holder, acquired_at, expires_at) VALUES
+    ('another, whose lease has expired', 3, 'gone', '2025-01-01', '2025-01-02')`,
   );
   return database;
 }
@@ -67,7 +79,7 @@ test.each([1, 2, 3])("a migration that died after statement %i is done again", a
   const [, migration] = MIGRATIONS;
   const statements = migration?.statements(ledgerTables(mysql, LOCATION)).slice(0, done) ?? [];
   for (const statement of statements) await database.query(statement);
-  await database.ledger().prepare();
+  await opened(async () => database);
   expect((await database.view().status()).failing).toMatchObject([
     { user_group_id: "failing", since: new Date("2026-02-01T00:00:00Z") },
   ]);
@@ -76,7 +88,7 @@ test.each([1, 2, 3])("a migration that died after statement %i is done again", a
 test("a migration that fails leaves the version as it was", async () => {
   const database = await aLedgerOfVersion3();
   await database.query("DROP TABLE groupsync_runs");
-  await expect(database.ledger().prepare()).rejects.toMatchObject({
+  await expect(opened(async () => database)).rejects.toMatchObject({
     code: "LEDGER_UNAVAILABLE",
     message: expect.stringContaining("groupsync_runs"),
   });
@@ -91,4 +103,19 @@ test("the tables compare texts by their bytes and can be rolled back, whatever t
     "SELECT DISTINCT engine AS engine, table_collation AS collation FROM information_schema.tables WHERE table_schema = database()",
   );
   expect(tables).toEqual([{ engine: "InnoDB", collation: "utf8mb4_bin" }]);
+});
+
+test("in a ledger of version 5, what kept a token from a store gets a place of its own", async () => {
+  const database = await aLedgerOfVersion(5, notEverywhereInVersion5(""));
+  await expectOwnPlace(database);
+});
+
+test("a migration to version 6 that died before or after it moved rows is done again", async () => {
+  const statements = MIGRATIONS.at(-1)?.statements(ledgerTables(mysql, LOCATION)) ?? [];
+  const upTo = statements.findIndex((statement) => statement.includes("'not_everywhere'"));
+  for (const done of [upTo, upTo + 1]) {
+    const database = await aLedgerOfVersion(5, notEverywhereInVersion5(""));
+    for (const statement of statements.slice(0, done)) await database.query(statement);
+    await expectOwnPlace(database);
+  }
 });

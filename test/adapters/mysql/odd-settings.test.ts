@@ -19,6 +19,8 @@ const isThere = await mariadbPrograms().then(
 
 const TOKENS = { "Größe 😀": "a token 😀", "it's \\": "another" };
 
+const MARK = { name: "default", baseUrl: "https://dashboards.example.com", teamId: 7, ledgerId: "l" };
+
 /** Each of them would have a statement fail, or do something else. */
 const ODD_SETTINGS = [
   "completion_type = CHAIN",
@@ -69,6 +71,26 @@ test.skipIf(!isThere)("the server's own settings change nothing for the ledger a
 });
 
 test.skipIf(!isThere)(
+  "a table by its name in other case is the same where the server folds names",
+  async () => {
+    const server = await startMariadb({ settings: { lower_case_table_names: "1" } });
+    onTestFinished(server.stop);
+    const { query, end } = SERVERS.mysql.connect(server.url);
+    onTestFinished(end);
+    await query("CREATE DATABASE odd");
+    const database = aDatabase(`${server.url}odd`, "mysql");
+    const written = new SqlTokenTable(database, { ...OWN, table: "Groupsync_Tokens" });
+    const folded = new SqlTokenTable(database, OWN);
+    await written.prepare();
+    await written.destinations[0]?.claim(MARK, null);
+    for (const { destinations } of [written, folded]) {
+      expect(await destinations[0]?.foldsCase()).toBe(true);
+      expect(await destinations[0]?.owner()).toEqual(MARK);
+    }
+  },
+);
+
+test.skipIf(!isThere)(
   "no statement waits for a table's lock when its sender has given up on it",
   async () => {
     const server = await startMariadb();
@@ -78,3 +100,46 @@ test.skipIf(!isThere)(
     expect(Number(session?.patience)).toBeLessThan(60);
   },
 );
+
+test.skipIf(!isThere)("a server that logs statements is refused with a remedy that works", async () => {
+  const server = await startMariadb({ settings: { log_bin: "binary", binlog_format: "STATEMENT" } });
+  onTestFinished(server.stop);
+  const { query, end } = SERVERS.mysql.connect(server.url);
+  onTestFinished(end);
+  await query("CREATE DATABASE logged");
+  // The setting of a session is that of the server when it began.
+  const open = () => {
+    const database = aDatabase(`${server.url}logged`, "mysql");
+    return {
+      ledger: new SqlLedger(database, LOCATION, "default", HISTORY_MS),
+      tokens: new SqlTokenTable(database, OWN),
+    };
+  };
+  const refusal = {
+    message: expect.stringContaining("BINLOG_FORMAT = STATEMENT"),
+    hint: expect.stringContaining("set binlog_format to ROW or MIXED"),
+    cause: expect.objectContaining({ errno: 1665 }),
+  };
+  const before = open();
+  await expect(before.ledger.prepare()).rejects.toMatchObject({ ...refusal, code: "LEDGER_UNAVAILABLE" });
+  await expect(before.tokens.prepare()).rejects.toMatchObject({
+    ...refusal,
+    code: "TOKEN_STORE_UNAVAILABLE",
+  });
+
+  for (const format of ["MIXED", "ROW"]) {
+    await query(`SET GLOBAL binlog_format = ${format}`);
+    const { ledger, tokens } = open();
+    await ledger.prepare();
+    await tokens.prepare();
+    const lease = await leaseOf(ledger);
+    await ledger.write(lease, async (transaction) => {
+      expect(await tokens.write(someTokens({ acme: format }), transaction)).toEqual(new Map());
+    });
+    await ledger.releaseLease(lease);
+    expect((await tokens.read(["acme"])).get("acme")?.reveal()).toBe(format);
+  }
+
+  await query("SET GLOBAL binlog_format = STATEMENT");
+  await expect(leaseOf(open().ledger)).rejects.toMatchObject({ ...refusal, code: "LEDGER_UNAVAILABLE" });
+});

@@ -1,5 +1,6 @@
 import mysql from "mysql2";
 import { MysqlTenantSource } from "../../../src/adapters/mysql/tenant-source.ts";
+import type { Patience } from "../../../src/adapters/sql/attendance.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { ColumnKind, SourceDatabase, SourceOptions } from "../../contracts/tenant-source.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
@@ -21,8 +22,10 @@ const TYPES: Readonly<Record<ColumnKind, string>> = {
   bytes: "blob",
 };
 
-export const mysqlSource = (url: string, options: SourceOptions): MysqlTenantSource =>
-  new MysqlTenantSource({ url: new Secret(url), applicationName: APPLICATION, ...options });
+const PATIENCE: Patience = { silenceMs: 10_000, lookMs: 10_000, lockMs: 30_000 };
+
+export const mysqlSource = (url: string, options: SourceOptions, patience = PATIENCE): MysqlTenantSource =>
+  new MysqlTenantSource({ url: new Secret(url), applicationName: APPLICATION, patience, ...options });
 
 export async function mysqlSourceDatabase(): Promise<SourceDatabase & FreshDatabase> {
   const fresh = await freshDatabase("mysql");

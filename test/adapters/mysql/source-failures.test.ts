@@ -1,8 +1,9 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
+import type { SyncError } from "../../../src/core/errors.ts";
 import { collect, rejection } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
-import { batchesOf, rowsOf } from "../../contracts/rows-of.ts";
+import { batchesOf, NEVER, rowsOf } from "../../contracts/rows-of.ts";
 import type { SourceDatabase, SourceOptions } from "../../contracts/tenant-source.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
 import { PROCESS_LIST } from "../../support/mysql-server.ts";
@@ -14,7 +15,7 @@ import { mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>
   rowsOf(mysqlSource(url, options), ["id"]);
 
-type UrlPart = "username" | "password" | "hostname" | "pathname";
+type UrlPart = "username" | "password" | "hostname" | "pathname" | "search";
 const withUrl = (url: string, parts: Partial<Record<UrlPart, string>>): string =>
   Object.assign(new URL(url), parts).href;
 
@@ -41,7 +42,7 @@ describe("a source that can't be read says why, and what to do:", () => {
     ["a wrong password", { password: "hunter2" }, /Access denied/, /user and password/],
     ["an unknown user", { username: "nobody" }, /'nobody'/, /user and password/],
     ["an unknown database", { pathname: "/nowhere" }, /'nowhere'/, /database's name/],
-    ["an unknown host", { hostname: "db.invalid" }, /db\.invalid/, /host/],
+    ["an unknown host", { hostname: "db.invalid", search: "ssl-mode=DISABLED" }, /db\.invalid/, /host/],
   ])("%s", async (_, change, message, hint) => {
     const { url } = await mysqlSourceDatabase();
     await expect(read(withUrl(url, change))).rejects.toMatchObject({
@@ -85,12 +86,18 @@ describe("a source that can't be read says why, and what to do:", () => {
   test("a table that the account may not read", async () => {
     const database = await mysqlSourceDatabase();
     await database.create("customers", { id: "text" });
-    const { url } = await aRole(database);
-    await expect(read(url)).rejects.toMatchObject({
+    const { name, url } = await aRole(database);
+    const grant = /^(GRANT SELECT ON .*`customers` TO `(\w+)`@`%`), or whichever host/;
+    const error: SyncError = await read(url).catch((thrown) => thrown);
+    expect(error).toMatchObject({
       code: "SOURCE_UNAVAILABLE",
       message: expect.stringMatching(/^cannot read customers: SELECT command denied/),
-      hint: expect.stringContaining("grant"),
+      hint: expect.stringMatching(grant),
     });
+    const [, statement = "", user] = grant.exec(error.hint ?? "") ?? [];
+    expect(user).toBe(name);
+    await database.query(statement);
+    await read(url);
   });
 
   test("a database that the account may not use", async () => {
@@ -180,7 +187,7 @@ describe("the customer's database is a guest house:", () => {
   test("one that is ended between two questions says so too", async () => {
     const { create, query, source, sessions } = await mysqlSourceDatabase();
     await create("customers", { id: "text" });
-    const snapshot = await source({ table: "customers" }).open(["id"], "seed");
+    const snapshot = await source({ table: "customers" }).open(["id"], "seed", NEVER);
     await killReader(query);
     await expect.poll(sessions).toBe(0);
     const lost = { code: "SOURCE_UNAVAILABLE", message: expect.stringMatching(/lost|killed/i) };
@@ -219,7 +226,7 @@ describe("the customer's database is a guest house:", () => {
 
   test("a snapshot can be closed while somebody reads from it", async () => {
     const { source, sessions } = await manyCustomers();
-    const snapshot = await source({ table: "customers" }).open(["id", "name"], "seed");
+    const snapshot = await source({ table: "customers" }).open(["id", "name"], "seed", NEVER);
     const rows = snapshot.rows()[Symbol.asyncIterator]();
     await rows.next();
     await snapshot.close();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { names } from "../../../src/adapters/mysql/names.ts";
-import { rowsOf } from "../../contracts/rows-of.ts";
+import { NEVER, rowsOf } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { mysqlSource } from "./source-database.ts";
 
@@ -48,7 +48,7 @@ describe("names reach MySQL as the config writes them:", () => {
     const columns = ["Id", 'the "name"', "a b", "order", "x.y", "`", "bucket", "rows", "sum"];
     const source = mysqlSource(url, { table: "customers" });
     expect((await rowsOf(source, columns))[0]).toEqual(["1", "n", "ab", "o", "xy", "tick", 3, 4, 5]);
-    const snapshot = await source.open(columns, "seed");
+    const snapshot = await source.open(columns, "seed", NEVER);
     expect(await snapshot.buckets()).toHaveLength(2);
     await snapshot.close();
   });

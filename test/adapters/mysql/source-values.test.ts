@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import type { Cell } from "../../../src/core/tenant.ts";
+import { type Cell, Unusable } from "../../../src/core/tenant.ts";
 import { rowsOf } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
+import { isMariadb } from "../../support/is-mariadb.ts";
 import { mysqlSource } from "./source-database.ts";
 
 /** What the source makes of one SQL expression; `t` has one row. */
@@ -50,4 +51,20 @@ test("a view's columns are those of its table", async () => {
   await query("CREATE VIEW active AS SELECT * FROM customers");
   const rows = await rowsOf(mysqlSource(url, { table: "active" }), ["id", "flag", "j", "b", "n"]);
   expect(rows).toEqual([["a", true, [1], true, 7]]);
+});
+
+test("JSON that MariaDB takes for valid and JavaScript doesn't costs its own row alone", async ({ skip }) => {
+  const { url, query } = await freshDatabase("mysql");
+  if (!(await isMariadb(query))) skip("MySQL parses JSON as JavaScript does");
+  await query("CREATE TABLE customers (id varchar(9), plan json)");
+  await query(
+    `INSERT INTO customers VALUES ('a', '{"note":"it\\\\''s"}'), ('b', '{"v":1.}'), ('c', '[-]'), ('d', '{"v":1}')`,
+  );
+  const unusable = new Unusable("holds text that is not JSON");
+  expect(await rowsOf(mysqlSource(url, { table: "customers" }), ["id", "plan"])).toEqual([
+    ["a", unusable],
+    ["b", unusable],
+    ["c", unusable],
+    ["d", { v: 1 }],
+  ]);
 });

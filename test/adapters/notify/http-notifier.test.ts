@@ -55,6 +55,12 @@ function aNotifier(url: string, onSleep: (stopping: AbortController) => void = (
 }
 
 describe("a webhook", () => {
+  test("gets no character that nobody sees", async () => {
+    const { heard, url } = await aReceiver();
+    await aNotifier(url).notifier.tell("a\u202eb\u009b\nc");
+    expect(JSON.parse(heard[0]?.body ?? "")).toEqual({ text: "a\\u202eb\\u009b\nc" });
+  });
+
   test("gets the message as Slack takes it", async () => {
     const { heard, url } = await aReceiver();
     const { notifier, log } = aNotifier(url);
@@ -188,6 +194,19 @@ describe("a receiver", () => {
     expect(heard).toHaveLength(1);
     expect(log).toEqual([]);
   });
+});
+
+test("what is under way when it is told to stop gets a moment more, and not all of its time", async () => {
+  const stopping = new AbortController();
+  const { url } = await aReceiver(() => stopping.abort());
+  const log: LogEntry[] = [];
+  const slept: number[] = [];
+  const clock = { ...aClock(), sleep: async (ms: number) => void slept.push(ms) };
+  const options = { webhook: new Secret(url) };
+  await new HttpNotifier(options, clock, (entry) => log.push(entry), stopping.signal).tell("hello");
+  expect(slept).toEqual([1_000]);
+  const message = "notify.webhook was not reached: no answer before the end";
+  expect(log).toEqual([expect.objectContaining({ code: "NOTIFY_FAILED", message })]);
 });
 
 test("once it is told to stop it tries no more", async () => {

@@ -6,14 +6,23 @@ import { rejection } from "../../contracts/collect.ts";
 const options = (url: string) => connectionOptions(new Secret(url), "groupsync:test");
 
 test.each([
-  "postgres://app:p%40ss@db:5432/crm",
+  "postgres://app:p%40ss@localhost:5432/crm",
   "postgresql:///crm?host=/var/run/postgresql",
   "postgres://app@%2Fvar%2Frun%2Fpostgresql/crm",
-  "postgres://db/crm?options=-c%20search_path%3Dsales&application_name=mine",
+  "postgres://127.0.0.1/crm?options=-c%20search_path%3Dsales&application_name=mine",
 ])("a url without TLS reaches the driver as it is: %s", (url) => {
-  const { connectionString, ...rest } = options(url);
+  const { connectionString, ssl } = options(url);
   expect(partsOf(connectionString ?? "")).toEqual(partsOf(url));
-  expect(rest).not.toHaveProperty("ssl");
+  expect(ssl).toBe(false);
+});
+
+test("a url without a host leads to this machine, whatever PGHOST says", () => {
+  expect(options("postgres:///crm").connectionString).toBe("postgres:///crm?host=localhost");
+});
+
+test("a url that leaves it open whether another host is talked to in clear", async () => {
+  const connecting = async () => options("postgres://app:hunter2@db/crm");
+  expect(await rejection(connecting())).toMatchObject({ code: "CONFIG_TLS" });
 });
 
 function partsOf(url: string) {

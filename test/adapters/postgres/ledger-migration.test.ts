@@ -17,6 +17,7 @@ import {
 } from "../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
 import { LOCATION, ledgerDatabase } from "../sql/ledger-database.ts";
+import { expectOwnPlace, notEverywhereInVersion5 } from "../sql/ledger-version-5.ts";
 
 /** A ledger's tables as this version made them, with what these statements put into them. */
 async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
@@ -57,8 +58,7 @@ const aVersion1Ledger = (): Promise<LedgerDatabase> =>
 test("a ledger of version 1 is brought up to date with what it holds; who is missing counts anew", async () => {
   const database = await aVersion1Ledger();
   await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
-  const ledger = database.ledger();
-  await ledger.prepare();
+  const { ledger } = await opened(async () => database);
 
   const known = { fingerprint: "f", row: aRow(), intent: null, unverified: null };
   const atRest = { ...known, absence: null, held: null, failure: null };
@@ -122,7 +122,9 @@ test("in a ledger of version 3, a group is taken to be failing since its last ch
       failure_count, retry_at, created_at, updated_at) VALUES
     ('default', 'at rest', 7, NULL, NULL, NULL, 0, NULL, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
     ('default', 'failing', 7, 'g', 'REFUSED', 'no', 2, '2026-03-01T00:00:00Z', '2026-01-01T00:00:00Z',
-      '2026-02-01T00:00:00Z')`,
+      '2026-02-01T00:00:00Z');
+    INSERT INTO groupsync_leases (scope, epoch, holder, acquired_at, expires_at) VALUES
+    ('another, whose lease has expired', 3, 'gone', '2025-01-01T00:00:00Z', '2025-01-01T00:01:00Z')`,
   );
   await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
   const at = await opened(async () => database);
@@ -145,4 +147,9 @@ test("a group that an older groupsync had fail while the ledger was migrated is 
   await carryOut(at, aFailed(), LATER);
   await at.database.query("UPDATE groupsync_groups SET failing_since = NULL");
   expect(await at.ledger.status()).toMatchObject({ failing: [{ since: NOW }], oldestUnsynced: NOW });
+});
+
+test("in a ledger of version 5, what kept a token from a store gets a place of its own", async () => {
+  const database = await aLedgerOfVersion(5, notEverywhereInVersion5("Z"));
+  await expectOwnPlace(database);
 });

@@ -25,6 +25,23 @@ test("a schema that exists is enough: no right to create another one is needed",
   expect(await database.tables()).toContain('"Ops Team"."Sync_groups"');
 });
 
+test("a schema that is missing, and can't be made, is said to be missing", async () => {
+  const database = await ledgerDatabase();
+  const { name, url } = await aRole(database);
+  const ledger = new SqlLedger(aDatabase(url), OPS, "a", HISTORY_MS);
+  const missing = {
+    code: "LEDGER_UNAVAILABLE",
+    message: "cannot create the ledger's tables: there is no schema Ops Team",
+    hint: expect.stringContaining(`CREATE SCHEMA "Ops Team" AUTHORIZATION "${name}"`),
+  };
+  await expect(ledger.inspect()).rejects.toMatchObject(missing);
+  await expect(ledger.prepare()).rejects.toMatchObject(missing);
+  // Whoever may make it has nothing to complain of.
+  await new SqlLedger(aDatabase(database.url), OPS, "a", HISTORY_MS).inspect();
+  await database.query(`CREATE SCHEMA "Ops Team" AUTHORIZATION "${name}"`);
+  await ledger.prepare();
+});
+
 test("a migration that fails leaves nothing behind", async () => {
   const database = await ledgerDatabase();
   await database.query("CREATE TABLE groupsync_runs (mine int)");

@@ -1,4 +1,5 @@
 import { PostgresTenantSource } from "../../../src/adapters/postgres/tenant-source.ts";
+import type { Patience } from "../../../src/adapters/sql/attendance.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { ColumnKind, SourceDatabase, SourceOptions } from "../../contracts/tenant-source.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
@@ -19,8 +20,14 @@ const TYPES: Readonly<Record<ColumnKind, string>> = {
   bytes: "bytea",
 };
 
-export const postgresSource = (url: string, options: SourceOptions): PostgresTenantSource =>
-  new PostgresTenantSource({ url: new Secret(url), applicationName: APPLICATION, ...options });
+const PATIENCE: Patience = { silenceMs: 10_000, lookMs: 10_000, lockMs: 30_000 };
+
+export const postgresSource = (
+  url: string,
+  options: SourceOptions,
+  patience = PATIENCE,
+): PostgresTenantSource =>
+  new PostgresTenantSource({ url: new Secret(url), applicationName: APPLICATION, patience, ...options });
 
 export async function postgresSourceDatabase(): Promise<SourceDatabase & FreshDatabase> {
   const fresh = await freshDatabase();

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { RowDigest } from "../../../src/core/tenant.ts";
 import { collect } from "../../contracts/collect.ts";
+import { NEVER } from "../../contracts/rows-of.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { postgresSource } from "./source-database.ts";
 
@@ -14,7 +15,7 @@ test.each([
   async (before, after, value) => {
     const { url, query } = await freshDatabase();
     const digest = async (): Promise<RowDigest | undefined> => {
-      const snapshot = await postgresSource(url, { table: "customers" }).open(["id", "plan"], "seed");
+      const snapshot = await postgresSource(url, { table: "customers" }).open(["id", "plan"], "seed", NEVER);
       try {
         return (await collect(snapshot.rows()))[0]?.digest;
       } finally {

@@ -11,7 +11,7 @@ import { APPLICATION, postgresSource, postgresSourceDatabase } from "./source-da
 const read = (url: string, options: SourceOptions = { table: "customers" }) =>
   rowsOf(postgresSource(url, options), ["id"]);
 
-type UrlPart = "username" | "password" | "hostname" | "pathname";
+type UrlPart = "username" | "password" | "hostname" | "pathname" | "search";
 const withUrl = (url: string, parts: Partial<Record<UrlPart, string>>): string =>
   Object.assign(new URL(url), parts).href;
 
@@ -20,7 +20,7 @@ describe("a source that can't be read says why, and what to do:", () => {
     ["a wrong password", { password: "hunter2" }, /password authentication failed/, /user and password/],
     ["an unknown user", { username: "nobody" }, /"nobody"/, /user and password/],
     ["an unknown database", { pathname: "/nowhere" }, /"nowhere" does not exist/, /database's name/],
-    ["an unknown host", { hostname: "db.invalid" }, /db\.invalid/, /host/],
+    ["an unknown host", { hostname: "db.invalid", search: "sslmode=disable" }, /db\.invalid/, /host/],
   ])("%s", async (_, change, message, hint) => {
     const { url } = await postgresSourceDatabase();
     await expect(read(withUrl(url, change))).rejects.toMatchObject({
@@ -61,11 +61,45 @@ describe("a source that can't be read says why, and what to do:", () => {
   test("a table that the role may not read", async () => {
     const database = await postgresSourceDatabase();
     await database.create("customers", { id: "text" });
-    const { url } = await aRole(database);
+    const { name, url } = await aRole(database);
     await expect(read(url)).rejects.toMatchObject({
       code: "SOURCE_UNAVAILABLE",
       message: "cannot read customers: permission denied for table customers",
-      hint: expect.stringContaining("grant"),
+      hint: `GRANT SELECT ON "customers" TO "${name}"`,
+    });
+    await database.query(`GRANT SELECT ON "customers" TO "${name}"`);
+    await read(url);
+  });
+
+  test("a schema that the role may not use, and a table in it", async () => {
+    const database = await postgresSourceDatabase();
+    await database.query('CREATE SCHEMA "My Sales"');
+    await database.query('CREATE TABLE "My Sales".customers (id text)');
+    const { name, url } = await aRole(database);
+    const table = '"My Sales".customers';
+    const hints = [
+      `GRANT USAGE ON SCHEMA "My Sales" TO "${name}"`,
+      `GRANT SELECT ON "My Sales"."customers" TO "${name}"`,
+    ];
+    for (const hint of hints) {
+      await expect(read(url, { table })).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE", hint });
+      await database.query(hint);
+    }
+    await read(url, { table });
+  });
+
+  test("a view whose owner may not read its table", async () => {
+    const database = await postgresSourceDatabase();
+    await database.create("accounts", { id: "text" });
+    await database.query("CREATE VIEW customers AS SELECT * FROM accounts");
+    const { name, url } = await aRole(database);
+    const owner = await aRole(database);
+    await database.query(`GRANT SELECT ON customers TO ${name}`);
+    await database.query(`GRANT CREATE ON SCHEMA public TO ${owner.name}`);
+    await database.query(`ALTER VIEW customers OWNER TO ${owner.name}`);
+    await expect(read(url)).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      hint: `GRANT SELECT ON "accounts" TO "${name}", or to the owner of customers if that is a view`,
     });
   });
 

@@ -248,7 +248,7 @@ const bodyOf = ({ body, framing }: WireBytes): Buffer =>
 /** Whether all of the answer comes, and its end can be told. */
 export const isWhole = ({ framing, before, status }: WireBytes): boolean =>
   ["length", "chunks", "close", "too short"].includes(framing.kind) &&
-  !/^220|^HTTP\/1.1 10[01]/.test(before) &&
+  !/^220|^HTTP\/1.1 101/.test(before) &&
   status >= 200;
 
 export const isSuccess = ({ status }: WireBytes): boolean => status >= 200 && status < 300;

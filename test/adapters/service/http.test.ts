@@ -346,7 +346,6 @@ describe("against servers that are not well", () => {
   });
 
   test.each([
-    ["100 Continue", "", /the answer breaks the rules of HTTP/],
     [
       "101 Switching Protocols",
       "Connection: upgrade\r\nUpgrade: x\r\n",
@@ -360,6 +359,66 @@ describe("against servers that are not well", () => {
     );
     expect(failure).toMatchObject(lost("BAD_RESPONSE"));
     expect(failure.message).toMatch(message);
+  });
+
+  describe("one that sends interim answers first:", () => {
+    const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+    const HINTS = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n";
+    const body = JSON.stringify({
+      success: 1,
+      new_user_group: true,
+      user_group: { team_id: 1, token: "made", name: "Acme", provided_id: "acme" },
+    });
+    const FINAL = `${OK}Content-Length: ${body.length}\r\n\r\n${body}`;
+    const inPieces = (text: string, size: number): readonly string[] =>
+      text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+
+    test.each<[string, readonly string[]]>([
+      ["100 Continue", [CONTINUE, FINAL]],
+      ["100 Continue in one piece with the answer", [CONTINUE + FINAL]],
+      ["several", [CONTINUE.repeat(3), CONTINUE, `${CONTINUE}${FINAL}`]],
+      ["100 Continue with headers and no reason", ["HTTP/1.1 100\r\nX-Proxy: a\r\n\r\n", FINAL]],
+      ["byte by byte", inPieces(CONTINUE + CONTINUE + FINAL, 1)],
+      ["102 and 103", ["HTTP/1.1 102 Processing\r\n\r\n", HINTS, FINAL]],
+      ["100, 103 and 100", [CONTINUE, HINTS, CONTINUE, FINAL]],
+    ])("%s", async (_, pieces) => {
+      let connections = 0;
+      const server = createServer((socket) => {
+        connections++;
+        socket.setNoDelay(true);
+        socket.on("data", async () => {
+          for (const piece of pieces) await new Promise((sent) => socket.write(piece, sent));
+        });
+      });
+      const { port } = await listening(server);
+      const service = aService({ baseUrl: `http://127.0.0.1:${port}`, concurrency: 1 });
+      for (let n = 0; n < 3; n++) {
+        expect((await service.getOrCreate(aGroup())).group.token.reveal()).toBe("made");
+        expect((await rotate(service)).token.reveal()).toBe("made");
+        await service.remove(aRemovable());
+      }
+      expect(connections).toBe(1);
+    });
+
+    test("100 Continue alone is no answer", async () => {
+      const failure = await failureWith(
+        onRequest((socket) => socket.write(CONTINUE)),
+        { timeoutMs: 100 },
+      );
+      expect(failure).toMatchObject(lost("TIMEOUT"));
+    });
+
+    test("100 Continue without an end breaks the rules", async () => {
+      const failure = await failureWith(
+        onRequest((socket) => socket.write(`HTTP/1.1 100 Continue\r\nX-Long: ${"x".repeat(20_000)}`)),
+      );
+      expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+    });
+
+    test("a text that begins like one is passed on as it is", async () => {
+      const failure = await failureWith(onRequest((socket) => socket.end("HTTP/1.1 10")));
+      expect(failure.mayHaveHappened).toBe(true);
+    });
   });
 
   test("one that stops in the middle of its answer", async () => {

@@ -268,6 +268,9 @@ describe("the service's own words", () => {
   test("have no secrets", () => {
     expect(said({ error: `token ${TOKEN} is taken` })).toBe("GET was answered HTTP 422: token […] is taken");
     expect(said({ error: `bad key '${KEY}'` })).toBe("GET was answered HTTP 422: bad key '[…]'");
+    expect(said({ error: "token sk_1a2 belongs to bQtaYnmz" })).toBe(
+      "GET was answered HTTP 422: token […] belongs to […]",
+    );
     const current = new Secret("a:b:c");
     const failure = failureOf(
       { status: 404, body: '{"error": "no group has a:b:c"}' },
@@ -314,9 +317,7 @@ describe("the service's own words", () => {
   });
 
   test("can't take over a terminal or a log line", () => {
-    expect(said({ error: "a\u001b[31mb\r\nc\u202ed\u0085e" })).toBe(
-      "GET was answered HTTP 422: a [31mb c d e",
-    );
+    expect(said({ error: "a\u001b[mb\r\nc\u202ed\u0085e" })).toBe("GET was answered HTTP 422: a [mb c d e");
   });
 
   test("a redirect is told without its path and its query", () => {

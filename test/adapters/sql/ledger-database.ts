@@ -1,7 +1,7 @@
 import { expect, inject, onTestFinished } from "vitest";
 import { MysqlDatabase } from "../../../src/adapters/mysql/database.ts";
 import { PostgresDatabase } from "../../../src/adapters/postgres/database.ts";
-import type { Database } from "../../../src/adapters/sql/database.ts";
+import type { Database, DatabaseOptions } from "../../../src/adapters/sql/database.ts";
 import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import type { LedgerLocation } from "../../../src/adapters/sql/ledger-tables.ts";
 import { SqlLedgerView } from "../../../src/adapters/sql/ledger-view.ts";
@@ -20,12 +20,20 @@ export const HISTORY_MS = 90 * 24 * 3_600_000;
 
 const DATABASES = { postgres: PostgresDatabase, mysql: MysqlDatabase } as const;
 
-/** A pool that is closed when the test is over. */
-export function aDatabase(url: string, kind: DatabaseKind = inject("databaseKind")): Database {
+/** A pool that is closed when the test is over, and that nobody tells to stop before. */
+export function aDatabase(
+  url: string,
+  kind: DatabaseKind = inject("databaseKind"),
+  more: Partial<DatabaseOptions> = {},
+): Database {
   const database = new DATABASES[kind]({
     url: new Secret(url),
     applicationName: "groupsync:under-test",
     maxConnections: 3,
+    idleMs: 30_000,
+    patience: { silenceMs: 10_000, lookMs: 10_000, lockMs: 30_000 },
+    stop: new AbortController().signal,
+    ...more,
   });
   onTestFinished(() => database.close());
   return database;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import mysql from "mysql2/promise";
 import { MysqlDatabase } from "../../../src/adapters/mysql/database.ts";
 import { PostgresDatabase } from "../../../src/adapters/postgres/database.ts";
-import type { Database } from "../../../src/adapters/sql/database.ts";
+import type { Database, DatabaseOptions } from "../../../src/adapters/sql/database.ts";
 import { databaseError } from "../../../src/adapters/sql/failures.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { Certificate } from "../../support/certificates.ts";
@@ -66,12 +66,20 @@ const postgres: TlsDatabase = {
   },
   isEncrypted: (url) =>
     asked(
-      () =>
-        new PostgresDatabase({ url: new Secret(url), applicationName: "groupsync:tls", maxConnections: 1 }),
+      () => new PostgresDatabase(optionsOf(url)),
       "SELECT ssl::text AS answer FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
       "true",
     ),
 };
+
+const optionsOf = (url: string): DatabaseOptions => ({
+  url: new Secret(url),
+  applicationName: "groupsync:tls",
+  maxConnections: 1,
+  idleMs: 30_000,
+  patience: { silenceMs: 10_000, lookMs: 10_000, lockMs: 30_000 },
+  stop: new AbortController().signal,
+});
 
 const mariadb: TlsDatabase = {
   name: "MariaDB",
@@ -111,7 +119,7 @@ const mariadb: TlsDatabase = {
   },
   isEncrypted: (url) =>
     asked(
-      () => new MysqlDatabase({ url: new Secret(url), applicationName: "groupsync:tls", maxConnections: 1 }),
+      () => new MysqlDatabase(optionsOf(url)),
       `SELECT variable_value <> '' AS answer FROM information_schema.session_status
        WHERE variable_name = 'Ssl_cipher'`,
       "1",

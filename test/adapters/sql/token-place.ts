@@ -4,7 +4,7 @@ import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import type { TokenTableOptions } from "../../../src/adapters/sql/token-statements.ts";
 import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import type { SyncError } from "../../../src/core/errors.ts";
-import type { Lease } from "../../../src/ports/ledger.ts";
+import type { Lease } from "../../../src/ports/lease.ts";
 import { someTokens, type TokenPlace } from "../../contracts/token-store.ts";
 import { type DatabaseKind, type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "./ledger-database.ts";
@@ -28,7 +28,7 @@ async function aHeldLedger(database: Database): Promise<{ ledger: SqlLedger; lea
   const ledger = new SqlLedger(database, LOCATION, "default", HISTORY_MS);
   await ledger.prepare();
   const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind === "held") throw new Error("the lease should be free");
+  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
   return { ledger, lease: attempt.lease };
 }
 

@@ -1,5 +1,6 @@
 import { expect, inject, test } from "vitest";
 import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
+import { collect } from "../../contracts/collect.ts";
 import { everythingIn } from "../../contracts/everything-in.ts";
 import { freshDatabase } from "../../support/fresh-database.ts";
 import { isMariadb } from "../../support/is-mariadb.ts";
@@ -126,6 +127,8 @@ test.for<readonly [type: string, id: string, others: readonly string[]]>(databas
 
     const found = await place.store.read([...others, id]);
     expect([...found.keys()]).toEqual([id]);
+    const listed = place.store.destinations.flatMap((destination) => destination.ids() ?? []);
+    expect(await Promise.all(listed.map(collect))).toEqual([[id]]);
     expect(await removeTokens(place, others)).toEqual(new Map());
     expect(await stored()).toEqual([{ token: `token-of-${id}` }]);
     expect(await removeTokens(place, [...others, id])).toEqual(new Map());

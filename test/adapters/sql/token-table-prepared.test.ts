@@ -73,6 +73,8 @@ describe("own rows", () => {
       await database.query(`GRANT ${rights} ON groupsync_tokens TO ${role.name}`);
       const store = new SqlTokenTable(aDatabase(role.url), OWN);
       const error: SyncError = await store.prepare().catch((thrown) => thrown);
+      const { message, hint } = error;
+      await expect(store.inspect()).rejects.toMatchObject({ message, hint });
       const user = account(role.name);
       expect(error).toMatchObject({
         code: "TOKEN_STORE_UNAVAILABLE",
@@ -84,9 +86,35 @@ describe("own rows", () => {
         ),
       });
       await database.query(error.hint ?? "");
+      await store.inspect();
       await store.prepare();
     },
   );
+
+  test("a table that is missing can be looked forward to, and isn't made by that", async () => {
+    const database = await freshDatabase();
+    const store = new SqlTokenTable(aDatabase(database.url), OWN);
+    await store.inspect();
+    await expect(database.query("SELECT * FROM groupsync_tokens")).rejects.toThrow();
+  });
+
+  test("a role that may not create the table is told which GRANT to run", async () => {
+    const database = await freshDatabase();
+    const role = await aRole(database);
+    // Before PostgreSQL 15 everybody may create tables in public.
+    if (database.kind === "postgres") await database.query("REVOKE ALL ON SCHEMA public FROM public");
+    const store = new SqlTokenTable(aDatabase(role.url), OWN);
+    const error: SyncError = await store.inspect().catch((thrown) => thrown);
+    const { code, message, hint = "" } = error;
+    expect({ code, hint }).toEqual({
+      code: "TOKEN_STORE_UNAVAILABLE",
+      hint: expect.stringMatching(/^GRANT .*CREATE.* ON /),
+    });
+    await expect(store.prepare()).rejects.toMatchObject({ code, message, hint });
+    await database.query(hint);
+    await store.inspect();
+    await store.prepare();
+  });
 });
 
 test.each([OWN, EXISTING])(

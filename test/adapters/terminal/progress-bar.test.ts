@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { progressBar } from "../../../src/adapters/terminal/progress-bar.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
@@ -179,6 +180,63 @@ describe("the progress bar", () => {
     expect(screen()[0]?.length).toBeLessThan(columns);
   });
 
+  test("counts tokens that are restored, also where a GET tells them or none can be had", () => {
+    const { tell, screen } = aTerminal();
+    tell(planned(0), { kind: "restoring", tokens: 3 });
+    expect(screen()[0]).toMatch(/^░{28} 0\/3 /);
+    tell({ kind: "restored", user_group_id: "a" }, recorded("b"), failed("c"));
+    expect(screen().at(-2)).toMatch(/^█{28} 3\/3 /);
+  });
+
+  test("is drawn on a terminal that doesn't know its width", () => {
+    const { tell, screen } = aTerminal(0);
+    tell(planned(4));
+    expect(screen()[0]).toContain("0/4");
+  });
+
+  test("survives whatever a run says, in whatever order, on a terminal of any width", () => {
+    const found = fc.oneof(
+      fc.nat(4).map(planned),
+      fc.nat(4).map((tokens): RunEvent => ({ kind: "restoring", tokens })),
+      fc.nat(4).map((tokens): RunEvent => ({ kind: "rotating", tokens })),
+    );
+    const done = fc.constantFrom<RunEvent>(
+      recorded(),
+      rotated,
+      failed("acme"),
+      { kind: "restored", user_group_id: "acme" },
+      { kind: "deleted", user_group_id: "acme", absence: "absent" },
+    );
+    const other = fc.constantFrom<RunEvent>(
+      { kind: "started", run: "1" },
+      { kind: "phase", phase: "reading" },
+      { kind: "phase", phase: "applying" },
+      { kind: "warning", code: "X", message: "something is odd", hint: "look at it" },
+      unstored("acme"),
+      { kind: "waiting", ms: 7_000, reason: "the service asked for it" },
+    );
+    const anyEvent = fc.oneof(
+      { weight: 1, arbitrary: found },
+      { weight: 6, arbitrary: done },
+      { weight: 2, arbitrary: other },
+    );
+    const anyWidth = fc.oneof(fc.constantFrom(undefined, 0, 1, 2, 3), fc.nat(200));
+    fc.assert(
+      fc.property(anyWidth, fc.array(fc.tuple(anyEvent, fc.nat(200))), (columns, steps) => {
+        const { clock, tell, written } = aTerminal(columns);
+        for (const [event, elapsed] of steps) {
+          clock.elapsed += elapsed;
+          tell(event);
+        }
+        for (const [line] of written().matchAll(/[█░].*/g)) {
+          expect(line.length).toBeLessThan(columns || 80);
+          const [, done, total] = /(\d+)\/(\d+)/.exec(line) ?? [];
+          if (total !== undefined) expect(Number(done)).toBeLessThanOrEqual(Number(total));
+        }
+      }),
+    );
+  });
+
   test("lets no id and no message take over the terminal", () => {
     const { tell, written, screen } = aTerminal();
     const evil = `a${ESC}[2J${ESC}]0;title\u0007\r\n\u009b31m\u202eb`;
@@ -187,8 +245,10 @@ describe("the progress bar", () => {
       kind: "warning",
       code: "GROUP_LEFT_BEHIND",
       message: evil,
+      hint: evil,
     });
-    expect(screen()).toHaveLength(6);
+    tell({ kind: "waiting", ms: 9_000, reason: evil });
+    expect(screen()).toHaveLength(7);
     const shown = written().replace(COLOUR, "").replaceAll(`${ESC}[A\r${ESC}[K`, "").replaceAll("\n", "");
     expect(shown).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(screen()[0]).toContain("a\\u001b[2J");

@@ -26,7 +26,7 @@ export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH):
     () => new Date(),
   );
   const attempt = await ledger.acquireLease("me", 60_000);
-  if (attempt.kind === "held") throw new Error("the lease should be free");
+  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
   const { lease } = attempt;
   const store = new SecretTokens(secrets, { path, format: "token" }, new VirtualClock(new VirtualTime()));
   onTestFinished(() => secrets.close());

@@ -158,8 +158,26 @@ test("no credentials anywhere: it isn't available, and says where it has looked"
     expect(await rejection(call())).toMatchObject(LOGIN());
 });
 
+test("an endpoint that the environment names is no http to another host, unless the config allows it", async () => {
+  vi.stubEnv("AWS_ENDPOINT_URL", "http://secretsmanager.nowhere.invalid");
+  const store = (allowHttp: boolean): AwsStore => {
+    const opened = new AwsStore({ region: REGION, scope: "default", allowHttp });
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+  for (const call of callsOn(store(false))) {
+    expect(await rejection(call())).toMatchObject({
+      code: "CONFIG_TLS",
+      hint: expect.stringContaining("AWS_ENDPOINT_URL"),
+    });
+  }
+  expect(await rejection(store(true).prepare())).toMatchObject({
+    message: "ListSecrets: there is no such host",
+  });
+});
+
 test("a host that isn't there isn't available", async () => {
-  expect(await rejection(aStoreAt("http://secretsmanager.nowhere.invalid").prepare())).toMatchObject({
+  expect(await rejection(aStoreAt("https://secretsmanager.nowhere.invalid").prepare())).toMatchObject({
     problem: expect.stringMatching(/unavailable|passing/),
     hint: expect.any(String),
   });

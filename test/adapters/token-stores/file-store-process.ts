@@ -1,10 +1,10 @@
-import { FileStore } from "../../../src/adapters/token-stores/file.ts";
 import { SecretStoreFailure } from "../../../src/adapters/token-stores/secret-store.ts";
 import { Secret } from "../../../src/core/secret.ts";
+import { aFileStore } from "./a-file-store.ts";
 
 // A process of its own, to be killed or to see other mounts. Prints a line of JSON for each thing that it has done.
 const [directory = "", ...steps] = process.argv.slice(2);
-const store = new FileStore({ directory, scope: "default" });
+const store = aFileStore(directory);
 
 for (const step of steps) {
   const [name = "", size = "1"] = step.split("=");

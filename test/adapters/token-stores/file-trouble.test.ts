@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { FileStore } from "../../../src/adapters/token-stores/file.ts";
 import { startProcess } from "../../e2e/program.ts";
+import { aFileStore } from "./a-file-store.ts";
 
 const PROCESS = ["--import", "tsx", fileURLToPath(new URL("file-store-process.ts", import.meta.url))];
 
@@ -39,7 +39,7 @@ test("a reader never sees half a token, however often the writer is killed", asy
     unfinished += readdirSync(join(directory, ".groupsync")).filter((name) => name !== "name").length;
   }
   expect(seen.size).toBeGreaterThan(1);
-  await new FileStore({ directory, scope: "default" }).prepare();
+  await aFileStore(directory).prepare();
   expect(readdirSync(join(directory, ".groupsync"))).toEqual(["name"]);
 });
 

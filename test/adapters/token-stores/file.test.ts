@@ -4,11 +4,11 @@ import { readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { FileStore } from "../../../src/adapters/token-stores/file.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { SecretPath } from "../../../src/core/secret-name.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { someTokens, type TokenPlace, tokenStoreContract } from "../../contracts/token-store.ts";
+import { aFileStore } from "./a-file-store.ts";
 import { aSecretPlace, PATH } from "./a-secret-place.ts";
 
 /** A folder of the running test's own. */
@@ -17,8 +17,6 @@ function aFolder(): string {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
-
-const aStoreIn = (directory: string, scope = "default") => new FileStore({ directory, scope });
 
 /** All files below, by their paths from there, but for groupsync's own. */
 const filesIn = (directory: string): string[] =>
@@ -38,13 +36,15 @@ async function stashAway(file: string): Promise<void> {
   if (existsSync(aside)) await rename(aside, join(file, "kept"));
 }
 
-function aFilePlace(path: SecretPath = PATH): Promise<TokenPlace> {
-  const directory = join(aFolder(), "new/tokens");
+function aFilePlace(
+  path: SecretPath = PATH,
+  { directory, sharedDirectory } = { directory: join(aFolder(), "new/tokens"), sharedDirectory: false },
+): Promise<TokenPlace> {
   const stashSome = async (): Promise<void> => {
     for (const id of ["b", "d"]) await stashAway(join(directory, path.join(id)));
   };
   const world = {
-    secrets: aStoreIn(directory),
+    secrets: aFileStore(directory, { sharedDirectory }),
     contents: async () =>
       Object.fromEntries(
         filesIn(directory).map((file) => [
@@ -65,14 +65,28 @@ function aFilePlace(path: SecretPath = PATH): Promise<TokenPlace> {
 tokenStoreContract("files", () => aFilePlace(), { many: 1_000 });
 tokenStoreContract("files in folders", () => aFilePlace(["dashboards/of-tenants/", ".token"]), { many: 100 });
 
+/** As Kubernetes mounts it with an fsGroup. */
+function aVolume() {
+  const volume = aFolder();
+  chmodSync(volume, 0o2770);
+  return { directory: join(volume, "tokens"), sharedDirectory: true };
+}
+
+tokenStoreContract("files in a volume that a group may write", () => aFilePlace(PATH, aVolume()), {
+  many: 100,
+});
+
 async function aStore() {
   const directory = join(aFolder(), "tokens");
-  const store = aStoreIn(directory);
+  const store = aFileStore(directory);
   await store.prepare();
   const put = (name: string, content: string) => store.put(name, new Secret(content), () => false);
   const get = async (name: string) => (await store.get(name))?.content.reveal();
   return { directory, store, put, get, mark: join(directory, ".groupsync") };
 }
+
+/** What a file is called until it is whole. */
+const HALF = "0123456789abcdef";
 
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8);
 
@@ -147,7 +161,7 @@ test("the directory itself may be a link", async () => {
   const { directory, get } = await aStore();
   const link = join(directory, "../link");
   await symlink(directory, link);
-  const linked = aStoreIn(link);
+  const linked = aFileStore(link);
   await linked.prepare();
   await linked.put("dashboards/a", new Secret("token-a"), () => false);
   expect(await get("dashboards/a")).toBe("token-a");
@@ -157,7 +171,7 @@ describe("a directory", () => {
   test("with somebody else's files is refused, and left as it is", async () => {
     const directory = aFolder();
     await writeFile(join(directory, "theirs"), "theirs");
-    const store = aStoreIn(directory);
+    const store = aFileStore(directory);
     expect(await rejection(store.prepare())).toMatchObject({
       problem: "unavailable",
       message: expect.stringContaining("groupsync hasn't written"),
@@ -166,21 +180,96 @@ describe("a directory", () => {
     expect(readdirSync(directory)).toEqual(["theirs"]);
   });
 
+  test("that lies in another config's says how to take away the mark of that one", async () => {
+    const outer = join(aFolder(), "it's theirs");
+    await aFileStore(outer, { scope: "other" }).prepare();
+    const release = await aFileStore(join(outer, "ours")).release?.();
+    expect(await readFile(join(outer, ".groupsync/name"), "utf8")).toBe("other");
+    execFileSync("sh", ["-c", `touch "$0/.groupsync/owner" && ${release}`, outer]);
+    expect(readdirSync(join(outer, ".groupsync"))).toEqual([]);
+  });
+
   test("that another config keeps its tokens in is refused, and left as it is", async () => {
     const { directory, put, get, mark } = await aStore();
     await put("a", "token-a");
-    await writeFile(join(mark, "half"), "tok");
-    expect(await rejection(aStoreIn(directory, "staging").prepare())).toMatchObject({
+    await writeFile(join(mark, HALF), "tok");
+    expect(await rejection(aFileStore(directory, { scope: "staging" }).prepare())).toMatchObject({
       problem: "unavailable",
       message: expect.stringContaining("has the name default"),
     });
     expect(await get("a")).toBe("token-a");
-    expect(readdirSync(mark).sort()).toEqual(["half", "name"]);
-    await aStoreIn(directory).prepare();
+    expect(readdirSync(mark).sort()).toEqual([HALF, "name"]);
+    await aFileStore(directory).prepare();
+  });
+
+  test.each<[string, (folder: string) => Promise<string>, RegExp]>([
+    ["in /proc", async () => "/proc/groupsync/tokens", /^no directory can be made in \/proc$/],
+    ["in a device", async () => "/dev/null/tokens", /^\/dev\/null is there already, and is no directory$/],
+    [
+      "in a file",
+      async (folder) => {
+        await writeFile(join(folder, "a"), "");
+        return join(folder, "a/b/tokens");
+      },
+      /\/a is there already, and is no directory$/,
+    ],
+    [
+      "that is a file",
+      async (folder) => {
+        await writeFile(join(folder, "a"), "");
+        return join(folder, "a");
+      },
+      /\/a is there already, and is no directory$/,
+    ],
+    [
+      "behind a link that leads nowhere",
+      async (folder) => {
+        await symlink(join(folder, "gone"), join(folder, "a"));
+        return join(folder, "a/tokens");
+      },
+      /^the symbolic link \S+\/a leads to no directory$/,
+    ],
+    [
+      "behind links that lead in a circle",
+      async (folder) => {
+        await symlink(join(folder, "b"), join(folder, "a"));
+        await symlink(join(folder, "a"), join(folder, "b"));
+        return join(folder, "a");
+      },
+      /^the symbolic link \S+\/a leads to no directory$/,
+    ],
+    [
+      "with too long a name",
+      async (folder) => join(folder, "x".repeat(300)),
+      /^a path that begins with \S{60} is longer than its file system allows$/,
+    ],
+    [
+      "with too long a path",
+      async (folder) => join(folder, "x/".repeat(3_000)),
+      /^a path that begins with \S{60} is longer than its file system allows$/,
+    ],
+  ])("%s can't be made", async (_, place, message) => {
+    const failure = await rejection(aFileStore(await place(aFolder())).prepare());
+    expect(failure).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringMatching(message),
+      hint: expect.stringContaining("tokens.directory"),
+    });
+  });
+
+  test.skipIf(process.getuid?.() === 0)("where this user may make none can't be made", async () => {
+    const folder = aFolder();
+    chmodSync(folder, 0o500);
+    const failure = await rejection(aFileStore(join(folder, "tokens")).prepare());
+    expect(failure).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringContaining("EACCES"),
+      hint: expect.stringContaining("this user"),
+    });
   });
 
   test("that is empty is taken", async () => {
-    const store = aStoreIn(aFolder());
+    const store = aFileStore(aFolder());
     await store.prepare();
     await store.put("a", new Secret("token-a"), () => false);
     expect(await store.holdsAny()).toBe(true);
@@ -188,7 +277,7 @@ describe("a directory", () => {
 
   test("is not made by a look at it", async () => {
     const directory = join(aFolder(), "tokens");
-    const store = aStoreIn(directory);
+    const store = aFileStore(directory);
     expect(await store.holdsAny()).toBe(false);
     expect(await store.get("a")).toBeUndefined();
     expect(existsSync(directory)).toBe(false);
@@ -207,7 +296,7 @@ describe("a directory", () => {
   test("is cleaned of what was left half written", async () => {
     const { directory, store, put, mark } = await aStore();
     await put("a", "token-a");
-    await writeFile(join(mark, "half"), "tok");
+    await writeFile(join(mark, HALF), "tok");
     await store.prepare();
     expect(readdirSync(mark)).toEqual(["name"]);
     expect(filesIn(directory)).toEqual(["a"]);
@@ -234,7 +323,7 @@ describe("a directory", () => {
   test.skipIf(process.getuid?.() === 0)("that this user may not write is unavailable", async () => {
     const directory = aFolder();
     chmodSync(directory, 0o500);
-    expect(await rejection(aStoreIn(directory).prepare())).toMatchObject({ problem: "unavailable" });
+    expect(await rejection(aFileStore(directory).prepare())).toMatchObject({ problem: "unavailable" });
   });
 });
 

@@ -50,6 +50,13 @@ export function ledgerHistoryContract(name: string, makePlace: () => Promise<Led
       ]);
     });
 
+    test("has no run that was discarded, and those of others as they were", async () => {
+      const at = await opened(makePlace);
+      const [, , last] = await runsAt(at, [0, 1, 2]);
+      await write(at, (transaction) => transaction.discardRun(last ?? ""));
+      expect(await commandsIn(at)).toEqual(["day 1", "day 0"]);
+    });
+
     test("is that of one scope", async () => {
       const at = await opened(makePlace);
       await runsAt(at, [0]);

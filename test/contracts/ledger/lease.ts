@@ -56,6 +56,21 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((await leaseOf(ledger, "another")).epoch).not.toBe(lease.epoch);
     });
 
+    test("tells whether its last holder gave it back, and if not, how long it has been over", async () => {
+      const ledger = await prepared(await makePlace());
+      const taken = async (ttlMs = EXPIRED) => {
+        const attempt = await ledger.acquireLease("me", ttlMs);
+        if (attempt.kind !== "acquired") throw new Error("the lease should be free");
+        return attempt;
+      };
+      expect(await taken()).toMatchObject({ abandonedMs: null });
+      const { lease, abandonedMs } = await taken(TTL);
+      expect(abandonedMs).toBeGreaterThanOrEqual(0);
+      expect(abandonedMs).toBeLessThan(TTL);
+      await ledger.releaseLease(lease);
+      expect(await taken()).toMatchObject({ abandonedMs: null });
+    });
+
     test("a release by a former holder changes nothing", async () => {
       const { ledger, lease } = await opened(makePlace);
       await ledger.releaseLease(lease);
@@ -81,10 +96,19 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       const { ledger } = await opened(makePlace);
       const attempt = await ledger.acquireLease("another", TTL);
       if (attempt.kind !== "held") throw new Error("the lease should be held");
-      const seized = await ledger.seizeLease(attempt.by, "another", TTL);
+      const { lease: seized } = await ledger.seizeLease(attempt.by, "another", TTL);
       expect(seized).toBeDefined();
-      expect(await ledger.seizeLease(attempt.by, "a third", TTL)).toBeUndefined();
+      expect(await ledger.seizeLease(attempt.by, "a third", TTL)).toEqual({});
       expect((await ledger.status()).lease).toMatchObject({ holder: "another", epoch: seized?.epoch });
+    });
+
+    test("is not seized from a holder that has renewed it since", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      const attempt = await ledger.acquireLease("another", TTL);
+      if (attempt.kind !== "held") throw new Error("the lease should be held");
+      await ledger.renewLease(lease, 2 * TTL);
+      expect(await ledger.seizeLease(attempt.by, "another", TTL)).toEqual({});
+      expect((await ledger.status()).lease).toMatchObject({ epoch: lease.epoch });
     });
 
     test("a write without it changes nothing", async () => {

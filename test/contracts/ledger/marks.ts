@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ApprovalCode } from "../../../src/core/approval-code.ts";
 import type { Held } from "../../../src/core/clearance.ts";
-import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
+import { NO_EVIDENCE, STALE_CODE } from "../../../src/core/evidence.ts";
 import { aLedgerGroup, anApplied, anApply, anEvidence, aRow } from "../../builders/groups.ts";
 import {
   begin,
@@ -119,32 +118,28 @@ export function ledgerMarksContract(name: string, makePlace: () => Promise<Ledge
 
       const all = ids.map(remove);
       await hold(at, all);
-      const unbound = new ApprovalCode({ baseUrl: null, approvals: 0 });
-      for (const held of all) unbound.add(held);
+      await write(at, (transaction) => transaction.keepEvidence(anEvidence({ heldCode: "c0de" })));
       expect((await at.ledger.status()).held).toEqual({
         count: 101,
-        code: unbound.get(),
+        code: "c0de",
         groups: all.slice(0, 100),
       });
-
-      const baseUrl = "https://service.test";
-      await write(at, async (transaction) => {
-        await transaction.bindService({ baseUrl, teamId: 7, updates: null });
-        await transaction.keepEvidence(anEvidence({ approvals: 3 }));
-      });
-      const bound = new ApprovalCode({ baseUrl, approvals: 3 });
-      for (const held of all) bound.add(held);
-      expect((await at.ledger.status()).held?.code).toBe(bound.get());
     });
 
-    test("have a code that goes by the bytes of their ids", async () => {
+    test("are told without a code that approves nothing any more", async () => {
+      const at = await withGroups("acme");
+      await hold(at, [remove("acme")]);
+      await write(at, (transaction) => transaction.keepEvidence(anEvidence({ heldCode: STALE_CODE })));
+      expect((await at.ledger.status()).held).toEqual({ count: 1, code: null, groups: [remove("acme")] });
+    });
+
+    test("are told in the order of the bytes of their ids", async () => {
       // JavaScript's own order is the other way round.
       const all = [remove("\uff5e"), replace("😀")];
       const at = await withGroups(...all.map((held) => held.user_group_id));
       await hold(at, all);
-      const code = new ApprovalCode({ baseUrl: null, approvals: 0 });
-      for (const held of all) code.add(held);
-      expect((await at.ledger.status()).held).toEqual({ count: 2, code: code.get(), groups: all });
+      await write(at, (transaction) => transaction.keepEvidence(anEvidence({ heldCode: "c0de" })));
+      expect((await at.ledger.status()).held).toMatchObject({ count: 2, groups: all });
     });
   });
 
@@ -153,7 +148,12 @@ export function ledgerMarksContract(name: string, makePlace: () => Promise<Ledge
       const at = await opened(makePlace);
       expect(await at.ledger.evidence()).toEqual(NO_EVIDENCE);
       for (const evidence of [
-        anEvidence({ clock: { ms: 2 ** 45, reads: 2 ** 40 }, healthyAt: NOW, holding: true, approvals: 2 }),
+        anEvidence({
+          clock: { ms: 2 ** 45, reads: 2 ** 40 },
+          healthyAt: NOW,
+          heldCode: "c0de",
+          approvals: 2,
+        }),
         anEvidence({ source: null, healthyAt: null }),
       ]) {
         await write(at, (transaction) => transaction.keepEvidence(evidence));

@@ -100,6 +100,29 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
       expect(await begin(at, anApply())).toEqual([{ change: anApply(), before: null }]);
     });
 
+    test("a deleted group whose token is still stored stays until that is removed, and counts once", async () => {
+      const at = await withAcme();
+      await leave(at, "absent", { ms: 5, reads: 2 }, "acme");
+      await begin(at, aDelete());
+      const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
+      const kept = { outcome: aDeleted(), notRemoved, retryAt: LATER };
+      await write(at, (transaction) => transaction.record([kept], NOW));
+      const failure = aGroupFailure({ ...notRemoved, fingerprint: DELETED, count: 1, retryAt: LATER });
+      const left = { ...atRest, fingerprint: null, row: null, intent: "remove", absence: absent, failure };
+      expect(await groupsOf(at)).toEqual([left]);
+      expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
+      expect(await at.database.formerTokens()).toHaveLength(1);
+      expect(await at.ledger.removalsSince(NOW)).toBe(1);
+
+      const [begun] = await begin(at, aDelete());
+      expect(begun?.before).toMatchObject({ intent: "remove", fingerprint: null, tokenFingerprint: null });
+      expect(await groupOf(at)).toMatchObject({ intent: "remove" });
+      await record(at, aDeleted());
+      expect(await groupsOf(at)).toEqual([]);
+      expect(await at.database.formerTokens()).toHaveLength(1);
+      expect(await at.ledger.removalsSince(NOW)).toBe(1);
+    });
+
     test("a group that was replaced is at rest, and counts as a removal", async () => {
       const at = await withAcme();
       const change = aReplace({ group: aGroup({ name: "Acme 2" }), fingerprint: "new", dataSourceId: "ds" });

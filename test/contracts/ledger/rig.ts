@@ -3,7 +3,8 @@ import type { Change } from "../../../src/core/change.ts";
 import type { Held } from "../../../src/core/clearance.ts";
 import type { AbsenceKind, HealthyTime, LedgerGroup } from "../../../src/core/ledger-group.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
-import type { Begun, Lease, Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger.ts";
+import type { Lease } from "../../../src/ports/lease.ts";
+import type { Begun, Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger.ts";
 import { collect } from "../collect.ts";
 
 /** Where the ledgers of one test are kept. Whatever is opened in it is closed when the test is over. */
@@ -52,7 +53,7 @@ export async function prepared(place: LedgerPlace, scope?: string): Promise<Ledg
 
 export async function leaseOf(ledger: Ledger, holder = "me", ttlMs = TTL): Promise<Lease> {
   const attempt = await ledger.acquireLease(holder, ttlMs);
-  if (attempt.kind === "held") throw new Error(`the lease is held by ${attempt.by.holder}`);
+  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
   return attempt.lease;
 }
 
@@ -69,7 +70,9 @@ export async function opened<Place extends LedgerPlace>(
 ): Promise<Opened<Place>> {
   const database = await make();
   const ledger = await prepared(database, scope);
-  return { database, ledger, lease: await leaseOf(ledger) };
+  const lease = await leaseOf(ledger);
+  await ledger.migrate(lease);
+  return { database, ledger, lease };
 }
 
 export const write = <T>(

@@ -5,7 +5,7 @@ import { compareIds } from "../../../src/core/id.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { ROTATED, type RotationCandidate } from "../../../src/core/rotation.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import type { KnownToken, RotationResult } from "../../../src/ports/ledger.ts";
+import type { ExistingOptions, KnownToken, RotationResult } from "../../../src/ports/rotation.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import {
   aDelete,
@@ -282,6 +282,19 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       expect((await knownOf(at, anApply()))?.tokenFingerprint).toBe(SECOND);
     });
 
+    test.each([
+      ["that failed", aFailedRotation({ isOpen: true })],
+      ["that is done", aRotation({ isOpen: true })],
+    ])("%s leaves an update under way that it can't settle", async (_, result) => {
+      const at = await withGroups();
+      await begin(at, anApply({ kind: "update" }));
+      await beginRotation(at);
+      await rotate(at, result);
+      expect(await groupOf(at)).toMatchObject({ intent: "apply" });
+      await rotate(at, aRotation());
+      expect(await groupOf(at)).toEqual(atRest);
+    });
+
     test("that failed gives way to the failure of another change", async () => {
       const at = await withGroups();
       await rotate(at, aFailedRotation());
@@ -319,6 +332,118 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       expect(await groupOf(at)).toMatchObject({ intent: "rotate" });
       await write(at, (transaction) => transaction.startRun("sync", FOREVER));
       expect(await at.database.formerTokens("other")).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: groups that are there, or may be`, () => {
+    const existing = (at: Opened, options: Partial<ExistingOptions> = {}): Promise<readonly string[]> =>
+      at.ledger.existing({ limit: 100, ...options });
+
+    /** In every state that there is. */
+    const inAllStates = async (): Promise<Opened> => {
+      const at = await withGroups(["deleting", "failing", "gone", "held", "resting", "rotating", "updating"]);
+      await begin(
+        at,
+        aDelete({ user_group_id: "deleting" }),
+        anApply({ kind: "update", user_group_id: "updating" }),
+      );
+      await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "failing" }) }), LATER);
+      await leave(at, "absent", { ms: 0, reads: 1 }, "gone");
+      await hold(at, [{ kind: "replace", user_group_id: "held" }]);
+      await beginRotation(at, "rotating");
+      await carryOut(at, aNotUpdated({ change: anApply({ user_group_id: "adopted" }) }), LATER);
+      await carryOut(at, aFailed({ change: anApply({ user_group_id: "refused" }) }), LATER);
+      await begin(at, anApply({ user_group_id: "unborn" }));
+      await create(at, ["deleted"], NOW);
+      const outcome = { kind: "deleted", change: aDelete({ user_group_id: "deleted" }) } as const;
+      await begin(at, outcome.change);
+      const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
+      await write(at, (to) => to.record([{ outcome, notRemoved, retryAt: LATER }], NOW));
+      return at;
+    };
+    const ALL = [
+      "adopted",
+      "deleting",
+      "failing",
+      "gone",
+      "held",
+      "resting",
+      "rotating",
+      "unborn",
+      "updating",
+    ];
+
+    test("are all that were made and not deleted, or are under way, whatever is the matter with them", async () => {
+      const at = await inAllStates();
+      expect(await existing(at)).toEqual(ALL);
+      expect(await at.ledger.existingCount({})).toBe(ALL.length);
+    });
+
+    test("are told apart by what is under way", async () => {
+      const at = await inAllStates();
+      expect(await existing(at, { underWay: "anything" })).toEqual([
+        "deleting",
+        "rotating",
+        "unborn",
+        "updating",
+      ]);
+      expect(await existing(at, { underWay: "another change" })).toEqual(["deleting", "unborn", "updating"]);
+    });
+
+    test("are looked for by their ids, byte by byte", async () => {
+      const at = await inAllStates();
+      const of = ["updating", "Gone", "gone", "gone ", "refused", "unknown", "adopted"];
+      expect(await existing(at, { of })).toEqual(["adopted", "gone", "updating"]);
+      expect(await existing(at, { of, underWay: "anything" })).toEqual(["updating"]);
+      expect(await existing(at, { of: [] })).toEqual([]);
+      expect(await at.ledger.existingCount({ of })).toBe(3);
+    });
+
+    test("have tokens of an age, or are as old as their intent", async () => {
+      const at = await withGroups(["old"]);
+      await create(at, ["new"], LATER);
+      await begin(at, anApply({ user_group_id: "unborn" }));
+      const justBefore = new Date(LATER.getTime() - 1);
+      expect(await existing(at, { liveSince: new Date(NOW.getTime() - 1) })).toEqual([]);
+      expect(await existing(at, { liveSince: justBefore })).toEqual(["old", "unborn"]);
+      expect(await existing(at, { liveSince: justBefore, of: ["old", "new"] })).toEqual(["old"]);
+      expect(await existing(at, { liveSince: LATER })).toEqual(["new", "old", "unborn"]);
+      expect(await at.ledger.existingCount({ liveSince: justBefore })).toBe(2);
+    });
+
+    test("come in the order of their ids, on pages of any size, whatever is rotated meanwhile", async () => {
+      const at = await opened(makePlace);
+      const all = new Set<string>();
+      const some = fc.uniqueArray(anyId(), { minLength: 1, maxLength: 12 });
+      await fc.assert(
+        fc.asyncProperty(some, fc.integer({ min: 1, max: 5 }), async (ids, limit) => {
+          for (const id of ids.filter((id) => !all.has(id))) {
+            await create(at, [id], NOW);
+            all.add(id);
+          }
+          const pages: (readonly string[])[] = [];
+          do {
+            pages.push(await existing(at, { limit, after: pages.at(-1)?.at(-1) }));
+            for (const user_group_id of pages.at(-1) ?? []) {
+              await beginRotation(at, user_group_id);
+              const tokenFingerprint = `${pages.length} ${user_group_id}`;
+              await rotate(at, aRotation({ user_group_id, tokenFingerprint }), LATER);
+            }
+          } while (pages.at(-1)?.length === limit);
+          expect(pages.flat()).toEqual([...all].sort(compareIds));
+        }),
+        { numRuns: 8 },
+      );
+    });
+
+    test("are those of one scope", async () => {
+      const at = await inAllStates();
+      const ledger = await prepared(at.database, "other");
+      const other = { ...at, ledger, lease: await leaseOf(ledger) };
+      await create(other, ["theirs"], NOW);
+      expect(await existing(other)).toEqual(["theirs"]);
+      expect(await existing(at)).toEqual(ALL);
+      expect(await other.ledger.existingCount({})).toBe(1);
     });
   });
 

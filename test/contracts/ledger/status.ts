@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/outcome.ts";
 import type { RunResult } from "../../../src/ports/ledger.ts";
 import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
-import { begin, carryOut, inDays, LATER, type LedgerPlace, leave, NOW, opened, write } from "./rig.ts";
+import { begin, carryOut, hold, inDays, LATER, type LedgerPlace, leave, NOW, opened, write } from "./rig.ts";
 
 /** What the ledger tells of its runs, its groups and its service. */
 export function ledgerStatusContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -39,6 +39,27 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       });
     });
 
+    test("groups count as missing since a time until they are back or held", async () => {
+      const at = await opened(makePlace);
+      for (const id of ["back", "held", "long", "short", "there"])
+        await carryOut(at, anApplied({ change: anApply({ user_group_id: id }) }));
+      const leaveAt = (now: Date, ...ids: string[]): Promise<void> =>
+        write(at, (transaction) => {
+          const left = ids.map(
+            (user_group_id) => ({ kind: "left", user_group_id, absence: "absent" }) as const,
+          );
+          return transaction.markLeft(left, { ms: 0, reads: 1 }, now);
+        });
+      await leaveAt(NOW, "long");
+      await leaveAt(LATER, "back", "held", "short");
+      expect(await at.ledger.missingSince(NOW)).toBe(4);
+      expect(await at.ledger.missingSince(LATER)).toBe(3);
+      await write(at, (transaction) => transaction.markReturned(["back"]));
+      await hold(at, [{ kind: "delete", user_group_id: "held" }]);
+      expect(await at.ledger.missingSince(LATER)).toBe(1);
+      expect(await at.ledger.missingSince(inDays(30))).toBe(0);
+    });
+
     test("status counts the groups by state, and names the failing ones", async () => {
       const at = await opened(makePlace);
       const of = (id: string) => anApply({ user_group_id: id, fingerprint: `f-${id}` });
@@ -59,7 +80,6 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
         ["maybe", 1],
       ]);
       expect(failing[1]).toMatchObject({
-        fingerprint: "f-fails-more",
         code: "REFUSED",
         message: "GET was answered HTTP 422",
         retryAt: LATER,

@@ -86,13 +86,13 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
     test("the lease changes hands only when an open write is done; a heartbeat doesn't wait", async () => {
       const { database, ledger, lease } = await opened(makeDatabase);
       const other = database.ledger();
-      const attempt = await other.acquireLease("another", TTL);
-      if (attempt.kind !== "held") throw new Error("the lease should be held");
       const events: string[] = [];
       let seizing: Promise<unknown> | undefined;
       await ledger.write(lease, async (transaction) => {
         await transaction.begin([anApply()], NOW);
         expect(await ledger.renewLease(lease, TTL)).toBe(true);
+        const attempt = await other.acquireLease("another", TTL);
+        if (attempt.kind !== "held") throw new Error("the lease should be held");
         seizing = other.seizeLease(attempt.by, "another", TTL).then(async () => {
           events.push(`seized, ${(await collect(other.groups())).length} group`);
         });

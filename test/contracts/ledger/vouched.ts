@@ -1,13 +1,17 @@
 import { describe, expect, test } from "vitest";
+import { tokenFingerprint } from "../../../src/core/group.ts";
+import { Secret } from "../../../src/core/secret.ts";
 import type { VouchedToken } from "../../../src/ports/ledger.ts";
-import { aDelete, aFailed, aNotUpdated, anApplied, anApply, aRow } from "../../builders/groups.ts";
+import { aDelete, aFailed, aNotUpdated, anApplied, anApply, aRotation, aRow } from "../../builders/groups.ts";
 import {
   begin,
   carryOut,
+  groupOf,
   inDays,
   LATER,
   type LedgerPlace,
   leave,
+  NOW,
   type Opened,
   opened,
   write,
@@ -98,6 +102,54 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
     });
   });
 
+  describe(`${name}: a token of two groups`, () => {
+    const fingerprint = tokenFingerprint(new Secret("ugt_a"));
+    const withTokens = async (...ids: string[]): Promise<Opened> => {
+      const at = await opened(makePlace);
+      for (const id of ids) await carryOut(at, { ...created(id), token: new Secret(`ugt_${id}`) });
+      return at;
+    };
+
+    test("is found with the group that it was recorded for, and with the one that it was refused for", async () => {
+      const at = await withTokens("a");
+      const refused = aFailed({ change: anApply({ user_group_id: "b" }), mayHaveHappened: true });
+      await begin(at, refused.change);
+      await write(at, (to) =>
+        to.record([{ outcome: refused, sharedToken: fingerprint, retryAt: LATER }], NOW),
+      );
+      const shared = (id: string, of: "recorded" | "all") =>
+        at.ledger.sharedTokens(new Map([[id, fingerprint]]), of);
+      expect([...(await shared("a", "recorded"))]).toEqual([]);
+      expect([...(await shared("a", "all"))]).toEqual(["a"]);
+      expect([...(await shared("b", "recorded"))]).toEqual(["b"]);
+      expect([...(await at.ledger.sharedTokens(new Map(), "all"))]).toEqual([]);
+      expect([
+        ...(await at.database.view("other").sharedTokens(new Map([["b", fingerprint]]), "all")),
+      ]).toEqual([]);
+
+      const own = { ...created("b"), token: new Secret("ugt_b_2") };
+      await write(at, (to) => to.record([{ outcome: own }], NOW));
+      expect([...(await shared("a", "all"))]).toEqual([]);
+    });
+
+    test("is noted of a rotation, too, until that has one of its own", async () => {
+      const at = await withTokens("a", "b");
+      const failure = { code: "TOKEN_SHARED", message: "the service gives it another's", retryAt: LATER };
+      const shared = {
+        user_group_id: "b",
+        tokenFingerprint: null,
+        sharedToken: fingerprint,
+        failure,
+        isOpen: true,
+      };
+      await write(at, (to) => to.recordRotation(shared, NOW));
+      const ofA = () => at.ledger.sharedTokens(new Map([["a", fingerprint]]), "all");
+      expect([...(await ofA())]).toEqual(["a"]);
+      await write(at, (to) => to.recordRotation(aRotation({ user_group_id: "b" }), NOW));
+      expect([...(await ofA())]).toEqual([]);
+    });
+  });
+
   describe(`${name}: a token that is not in every store`, () => {
     test("is noted with the change that it came from, and the change is done", async () => {
       const at = await opened(makePlace);
@@ -105,7 +157,7 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       await begin(at, outcome.change);
       await write(at, (to) => to.record([{ outcome, notEverywhere: LAGS, retryAt: LATER }], inDays(1)));
       expect(await lagging(at)).toMatchObject([
-        { user_group_id: "a", failure: { fingerprint: "not_everywhere", ...LAGS, count: 1, retryAt: LATER } },
+        { user_group_id: "a", failure: { ...LAGS, count: 1, retryAt: LATER } },
       ]);
       expect(await at.ledger.status()).toMatchObject({
         groups: { total: 1, in_sync: 0, under_way: 0, failing: 1 },
@@ -124,39 +176,127 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       expect((await at.ledger.status()).groups).toMatchObject({ in_sync: 2, failing: 0 });
     });
 
-    test("stays known where a change of the group comes to nothing, and not where it may yet have its effect", async () => {
+    const update = (id: string, more: object = {}) =>
+      anApply({ kind: "update", user_group_id: id, fingerprint: "two", ...more });
+    const TWICE = { ...LAGS, code: "STILL_NOT", message: "it is nowhere" };
+
+    test("stays as it is where a change of the group fails, whatever may yet come of that", async () => {
       const at = await withGroups("a", "b", "c");
-      const update = anApply({ kind: "update", user_group_id: "a", fingerprint: "two" });
-      const removal = aDelete({ user_group_id: "b" });
       for (const id of ["a", "b", "c"]) await stored(at, id, LATER);
       await leave(at, "absent", { ms: 0, reads: 1 }, "b");
-      await carryOut(at, aFailed({ change: update, mayHaveHappened: false }), LATER);
-      await carryOut(at, aFailed({ change: removal, mayHaveHappened: false }), LATER);
-      const open = { ...update, user_group_id: "c" };
-      await carryOut(at, aFailed({ change: open, mayHaveHappened: true }), LATER);
+      await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), inDays(9));
+      const removal = aDelete({ user_group_id: "b" });
+      await carryOut(at, aFailed({ change: removal, mayHaveHappened: false }), inDays(9));
+      await carryOut(at, aFailed({ change: update("c"), mayHaveHappened: true }), inDays(9));
       await write(at, (to) => to.markReturned(["b"]));
-      const known = { fingerprint: "not_everywhere", code: "REFUSED", count: 2 };
+      const known = { ...LAGS, count: 1, retryAt: LATER };
       expect(await lagging(at)).toMatchObject([
         { user_group_id: "a", failure: known },
         { user_group_id: "b", failure: known },
       ]);
-      expect((await at.ledger.status()).failing).toMatchObject([{}, {}, { fingerprint: "two" }]);
+      const failure = { fingerprint: "two", code: "REFUSED", count: 1, retryAt: inDays(9) };
+      expect(await groupOf(at, "a")).toMatchObject({ failure });
+      expect(await begin(at, update("c"))).toMatchObject([{ before: { failures: 1, copiesFailures: 1 } }]);
     });
 
-    test("takes the place of another failure, and is forgotten with the next change", async () => {
-      const at = await withGroups("a");
-      const update = anApply({ kind: "update", user_group_id: "a", fingerprint: "two" });
-      await carryOut(at, aFailed({ change: update, mayHaveHappened: false }), LATER);
+    test("leaves the failure of a change as it is, and is told of together with it", async () => {
+      const at = await withGroups("a", "b");
+      await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), inDays(9));
+      const before = await groupOf(at, "a");
+      await stored(at, "a", LATER, 1);
+      await stored(at, "a", LATER, 2);
+      await stored(at, "b", LATER, 3);
+      expect(await groupOf(at, "a")).toEqual(before);
+      const { message = "" } = before?.failure ?? {};
+      expect(await at.ledger.status()).toMatchObject({
+        groups: { total: 2, in_sync: 0, failing: 2 },
+        failing: [
+          {
+            user_group_id: "a",
+            code: "REFUSED",
+            message: `${message}; ${LAGS.message}`,
+            count: 2,
+            retryAt: LATER,
+            since: NOW,
+          },
+          { user_group_id: "b", ...LAGS, count: 3, since: inDays(3) },
+        ],
+        oldestUnsynced: NOW,
+      });
       await stored(at, "a", null);
-      expect((await at.ledger.status()).failing).toMatchObject([{ fingerprint: "two", count: 1 }]);
+      expect(await groupOf(at, "a")).toEqual(before);
+      expect((await at.ledger.status()).failing).toMatchObject([{ message }, { user_group_id: "b" }]);
+    });
+
+    test("stays where the group is settled, and is forgotten with the next change of it that is done", async () => {
+      const at = await withGroups("a");
+      await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), LATER);
       await stored(at, "a", LATER);
-      expect((await at.ledger.status()).failing).toMatchObject([
-        { fingerprint: "not_everywhere", ...LAGS, count: 1 },
-      ]);
-      await carryOut(at, anApplied({ kind: "updated", change: update }));
-      await stored(at, "a", LATER);
-      await carryOut(at, anApplied({ kind: "updated", change: update }));
+      const note = {
+        kind: "settled",
+        user_group_id: "a",
+        row: aRow(),
+        dataSourceId: null,
+        wasGone: false,
+      } as const;
+      await write(at, (to) => to.markSettled([note]));
+      expect((await at.ledger.status()).failing).toMatchObject([LAGS]);
+      expect(await lagging(at)).toHaveLength(1);
+      await carryOut(at, anApplied({ kind: "updated", change: update("a") }));
       expect(await lagging(at)).toEqual([]);
+      expect((await at.ledger.status()).groups).toMatchObject({ in_sync: 1, failing: 0 });
+    });
+
+    test("is forgotten where a GET told the token, though the service kept an older state of the group", async () => {
+      const at = await withGroups("a");
+      await stored(at, "a", LATER);
+      await carryOut(at, aNotUpdated({ change: update("a") }), LATER);
+      expect(await lagging(at)).toEqual([]);
+      expect((await at.ledger.status()).failing).toMatchObject([{ code: "NOT_UPDATED" }]);
+    });
+
+    test("is asked for with a GET of its own, which leaves the failure of a change as it is", async () => {
+      const at = await withGroups("a");
+      await carryOut(at, aFailed({ change: update("a"), mayHaveHappened: false }), inDays(9));
+      const before = await groupOf(at, "a");
+      await stored(at, "a", LATER);
+      const change = anApply({ kind: "update", user_group_id: "a", restores: true });
+
+      await carryOut(at, aFailed({ change, failure: TWICE, mayHaveHappened: false }), inDays(8));
+      expect(await lagging(at)).toMatchObject([{ failure: { ...TWICE, count: 2, retryAt: inDays(8) } }]);
+      expect(await groupOf(at, "a")).toEqual(before);
+
+      await begin(at, change);
+      const outcome = anApplied({ kind: "updated", change });
+      await write(at, (to) => to.record([{ outcome, notEverywhere: LAGS, retryAt: LATER }], inDays(1)));
+      expect(await lagging(at)).toMatchObject([{ failure: { ...LAGS, count: 3, retryAt: LATER } }]);
+      expect(await groupOf(at, "a")).toEqual(before);
+
+      await carryOut(at, outcome);
+      expect(await lagging(at)).toEqual([]);
+      expect(await groupOf(at, "a")).toEqual(before);
+
+      await carryOut(at, aFailed({ change, failure: TWICE, mayHaveHappened: true }), inDays(8));
+      expect(await groupOf(at, "a")).toEqual({ ...before, intent: "apply" });
+    });
+
+    test("is forgotten with its group, whose token is still to be removed", async () => {
+      const at = await withGroups("a");
+      await stored(at, "a", LATER);
+      await leave(at, "absent", { ms: 0, reads: 1 }, "a");
+      const outcome = { kind: "deleted", change: aDelete({ user_group_id: "a" }) } as const;
+      await begin(at, outcome.change);
+      const notRemoved = { code: "TOKEN_NOT_STORED", message: "no right to" };
+      await write(at, (to) => to.record([{ outcome, notRemoved, retryAt: LATER }], NOW));
+      expect((await at.ledger.status()).failing).toMatchObject([{ message: notRemoved.message, count: 1 }]);
+    });
+
+    test("is of no concern to who looks for changed rows", async () => {
+      const at = await withGroups("a");
+      const sums = () => at.ledger.buckets({ unverifiedAtRest: true });
+      const before = await sums();
+      await stored(at, "a", LATER);
+      expect(await sums()).toEqual(before);
     });
   });
 }

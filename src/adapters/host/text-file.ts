@@ -1,0 +1,33 @@
+import { closeSync, openSync, readSync } from "node:fs";
+
+/** No config and no secret comes near this; what does is another file than was meant, or a device without an end. */
+const MOST_BYTES = 1024 * 1024;
+const CHUNK = 64 * 1024;
+
+/** As the system would say it. */
+class TooBig extends Error {
+  readonly code = "EFBIG";
+
+  constructor(path: string) {
+    super(`EFBIG: more than 1 MiB, read '${path}'`);
+  }
+}
+
+/** Reads a whole file as text. Throws what the system says, and an error with the code EFBIG for more than 1 MiB. */
+export function readTextFile(path: string): string {
+  const file = openSync(path, "r");
+  try {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for (;;) {
+      const chunk = Buffer.alloc(CHUNK);
+      const count = readSync(file, chunk);
+      if (count === 0) return Buffer.concat(chunks).toString("utf8");
+      size += count;
+      if (size > MOST_BYTES) throw new TooBig(path);
+      chunks.push(chunk.subarray(0, count));
+    }
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,54 @@
+import { SyncError } from "../../core/errors.ts";
+import type { Queryable } from "../sql/connections.ts";
+import { quoteName } from "./names.ts";
+
+/** What it is that a right is needed for. */
+export interface Purpose {
+  readonly code: "LEDGER_UNAVAILABLE" | "TOKEN_STORE_UNAVAILABLE";
+  /** In words: `the ledger's tables`. */
+  readonly what: string;
+}
+
+/**
+ * Insists on a schema in which this user may create tables: this one, or the user's default one where left out. A schema
+ * that the user may not use is none to `current_schema()`.
+ */
+export async function insistOnSchema(
+  database: Queryable,
+  schema: string | undefined,
+  { code, what }: Purpose,
+  { mayBeCreated }: { readonly mayBeCreated: boolean },
+): Promise<void> {
+  const [row] = await database.query<SchemaRow>(
+    `SELECT current_user AS "user", name, oid IS NOT NULL AS "isThere",
+       coalesce(has_schema_privilege(oid, 'USAGE') AND has_schema_privilege(oid, 'CREATE'), FALSE) AS "isAllowed",
+       has_database_privilege(current_database(), 'CREATE') AS "mayCreateSchemas"
+     FROM (SELECT coalesce($1, current_schema()::text, 'public') AS name) AS wanted
+     LEFT JOIN pg_namespace ON nspname = name`,
+    [schema ?? null],
+  );
+  if (!row || row.isAllowed) return;
+  const user = quoteName(row.user);
+  const name = quoteName(row.name);
+  if (row.isThere) {
+    throw new SyncError(
+      code,
+      `cannot create ${what}: user ${row.user} may not create tables in schema ${row.name}`,
+      {
+        hint: `GRANT USAGE, CREATE ON SCHEMA ${name} TO ${user}`,
+      },
+    );
+  }
+  if (mayBeCreated && row.mayCreateSchemas) return;
+  throw new SyncError(code, `cannot create ${what}: there is no schema ${row.name}`, {
+    hint: `check the name in the config; if it is right: CREATE SCHEMA ${name} AUTHORIZATION ${user}`,
+  });
+}
+
+interface SchemaRow {
+  readonly user: string;
+  readonly name: string;
+  readonly isThere: boolean;
+  readonly isAllowed: boolean;
+  readonly mayCreateSchemas: boolean;
+}

@@ -1,0 +1,80 @@
+import type { Socket } from "node:net";
+import buildConnector from "undici/lib/core/connect.js";
+
+/** A longer head is left to undici, which has a limit of its own. */
+const LONGEST_HEAD = 16 * 1024;
+/** 101 is none: it ends HTTP on this connection, and nobody asked for that. */
+const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r]/;
+/** What any answer begins with, as far as it takes to tell an interim one. */
+const SHAPE = "HTTP/1.x 1xx ";
+const END_OF_HEAD = "\r\n\r\n";
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Connects as undici does, and hides the interim answers, such as `100 Continue`, that a server sends before the final
+ * one. A client has to accept them whether it asked for them or not (RFC 9110, 15.2); undici takes a 100 for a broken
+ * answer and closes the connection.
+ */
+export function connectorWithoutInterim(options: buildConnector.BuildOptions): buildConnector.connector {
+  const connect = buildConnector(options);
+  return (target, callback) => {
+    connect(target, (...result) => {
+      if (result[0] === null) hideInterim(result[1]);
+      callback(...result);
+    });
+  };
+}
+
+/** Requests are not pipelined: what comes first after one was written is the start of its answer. */
+function hideInterim(socket: Socket): void {
+  const filter = new InterimFilter();
+  const { write, read } = socket;
+  socket.write = ((...args: Parameters<typeof write>) => {
+    filter.answerIsNext();
+    return write.apply(socket, args);
+  }) as typeof write;
+  socket.read = (size?: number) => {
+    for (;;) {
+      const chunk: Buffer | null = read.call(socket, size);
+      const rest = chunk && filter.take(chunk);
+      if (chunk === null || rest !== null) return rest;
+    }
+  };
+}
+
+/** Takes the interim answers out of what arrives on a connection, in whatever chunks. */
+class InterimFilter {
+  #isAtStart = true;
+  #held: Buffer = NOTHING;
+
+  /** A request was written. */
+  answerIsNext(): void {
+    this.#isAtStart = true;
+  }
+
+  /** What the chunk holds of a final answer; null where it holds nothing of it, or more has to come to tell. */
+  take(chunk: Buffer): Buffer | null {
+    if (!this.#isAtStart) return chunk;
+    let bytes: Buffer = this.#held === NOTHING ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#held = NOTHING;
+    for (;;) {
+      const isInterim = isInterimHead(bytes.toString("latin1", 0, SHAPE.length));
+      const end = isInterim ? bytes.indexOf(END_OF_HEAD) : -1;
+      if (end !== -1) {
+        bytes = bytes.subarray(end + END_OF_HEAD.length);
+        if (bytes.length === 0) return null;
+      } else if (isInterim && bytes.length < LONGEST_HEAD) {
+        this.#held = bytes;
+        return null;
+      } else {
+        this.#isAtStart = false;
+        return bytes;
+      }
+    }
+  }
+}
+
+/** What is cut short counts as interim as long as it may become so. */
+const isInterimHead = (start: string): boolean =>
+  INTERIM.test(start + "HTTP/1.1 100 ".slice(start.length)) ||
+  INTERIM.test(start + "HTTP/1.1 110 ".slice(start.length));

@@ -1,0 +1,175 @@
+import { describe, SyncError } from "../../core/errors.ts";
+import { isSameMark, type OwnersMark } from "../../core/owners-mark.ts";
+import type { TokenDestination } from "../../ports/token-store.ts";
+import type { Queryable } from "./connections.ts";
+import type { Database } from "./database.ts";
+import { databaseError } from "./failures.ts";
+import { OWNERS_TABLE, type TokenTablePlace } from "./token-owner-statements.ts";
+import type { TokenTableOptions } from "./token-statements.ts";
+
+/** Stands for a column where the whole table is one config's. */
+const ALL_COLUMNS = "*";
+
+/** Of several that claim a destination at once, a database may give up one after the other. */
+const MOST_ATTEMPTS = 5;
+
+/** The mark of a token table, or of a column of a customer's table, is a row in a small table beside it. */
+export class TokenTableOwner implements TokenDestination {
+  readonly title: string;
+  readonly holdsAny: TokenDestination["holdsAny"];
+  readonly ids: TokenDestination["ids"];
+  readonly #database: Database;
+  readonly #options: TokenTableOptions;
+
+  constructor(
+    database: Database,
+    options: TokenTableOptions,
+    { holdsAny, ids }: Pick<TokenDestination, "holdsAny" | "ids">,
+  ) {
+    const { rows, table, tokenColumn } = options;
+    this.#database = database;
+    this.#options = options;
+    this.holdsAny = holdsAny;
+    this.ids = ids;
+    this.title = rows === "own" ? `the table ${table}` : `column ${tokenColumn} of the table ${table}`;
+  }
+
+  async owner(): Promise<OwnersMark | null> {
+    return this.#orUnmarked(async () => {
+      const place = await this.#place();
+      if (!place || !(await this.#database.dialect.tableExists(this.#database, place.owners.quoted)))
+        return null;
+      const [row] = await this.#rows(this.#database, place);
+      return row?.mark ?? null;
+    });
+  }
+
+  async claim(mark: OwnersMark, former: OwnersMark | null): Promise<boolean> {
+    return this.#orUnmarked(async () => {
+      const { dialect } = this.#database;
+      const place = await this.#place();
+      if (!place) return false;
+      const { quoted } = place.owners;
+      if (!(await dialect.tableExists(this.#database, quoted)))
+        await dialect.createOnce(this.#database, this.#create(quoted));
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await this.#database.transaction(dialect.begin.write, (connection) =>
+            this.#replace(connection, place, mark, former),
+          );
+        } catch (error) {
+          if (attempt === MOST_ATTEMPTS || !dialect.isDeadlock(error)) throw error;
+        }
+      }
+    });
+  }
+
+  async foldsCase(): Promise<boolean> {
+    const { dialect } = this.#database;
+    try {
+      return await dialect.foldsCase(this.#database);
+    } catch (error) {
+      throw databaseError(dialect, "TOKEN_STORE_UNAVAILABLE", `cannot read from ${this.title}`, error);
+    }
+  }
+
+  async release(): Promise<string> {
+    const place = await this.#place();
+    if (!place) return "";
+    const { literal } = this.#database.dialect;
+    const where = [`table_name = ${literal(place.table)}`];
+    if (this.#options.rows === "existing")
+      where.push(`token_column IN (${[place.column, ALL_COLUMNS].map(literal).join(", ")})`);
+    return `DELETE FROM ${place.owners.shown} WHERE ${where.join(" AND ")}`;
+  }
+
+  async #replace(
+    connection: Queryable,
+    place: TokenTablePlace,
+    mark: OwnersMark,
+    former: OwnersMark | null,
+  ): Promise<boolean> {
+    const { upsert } = this.#database.dialect;
+    const { quoted } = place.owners;
+    const found = await this.#rows(connection, place, "FOR UPDATE");
+    if (found.some((row) => !isSameMark(row.mark, former))) return false;
+    for (const row of found)
+      await connection.query(`DELETE FROM ${quoted} WHERE table_name = $1 AND token_column = $2`, [
+        place.table,
+        row.column,
+      ]);
+    const columns = ["table_name", "token_column", "name", "base_url", "team_id", "ledger_id"];
+    const { name, baseUrl, teamId, ledgerId } = mark;
+    await connection.query(
+      upsert({ into: quoted, columns, from: "VALUES ($1, $2, $3, $4, $5, $6)", key: columns.slice(0, 2) }),
+      [place.table, this.#column(place), name, baseUrl, teamId, ledgerId],
+    );
+    // Another program may have been quicker: then its row is the one that is there.
+    const [row] = await this.#rows(connection, place, "FOR UPDATE");
+    return row !== undefined && isSameMark(row.mark, mark);
+  }
+
+  /** The marks that concern this destination, its own first: a whole table and a column of it are not two. */
+  async #rows(
+    connection: Queryable,
+    place: TokenTablePlace,
+    locking = "",
+  ): Promise<readonly { readonly column: string; readonly mark: OwnersMark }[]> {
+    const { quoted } = place.owners;
+    const rows = await connection.query<OwnerColumns>(
+      `SELECT token_column AS "column", name, base_url AS "baseUrl", team_id AS "teamId", ledger_id AS "ledgerId"
+       FROM ${quoted} WHERE table_name = $1 ${locking}`,
+      [place.table],
+    );
+    const own = this.#column(place);
+    return rows
+      .filter(({ column }) => own === ALL_COLUMNS || column === own || column === ALL_COLUMNS)
+      .sort((a, b) => Number(b.column === own) - Number(a.column === own))
+      .map(({ column, teamId, ...mark }) => ({
+        column,
+        mark: { ...mark, teamId: teamId === null ? null : Number(teamId) },
+      }));
+  }
+
+  #column(place: TokenTablePlace): string {
+    return this.#options.rows === "own" ? ALL_COLUMNS : place.column;
+  }
+
+  #place(): Promise<TokenTablePlace | undefined> {
+    return this.#database.dialect.tokenTablePlace(this.#database, this.#options);
+  }
+
+  #create(table: string): string {
+    const { name, text, end } = this.#database.dialect.ownerTypes;
+    return `CREATE TABLE IF NOT EXISTS ${table} (table_name ${name} NOT NULL, token_column ${name} NOT NULL, name ${text} NOT NULL, base_url ${text} NOT NULL, team_id bigint, ledger_id ${text} NOT NULL, PRIMARY KEY (table_name, token_column))${end}`;
+  }
+
+  async #orUnmarked<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const { dialect } = this.#database;
+      if (dialect.isDenied(error)) throw await this.#unmarked(error);
+      throw databaseError(dialect, "TOKEN_STORE_UNAVAILABLE", `cannot see whose ${this.title} is`, error);
+    }
+  }
+
+  async #unmarked(error: unknown): Promise<SyncError> {
+    const place = await this.#place().catch(() => undefined);
+    const shown = place?.owners.shown ?? OWNERS_TABLE;
+    const user = await this.#database.dialect.grantee(this.#database);
+    return new SyncError(
+      "TOKENS_UNMARKED",
+      `${this.title} can't be marked as this config's, so no other config is kept from writing there: ${describe(error)}`,
+      {
+        hint: `run as a user who may: ${this.#create(shown)}; GRANT SELECT, INSERT, UPDATE, DELETE ON ${shown} TO ${user}`,
+        cause: error,
+      },
+    );
+  }
+}
+
+interface OwnerColumns extends Omit<OwnersMark, "teamId"> {
+  readonly column: string;
+  readonly teamId: string | null;
+}

@@ -1,0 +1,14 @@
+/** Whether the databases of the ledger and the tokens keep what was committed. */
+export interface Durability {
+  /** How many connections have broken so far. A server that crashed may have taken the last commits back. */
+  readonly broken: number;
+  /** What lets a crash do that and can't be changed by a session. Rejects as databases do. */
+  risks(): Promise<readonly DurabilityRisk[]>;
+}
+
+export interface DurabilityRisk {
+  /** As the server names it, with its value: `fsync = off`. */
+  readonly setting: string;
+  /** The value that takes the risk away. */
+  readonly safe: string;
+}

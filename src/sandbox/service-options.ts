@@ -1,0 +1,43 @@
+import type { RateLimit } from "../core/rate-limit.ts";
+import type { GroupPolicy } from "./groups.ts";
+import type { RetryAfter, TokenBucket } from "./rate-limit.ts";
+
+/**
+ * What one group's requests always meet. `500`: an answer 500, nothing done. `success0`: 200 with `success: 0`,
+ * nothing done. `hang`: no answer at all, nothing done. `html`: the intermediary's HTML, nothing done.
+ * `missing-field`: done, and the answer lacks a promised field (`token`, on DELETE `success`).
+ */
+export const POISONS = ["500", "success0", "hang", "html", "missing-field"] as const;
+export type Poison = (typeof POISONS)[number];
+
+export interface ApiOptions extends GroupPolicy {
+  readonly apiKey: string;
+  readonly teamId: number;
+  /** A failed call is an HTTP status with a JSON body, or always 200 with `success: 0`. */
+  readonly errors: "status" | "body";
+  /** Fields in the answers that interface.md doesn't know. */
+  readonly extraFields: boolean;
+  /** Fixed windows. */
+  readonly rateLimit: RateLimit | undefined;
+  readonly tokenBucket: TokenBucket | undefined;
+  /** Most requests at once. */
+  readonly concurrencyLimit: number | undefined;
+  readonly retryAfter: RetryAfter;
+  readonly htmlStatus: number;
+  /** By user_group_id. */
+  readonly poison: ReadonlyMap<string, Poison>;
+}
+
+export const SERVICE_DEFAULTS = {
+  teamId: 1,
+  existing: "keep",
+  deleteBy: "both",
+  errors: "status",
+  extraFields: false,
+  rateLimit: undefined,
+  tokenBucket: undefined,
+  concurrencyLimit: undefined,
+  retryAfter: "seconds",
+  htmlStatus: 403,
+  poison: new Map<string, Poison>(),
+} as const satisfies Omit<ApiOptions, "apiKey">;
