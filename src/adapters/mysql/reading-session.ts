@@ -51,6 +51,12 @@ export class ReadingSession {
     return this.#told(this.#attendance.wait(() => this.#connection.promise().query<Row[]>(sql)));
   }
 
+  /** Has the server look through a statement, without running it. */
+  async prepare(sql: string): Promise<void> {
+    const prepared = await this.#told(this.#attendance.wait(() => this.#connection.promise().prepare(sql)));
+    await prepared.close();
+  }
+
   async *batches<Row extends readonly unknown[]>(query: QueryOptions, size: number): AsyncGenerator<Row[]> {
     this.#isReading = true;
     try {

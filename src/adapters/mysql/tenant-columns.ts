@@ -3,7 +3,14 @@ import type { FieldPacket } from "mysql2/promise";
 import { MAX_ID_BYTES } from "../../core/id.ts";
 import { BUCKETS } from "../../core/tenant.ts";
 import type { DescribedRows } from "../sql/described-rows.ts";
-import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from "../sql/source-query.ts";
+import {
+  checkRemoved,
+  checkWhole,
+  missingColumns,
+  type Wanted,
+  whereAll,
+  wrongIdType,
+} from "../sql/source-query.ts";
 import { type CellType, cellTypeOf } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
@@ -23,7 +30,7 @@ const ROOM_TO_SORT = `SET SESSION sort_buffer_size =
   CAST(GREATEST(@@SESSION.sort_buffer_size, ${64 * 1024 ** 2}) AS UNSIGNED)`;
 
 /** What is asked of the source's connection. */
-export type Queryable = Pick<ReadingSession, "query">;
+export type Queryable = Pick<ReadingSession, "query" | "prepare">;
 
 /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS where they are not what is needed. */
 export async function describeRows(connection: Queryable, wanted: Wanted): Promise<DescribedRows> {
@@ -50,6 +57,8 @@ export async function describeRows(connection: Queryable, wanted: Wanted): Promi
     const removedRows = `${relation} ${whereAll([removed])}`;
     await checkRemoved(wanted, failures, () => connection.query(`SELECT 1 FROM ${removedRows} LIMIT 0`));
   }
+
+  await checkWhole(wanted, failures, connection);
 
   // One character more than an id may have is enough to refuse it, and little enough to sort by.
   const idText = `LEFT(${textOf(id)}, ${MAX_ID_BYTES + 1})`;

@@ -34,8 +34,10 @@ export class ReadingSession {
     }
   }
 
-  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<pg.QueryResult<Row>> {
-    return this.#attendance.wait(() => this.#client.query<Row>(text, values));
+  /** By the extended protocol, which takes one statement: the config's SQL can't add another and end the transaction. */
+  query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<pg.QueryResult<Row>> {
+    const query: pg.QueryConfig & { queryMode: "extended" } = { text, values, queryMode: "extended" };
+    return this.#attendance.wait(() => this.#client.query<Row>(query));
   }
 
   batches<Row extends readonly unknown[]>(

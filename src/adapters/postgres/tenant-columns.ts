@@ -2,7 +2,14 @@ import { hash } from "node:crypto";
 import type pg from "pg";
 import { BUCKETS } from "../../core/tenant.ts";
 import type { DescribedRows, Parse } from "../sql/described-rows.ts";
-import { checkRemoved, missingColumns, type Wanted, whereAll, wrongIdType } from "../sql/source-query.ts";
+import {
+  checkRemoved,
+  checkWhole,
+  missingColumns,
+  type Wanted,
+  whereAll,
+  wrongIdType,
+} from "../sql/source-query.ts";
 import { ID_TYPES, parsersOf, type TypeInfo } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { quoteName } from "./names.ts";
@@ -35,6 +42,11 @@ export async function describeRows(client: Queryable, wanted: Wanted): Promise<D
     const removedRows = `${relation} ${whereAll([removed])}`;
     await checkRemoved(wanted, failures, () => client.query(`SELECT FROM ${removedRows} LIMIT 0`));
   }
+
+  await checkWhole(wanted, failures, {
+    query: (statement) => client.query(statement),
+    prepare: (statement) => client.query(`EXPLAIN ${statement}`),
+  });
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::text`;

@@ -24,6 +24,8 @@ export interface Wanted {
   readonly name: string;
   /** What stands after FROM. */
   readonly relation: string;
+  /** The query in it, if it is one. */
+  readonly query?: string;
   /** A predicate on its rows. */
   readonly where?: string | undefined;
   /** Another one, true of those whose tenants are gone. */
@@ -47,9 +49,9 @@ export function wantedOf(
 ): Wanted {
   const asked = { removedWhen, columns, seed };
   if (table !== undefined) return { name: table, relation: quoteTable(table), where, ...asked };
+  const bare = (query ?? "").replace(/[\s;]+$/, "");
   // The line break ends a comment that the query may end with.
-  const relation = `(${query?.replace(/[\s;]+$/, "")}\n) AS tenants`;
-  return { name: "source.query", relation, ...asked };
+  return { name: "source.query", relation: `(${bare}\n) AS tenants`, query: bare, ...asked };
 }
 
 /** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
@@ -83,6 +85,38 @@ export async function checkRemoved(
       cause: error,
     });
   }
+}
+
+/**
+ * The config's SQL stands in parentheses in every statement. What makes sense there, and makes sense without them as
+ * well, can't have closed them: it is one query, or one condition.
+ */
+export async function checkWhole(
+  { query, relation, where, removedWhen }: Wanted,
+  failures: SourceFailures,
+  database: {
+    /** Has the server look through a statement, without running it. */
+    prepare(statement: string): Promise<unknown>;
+    query(statement: string): Promise<unknown>;
+  },
+): Promise<void> {
+  const whole = async (key: string, what: string, ask: () => Promise<unknown>): Promise<void> => {
+    try {
+      await ask();
+    } catch (error) {
+      if (!failures.isSqlMistake(error)) throw error;
+      throw new SyncError("CONFIG_SOURCE", `${key} is not ${what} by itself: ${describe(error)}`, {
+        hint: `check the parentheses of ${key}: each that it closes has to be its own`,
+        cause: error,
+      });
+    }
+  };
+  const condition = (sql: string): string => `SELECT 1 FROM ${relation} WHERE ${sql}\nLIMIT 0`;
+  if (query !== undefined) await whole("source.query", "one query", () => database.prepare(query));
+  if (where !== undefined)
+    await whole("source.where", "one condition", () => database.query(condition(where)));
+  if (removedWhen !== undefined)
+    await whole("source.removed_when", "one condition", () => database.query(condition(removedWhen)));
 }
 
 export function sourceError({ name }: Wanted, failures: SourceFailures, error: unknown): SyncError {
