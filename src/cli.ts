@@ -88,15 +88,15 @@ function program(io: CommandIo, host: Host): Command {
   // What a command is made of is loaded when it runs: help, mistakes and the other commands don't wait for it.
   const openSync = async (command: Command): Promise<Opened<SyncSetup>> => {
     const { composeSync, readConfig } = await import("./compose.ts");
-    return composeSync(readConfig(flagsOf(command).config, host), host, observe);
+    return composeSync(readConfig(flagsOf(command).config, host, observe), host, observe);
   };
   const openPlan = async (command: Command): Promise<Opened<PlanSetup>> => {
     const { composePlan, readConfig } = await import("./compose.ts");
-    return composePlan(readConfig(flagsOf(command).config, host), host);
+    return composePlan(readConfig(flagsOf(command).config, host, observe), host);
   };
   const openStatus = async (command: Command): Promise<Opened<StatusSetup>> => {
     const { composeLedgerView, readConfig } = await import("./compose.ts");
-    const config = readConfig(flagsOf(command).config, host);
+    const config = readConfig(flagsOf(command).config, host, observe);
     const { value: ledger, close } = await composeLedgerView(config, host);
     return { value: { ledger, deletionLimit: config.deletion.limit }, close };
   };

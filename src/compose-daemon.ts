@@ -4,7 +4,7 @@ import { logTo } from "./adapters/log/entry-log.ts";
 import { createLogger } from "./adapters/log/logger.ts";
 import { runLog } from "./adapters/log/run-log.ts";
 import { HttpNotifier } from "./adapters/notify/http-notifier.ts";
-import { composeLedgerView, composeSync, type Host } from "./compose.ts";
+import { composeLedgerView, composeSync, type Host, warnOfReadable } from "./compose.ts";
 import { AcceptedConfig } from "./config/accepted-config.ts";
 import type { Config } from "./config/config.ts";
 import { defaultListenAddress, type ListenAddress } from "./config/listen-address.ts";
@@ -32,12 +32,13 @@ export async function composeDaemon(
   host: Host,
   { version, logLevel, signal }: DaemonOptions,
 ): Promise<Lifecycle> {
-  const accepted = new AcceptedConfig(path, {
-    env: host.env,
-    readFile: readTextFile,
-  });
   const logger = await createLogger(logLevel, host.terminal !== undefined);
   const log = logTo(logger);
+  const accepted = new AcceptedConfig(
+    path,
+    { env: host.env, readFile: readTextFile },
+    warnOfReadable(path, host, (warning) => log({ level: "warn", ...warning })),
+  );
   const settings = ({
     name,
     schedule,

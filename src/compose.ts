@@ -1,6 +1,7 @@
 import { DiskSpool } from "./adapters/disk/spool.ts";
 import { hostClock } from "./adapters/host/clock.ts";
 import { isDead, thisInstance } from "./adapters/host/instance.ts";
+import { readableByAll } from "./adapters/host/readable-by-all.ts";
 import { readTextFile } from "./adapters/host/text-file.ts";
 import type { Patience } from "./adapters/sql/attendance.ts";
 import type { Database, DatabaseOptions } from "./adapters/sql/database.ts";
@@ -12,9 +13,10 @@ import type { PlanSetup } from "./commands/plan.ts";
 import type { SyncSetup } from "./commands/sync.ts";
 import { openTokens } from "./compose-tokens.ts";
 import type { Config, DatabaseUrl } from "./config/config.ts";
-import { loadConfig } from "./config/load.ts";
+import { loadConfig, type TellWritten } from "./config/load.ts";
 import { describeSource } from "./config/source-description.ts";
 import { describeTokenPlaces } from "./config/token-places.ts";
+import { type ReadableSecrets, readableSecrets } from "./core/readable-secrets.ts";
 import type { PlanSettings } from "./engine/plan-run.ts";
 import { RecentCommits } from "./engine/recent-commits.ts";
 import type { Durability, DurabilityRisk } from "./ports/durability.ts";
@@ -36,8 +38,20 @@ export interface Host {
 }
 
 /** Throws a SyncError with a CONFIG_… code where the file is missing or wrong. */
-export const readConfig = (path: string, { env }: Host): Config =>
-  loadConfig(path, { env, readFile: readTextFile });
+export const readConfig = (path: string, host: Host, observe: Observe): Config =>
+  loadConfig(
+    path,
+    { env: host.env, readFile: readTextFile },
+    warnOfReadable(path, host, (warning) => observe({ kind: "warning", ...warning })),
+  );
+
+/** For a config file that everybody on this machine can read. */
+export const warnOfReadable =
+  (path: string, { uid }: Host, warn: (warning: ReadableSecrets) => void): TellWritten =>
+  (keys) => {
+    const file = keys.length > 0 ? readableByAll(path) : undefined;
+    if (file) warn(readableSecrets(path, file, keys, uid));
+  };
 
 /**
  * Beside these: one connection that reads the source, and one for each rotation at a time, which keeps it while its token

@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import type { ValueSources } from "./interpolate.ts";
-import { loadConfig } from "./load.ts";
+import { loadConfig, type TellWritten } from "./load.ts";
 
 export interface RereadConfig {
   readonly config: Config;
@@ -15,12 +15,14 @@ export interface RereadConfig {
 export class AcceptedConfig {
   readonly #path: string;
   readonly #sources: ValueSources;
+  readonly #tell: TellWritten | undefined;
   #text = "";
 
-  /** Rejects what `loadConfig` rejects. */
-  constructor(path: string, sources: ValueSources) {
+  /** Rejects what `loadConfig` rejects. `tell` hears of the file now, and each time that it is read again. */
+  constructor(path: string, sources: ValueSources, tell?: TellWritten) {
     this.#path = path;
     this.#sources = sources;
+    this.#tell = tell;
     this.reread().take();
   }
 
@@ -41,7 +43,7 @@ export class AcceptedConfig {
       if (path === this.#path) text = content;
       return content;
     };
-    const config = loadConfig(this.#path, { ...this.#sources, readFile });
+    const config = loadConfig(this.#path, { ...this.#sources, readFile }, this.#tell);
     return {
       config,
       take: () => {

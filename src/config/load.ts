@@ -5,19 +5,26 @@ import type { ValueSources } from "./interpolate.ts";
 import { type Problem, report, startsWith } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { tlsFileProblems } from "./tls-files.ts";
+import { writtenSecrets } from "./written-secrets.ts";
+
+/** Hears of the keys whose secrets stand in the config file itself, if any. */
+export type TellWritten = (keys: readonly string[]) => void;
 
 /**
  * Reads and checks the config file; contacts nothing.
  * Throws SyncError `CONFIG_UNREADABLE`, `CONFIG_TLS` where the environment switches off what the config relies on, or
  * `CONFIG_INVALID` with a report of all problems as its message.
  */
-export function loadConfig(path: string, sources: ValueSources): Config {
+export function loadConfig(path: string, sources: ValueSources, tell?: TellWritten): Config {
   if (sources.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") throw unverified();
   const document = readDocument(readText(path, sources), sources);
   if (document.tree === undefined) throw invalid(path, document.problems);
   const result = configSchema.safeParse(document.tree);
   const inFiles = tlsFileProblems(document, sources.readFile);
-  if (result.success && document.problems.length === 0 && inFiles.length === 0) return result.data;
+  if (result.success && document.problems.length === 0 && inFiles.length === 0) {
+    tell?.(writtenSecrets(document, result.data));
+    return result.data;
+  }
   const found = (result.error?.issues ?? []).map(({ path: keys, message }): Problem => {
     const at = keys.map((key) => (typeof key === "symbol" ? String(key) : key));
     const place = document.find(at);

@@ -1,0 +1,33 @@
+import { realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+export interface FileAccess {
+  /** The permission bits. */
+  readonly mode: number;
+  readonly uid: number;
+}
+
+const OTHERS_READ = 0o004;
+const OTHERS_PASS = 0o001;
+
+/**
+ * Undefined where some user of this machine can't read the file: its own mode keeps others out, or that of a folder on
+ * the way. So it is for what is no file, or is gone.
+ */
+export function readableByAll(path: string): FileAccess | undefined {
+  try {
+    const real = realpathSync(path);
+    const { mode, uid } = statSync(real);
+    const isOpen = (mode & OTHERS_READ) !== 0 && foldersAbove(real).every(letsOthersPass);
+    return isOpen ? { mode: mode & 0o7777, uid } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const letsOthersPass = (folder: string): boolean => (statSync(folder).mode & OTHERS_PASS) !== 0;
+
+function foldersAbove(path: string): string[] {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...foldersAbove(folder)];
+}
