@@ -74,6 +74,8 @@ export interface SourceConfig {
   readonly where?: string;
   /** Always there with `deletion.when: flagged`. */
   readonly removedWhen?: string;
+  /** On PostgreSQL: whether a policy that may hide rows is an error, or meant. An error where left out. */
+  readonly rowSecurity?: "error" | "filter";
 }
 
 export type TokenConfig = (TokenTableConfig | SecretTokenConfig) & {

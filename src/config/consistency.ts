@@ -4,7 +4,7 @@ import type { DatabaseUrl, TokenConfig } from "./config.ts";
 import { describeDatabase, describeTable } from "./database-place.ts";
 import { isRecord, type KeyRule } from "./section.ts";
 
-export const tableOrQuery: KeyRule = function* ({ table, query, where }) {
+export const sourceFits: KeyRule = function* ({ url, table, query, where, row_security }) {
   if (table !== undefined && query !== undefined) {
     yield ["query", "cannot stand beside table; keep one of the two"];
   } else if (table === undefined && query === undefined) {
@@ -12,6 +12,9 @@ export const tableOrQuery: KeyRule = function* ({ table, query, where }) {
   }
   if (where !== undefined && table === undefined) {
     yield ["where", "goes only with table; put the condition into the query"];
+  }
+  if (row_security !== undefined && isMysql(url)) {
+    yield ["row_security", "is about the policies of PostgreSQL, and MySQL has none; leave it out"];
   }
 };
 

@@ -3,7 +3,7 @@ import { parseDailyWindow } from "../core/daily-window.ts";
 import { isScopeName } from "../core/owners-mark.ts";
 import { parseRateLimit } from "../core/rate-limit.ts";
 import type { Config } from "./config.ts";
-import { limitsHaveAnAge, sectionsFitTogether, tableOrQuery } from "./consistency.ts";
+import { limitsHaveAnAge, sectionsFitTogether, sourceFits } from "./consistency.ts";
 import { allowHttp, httpIsAllowed } from "./plain-http.ts";
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, flag, number, scalar, wanted } from "./scalars.ts";
@@ -60,8 +60,9 @@ const configFile = section(
         query: query.optional(),
         where: condition.optional(),
         removed_when: condition.optional(),
+        row_security: choice("error", "filter").optional(),
       },
-      tableOrQuery,
+      sourceFits,
     ),
     group: section({
       id: column(
@@ -142,6 +143,7 @@ export const configSchema = configFile.transform((file): Config => {
       ...(source.query !== undefined && { query: source.query }),
       ...(source.where !== undefined && { where: source.where }),
       ...(source.removed_when !== undefined && { removedWhen: source.removed_when }),
+      ...(source.row_security !== undefined && { rowSecurity: source.row_security }),
     },
     group: {
       id: group.id,

@@ -626,6 +626,11 @@ timezone: Mars/Base
       "rotation: the value is not a section; put its keys below it, each with a space after its colon: max_age, window,",
     ],
     [
+      "a policy on MySQL",
+      { source: { url: "mysql://localhost/shop", row_security: "error" } },
+      "source.row_security: is about the policies of PostgreSQL",
+    ],
+    [
       "a channel on MySQL",
       { tokens: { url: "mysql://localhost/tokens", notify: "tokens" } },
       "tokens.notify: is a channel of PostgreSQL",

@@ -27,6 +27,7 @@ export interface SourceOptions {
   readonly query?: string;
   readonly where?: string;
   readonly removedWhen?: string;
+  readonly rowSecurity?: "error" | "filter";
 }
 
 /** A database for one test, in the words of no dialect. */

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
+import { aRole } from "../support/role.ts";
 import { expectInSync } from "./in-sync.ts";
 import { passHours } from "./pass-time.ts";
 import { aWorld, type ConfigChanges, type World } from "./world.ts";
@@ -106,4 +107,24 @@ test("the last groups of all go where their rows say so", async () => {
   expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok", deleted: 5 } });
   expect(await world.live()).toEqual({});
   expect(await world.stored()).toEqual({});
+});
+
+test.runIf(inject("databaseKind") === "postgres")("a policy that hides tenants deletes nobody", async () => {
+  const world = await aSyncedWorld();
+  const { query } = world.database;
+  const role = await aRole(world.database);
+  await role.grant("ALL");
+  await query("ALTER TABLE customers ENABLE ROW LEVEL SECURITY");
+  await query("CREATE POLICY few ON customers USING (id < 't-00003')");
+  world.env.DATABASE_URL = role.url;
+  for (const command of ["plan", "sync"]) {
+    expect(await world.run(command)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("source.row_security: filter"),
+    });
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+
+  await world.configure({ deletion: WIDE_OPEN, source: { row_security: "filter" } });
+  expect((await world.plan()).delete).toHaveLength(3);
 });

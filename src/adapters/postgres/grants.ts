@@ -5,10 +5,11 @@ import { quoteName } from "./names.ts";
 
 const DENIED = /^permission denied for (schema|table|view|materialized view|foreign table|function) (.+)$/;
 
-/** The GRANT that a reader of the tenants lacks, by what the server says; undefined where it says it otherwise. */
-export function missingGrant(error: unknown, { name, relation }: Wanted, url: Secret): string | undefined {
-  const [, kind, object] = DENIED.exec(describe(error)) ?? [];
+/** The right that a reader of the tenants lacks, by what the server says; undefined where it says it otherwise. */
+export function missingRight(error: unknown, { name, relation }: Wanted, url: Secret): string | undefined {
   const user = decodeURIComponent(new URL(url.reveal()).username);
+  if (mayHideRows(error)) return seesAllRows(user);
+  const [, kind, object] = DENIED.exec(describe(error)) ?? [];
   if (kind === undefined || object === undefined || user === "") return undefined;
   const to = `TO ${quoteName(user)}`;
   if (kind === "schema") return `GRANT USAGE ON SCHEMA ${quoteName(object)} ${to}`;
@@ -18,3 +19,11 @@ export function missingGrant(error: unknown, { name, relation }: Wanted, url: Se
   // The tables of a view are read by the view's owner.
   return name === "source.query" ? grant : `${grant}, or to the owner of ${name} if that is a view`;
 }
+
+/** Said by a name in the server's source: the message comes in the server's language. */
+const mayHideRows = (error: unknown): boolean =>
+  error instanceof Error && "routine" in error && error.routine === "check_enable_rls";
+
+/** A view reads its tables as its owner, unless it is a security_invoker one. */
+const seesAllRows = (user: string): string =>
+  `a tenant that a policy hides would count as gone: ALTER ROLE ${user === "" ? "…" : quoteName(user)} BYPASSRLS, or that for the owner of the view that reads this table; or set source.row_security: filter, if the groups of all tenants that it hides may be deleted`;

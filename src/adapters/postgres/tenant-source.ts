@@ -3,7 +3,7 @@ import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts"
 import { serverLockMs } from "../sql/attendance.ts";
 import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
 import { failures } from "./failures.ts";
-import { missingGrant } from "./grants.ts";
+import { missingRight } from "./grants.ts";
 import { quoteTable } from "./names.ts";
 import { ReadingSession } from "./reading-session.ts";
 import { describeRows } from "./tenant-columns.ts";
@@ -28,9 +28,12 @@ export class PostgresTenantSource implements TenantSource {
   async open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot> {
     const wanted = wantedOf(this.#options, { quoteTable }, columns, seed);
     const hintFor = (error: unknown): string | undefined =>
-      missingGrant(error, wanted, this.#options.url) ?? failures.hintFor(error);
+      missingRight(error, wanted, this.#options.url) ?? failures.hintFor(error);
     const explain = (error: unknown): SyncError => sourceError(wanted, { ...failures, hintFor }, error);
-    const begin = `${BEGIN}; SET LOCAL lock_timeout = ${serverLockMs(this.#options.patience)}`;
+    const { patience, rowSecurity } = this.#options;
+    const begin = `${BEGIN};
+      SET LOCAL row_security = ${rowSecurity === "filter" ? "on" : "off"};
+      SET LOCAL lock_timeout = ${serverLockMs(patience)}`;
     let session: ReadingSession | undefined;
     try {
       session = await ReadingSession.open(this.#options, begin, stop);

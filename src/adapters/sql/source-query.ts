@@ -16,6 +16,8 @@ export interface SourceOptions {
   readonly where?: string | undefined;
   /** An SQL predicate that is true of the rows whose tenants are gone. */
   readonly removedWhen?: string | undefined;
+  /** On PostgreSQL: an error where a policy may hide rows, or the rows that it leaves. `error` where left out. */
+  readonly rowSecurity?: "error" | "filter" | undefined;
 }
 
 /** What is asked of the source. */
