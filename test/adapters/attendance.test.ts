@@ -171,7 +171,8 @@ test.each([postgres, mysql])(
     const transaction = vi.fn();
     const unused = (): never => expect.fail("nothing else is asked");
     const query = async <Row>(): Promise<Row[]> => [{ server_encoding: "UTF8" } as Row];
-    const connections = { query, transaction, write: unused, change: unused, stream: unused, close: unused };
+    const others = { write: unused, change: unused, stream: unused, close: unused };
+    const connections = { query, transaction, ...others, byRolesPath: { query, ...others } };
     const location = { schema: undefined, tablePrefix: "groupsync_" };
     await migrateLedger(connections, ledgerTables(postgres, location), location, { from: "nothing" });
     const limits: WaitLimits = transaction.mock.calls[0]?.[2];

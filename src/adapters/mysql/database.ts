@@ -44,6 +44,8 @@ const ISOLATION = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 /** A MySQL or MariaDB database. */
 export class MysqlDatabase implements Database {
   readonly dialect = dialect;
+  /** There is no such path. */
+  readonly byRolesPath = this;
   readonly #pool: Pool;
   readonly #options: DatabaseOptions;
   readonly #open = new Set<PoolConnection>();

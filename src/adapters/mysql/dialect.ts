@@ -8,6 +8,7 @@ import { migrateLedger } from "./ledger-migration.ts";
 import { ansiNames } from "./names.ts";
 import { SNAPSHOT } from "./session.ts";
 import { tableExists } from "./table-exists.ts";
+import { tablePlace } from "./table-place.ts";
 import { tokenOwners } from "./token-owners.ts";
 import { MysqlTokenStatements } from "./token-statements.ts";
 
@@ -52,8 +53,10 @@ export const mysql: Dialect = {
     `SELECT epoch FROM ${leases} FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
   durabilityRisks,
   tableExists,
+  tablePlace,
   tokenStatements: (options) => new MysqlTokenStatements(options),
   inspectLedger,
+  ledgerSchema: async () => undefined,
   migrateLedger,
 };
 

@@ -29,6 +29,7 @@ interface Open {
 
 export class PostgresDatabase implements Database {
   readonly dialect = postgres;
+  readonly byRolesPath = this;
   readonly #options: DatabaseOptions;
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();

@@ -7,6 +7,7 @@ import { migrateLedger } from "./ledger-migration.ts";
 import { quoteName, quoteTable } from "./names.ts";
 import { UNLOGGED } from "./server-log.ts";
 import { tableExists } from "./table-exists.ts";
+import { tablePlace } from "./table-place.ts";
 import { tokenOwners } from "./token-owners.ts";
 import { PostgresTokenStatements } from "./token-statements.ts";
 
@@ -63,8 +64,11 @@ export const postgres: Dialect = {
   selectFenced: (leases, where) => `SELECT 1 FROM ${leases} WHERE ${where} FOR KEY SHARE`,
   durabilityRisks,
   tableExists,
+  tablePlace,
   tokenStatements: (options) => new PostgresTokenStatements(options),
   inspectLedger,
+  ledgerSchema: async ({ byRolesPath }, { schema, tablePrefix }) =>
+    schema ?? (await tablePlace(byRolesPath, { schema, table: `${tablePrefix}migrations` }))?.schema,
   migrateLedger,
 };
 

@@ -42,6 +42,11 @@ export interface Connections extends Queryable {
     values: readonly unknown[],
     size: number,
   ): AsyncIterable<Row[]>;
+  /**
+   * The same, for statements on the customer's tables: PostgreSQL looks their names up by the role's search_path, which
+   * triggers and policies of these tables may need. Everything else in such a statement stands with its schema.
+   */
+  readonly byRolesPath: Pick<Connections, "query" | "write" | "stream">;
   /** Ends all connections, and what is still asked of them: nobody waits for it any more. Idempotent. */
   close(): Promise<void>;
 }

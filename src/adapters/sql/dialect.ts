@@ -3,6 +3,7 @@ import type { Connections, Queryable } from "./connections.ts";
 import type { Failures } from "./failures.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 import type { Names } from "./names.ts";
+import type { TablePlaces } from "./table-place.ts";
 import type { TokenOwnerStatements } from "./token-owner-statements.ts";
 import type { TokenStatements, TokenTableOptions } from "./token-statements.ts";
 
@@ -59,7 +60,7 @@ export type LedgerMigration =
  * What differs between the databases that can hold the ledger and the tokens. Everything that is made of SQL is SQL.
  * Names are in double quotes in all of them, and parameters are $1, $2 ….
  */
-export interface Dialect extends Names, Failures, TokenOwnerStatements {
+export interface Dialect extends Names, Failures, TablePlaces, TokenOwnerStatements {
   readonly begin: Beginnings;
   /** The time on the database's clock, also if the statement had to wait for a lock. */
   readonly now: string;
@@ -95,6 +96,11 @@ export interface Dialect extends Names, Failures, TokenOwnerStatements {
     location: LedgerLocation,
     isThere: boolean,
   ): Promise<void>;
+  /**
+   * The schema that the ledger's tables are in, or would be made in. Undefined where their names need none, or where there
+   * is none to be had.
+   */
+  ledgerSchema(database: Connections, location: LedgerLocation): Promise<string | undefined>;
   /** Creates or migrates the ledger's tables; two programs at once wait for each other. */
   migrateLedger(
     database: Connections,

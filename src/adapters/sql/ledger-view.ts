@@ -22,6 +22,7 @@ import { inspectLedger, LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
 import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-tables.ts";
 import { sharedTokens } from "./shared-tokens.ts";
+import { once } from "./table-place.ts";
 import { tokenPlaces } from "./token-places.ts";
 import { vouchedTokens } from "./vouched-tokens.ts";
 
@@ -33,41 +34,43 @@ const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 /** Reads the ledger and changes nothing, not even to create it. */
 export class SqlLedgerView implements LedgerView {
   readonly database: Database;
-  protected readonly tables: LedgerTables;
+  /** Asked for once: whatever appears in a schema of the user's path later, they stay these. */
+  protected readonly tables: () => Promise<LedgerTables>;
   protected readonly scope: string;
   readonly #location: LedgerLocation;
-  readonly #reader: StatusReader;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
     this.#location = location;
-    this.tables = ledgerTables(database.dialect, location);
+    this.tables = once(async () => {
+      const schema = await database.dialect.ledgerSchema(database, location);
+      return ledgerTables(database.dialect, { ...location, schema });
+    });
     this.scope = scope;
-    this.#reader = new StatusReader(database, this.tables, scope);
   }
 
   async id(): Promise<string | null> {
-    return this.#read(null, async () => {
-      const [row] = await this.database.query<{ id: string }>(`SELECT id FROM ${this.tables.identity}`);
+    return this.#read(null, async (tables) => {
+      const [row] = await this.database.query<{ id: string }>(`SELECT id FROM ${tables.identity}`);
       return row?.id ?? null;
     });
   }
 
   async inspect(): Promise<void> {
     try {
-      await inspectLedger(this.database, this.tables, this.#location);
+      await inspectLedger(this.database, await this.tables(), this.#location);
     } catch (error) {
       throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
     }
   }
 
   async service(): Promise<KnownService> {
-    return this.#read(NO_SERVICE, async () => {
+    return this.#read(NO_SERVICE, async (tables) => {
       const [row] = await this.database.query<{
         base_url: string;
         team_id: string | null;
         updates: boolean | null;
-      }>(`SELECT base_url, team_id, updates FROM ${this.tables.services} WHERE scope = $1`, [this.scope]);
+      }>(`SELECT base_url, team_id, updates FROM ${tables.services} WHERE scope = $1`, [this.scope]);
       if (!row) return NO_SERVICE;
       const teamId = row.team_id === null ? null : Number(row.team_id);
       return { baseUrl: row.base_url, teamId, updates: row.updates };
@@ -75,10 +78,10 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async evidence(): Promise<Evidence> {
-    return this.#read(NO_EVIDENCE, async () => {
+    return this.#read(NO_EVIDENCE, async (tables) => {
       const [row] = await this.database.query<EvidenceColumns>(
         `SELECT source, healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt", held_code AS "heldCode", approvals
-         FROM ${this.tables.evidence} WHERE scope = $1`,
+         FROM ${tables.evidence} WHERE scope = $1`,
         [this.scope],
       );
       if (!row) return NO_EVIDENCE;
@@ -88,9 +91,9 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async removalsSince(time: Date): Promise<number> {
-    return this.#read(0, async () => {
+    return this.#read(0, async (tables) => {
       const [row] = await this.database.query<{ count: string }>(
-        `SELECT count(*) AS "count" FROM ${this.tables.removals} WHERE scope = $1 AND removed_at >= $2`,
+        `SELECT count(*) AS "count" FROM ${tables.removals} WHERE scope = $1 AND removed_at >= $2`,
         [this.scope, time],
       );
       return Number(row?.count ?? 0);
@@ -98,9 +101,9 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async missingSince(time: Date): Promise<number> {
-    return this.#read(0, async () => {
+    return this.#read(0, async (tables) => {
       const [row] = await this.database.query<{ count: string }>(
-        `SELECT count(*) AS "count" FROM ${this.tables.groups}
+        `SELECT count(*) AS "count" FROM ${tables.groups}
          WHERE scope = $1 AND missing_since >= $2 AND held IS NULL`,
         [this.scope, time],
       );
@@ -109,7 +112,7 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async buckets({ unverifiedAtRest }: BucketOptions): Promise<readonly LedgerBucket[]> {
-    return this.#read([], async () => {
+    return this.#read([], async (tables) => {
       const rows = await this.database.query<BucketColumns>(
         `SELECT bucket, count(CASE WHEN at_rest THEN 1 END) AS "rows",
            coalesce(sum(CASE WHEN at_rest THEN row_digest END), 0) AS "sum",
@@ -118,7 +121,7 @@ export class SqlLedgerView implements LedgerView {
            SELECT bucket, row_digest, fingerprint IS NOT NULL AND row_digest IS NOT NULL AND intent IS NULL
              AND missing_kind IS NULL AND failure_count = 0
              AND (unverified IS NULL OR unverified <> 'updated' OR $2) AS at_rest
-           FROM ${this.tables.groups} WHERE scope = $1) AS g
+           FROM ${tables.groups} WHERE scope = $1) AS g
          GROUP BY bucket`,
         [this.scope, unverifiedAtRest],
       );
@@ -129,10 +132,11 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async *groups(buckets?: readonly number[]): AsyncGenerator<readonly LedgerGroup[]> {
-    if (!(await this.#read(false, async () => true))) return;
+    const tables = await this.#read(undefined, async (there) => there);
+    if (!tables) return;
     const { dialect } = this.database;
     const text = `
-      SELECT ${groupColumns(dialect)} FROM ${this.tables.groups}
+      SELECT ${groupColumns(dialect)} FROM ${tables.groups}
       WHERE scope = $1 ${buckets ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
       ORDER BY user_group_id`;
     try {
@@ -149,9 +153,9 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async confirmed(ids: readonly string[]): Promise<ReadonlyMap<string, Group>> {
-    return this.#read(new Map<string, Group>(), async () => {
+    return this.#read(new Map<string, Group>(), async (tables) => {
       const rows = await this.database.query<{ confirmed: string }>(
-        `SELECT confirmed FROM ${this.tables.groups}
+        `SELECT confirmed FROM ${tables.groups}
          WHERE scope = $1 AND ${this.database.dialect.isOneOf("user_group_id", "$2")} AND confirmed IS NOT NULL`,
         [this.scope, ids],
       );
@@ -161,20 +165,20 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async existing(options: ExistingOptions): Promise<readonly string[]> {
-    return this.#read([], () => existingGroups(this.database, this.tables, this.scope, options));
+    return this.#read([], (tables) => existingGroups(this.database, tables, this.scope, options));
   }
 
   async existingCount(which: Pick<ExistingOptions, "liveSince" | "of">): Promise<number> {
-    return this.#read(0, () => existingCount(this.database, this.tables, this.scope, which));
+    return this.#read(0, (tables) => existingCount(this.database, tables, this.scope, which));
   }
 
   async rotatable({ until, limit, after }: RotatableOptions): Promise<readonly RotationCandidate[]> {
-    return this.#read([], async () => {
+    return this.#read([], async (tables) => {
       const rows = await this.database.query<CandidateColumns>(
         `SELECT user_group_id, token_since AS "tokenSince",
            CASE WHEN failure_fingerprint = '${ROTATED}' THEN failure_code END AS "code", failure_message AS "message",
            failure_count AS "count", retry_at AS "retryAt"
-         FROM ${this.tables.groups}
+         FROM ${tables.groups}
          WHERE ${ROTATABLE} ${after ? "AND token_since >= $4 AND (token_since > $4 OR user_group_id > $5)" : ""}
          ORDER BY token_since, user_group_id LIMIT $3`,
         [this.scope, until, limit, ...(after ? [after.tokenSince, after.user_group_id] : [])],
@@ -188,9 +192,9 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async rotatableCount(until: Date): Promise<number> {
-    return this.#read(0, async () => {
+    return this.#read(0, async (tables) => {
       const [row] = await this.database.query<{ count: string }>(
-        `SELECT count(*) AS "count" FROM ${this.tables.groups} WHERE ${ROTATABLE}`,
+        `SELECT count(*) AS "count" FROM ${tables.groups} WHERE ${ROTATABLE}`,
         [this.scope, until],
       );
       return Number(row?.count ?? 0);
@@ -198,44 +202,49 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async vouchedTokens(options: VouchedOptions): Promise<readonly VouchedToken[]> {
-    return this.#read([], () => vouchedTokens(this.database, this.tables, this.scope, options));
+    return this.#read([], (tables) => vouchedTokens(this.database, tables, this.scope, options));
   }
 
   async sharedTokens(
     tokens: ReadonlyMap<string, string>,
     of: "recorded" | "all",
   ): Promise<ReadonlySet<string>> {
-    return this.#read(new Set<string>(), () =>
-      sharedTokens(this.database, this.tables, this.scope, tokens, of),
+    return this.#read(new Set<string>(), (tables) =>
+      sharedTokens(this.database, tables, this.scope, tokens, of),
     );
   }
 
   async tokenPlaces(): Promise<readonly string[] | null> {
-    return this.#read(null, () => tokenPlaces(this.database, this.tables, this.scope));
+    return this.#read(null, (tables) => tokenPlaces(this.database, tables, this.scope));
   }
 
   async status(): Promise<LedgerStatus> {
-    const status = await this.#read(NO_STATUS, () => this.#reader.read());
+    const status = await this.#read(NO_STATUS, (tables) => this.#reader(tables).read());
     return { ...status, service: await this.service() };
   }
 
   async history(since: Date, limit: number): Promise<readonly RecordedRun[]> {
-    return this.#read([], () => this.#reader.history(since, limit));
+    return this.#read([], (tables) => this.#reader(tables).history(since, limit));
   }
 
   async tokensLiveSince(times: readonly Date[]): Promise<readonly number[]> {
     return this.#read(
       times.map(() => 0),
-      () => this.#reader.tokensLiveSince(times),
+      (tables) => this.#reader(tables).tokensLiveSince(times),
     );
   }
 
-  async #read<T>(empty: T, read: () => Promise<T>): Promise<T> {
+  #reader(tables: LedgerTables): StatusReader {
+    return new StatusReader(this.database, tables, this.scope);
+  }
+
+  async #read<T>(empty: T, read: (tables: LedgerTables) => Promise<T>): Promise<T> {
     try {
-      const version = await ledgerVersion(this.database, this.tables);
+      const tables = await this.tables();
+      const version = await ledgerVersion(this.database, tables);
       if (version === 0) return empty;
       if (version < LATEST_VERSION) throw outdated(version);
-      return await read();
+      return await read(tables);
     } catch (error) {
       throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot read the ledger", error);
     }

@@ -30,7 +30,7 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
   async prepare(): Promise<void> {
     try {
-      await createLedger(this.database, this.tables, this.#location);
+      await createLedger(this.database, await this.tables(), this.#location);
     } catch (error) {
       throw this.#cannotOpen(error);
     }
@@ -38,9 +38,9 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
   async migrate(lease: Lease): Promise<void> {
     try {
-      await migrateLedger(this.database, this.tables, this.#location, {
+      await migrateLedger(this.database, await this.tables(), this.#location, {
         scope: this.scope,
-        ifHeld: this.ifHeld(lease),
+        ifHeld: await this.ifHeld(lease),
       });
     } catch (error) {
       throw this.#cannotOpen(error);
@@ -91,8 +91,9 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
   }
 
   async renewLease({ epoch }: Lease, ttlMs: number): Promise<boolean> {
+    const { leases } = await this.tables();
     const found = await this.database.change(
-      `UPDATE ${this.tables.leases} SET expires_at = ${this.database.dialect.later("$3")}
+      `UPDATE ${leases} SET expires_at = ${this.database.dialect.later("$3")}
        WHERE scope = $1 AND epoch = $2`,
       [this.scope, epoch, ttlMs],
     );
@@ -100,8 +101,9 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
   }
 
   async releaseLease({ epoch }: Lease): Promise<void> {
+    const { leases } = await this.tables();
     await this.database.change(
-      `UPDATE ${this.tables.leases} SET expires_at = ${this.database.dialect.now}, holder = '${NOBODY}'
+      `UPDATE ${leases} SET expires_at = ${this.database.dialect.now}, holder = '${NOBODY}'
        WHERE scope = $1 AND epoch = $2`,
       [this.scope, epoch],
     );
@@ -116,16 +118,17 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
     }
   }
 
-  #writeOnce<T>(
+  async #writeOnce<T>(
     lease: Lease,
     body: (transaction: LedgerTransaction) => Promise<T>,
     isLast: boolean,
   ): Promise<T> {
-    const begin = [...this.database.dialect.begin.write, this.ifHeld(lease)];
+    const tables = await this.tables();
+    const begin = [...this.database.dialect.begin.write, await this.ifHeld(lease)];
     return this.database.transaction(begin, async (connection, held) => {
       if (held.length === 0) throw leaseLost();
       return body(
-        new SqlLedgerTransaction(this.database, connection, this.tables, this.scope, this.#historyMs, isLast),
+        new SqlLedgerTransaction(this.database, connection, tables, this.scope, this.#historyMs, isLast),
       );
     });
   }
@@ -134,16 +137,18 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
    * A query that finds a row where the lease is held, and keeps that so until its transaction ends: a new holder locks
    * the row for itself, and waits. Heartbeats don't.
    */
-  ifHeld(lease: Lease): string {
-    return this.database.dialect.selectFenced(this.tables.leases, this.#isHeld(lease));
+  async ifHeld(lease: Lease): Promise<string> {
+    const { leases } = await this.tables();
+    return this.database.dialect.selectFenced(leases, this.#isHeld(lease));
   }
 
   /** Likewise, where no other group of the scope has this token, either. */
-  ifOfNoOther({ user_group_id, token }: StoredToken, lease: Lease): string {
+  async ifOfNoOther({ user_group_id, token }: StoredToken, lease: Lease): Promise<string> {
     const { literal, selectFenced } = this.database.dialect;
-    const others = `SELECT 1 FROM ${this.tables.groups} WHERE scope = ${literal(this.scope)}
+    const { leases, groups } = await this.tables();
+    const others = `SELECT 1 FROM ${groups} WHERE scope = ${literal(this.scope)}
       AND token_fingerprint = ${literal(tokenFingerprint(token))} AND user_group_id <> ${literal(user_group_id)}`;
-    return selectFenced(this.tables.leases, `${this.#isHeld(lease)} AND NOT EXISTS (${others})`);
+    return selectFenced(leases, `${this.#isHeld(lease)} AND NOT EXISTS (${others})`);
   }
 
   #isHeld({ epoch }: Lease): string {
@@ -152,19 +157,24 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
   }
 
   /** With the lease's row locked, so that two that want it come one after the other. */
-  #onLease<T>(body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>): Promise<T> {
+  async #onLease<T>(
+    body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>,
+  ): Promise<T> {
     const { begin, upsert } = this.database.dialect;
+    const { leases } = await this.tables();
     const locked = async (connection: Queryable): Promise<T> => {
       await connection.query(
         upsert({
-          into: this.tables.leases,
+          into: leases,
           columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
           from: `VALUES ($1, 0, '${NOBODY}', '1970-01-02', '1970-01-02')`,
           key: ["scope"],
         }),
         [this.scope],
       );
-      const rows = await connection.query<LeaseColumns>(`${this.#selectLease} FOR UPDATE`, [this.scope]);
+      const rows = await connection.query<LeaseColumns>(`${this.#selectLease(leases)} FOR UPDATE`, [
+        this.scope,
+      ]);
       return body(connection, currentLease(rows[0]));
     };
     return this.database.transaction(begin.lease, locked, LEASING);
@@ -172,31 +182,32 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
   async #currentLease(): Promise<CurrentLease | undefined> {
     try {
-      const rows = await this.database.query<LeaseColumns>(this.#selectLease, [this.scope]);
+      const { leases } = await this.tables();
+      const rows = await this.database.query<LeaseColumns>(this.#selectLease(leases), [this.scope]);
       return currentLease(rows[0]);
     } catch (error) {
       throw databaseError(this.database.dialect, "LEDGER_UNAVAILABLE", "cannot read the lease", error);
     }
   }
 
-  get #selectLease(): string {
+  #selectLease(leases: string): string {
     return `SELECT epoch, holder, acquired_at AS "acquiredAt", expires_at AS "expiresAt",
         expires_at > ${this.database.dialect.now} AS held, ${this.database.dialect.now} AS "readAt"
-      FROM ${this.tables.leases} WHERE scope = $1`;
+      FROM ${leases} WHERE scope = $1`;
   }
 
   async #take(connection: Queryable, holder: string, ttlMs: number): Promise<Lease> {
     const { now, later } = this.database.dialect;
+    const { leases } = await this.tables();
     await connection.query(
-      `UPDATE ${this.tables.leases}
+      `UPDATE ${leases}
        SET epoch = epoch + 1, holder = $2, acquired_at = ${now}, expires_at = ${later("$3")}
        WHERE scope = $1`,
       [this.scope, holder, ttlMs],
     );
-    const [taken] = await connection.query<Lease>(
-      `SELECT epoch FROM ${this.tables.leases} WHERE scope = $1`,
-      [this.scope],
-    );
+    const [taken] = await connection.query<Lease>(`SELECT epoch FROM ${leases} WHERE scope = $1`, [
+      this.scope,
+    ]);
     return { epoch: taken?.epoch ?? "" };
   }
 }

@@ -125,10 +125,10 @@ export class SqlTokenTable implements TokenStore {
 
   async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
     if (!(ledger instanceof SqlLedger && ledger.database === this.#database)) return false;
-    const statement = this.#statements.writeIf(ledger.ifOfNoOther(token, lease), token);
-    if (!statement) return false;
     const database = this.#database;
     try {
+      const statement = this.#statements.writeIf(await ledger.ifOfNoOther(token, lease), token);
+      if (!statement) return false;
       const rows = await database
         .write<TokenRow>(statement.text, statement.values)
         .catch(async (error: unknown): Promise<TokenRow[]> => {

@@ -1,0 +1,15 @@
+import { quotePlace, type TablePlaces } from "../sql/table-place.ts";
+import { quoteName } from "./names.ts";
+
+export const tablePlace: TablePlaces["tablePlace"] = async (database, { schema, table }) => {
+  const name = schema === undefined ? quoteName(table) : quotePlace({ quoteName }, { schema, table });
+  const [found] = await database.query<{ schema: string | null; table: string }>(
+    `SELECT coalesce(n.nspname::pg_catalog.text, $2::pg_catalog.text, pg_catalog.current_schema()::pg_catalog.text) AS schema,
+       coalesce(c.relname::pg_catalog.text, $3::pg_catalog.text) AS "table"
+     FROM (SELECT pg_catalog.to_regclass($1) AS oid) AS found
+     LEFT JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) found.oid
+     LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace`,
+    [name, schema ?? null, table],
+  );
+  return found && found.schema !== null ? { schema: found.schema, table: found.table } : undefined;
+};

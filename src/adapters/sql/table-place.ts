@@ -1,0 +1,36 @@
+import type { Queryable } from "./connections.ts";
+import type { Names } from "./names.ts";
+
+/** A table by the names that the database itself has for it, however the config spells them. */
+export interface TablePlace {
+  /** MySQL's schemas are its databases. */
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** How one kind of database finds a table, by the user's default schema or path where its name leaves the schema out. */
+export interface TablePlaces {
+  /**
+   * Where the table is, or would be made. Undefined where it isn't there, and nobody can say in which schema it would be
+   * made. Asked once for each table: whatever appears in a schema later, statements go on to the same one.
+   */
+  tablePlace(
+    database: Queryable,
+    name: { readonly schema: string | undefined; readonly table: string },
+  ): Promise<TablePlace | undefined>;
+}
+
+export const quotePlace = ({ quoteName }: Pick<Names, "quoteName">, { schema, table }: TablePlace): string =>
+  `${quoteName(schema)}.${quoteName(table)}`;
+
+/** Asks once, and once more only where that failed. */
+export function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask().catch((error: unknown) => {
+      asked = undefined;
+      throw error;
+    });
+    return asked;
+  };
+}
