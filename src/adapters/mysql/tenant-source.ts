@@ -1,7 +1,8 @@
+import type { RowDataPacket } from "mysql2";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { serverLockMs } from "../sql/attendance.ts";
-import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
+import { placed, type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
 import { ReadingSession } from "./reading-session.ts";
@@ -38,11 +39,20 @@ export class MysqlTenantSource implements TenantSource {
     let session: ReadingSession | undefined;
     try {
       session = await ReadingSession.open(this.#options, begin, stop);
-      const rows = await describeRows(session, wanted);
+      const [[current]] = await session.query<Current>("SELECT database() AS name");
+      const found = await placed(wanted, this.#options, names, async ({ schema = current?.name, table }) =>
+        schema == null ? undefined : { schema, table },
+      );
+      const rows = await describeRows(session, found);
       return new MysqlTenantSnapshot(session, rows, explain);
     } catch (error) {
       await session?.close();
       throw explain(error);
     }
   }
+}
+
+interface Current extends RowDataPacket {
+  /** Null where the url names no database. */
+  readonly name: string | null;
 }

@@ -1,6 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
-import type { TokenTableOptions } from "../sql/token-statements.ts";
+import { quotedTable } from "../sql/table-place.ts";
+import type { PlacedTokenTable } from "../sql/token-statements.ts";
 import { isDenied } from "./failures.ts";
 import { names } from "./names.ts";
 import { currentAccount } from "./rights.ts";
@@ -12,7 +13,7 @@ import { currentAccount } from "./rights.ts";
  */
 export async function explainingRights(
   database: Connections,
-  { table, rows, tokenColumn }: TokenTableOptions,
+  options: PlacedTokenTable,
   more: readonly string[],
   body: () => Promise<void>,
 ): Promise<void> {
@@ -21,12 +22,13 @@ export async function explainingRights(
   } catch (error) {
     if (!isDenied(error)) throw error;
     const { name: user, quoted: account } = await currentAccount(database);
+    const { table, rows, tokenColumn } = options;
     const rights =
       rows === "own"
         ? ["SELECT", "INSERT", "UPDATE", "DELETE"]
         : ["SELECT", `UPDATE (${names.quoteName(tokenColumn)})`];
     throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${user} may not write tokens to ${table}`, {
-      hint: `GRANT ${[...more, ...rights].join(", ")} ON ${names.quoteTable(table)} TO ${account}`,
+      hint: `GRANT ${[...more, ...rights].join(", ")} ON ${quotedTable(names, options)} TO ${account}`,
       cause: error,
     });
   }

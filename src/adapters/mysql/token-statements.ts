@@ -1,6 +1,7 @@
 import type { StoredToken } from "../../ports/token-store.ts";
 import type { Connections, Queryable } from "../sql/connections.ts";
-import type { TokenCheck, TokenRow, TokenStatements, TokenTableOptions } from "../sql/token-statements.ts";
+import { quotedTable } from "../sql/table-place.ts";
+import type { PlacedTokenTable, TokenCheck, TokenRow, TokenStatements } from "../sql/token-statements.ts";
 import { jsonRows } from "./json-rows.ts";
 import { ansiNames, names } from "./names.ts";
 import { tableExists } from "./table-exists.ts";
@@ -18,16 +19,16 @@ const differ = (a: string, b: string): string => `NOT (${bytes(a)} <=> ${bytes(b
  * in every join: from there, the rows are found by their index.
  */
 export class MysqlTokenStatements implements TokenStatements {
-  readonly #options: TokenTableOptions;
+  readonly #options: PlacedTokenTable;
   readonly #table: string;
   readonly #id: string;
   readonly #token: string;
   #idColumn: IdColumn = ANY_COLUMN;
   #tokenType = "TEXT";
 
-  constructor(options: TokenTableOptions) {
+  constructor(options: PlacedTokenTable) {
     this.#options = options;
-    this.#table = ansiNames.quoteTable(options.table);
+    this.#table = quotedTable(ansiNames, options);
     this.#id = ansiNames.quoteName(options.idColumn);
     this.#token = ansiNames.quoteName(options.tokenColumn);
   }
@@ -99,8 +100,8 @@ export class MysqlTokenStatements implements TokenStatements {
   }
 
   get allowNull(): string {
-    const { table, tokenColumn } = this.#options;
-    return `ALTER TABLE ${names.quoteTable(table)} MODIFY ${names.quoteName(tokenColumn)} ${this.#tokenType} NULL`;
+    const column = names.quoteName(this.#options.tokenColumn);
+    return `ALTER TABLE ${quotedTable(names, this.#options)} MODIFY ${column} ${this.#tokenType} NULL`;
   }
 
   #learn({ idColumn, tokenType }: PreparedTokenTable): void {

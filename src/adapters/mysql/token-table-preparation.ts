@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
-import { partsOf } from "../sql/names.ts";
-import type { TokenTableOptions } from "../sql/token-statements.ts";
+import { quotedTable } from "../sql/table-place.ts";
+import type { PlacedTokenTable } from "../sql/token-statements.ts";
 import { isColumnMistake } from "./failures.ts";
 import { ansiNames, names } from "./names.ts";
 import { rehearse } from "./rights.ts";
@@ -21,7 +21,7 @@ export interface PreparedTokenTable {
  */
 export async function prepareTokenTable(
   database: Connections,
-  options: TokenTableOptions,
+  options: PlacedTokenTable,
   rehearseWrites: () => Promise<void>,
 ): Promise<PreparedTokenTable> {
   if (options.rows === "own") {
@@ -35,7 +35,7 @@ export async function prepareTokenTable(
 /** Rejects as `prepareTokenTable` would, and changes nothing. Undefined where there is no table yet. */
 export async function inspectTokenTable(
   database: Connections,
-  options: TokenTableOptions,
+  options: PlacedTokenTable,
   rehearseWrites: () => Promise<void>,
 ): Promise<PreparedTokenTable | undefined> {
   let isThere = true;
@@ -48,12 +48,12 @@ export async function inspectTokenTable(
   return isThere ? insistOnTable(database, options, rehearseWrites) : undefined;
 }
 
-const isMissing = async (database: Connections, { table }: TokenTableOptions): Promise<boolean> =>
-  !(await tableExists(database, ansiNames.quoteTable(table)));
+const isMissing = async (database: Connections, options: PlacedTokenTable): Promise<boolean> =>
+  !(await tableExists(database, quotedTable(ansiNames, options)));
 
 async function insistOnTable(
   database: Connections,
-  options: TokenTableOptions,
+  options: PlacedTokenTable,
   rehearseWrites: () => Promise<void>,
 ): Promise<PreparedTokenTable> {
   await explainingRights(database, options, [], async () => {
@@ -77,11 +77,9 @@ async function insistOnTable(
 }
 
 /** Of two programs at once, one waits for the other and finds the table there. */
-async function creation(
-  database: Connections,
-  { table, idColumn, tokenColumn }: TokenTableOptions,
-): Promise<string> {
-  return `CREATE TABLE IF NOT EXISTS ${ansiNames.quoteTable(table)} (
+async function creation(database: Connections, options: PlacedTokenTable): Promise<string> {
+  const { idColumn, tokenColumn } = options;
+  return `CREATE TABLE IF NOT EXISTS ${quotedTable(ansiNames, options)} (
        ${ansiNames.quoteName(idColumn)} ${await idType(database)} NOT NULL PRIMARY KEY,
        ${ansiNames.quoteName(tokenColumn)} TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
        updated_at DATETIME(6) NOT NULL
@@ -102,17 +100,14 @@ async function idType(database: Connections): Promise<string> {
 }
 
 /** True of what information_schema knows of the table. */
-const OF_TABLE = "TABLE_SCHEMA = coalesce($1, database()) AND TABLE_NAME = $2";
+const OF_TABLE = "TABLE_SCHEMA = $1 AND TABLE_NAME = $2";
 
-function placeOf({ table }: TokenTableOptions): (string | null)[] {
-  const parts = partsOf(table);
-  return [parts.at(-2) ?? null, parts.at(-1) ?? ""];
-}
+const placeOf = ({ place }: PlacedTokenTable): (string | undefined)[] => [place?.schema, place?.table];
 
 /** Insists on the columns that are written. */
 async function checkColumns(
   database: Connections,
-  options: TokenTableOptions,
+  options: PlacedTokenTable,
 ): Promise<{ id: ColumnInfo; token: ColumnInfo }> {
   const { table, rows, idColumn, tokenColumn } = options;
   const columns = await database.query<ColumnInfo>(
@@ -152,7 +147,7 @@ async function checkColumns(
 }
 
 /** What is refused has to be undone, and what isn't committed. A view has no engine of its own. */
-async function checkEngine(database: Connections, options: TokenTableOptions): Promise<void> {
+async function checkEngine(database: Connections, options: PlacedTokenTable): Promise<void> {
   const [row] = await database.query<{ engine: string }>(
     `SELECT ENGINE AS engine FROM information_schema.TABLES JOIN information_schema.ENGINES USING (ENGINE)
      WHERE ${OF_TABLE} AND TRANSACTIONS <> 'YES'`,
@@ -162,27 +157,30 @@ async function checkEngine(database: Connections, options: TokenTableOptions): P
   throw new SyncError(
     "CONFIG_COLUMNS",
     `tokens.table: ${options.table} has no transactions: its engine is ${row.engine}`,
-    { hint: `ALTER TABLE ${names.quoteTable(options.table)} ENGINE = InnoDB` },
+    { hint: `ALTER TABLE ${quotedTable(names, options)} ENGINE = InnoDB` },
   );
 }
 
 /** A key that takes 'a' for 'A' or for 'a ' has room for one of these tenants. */
 async function checkBytes(
   database: Connections,
-  { table, idColumn }: TokenTableOptions,
+  options: PlacedTokenTable,
   { type, fullType, collation }: ColumnInfo,
 ): Promise<void> {
   if (type === "varbinary" || (type === "varchar" && EXACT.includes(collation ?? ""))) return;
+  const { table, idColumn } = options;
   const quoted = names.quoteName(idColumn);
   throw new SyncError(
     "CONFIG_COLUMNS",
     `tokens.table: ${table} takes different ids for one in column ${idColumn}: it is ${fullType} COLLATE ${collation}`,
-    { hint: `ALTER TABLE ${names.quoteTable(table)} MODIFY ${quoted} ${await idType(database)} NOT NULL` },
+    {
+      hint: `ALTER TABLE ${quotedTable(names, options)} MODIFY ${quoted} ${await idType(database)} NOT NULL`,
+    },
   );
 }
 
 /** An insert has to find the row that is there already. */
-async function checkUniqueness(database: Connections, options: TokenTableOptions): Promise<void> {
+async function checkUniqueness(database: Connections, options: PlacedTokenTable): Promise<void> {
   const { table, idColumn } = options;
   const keys = await database.query(
     `SELECT INDEX_NAME FROM information_schema.STATISTICS WHERE ${OF_TABLE} AND NON_UNIQUE = 0
@@ -192,6 +190,6 @@ async function checkUniqueness(database: Connections, options: TokenTableOptions
   );
   if (keys.length > 0) return;
   throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} may have several rows for one ${idColumn}`, {
-    hint: `ALTER TABLE ${names.quoteTable(table)} ADD PRIMARY KEY (${names.quoteName(idColumn)})`,
+    hint: `ALTER TABLE ${quotedTable(names, options)} ADD PRIMARY KEY (${names.quoteName(idColumn)})`,
   });
 }

@@ -1,11 +1,12 @@
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { serverLockMs } from "../sql/attendance.ts";
-import { type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
+import { placed, type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
 import { failures } from "./failures.ts";
 import { missingRight } from "./grants.ts";
-import { quoteTable } from "./names.ts";
+import { quoteName, quoteTable } from "./names.ts";
 import { ReadingSession } from "./reading-session.ts";
+import { tablePlace } from "./table-place.ts";
 import { describeRows } from "./tenant-columns.ts";
 import { PostgresTenantSnapshot } from "./tenant-snapshot.ts";
 
@@ -37,7 +38,11 @@ export class PostgresTenantSource implements TenantSource {
     let session: ReadingSession | undefined;
     try {
       session = await ReadingSession.open(this.#options, begin, stop);
-      const rows = await describeRows(session, wanted);
+      const reading = session;
+      const query = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+        (await reading.query<Row>(text, [...values])).rows;
+      const found = await placed(wanted, this.#options, { quoteName }, (name) => tablePlace({ query }, name));
+      const rows = await describeRows(session, found);
       return new PostgresTenantSnapshot(session, rows, explain);
     } catch (error) {
       await session?.close();

@@ -1,12 +1,13 @@
 import { escapeLiteral } from "pg";
 import type { StoredToken } from "../../ports/token-store.ts";
 import type { Connections, Queryable } from "../sql/connections.ts";
+import { quotedTable } from "../sql/table-place.ts";
 import type {
   OneStatement,
+  PlacedTokenTable,
   TokenCheck,
   TokenRow,
   TokenStatements,
-  TokenTableOptions,
 } from "../sql/token-statements.ts";
 import { RAISED } from "./durability.ts";
 import { quoteName, quoteTable } from "./names.ts";
@@ -23,7 +24,7 @@ const columnsOf = (tokens: readonly StoredToken[]): string[][] => [
 ];
 
 export class PostgresTokenStatements implements TokenStatements {
-  readonly #options: TokenTableOptions;
+  readonly #options: PlacedTokenTable;
   readonly #table: string;
   readonly #id: string;
   readonly #token: string;
@@ -32,9 +33,9 @@ export class PostgresTokenStatements implements TokenStatements {
   /** Whether a token may stand in a statement of its own, which no other can prepare the server's log for. */
   #mayStandAlone = false;
 
-  constructor(options: TokenTableOptions) {
+  constructor(options: PlacedTokenTable) {
     this.#options = options;
-    this.#table = quoteTable(options.table);
+    this.#table = quotedTable({ quoteName, quoteTable }, options);
     this.#id = quoteName(options.idColumn);
     this.#token = quoteName(options.tokenColumn);
   }

@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
-import { partsOf } from "../sql/names.ts";
-import type { TokenTableOptions } from "../sql/token-statements.ts";
+import { quotedTable } from "../sql/table-place.ts";
+import type { PlacedTokenTable } from "../sql/token-statements.ts";
 import { quoteName, quoteTable } from "./names.ts";
 import { insistOnSchema } from "./rights.ts";
 import { tableExists } from "./table-exists.ts";
@@ -10,7 +10,7 @@ import { tableExists } from "./table-exists.ts";
  * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
  * a token that can't be stored is better not fetched. Resolves to the type of the id column.
  */
-export async function prepareTokenTable(database: Connections, options: TokenTableOptions): Promise<string> {
+export async function prepareTokenTable(database: Connections, options: PlacedTokenTable): Promise<string> {
   if (await isToBeCreated(database, options)) {
     await insistOnPlace(database, options);
     await create(database, options);
@@ -19,35 +19,35 @@ export async function prepareTokenTable(database: Connections, options: TokenTab
 }
 
 /** Rejects as `prepareTokenTable` would, and changes nothing. */
-export async function inspectTokenTable(database: Connections, options: TokenTableOptions): Promise<void> {
+export async function inspectTokenTable(database: Connections, options: PlacedTokenTable): Promise<void> {
   if (await isToBeCreated(database, options)) await insistOnPlace(database, options);
   else await insistOnTable(database, options);
 }
 
-const isToBeCreated = async (database: Connections, { rows, table }: TokenTableOptions): Promise<boolean> =>
-  rows === "own" && !(await tableExists(database, quoteTable(table)));
+const isToBeCreated = async (database: Connections, options: PlacedTokenTable): Promise<boolean> =>
+  options.rows === "own" && !(await tableExists(database, quoted(options)));
 
-function insistOnPlace(database: Connections, { table }: TokenTableOptions): Promise<void> {
+const quoted = (options: PlacedTokenTable): string => quotedTable({ quoteName, quoteTable }, options);
+
+function insistOnPlace(database: Connections, { table, place }: PlacedTokenTable): Promise<void> {
   const purpose = { code: "TOKEN_STORE_UNAVAILABLE", what: `tokens.table ${table}` } as const;
-  return insistOnSchema(database, partsOf(table).at(-2), purpose, { mayBeCreated: false });
+  return insistOnSchema(database, place?.schema, purpose, { mayBeCreated: false });
 }
 
-async function insistOnTable(database: Connections, options: TokenTableOptions): Promise<string> {
+async function insistOnTable(database: Connections, options: PlacedTokenTable): Promise<string> {
   const idType = await checkColumns(database, options);
   if (options.rows === "own") await checkUniqueness(database, options);
   await checkRights(database, options);
   return idType;
 }
 
-async function create(
-  database: Connections,
-  { table, idColumn, tokenColumn }: TokenTableOptions,
-): Promise<void> {
+async function create(database: Connections, options: PlacedTokenTable): Promise<void> {
+  const { idColumn, tokenColumn } = options;
   await database.transaction(["BEGIN"], async (connection) => {
     // Of two programs at once, IF NOT EXISTS alone lets both try, and one fail.
-    await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${quoteTable(table)}`]);
+    await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${quoted(options)}`]);
     await connection.query(
-      `CREATE TABLE IF NOT EXISTS ${quoteTable(table)} (
+      `CREATE TABLE IF NOT EXISTS ${quoted(options)} (
          ${quoteName(idColumn)} text COLLATE "C" PRIMARY KEY,
          ${quoteName(tokenColumn)} text NOT NULL,
          updated_at timestamptz NOT NULL)`,
@@ -56,16 +56,14 @@ async function create(
 }
 
 /** Insists on the columns that are written, and returns the type of the id column. */
-async function checkColumns(
-  database: Connections,
-  { table, rows, idColumn, tokenColumn }: TokenTableOptions,
-): Promise<string> {
+async function checkColumns(database: Connections, options: PlacedTokenTable): Promise<string> {
+  const { table, rows, idColumn, tokenColumn } = options;
   const columns = await database.query<{ name: string; type: string; takesText: boolean }>(
     `SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
        typcategory = 'S' AND coalesce(to_jsonb(pg_attribute) ->> 'attgenerated', '') = '' AS "takesText"
      FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
-    [quoteTable(table)],
+    [quoted(options)],
   );
   const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
   const missing = wanted.filter((name) => !columns.some((column) => column.name === name));
@@ -85,24 +83,23 @@ async function checkColumns(
 }
 
 /** An insert has to find the row that is there already. */
-async function checkUniqueness(database: Connections, { table, idColumn }: TokenTableOptions): Promise<void> {
+async function checkUniqueness(database: Connections, options: PlacedTokenTable): Promise<void> {
+  const { table, idColumn } = options;
   const indexes = await database.query(
     `SELECT 1 FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
      WHERE indrelid = $1::regclass AND attname = $2
        AND indisunique AND indimmediate AND indisvalid AND indnkeyatts = 1 AND indpred IS NULL`,
-    [quoteTable(table), idColumn],
+    [quoted(options), idColumn],
   );
   if (indexes.length > 0) return;
   throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} may have several rows for one ${idColumn}`, {
-    hint: `ALTER TABLE ${quoteTable(table)} ADD PRIMARY KEY (${quoteName(idColumn)})`,
+    hint: `ALTER TABLE ${quoted(options)} ADD PRIMARY KEY (${quoteName(idColumn)})`,
   });
 }
 
-async function checkRights(
-  database: Connections,
-  { table, rows, idColumn, tokenColumn }: TokenTableOptions,
-): Promise<void> {
-  const quoted = quoteTable(table);
+async function checkRights(database: Connections, options: PlacedTokenTable): Promise<void> {
+  const { table, rows, idColumn, tokenColumn } = options;
+  const name = quoted(options);
   const [row] = await database.query<{ user: string; allowed: boolean }>(
     rows === "own"
       ? `SELECT current_user AS user, bool_and(has_table_privilege($1::text, right_)) AS allowed
@@ -110,12 +107,12 @@ async function checkRights(
       : `SELECT current_user AS user, has_column_privilege($1::text, $2::text, 'SELECT')
            AND has_column_privilege($1::text, $3::text, 'SELECT')
            AND has_column_privilege($1::text, $3::text, 'UPDATE') AS allowed`,
-    rows === "own" ? [quoted] : [quoted, idColumn, tokenColumn],
+    rows === "own" ? [name] : [name, idColumn, tokenColumn],
   );
   if (row?.allowed) return;
   const rights =
     rows === "own" ? "SELECT, INSERT, UPDATE, DELETE" : `SELECT, UPDATE (${quoteName(tokenColumn)})`;
   throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${row?.user} may not write tokens to ${table}`, {
-    hint: `GRANT ${rights} ON ${quoted} TO ${quoteName(row?.user ?? "")}`,
+    hint: `GRANT ${rights} ON ${name} TO ${quoteName(row?.user ?? "")}`,
   });
 }

@@ -5,7 +5,7 @@ import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 import type { Names } from "./names.ts";
 import type { TablePlaces } from "./table-place.ts";
 import type { TokenOwnerStatements } from "./token-owner-statements.ts";
-import type { TokenStatements, TokenTableOptions } from "./token-statements.ts";
+import type { PlacedTokenTable, TokenStatements } from "./token-statements.ts";
 
 /** Types of the columns of rows that come as JSON. An id compares by its bytes. */
 export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";
@@ -85,7 +85,7 @@ export interface Dialect extends Names, Failures, TablePlaces, TokenOwnerStateme
   durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]>;
   /** Whether there is such a table, that this user finds. The name is quoted. */
   tableExists(database: Queryable, table: string): Promise<boolean>;
-  tokenStatements(options: TokenTableOptions): TokenStatements;
+  tokenStatements(options: PlacedTokenTable): TokenStatements;
   /**
    * Rejects with a SyncError that says which right or schema is missing where the ledger's tables could not be made, or,
    * where they are there, not be written. Changes nothing.

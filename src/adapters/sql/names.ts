@@ -37,7 +37,7 @@ export function namesOf({ database, quote, fits, limit }: NameRules): Names {
 }
 
 /** The names in a table as the config writes it: the table's, with its schema's in front where it has one. */
-export function partsOf(table: string): string[] {
+function partsOf(table: string): string[] {
   const found = TABLE.exec(table)?.slice(1);
   if (!found) {
     throw new SyncError("CONFIG_NAME", `${JSON.stringify(table)} is not a table name`, {
@@ -45,6 +45,17 @@ export function partsOf(table: string): string[] {
     });
   }
   return found.flatMap((part) => (part === undefined ? [] : [unquoted(part)]));
+}
+
+/** A table by its name, and by its schema's where it is written with one. */
+export interface TableName {
+  readonly schema: string | undefined;
+  readonly table: string;
+}
+
+export function nameOf(table: string): TableName {
+  const parts = partsOf(table);
+  return { schema: parts.at(-2), table: parts.at(-1) ?? "" };
 }
 
 function unquoted(part: string): string {

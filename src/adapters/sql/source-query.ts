@@ -2,7 +2,8 @@ import { describe, SyncError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Patience } from "./attendance.ts";
 import { databaseError, type Failures } from "./failures.ts";
-import type { Names } from "./names.ts";
+import { type Names, nameOf, type TableName } from "./names.ts";
+import { quotePlace, type TablePlace } from "./table-place.ts";
 
 /** Where the tenants are, as the config says it. */
 export interface SourceOptions {
@@ -28,6 +29,8 @@ export interface Wanted {
   readonly relation: string;
   /** The query in it, if it is one. */
   readonly query?: string;
+  /** Of a table. */
+  readonly place?: TablePlace;
   /** A predicate on its rows. */
   readonly where?: string | undefined;
   /** Another one, true of those whose tenants are gone. */
@@ -54,6 +57,17 @@ export function wantedOf(
   const bare = (query ?? "").replace(/[\s;]+$/, "");
   // The line break ends a comment that the query may end with.
   return { name: "source.query", relation: `(${bare}\n) AS tenants`, query: bare, ...asked };
+}
+
+/** With the table by the schema that it is in: what appears in another one while it is read changes nothing. */
+export async function placed(
+  wanted: Wanted,
+  { table }: SourceOptions,
+  names: Pick<Names, "quoteName">,
+  find: (name: TableName) => Promise<TablePlace | undefined>,
+): Promise<Wanted> {
+  const place = table === undefined ? undefined : await find(nameOf(table));
+  return place ? { ...wanted, place, relation: quotePlace(names, place) } : wanted;
 }
 
 /** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */

@@ -1,5 +1,5 @@
 import type { Queryable } from "./connections.ts";
-import type { Names } from "./names.ts";
+import type { Names, TableName } from "./names.ts";
 
 /** A table by the names that the database itself has for it, however the config spells them. */
 export interface TablePlace {
@@ -14,11 +14,14 @@ export interface TablePlaces {
    * Where the table is, or would be made. Undefined where it isn't there, and nobody can say in which schema it would be
    * made. Asked once for each table: whatever appears in a schema later, statements go on to the same one.
    */
-  tablePlace(
-    database: Queryable,
-    name: { readonly schema: string | undefined; readonly table: string },
-  ): Promise<TablePlace | undefined>;
+  tablePlace(database: Queryable, name: TableName): Promise<TablePlace | undefined>;
 }
+
+/** The place, quoted, or the table as the config writes it where nobody can say its place. */
+export const quotedTable = (
+  names: Names,
+  { place, table }: { readonly place: TablePlace | undefined; readonly table: string },
+): string => (place ? quotePlace(names, place) : names.quoteTable(table));
 
 export const quotePlace = ({ quoteName }: Pick<Names, "quoteName">, { schema, table }: TablePlace): string =>
   `${quoteName(schema)}.${quoteName(table)}`;

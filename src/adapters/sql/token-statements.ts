@@ -1,5 +1,6 @@
 import type { StoredToken } from "../../ports/token-store.ts";
 import type { Connections, Queryable } from "./connections.ts";
+import type { TablePlace } from "./table-place.ts";
 
 export interface TokenTableOptions {
   /** As the config writes it: `table` or `schema.table`. */
@@ -10,6 +11,11 @@ export interface TokenTableOptions {
   readonly tokenColumn: string;
   /** A channel that gets the id of each group whose token is new. */
   readonly notify?: string | undefined;
+}
+
+/** With where the table is, or would be made; undefined where nobody can say. Every statement goes to this place. */
+export interface PlacedTokenTable extends TokenTableOptions {
+  readonly place: TablePlace | undefined;
 }
 
 /** A row that was found for a group. */

@@ -4,7 +4,8 @@ import type { TokenDestination } from "../../ports/token-store.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
-import { OWNERS_TABLE, type TokenTablePlace } from "./token-owner-statements.ts";
+import { quotePlace, type TablePlace } from "./table-place.ts";
+import { OWNERS_TABLE } from "./token-owner-statements.ts";
 import type { TokenTableOptions } from "./token-statements.ts";
 
 /** Stands for a column where the whole table is one config's. */
@@ -13,6 +14,11 @@ const ALL_COLUMNS = "*";
 /** Of several that claim a destination at once, a database may give up one after the other. */
 const MOST_ATTEMPTS = 5;
 
+/** A token table, with its token column by the name that the database has for it. */
+export interface MarkedTable extends TablePlace {
+  readonly column: string;
+}
+
 /** The mark of a token table, or of a column of a customer's table, is a row in a small table beside it. */
 export class TokenTableOwner implements TokenDestination {
   readonly title: string;
@@ -20,15 +26,19 @@ export class TokenTableOwner implements TokenDestination {
   readonly ids: TokenDestination["ids"];
   readonly #database: Database;
   readonly #options: TokenTableOptions;
+  /** Undefined where nobody can say where the table would be made. */
+  readonly #place: () => Promise<MarkedTable | undefined>;
 
   constructor(
     database: Database,
     options: TokenTableOptions,
+    place: () => Promise<MarkedTable | undefined>,
     { holdsAny, ids }: Pick<TokenDestination, "holdsAny" | "ids">,
   ) {
     const { rows, table, tokenColumn } = options;
     this.#database = database;
     this.#options = options;
+    this.#place = place;
     this.holdsAny = holdsAny;
     this.ids = ids;
     this.title = rows === "own" ? `the table ${table}` : `column ${tokenColumn} of the table ${table}`;
@@ -37,7 +47,7 @@ export class TokenTableOwner implements TokenDestination {
   async owner(): Promise<OwnersMark | null> {
     return this.#orUnmarked(async () => {
       const place = await this.#place();
-      if (!place || !(await this.#database.dialect.tableExists(this.#database, place.owners.quoted)))
+      if (!place || !(await this.#database.dialect.tableExists(this.#database, this.#owners(place))))
         return null;
       const [row] = await this.#rows(this.#database, place);
       return row?.mark ?? null;
@@ -49,7 +59,7 @@ export class TokenTableOwner implements TokenDestination {
       const { dialect } = this.#database;
       const place = await this.#place();
       if (!place) return false;
-      const { quoted } = place.owners;
+      const quoted = this.#owners(place);
       if (!(await dialect.tableExists(this.#database, quoted)))
         await dialect.createOnce(this.#database, this.#create(quoted));
       for (let attempt = 1; ; attempt++) {
@@ -80,17 +90,17 @@ export class TokenTableOwner implements TokenDestination {
     const where = [`table_name = ${literal(place.table)}`];
     if (this.#options.rows === "existing")
       where.push(`token_column IN (${[place.column, ALL_COLUMNS].map(literal).join(", ")})`);
-    return `DELETE FROM ${place.owners.shown} WHERE ${where.join(" AND ")}`;
+    return `DELETE FROM ${this.#shown(place)} WHERE ${where.join(" AND ")}`;
   }
 
   async #replace(
     connection: Queryable,
-    place: TokenTablePlace,
+    place: MarkedTable,
     mark: OwnersMark,
     former: OwnersMark | null,
   ): Promise<boolean> {
     const { upsert } = this.#database.dialect;
-    const { quoted } = place.owners;
+    const quoted = this.#owners(place);
     const found = await this.#rows(connection, place, "FOR UPDATE");
     if (found.some((row) => !isSameMark(row.mark, former))) return false;
     for (const row of found)
@@ -112,10 +122,10 @@ export class TokenTableOwner implements TokenDestination {
   /** The marks that concern this destination, its own first: a whole table and a column of it are not two. */
   async #rows(
     connection: Queryable,
-    place: TokenTablePlace,
+    place: MarkedTable,
     locking = "",
   ): Promise<readonly { readonly column: string; readonly mark: OwnersMark }[]> {
-    const { quoted } = place.owners;
+    const quoted = this.#owners(place);
     const rows = await connection.query<OwnerColumns>(
       `SELECT token_column AS "column", name, base_url AS "baseUrl", team_id AS "teamId", ledger_id AS "ledgerId"
        FROM ${quoted} WHERE table_name = $1 ${locking}`,
@@ -131,12 +141,19 @@ export class TokenTableOwner implements TokenDestination {
       }));
   }
 
-  #column(place: TokenTablePlace): string {
+  #column(place: MarkedTable): string {
     return this.#options.rows === "own" ? ALL_COLUMNS : place.column;
   }
 
-  #place(): Promise<TokenTablePlace | undefined> {
-    return this.#database.dialect.tokenTablePlace(this.#database, this.#options);
+  /** The table of the marks, as this program quotes it. */
+  #owners({ schema }: MarkedTable): string {
+    return quotePlace(this.#database.dialect, { schema, table: OWNERS_TABLE });
+  }
+
+  /** Likewise, as an operator does. */
+  #shown({ schema }: MarkedTable): string {
+    const { shownName } = this.#database.dialect;
+    return quotePlace({ quoteName: shownName }, { schema, table: OWNERS_TABLE });
   }
 
   #create(table: string): string {
@@ -156,7 +173,7 @@ export class TokenTableOwner implements TokenDestination {
 
   async #unmarked(error: unknown): Promise<SyncError> {
     const place = await this.#place().catch(() => undefined);
-    const shown = place?.owners.shown ?? OWNERS_TABLE;
+    const shown = place ? this.#shown(place) : OWNERS_TABLE;
     const user = await this.#database.dialect.grantee(this.#database);
     return new SyncError(
       "TOKENS_UNMARKED",

@@ -15,12 +15,14 @@ import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
 import { SqlLedger } from "./ledger.ts";
 import { SqlLedgerTransaction } from "./ledger-transaction.ts";
+import { nameOf } from "./names.ts";
 import { repeatedly } from "./repeatedly.ts";
 import { orElse, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
+import { once } from "./table-place.ts";
 import { withoutTokens } from "./token-error.ts";
 import { TokenRefusals } from "./token-refusals.ts";
 import type { TokenRow, TokenStatements, TokenTableOptions } from "./token-statements.ts";
-import { TokenTableOwner } from "./token-table-owner.ts";
+import { type MarkedTable, TokenTableOwner } from "./token-table-owner.ts";
 
 /** Ids that are read at a time. */
 const BATCH = 5_000;
@@ -38,22 +40,23 @@ const secretsIn = (rows: readonly TokenRow[]): Secret[] => tokensOf(rows).map(([
 export class SqlTokenTable implements TokenStore {
   readonly #database: Database;
   readonly #options: TokenTableOptions;
-  readonly #statements: TokenStatements;
-  readonly #refusals: TokenRefusals;
+  /** Says to the table, wherever it is, all that is said to it. */
+  readonly #open: () => Promise<OpenTable>;
   readonly destinations: readonly TokenDestination[];
 
   constructor(database: Database, options: TokenTableOptions) {
     this.#database = database;
     this.#options = options;
-    this.#statements = database.dialect.tokenStatements(options);
-    this.#refusals = new TokenRefusals(database.dialect, this.#statements, options);
+    this.#open = once(() => openTable(database, options));
     const contents = { holdsAny: () => this.holdsAny(), ids: () => this.#ids() };
-    this.destinations = [new TokenTableOwner(database, options, contents)];
+    const place = async () => (await this.#open()).marked;
+    this.destinations = [new TokenTableOwner(database, options, place, contents)];
   }
 
   async prepare(): Promise<void> {
     try {
-      await this.#statements.prepare(this.#database);
+      const { statements } = await this.#open();
+      await statements.prepare(this.#database);
     } catch (error) {
       throw this.#unavailable("write tokens to", error);
     }
@@ -61,7 +64,8 @@ export class SqlTokenTable implements TokenStore {
 
   async inspect(): Promise<void> {
     try {
-      await this.#statements.inspect(this.#database);
+      const { statements } = await this.#open();
+      await statements.inspect(this.#database);
     } catch (error) {
       throw this.#unavailable("write tokens to", error);
     }
@@ -69,7 +73,8 @@ export class SqlTokenTable implements TokenStore {
 
   async holdsAny(): Promise<boolean> {
     try {
-      return await this.#statements.holdsAny(this.#database);
+      const { statements } = await this.#open();
+      return await statements.holdsAny(this.#database);
     } catch (error) {
       throw this.#unavailable("read tokens from", error);
     }
@@ -78,9 +83,14 @@ export class SqlTokenTable implements TokenStore {
   async *#ids(): AsyncGenerator<readonly string[]> {
     if (!(await this.holdsAny())) return;
     const { dialect } = this.#database;
-    const { selectIds } = this.#statements;
     try {
-      const batches = this.#database.stream<[id: string]>(dialect.begin.snapshot, selectIds, [], BATCH);
+      const { statements } = await this.#open();
+      const batches = this.#database.stream<[id: string]>(
+        dialect.begin.snapshot,
+        statements.selectIds,
+        [],
+        BATCH,
+      );
       for await (const rows of batches) yield rows.map(([id]) => id);
     } catch (error) {
       throw this.#unavailable("read tokens from", error);
@@ -88,8 +98,9 @@ export class SqlTokenTable implements TokenStore {
   }
 
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
-    const find = (byText: boolean) => this.#statements.find(this.#database, ids, byText);
     try {
+      const { statements } = await this.#open();
+      const find = (byText: boolean) => statements.find(this.#database, ids, byText);
       const rows = await find(false).catch((error: unknown) => {
         if (this.#database.dialect.isGeneral(error)) throw error;
         return find(true);
@@ -106,19 +117,23 @@ export class SqlTokenTable implements TokenStore {
     { rewrite = false, assertHeld }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     assertHeld?.();
+    const secrets = tokens.map((entry) => entry.token);
     try {
+      const table = await this.#open();
       const refusals = await this.#within(transaction, (savepoints) =>
         togetherOrEach<StoredToken, Refusal>(
           savepoints,
           tokens,
-          (some) => this.#write(some, savepoints.connection, rewrite),
-          ({ user_group_id, token }, error) => [user_group_id, this.#refusals.notStored(error, token)],
+          (some) => this.#write(table, some, savepoints.connection, rewrite),
+          ({ user_group_id, token }, error) => [user_group_id, table.refusals.notStored(error, token)],
         ),
-      );
+      ).catch((error: unknown) => {
+        throw error instanceof TransactionLost
+          ? table.refusals.notStoredTogether(error.cause, secrets)
+          : error;
+      });
       return new Map(refusals);
     } catch (error) {
-      const secrets = tokens.map((entry) => entry.token);
-      if (error instanceof TransactionLost) throw this.#refusals.notStoredTogether(error.cause, secrets);
       throw this.#unavailable("write tokens to", withoutTokens(error, secrets));
     }
   }
@@ -127,14 +142,15 @@ export class SqlTokenTable implements TokenStore {
     if (!(ledger instanceof SqlLedger && ledger.database === this.#database)) return false;
     const database = this.#database;
     try {
-      const statement = this.#statements.writeIf(await ledger.ifOfNoOther(token, lease), token);
+      const { statements } = await this.#open();
+      const statement = statements.writeIf(await ledger.ifOfNoOther(token, lease), token);
       if (!statement) return false;
       const rows = await database
         .write<TokenRow>(statement.text, statement.values)
         .catch(async (error: unknown): Promise<TokenRow[]> => {
           if (database.dialect.isGeneral(error)) throw error;
           // What is refused even for no token at all is the table's fault.
-          await this.#statements.write({ query: (...asked) => database.write(...asked) }, [], false);
+          await statements.write({ query: (...asked) => database.write(...asked) }, [], false);
           return [];
         });
       return rows.some((row) => row.token === token.token.reveal());
@@ -156,21 +172,24 @@ export class SqlTokenTable implements TokenStore {
     // What refuses to let a token go may quote it: only a token that is known can be kept out of an error.
     let rows: readonly TokenRow[] = [];
     try {
+      const table = await this.#open();
       const refusals = await this.#within(transaction, async (savepoints) => {
-        rows = await this.#find(ids, savepoints);
+        rows = await this.#find(table, ids, savepoints);
         const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
         return togetherOrEach<string, Refusal>(
           savepoints,
           [...new Set(rows.map((row) => row.id))],
-          (some) => this.#remove(some, savepoints.connection),
-          (id, error) => [id, this.#refusals.notRemoved(id, error, secretsOf(id))],
+          (some) => this.#remove(table, some, savepoints.connection),
+          (id, error) => [id, table.refusals.notRemoved(id, error, secretsOf(id))],
         );
+      }).catch((error: unknown) => {
+        throw error instanceof TransactionLost
+          ? table.refusals.notRemovedTogether(error.cause, secretsIn(rows))
+          : error;
       });
       return new Map(refusals);
     } catch (error) {
-      const secrets = secretsIn(rows);
-      if (error instanceof TransactionLost) throw this.#refusals.notRemovedTogether(error.cause, secrets);
-      throw this.#unavailable("remove tokens from", withoutTokens(error, secrets));
+      throw this.#unavailable("remove tokens from", withoutTokens(error, secretsIn(rows)));
     }
   }
 
@@ -190,16 +209,17 @@ export class SqlTokenTable implements TokenStore {
 
   /** Resolves to those that did not get into the table; rejects where one is refused. */
   async #write(
+    table: OpenTable,
     tokens: readonly StoredToken[],
     connection: Queryable,
     rewrite: boolean,
   ): Promise<readonly Refusal[]> {
     const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
-    const rows = await this.#statements.write(connection, tokens, rewrite);
+    const rows = await table.statements.write(connection, tokens, rewrite);
     // A trigger can put another token in its place, and the old one at that.
     const written = new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
     const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
-    return this.#whyNot(unwritten, connection, rewrite);
+    return this.#whyNot(table, unwritten, connection, rewrite);
   }
 
   /**
@@ -207,35 +227,41 @@ export class SqlTokenTable implements TokenStore {
    * unless they should have been written all the same.
    */
   async #whyNot(
+    { statements, refusals }: OpenTable,
     unwritten: readonly StoredToken[],
     connection: Queryable,
     rewrite: boolean,
   ): Promise<readonly Refusal[]> {
     if (unwritten.length === 0) return [];
-    const checks = await this.#statements.check(connection, unwritten);
+    const checks = await statements.check(connection, unwritten);
     const hasRow = (isThere: boolean | null): boolean => isThere !== null || this.#options.rows === "own";
     return checks
       .filter(({ isThere }) => rewrite || !isThere)
-      .map(({ id, isThere }) => [
-        id,
-        hasRow(isThere) ? this.#refusals.skipped(id) : this.#refusals.noRow(id),
-      ]);
+      .map(({ id, isThere }) => [id, hasRow(isThere) ? refusals.skipped(id) : refusals.noRow(id)]);
   }
 
   /** The rows that have something to remove. */
-  #find(ids: readonly string[], savepoints: Savepoints): Promise<readonly TokenRow[]> {
+  #find(
+    { statements }: OpenTable,
+    ids: readonly string[],
+    savepoints: Savepoints,
+  ): Promise<readonly TokenRow[]> {
     const { connection } = savepoints;
     return orElse(
       savepoints,
-      () => this.#statements.find(connection, ids, false),
-      () => this.#statements.find(connection, ids, true),
+      () => statements.find(connection, ids, false),
+      () => statements.find(connection, ids, true),
     );
   }
 
   /** Resolves to those that are still there; rejects where one is refused. */
-  async #remove(ids: readonly string[], connection: Queryable): Promise<readonly Refusal[]> {
-    const removed = new Set(await this.#statements.remove(connection, ids));
-    return ids.filter((id) => !removed.has(id)).map((id) => [id, this.#refusals.kept(id)]);
+  async #remove(
+    { statements, refusals }: OpenTable,
+    ids: readonly string[],
+    connection: Queryable,
+  ): Promise<readonly Refusal[]> {
+    const removed = new Set(await statements.remove(connection, ids));
+    return ids.filter((id) => !removed.has(id)).map((id) => [id, refusals.kept(id)]);
   }
 
   #unavailable(doing: string, error: unknown): SyncError {
@@ -246,4 +272,22 @@ export class SqlTokenTable implements TokenStore {
       error,
     );
   }
+}
+
+/** A token table that has been found, or the place for it. */
+interface OpenTable {
+  readonly marked: MarkedTable | undefined;
+  readonly statements: TokenStatements;
+  readonly refusals: TokenRefusals;
+}
+
+async function openTable(database: Database, options: TokenTableOptions): Promise<OpenTable> {
+  const { dialect } = database;
+  const place = await dialect.tablePlace(database.byRolesPath, nameOf(options.table));
+  const statements = dialect.tokenStatements({ ...options, place });
+  return {
+    marked: place && { ...place, column: await dialect.columnName(database, place, options.tokenColumn) },
+    statements,
+    refusals: new TokenRefusals(dialect, statements, options),
+  };
 }

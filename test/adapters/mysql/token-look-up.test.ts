@@ -17,7 +17,7 @@ test.for([
   ["varbinary(100)", "concat('tenant-', n)"],
   ["uuid", "concat('a0eebc99-9c0b-4ef8-bb6d-', lpad(n, 12, '0'))"],
 ])("the rows of tenants are found by the index of their %s ids", async ([type, id], { skip }) => {
-  const { url, query } = await freshDatabase("mysql");
+  const { url, name, query } = await freshDatabase("mysql");
   if (type === "uuid") skip(!(await isMariadb(query)), "only MariaDB has the type uuid");
   await query(`CREATE TABLE customers (id ${type} NOT NULL, dashboard_token text, KEY (id))`);
   await query(
@@ -28,7 +28,10 @@ test.for([
   // A server that hasn't counted them yet may read them all.
   await query("ANALYZE TABLE customers");
   const database = aDatabase(url, "mysql");
-  const statements = new MysqlTokenStatements(EXISTING);
+  const statements = new MysqlTokenStatements({
+    ...EXISTING,
+    place: { schema: name, table: EXISTING.table },
+  });
   await statements.prepare(database);
   const some = await query<{ id: string }>("SELECT id FROM customers LIMIT 10");
   const ids = some.map((row) => `${row.id}`);

@@ -70,7 +70,7 @@ describe("own rows", () => {
     const error = await refusalOf(store);
     expect(error).toMatchObject({
       code: "TOKEN_STORE_UNAVAILABLE",
-      hint: `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \`groupsync_tokens\` TO \`${name}\`@\`%\``,
+      hint: `GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \`${database.name}\`.\`groupsync_tokens\` TO \`${name}\`@\`%\``,
     });
     await database.query(error.hint ?? "");
     await store.prepare();

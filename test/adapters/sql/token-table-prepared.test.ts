@@ -1,7 +1,7 @@
 import { describe, expect, inject, test } from "vitest";
 import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import type { SyncError } from "../../../src/core/errors.ts";
-import { freshDatabase } from "../../support/fresh-database.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
 import { aRole } from "../../support/role.ts";
 import { aDatabase } from "./ledger-database.ts";
 import { aTokenPlace, EXISTING, OWN, writeTokens } from "./token-place.ts";
@@ -20,6 +20,9 @@ const DATABASES = {
 };
 const { id, quote, account } = DATABASES[inject("databaseKind")];
 const quoted = (name: string): string => `${quote}${name}${quote}`;
+/** A table by the schema that it was found in. */
+const placed = ({ kind, name }: FreshDatabase, table: string): string =>
+  `${quoted(kind === "postgres" ? "public" : name)}.${quoted(table)}`;
 
 describe("own rows", () => {
   test("a table of somebody else's is refused, with the columns that it lacks", async () => {
@@ -52,14 +55,14 @@ describe("own rows", () => {
   test.each(["", ", UNIQUE (user_group_id, token)"])(
     "a table whose ids are not unique is refused before any token is fetched%s",
     async (key) => {
-      const { url, query } = await freshDatabase();
-      await query(
+      const database = await freshDatabase();
+      await database.query(
         `CREATE TABLE groupsync_tokens (user_group_id ${id}, token varchar(100), updated_at timestamp${key})`,
       );
-      await expect(new SqlTokenTable(aDatabase(url), OWN).prepare()).rejects.toMatchObject({
+      await expect(new SqlTokenTable(aDatabase(database.url), OWN).prepare()).rejects.toMatchObject({
         code: "CONFIG_COLUMNS",
         message: "tokens.table: groupsync_tokens may have several rows for one user_group_id",
-        hint: `ALTER TABLE ${quoted("groupsync_tokens")} ADD PRIMARY KEY (${quoted("user_group_id")})`,
+        hint: `ALTER TABLE ${placed(database, "groupsync_tokens")} ADD PRIMARY KEY (${quoted("user_group_id")})`,
       });
     },
   );
@@ -81,7 +84,7 @@ describe("own rows", () => {
         message: `user ${user.name} may not write tokens to groupsync_tokens`,
         hint: expect.stringMatching(
           new RegExp(
-            `^GRANT (CREATE, )?SELECT, INSERT, UPDATE, DELETE ON ${quoted("groupsync_tokens")} TO ${user.quoted}$`,
+            `^GRANT (CREATE, )?SELECT, INSERT, UPDATE, DELETE ON ${placed(database, "groupsync_tokens")} TO ${user.quoted}$`,
           ),
         ),
       });
@@ -166,7 +169,7 @@ describe("existing rows", () => {
     expect(error).toMatchObject({
       code: "TOKEN_STORE_UNAVAILABLE",
       message: `user ${user.name} may not write tokens to customers`,
-      hint: `GRANT SELECT, UPDATE (${quoted("dashboard_token")}) ON ${quoted("customers")} TO ${user.quoted}`,
+      hint: `GRANT SELECT, UPDATE (${quoted("dashboard_token")}) ON ${placed(tokens, "customers")} TO ${user.quoted}`,
     });
     await tokens.query(error.hint ?? "");
     await store.prepare();

@@ -6,7 +6,7 @@ import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "./token-p
 const DATABASES = {
   postgres: {
     setNotNull: "ALTER TABLE customers ALTER dashboard_token SET NOT NULL",
-    dropNotNull: 'ALTER TABLE "customers" ALTER COLUMN "dashboard_token" DROP NOT NULL',
+    dropNotNull: () => 'ALTER TABLE "public"."customers" ALTER COLUMN "dashboard_token" DROP NOT NULL',
     copyNotNull: `ALTER TABLE customers ADD COLUMN copy text
       GENERATED ALWAYS AS (coalesce(dashboard_token, nullif(id, 'a'))) STORED NOT NULL`,
     naming: [
@@ -22,8 +22,8 @@ const DATABASES = {
   },
   mysql: {
     setNotNull: "ALTER TABLE customers MODIFY dashboard_token text NOT NULL",
-    dropNotNull:
-      "ALTER TABLE `customers` MODIFY `dashboard_token` text CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NULL",
+    dropNotNull: (schema: string) =>
+      `ALTER TABLE \`${schema}\`.\`customers\` MODIFY \`dashboard_token\` text CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NULL`,
     copyNotNull: "ALTER TABLE customers ADD CHECK (id <> 'a' OR dashboard_token IS NOT NULL)",
     naming: [
       `CREATE TRIGGER keep BEFORE UPDATE ON customers FOR EACH ROW
@@ -101,7 +101,7 @@ describe("existing rows", () => {
       message: expect.stringMatching(
         /^customers keeps the token of the row whose id is "a": .*(not-null|cannot be null)/,
       ),
-      hint: database.dropNotNull,
+      hint: database.dropNotNull(place.tokens.name),
     });
     await place.tokens.query(error?.hint ?? "");
     expect(await removeTokens(place, ["a", "b"])).toEqual(new Map());
