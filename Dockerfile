@@ -1,4 +1,4 @@
-# groupsync as a container: `docker build -t groupsync .`; README.md, "Container", says how to run it.
+# groupsync as a container: `docker build -t groupsync .`; docs/deploy.md says how to run it.
 #
 # Node.js 26 ("Lithium") is LTS until April 2029. For builds that repeat to the byte, name an image by its digest:
 # --build-arg NODE_IMAGE=node:26-trixie-slim@sha256:…
@@ -43,7 +43,8 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
 # No tini: groupsync handles SIGTERM and SIGINT itself, which a PID 1 has to, and starts no processes whose ends
 # somebody would have to wait for. env, in its first line, becomes node: node is PID 1.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["groupsync"]
+# prlimit becomes groupsync in its turn: a core dump would hold the API key and tokens, and Kubernetes has no setting for it.
+ENTRYPOINT ["prlimit", "--core=0", "groupsync"]
 CMD ["run"]
 
 # Last, because they change with every build.

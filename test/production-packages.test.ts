@@ -12,7 +12,8 @@ interface Manifest {
   readonly scripts?: Readonly<Record<string, string>>;
 }
 
-const read = (path: string) => JSON.parse(readFileSync(new URL(`../${path}`, import.meta.url), "utf8"));
+const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+const read = (path: string) => JSON.parse(textOf(path));
 
 /**
  * What `npm ci --omit=dev` installs, and so what is in the image. The clients of the secret stores are development
@@ -41,4 +42,11 @@ test("each production package has a licence that asks for a notice at most", () 
     .map(([path]) => ({ path, license: manifestOf(path).license }))
     .filter(({ license }) => typeof license !== "string" || !LICENSES.includes(license));
   expect(others).toEqual([]);
+});
+
+test("the docs say how many there are, and under which licences", () => {
+  const page = textOf("docs/security.md");
+  expect(page).toContain(`installs ${production.length} packages`);
+  const used = new Set(production.map(([path]) => String(manifestOf(path).license)));
+  expect([...used].filter((license) => !page.includes(license))).toEqual([]);
 });

@@ -114,6 +114,12 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
     });
   });
 
+  test("writes no core dump, which would hold its secrets", async () => {
+    const command = [...image.entrypoint.slice(0, -1), "cat", "/proc/self/limits"];
+    const { stdout } = await runContainer(image, { command });
+    expect(stdout).toMatch(/^Max core file size +0 +0 /m);
+  });
+
   test("says what it is", async () => {
     expect(image.base).toMatch(/^node:\d+-\w+-slim$/);
     expect(image.labels).toMatchObject({

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import { documentsIn, image, kubernetesFiles, loadDeployed, type Manifest, SECRETS } from "./files.ts";
+import { strangersIn } from "./kubernetes-schema.ts";
+
+const manifests: Manifest[] = kubernetesFiles.flatMap(documentsIn);
+const ofKind = (kind: string): Manifest => manifests.find((manifest) => manifest.kind === kind);
+const [uid, gid] = image.user.split(":").map(Number);
+const port = Number(image.port);
+
+test("the schema finds a misspelled key and a value of another type", () => {
+  const spec = { replicas: "1", template: { spec: { containers: [{ name: "x", livenesProbe: {} }] } } };
+  expect(strangersIn({ kind: "Deployment", metadata: { labels: { app: 1 } }, spec })).toEqual([
+    "Deployment.metadata.labels is no { [key: string]: string; }",
+    "Deployment.spec.replicas is no number",
+    "Deployment.spec.template.spec.containers.0.livenesProbe is unknown",
+  ]);
+});
+
+test.each(manifests.map((manifest) => [manifest.kind, manifest]))(
+  "Kubernetes knows all of the %s",
+  (_, one) => {
+    expect(strangersIn(one)).toEqual([]);
+  },
+);
+
+const PODS = [
+  ["Deployment", ({ spec }: Manifest) => spec.template, undefined, "Always"],
+  ["Job", ({ spec }: Manifest) => spec.template, ["sync", "--json"], "Never"],
+  ["CronJob", ({ spec }: Manifest) => spec.jobTemplate.spec.template, ["sync", "--json"], "Never"],
+] as const;
+
+describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy) => {
+  const { metadata, spec: pod } = templateOf(ofKind(kind));
+  const [container] = pod.containers;
+
+  test("is locked down, and has room for a large plan", () => {
+    expect(pod).toMatchObject({
+      ...{ automountServiceAccountToken: false, enableServiceLinks: false },
+      securityContext: {
+        ...{
+          runAsNonRoot: true,
+          runAsUser: uid,
+          runAsGroup: gid,
+          seccompProfile: { type: "RuntimeDefault" },
+        },
+      },
+    });
+    expect(container.securityContext).toEqual({
+      ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+    });
+    expect(container.resources).toMatchObject({
+      requests: { cpu: expect.any(String), memory: expect.stringMatching(/Mi$/) },
+      limits: { memory: expect.stringMatching(/Mi$/) },
+    });
+    expect(volumeAt(pod, "/tmp").emptyDir).toBeDefined();
+  });
+
+  test("has its secrets in files that its user can read and others can't, and none in its environment", () => {
+    expect(container.env).toBeUndefined();
+    const { secretName, defaultMode } = volumeAt(pod, "/run/secrets/groupsync").secret;
+    expect(secretName).toBe("groupsync");
+    // They are root's; fsGroup makes them this group's.
+    expect(defaultMode).toBe(0o440);
+    expect(pod.securityContext.fsGroup).toBe(gid);
+  });
+
+  test("runs the right command, with the config and the secrets that the docs make, and ends before it is killed", () => {
+    expect(container.args).toEqual(args);
+    expect(container.command).toBeUndefined();
+    expect(pod.restartPolicy ?? "Always").toBe(restartPolicy);
+    expect(`${mountOf(pod, "config").mountPath}/config.yaml`).toBe(image.config);
+    expect(volumeAt(pod, "/etc/groupsync").configMap).toEqual({ name: "groupsync" });
+    const folder = mountOf(pod, "secrets").mountPath;
+    const mounted = Object.entries(SECRETS).map(([name, value]) => [`${folder}/${name}`, value]);
+    const config = loadDeployed(Object.fromEntries(mounted));
+    expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(config.shutdownTimeoutMs);
+  });
+
+  test("is one of those that the NetworkPolicy is for", () => {
+    expect(metadata.labels).toMatchObject(ofKind("NetworkPolicy").spec.podSelector.matchLabels);
+  });
+});
+
+test("the Deployment is asked by the kubelet, and its page is reached whether it is ready or not", () => {
+  const [{ ports, livenessProbe, readinessProbe }] = ofKind("Deployment").spec.template.spec.containers;
+  expect(ports).toEqual([{ name: "http", containerPort: port }]);
+  expect(livenessProbe.httpGet).toEqual({ path: "/healthz", port: "http" });
+  expect(readinessProbe.httpGet).toEqual({ path: "/readyz", port: "http" });
+  const { template, selector } = ofKind("Deployment").spec;
+  expect(template.metadata.labels).toMatchObject(selector.matchLabels);
+  expect(ofKind("Service").spec).toMatchObject({
+    ...{ selector: selector.matchLabels, publishNotReadyAddresses: true },
+    ports: [{ targetPort: "http" }],
+  });
+});
+
+test("no pod of a Job is one of the Deployment's or the Service's", () => {
+  const { matchLabels } = ofKind("Deployment").spec.selector;
+  for (const [kind, templateOf] of PODS.slice(1)) {
+    expect(templateOf(ofKind(kind)).metadata.labels).not.toMatchObject(matchLabels);
+  }
+});
+
+test("the NetworkPolicy lets monitoring in, to the one port, and names out, with nobody else let in or out", () => {
+  const { policyTypes, ingress, egress } = ofKind("NetworkPolicy").spec;
+  expect(policyTypes).toEqual(["Ingress", "Egress"]);
+  expect(ingress).toHaveLength(1);
+  expect(ingress[0].ports).toEqual([{ protocol: "TCP", port }]);
+  // A rule without from or to, or without ports, is for everybody.
+  for (const { from, to, ports } of [...ingress, ...egress]) {
+    expect((from ?? to).length).toBeGreaterThan(0);
+    expect(ports.length).toBeGreaterThan(0);
+  }
+  const open = egress.flatMap((rule: Manifest) =>
+    rule.ports.map(({ protocol, port }: Manifest) => [protocol, port]),
+  );
+  expect(open).toEqual([
+    ...[
+      ["UDP", 53],
+      ["TCP", 53],
+      ["TCP", 5432],
+      ["TCP", 443],
+    ],
+  ]);
+});
+
+test("no two CronJobs at a time, and no second try of what only somebody can mend", () => {
+  expect(ofKind("CronJob").spec).toMatchObject({
+    concurrencyPolicy: "Forbid",
+    jobTemplate: { spec: { backoffLimit: 0 } },
+  });
+  expect(ofKind("Job").spec.podFailurePolicy.rules).toEqual([
+    { action: "FailJob", onExitCodes: { operator: "In", values: [3, 4, 64, 78] } },
+  ]);
+});
+
+const mountOf = (pod: Manifest, volume: string): Manifest =>
+  pod.containers[0].volumeMounts.find(({ name }: Manifest) => name === volume);
+
+function volumeAt(pod: Manifest, path: string): Manifest {
+  const mount = pod.containers[0].volumeMounts.find(({ mountPath }: Manifest) => mountPath === path);
+  return pod.volumes.find(({ name }: Manifest) => name === mount.name);
+}

@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { installedProgram } from "../support/debian-packages.ts";
+import { image, loadDeployed, SECRETS, textOf } from "./files.ts";
+
+const UNIT = "groupsync.service";
+const unit = textOf(`deploy/${UNIT}`);
+/** Every value of a setting, in the order of the file. */
+const valuesOf = (name: string): string[] =>
+  [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
+const credentials = valuesOf("LoadCredential").map((value) => value.split(":"));
+
+test("starts the daemon by the name that the package gives it, with the config that the docs write", () => {
+  expect(valuesOf("ExecStart")).toEqual([`${image.program} --config ${image.config} run`]);
+  expect(Object.keys(JSON.parse(textOf("package.json")).bin)).toEqual([image.program.split("/").at(-1)]);
+  expect(valuesOf("RestartPreventExitStatus")).toEqual(["64 78"]);
+});
+
+test("gives it the secrets that its config reads, as files alone", () => {
+  expect(credentials.map(([name]) => name)).toEqual(Object.keys(SECRETS));
+  expect([...valuesOf("Environment"), ...valuesOf("EnvironmentFile")]).toEqual([]);
+  const files = credentials.map(([name = ""]) => [
+    `/run/credentials/${UNIT}/${name}`,
+    SECRETS[name as keyof typeof SECRETS],
+  ]);
+  const page = textOf("docs/deploy.md");
+  const [, from = "", to = ""] = /sed 's\|(.+?)\|(.+?)\|' deploy\/config\.yaml/.exec(page) ?? [];
+  const config = loadDeployed(Object.fromEntries(files), (text) => text.replaceAll(from, to));
+  expect(Number(valuesOf("TimeoutStopSec")[0]) * 1000).toBeGreaterThan(config.shutdownTimeoutMs);
+  for (const [, path = ""] of credentials) expect(page).toContain(path);
+});
+
+test("leaves no memory of the process on a disk", () => {
+  expect(valuesOf("LimitCORE")).toEqual(["0"]);
+  expect(valuesOf("MemorySwapMax")).toEqual(["0"]);
+});
+
+const analyze = installedProgram("systemd-analyze");
+if (analyze === undefined)
+  console.error("\n!!! systemd-analyze is not installed: systemd itself is NOT asked about the unit.\n");
+
+describe.skipIf(analyze === undefined)("systemd", () => {
+  const ask = (...args: readonly string[]) => {
+    const folder = mkdtempSync(join(tmpdir(), "groupsync-unit-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, UNIT);
+    // It looks whether the program is there, which isn't so on this machine.
+    writeFileSync(file, unit.replace(image.program, process.execPath));
+    return promisify(execFile)(analyze ?? "", [...args, file]);
+  };
+
+  test("knows every setting", async () => {
+    expect((await ask("verify", "--man=no")).stderr).toBe("");
+  });
+
+  test("calls what the unit may do little", async () => {
+    const { stdout } = await ask("security", "--offline=yes", "--no-pager", "--threshold=20");
+    expect(stdout).toContain("Overall exposure level");
+  });
+});
