@@ -29,8 +29,10 @@ export interface Connections {
 export interface ServerKind {
   /** Connects to a database by its url: one connection, and another where a test has broken it. */
   connect(url: string): Connections;
-  readonly create: (database: string) => string;
-  readonly drop: (database: string) => string;
+  /** Makes an empty database; `url` leads to it. */
+  create(server: Query, database: string, url: string): Promise<void>;
+  /** Does away with a database that nobody is connected to. */
+  remove(server: Query, database: string): Promise<void>;
   sessionsIn(query: Query, database: string): Promise<Session[]>;
 }
 

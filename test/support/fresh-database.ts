@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject, onTestFinished } from "vitest";
 import {
+  type Connections,
   type DatabaseKind,
   type Query,
   SERVER_VARIABLES,
@@ -38,15 +39,15 @@ const GRACE = 2_000;
 /**
  * Makes an empty database for the running test, on the kind of server that the vitest project is for unless
  * told otherwise; where the run has no such server, the test is skipped. When the test is over, the database is
- * dropped, or kept for a look and named where the test failed. A connection to it that is still open by then
+ * gone, or kept for a look and named where the test failed. A connection to it that is still open by then
  * fails the test. May be called several times in a test: each call gives another database.
  */
 export async function freshDatabase(kind = inject("databaseKind")): Promise<FreshDatabase> {
   const server = SERVERS[kind];
   const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
   const url = new URL(serverUrl(kind));
-  await withServer(kind, (query) => query(server.create(name)));
   url.pathname = `/${name}`;
+  await withServer(kind, (query) => server.create(query, name, url.href));
   const own = server.connect(url.href);
 
   onTestFinished(async ({ task }) => {
@@ -54,7 +55,7 @@ export async function freshDatabase(kind = inject("databaseKind")): Promise<Fres
     const passed = task.result?.state !== "fail";
     const left = passed ? await sessionsLeft(kind, name) : [];
     if (passed && left.length === 0) {
-      await withServer(kind, (query) => query(server.drop(name)));
+      await withServer(kind, (query) => server.remove(query, name));
       return;
     }
     console.error(
@@ -82,12 +83,12 @@ export function leakMessage(sessions: readonly Session[]): string {
   return [`${sessions.length} connection(s) were left open when the test was over:`, ...lines].join("\n");
 }
 
+/** One for all tests of a file: it ends with the process, and each file has a process of its own. */
+const servers = new Map<DatabaseKind, Connections>();
+
 /** Runs SQL as the account that owns the run's server, in no database of a test. */
 export async function withServer<T>(kind: DatabaseKind, use: (query: Query) => Promise<T>): Promise<T> {
-  const { query, end } = SERVERS[kind].connect(serverUrl(kind));
-  try {
-    return await use(query);
-  } finally {
-    await end();
-  }
+  const server = servers.get(kind) ?? SERVERS[kind].connect(serverUrl(kind));
+  servers.set(kind, server);
+  return await use(server.query);
 }

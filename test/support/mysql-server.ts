@@ -39,9 +39,13 @@ export const mysqlServer: ServerKind = {
       end: () => pool.end(),
     };
   },
-  // The server's default may be anything.
-  create: (database) => `CREATE DATABASE ${database} CHARACTER SET utf8mb4`,
-  drop: (database) => `DROP DATABASE ${database}`,
+  async create(server, database) {
+    // The server's default may be anything.
+    await server(`CREATE DATABASE ${database} CHARACTER SET utf8mb4`);
+  },
+  async remove(server, database) {
+    await server(`DROP DATABASE ${database}`);
+  },
   sessionsIn: (query, database) =>
     query<Row & Session>(
       `SELECT concat(user, ', connection ', id) AS client, concat_ws(' ', command, nullif(state, '')) AS state,

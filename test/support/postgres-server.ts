@@ -1,19 +1,11 @@
-import pg from "pg";
 import type { Row, ServerKind, Session } from "./database-server.ts";
+import { connectPostgres } from "./postgres-connections.ts";
+import { createPostgresDatabase, removePostgresDatabase } from "./postgres-databases.ts";
 
 export const postgresServer: ServerKind = {
-  connect(url) {
-    const pool = new pg.Pool({ connectionString: url, max: 1, application_name: "groupsync tests" });
-    // A test may end every session of its database on purpose: the next query is what has to work.
-    pool.on("error", () => {});
-    return {
-      query: async <R extends Row>(text: string, values: readonly unknown[] = []) =>
-        (await pool.query<R>(text, [...values])).rows,
-      end: () => pool.end(),
-    };
-  },
-  create: (database) => `CREATE DATABASE ${database}`,
-  drop: (database) => `DROP DATABASE ${database} WITH (FORCE)`,
+  connect: connectPostgres,
+  create: createPostgresDatabase,
+  remove: removePostgresDatabase,
   sessionsIn: (query, database) =>
     query<Row & Session>(
       `SELECT coalesce(nullif(application_name, ''), '(no application_name)') AS client, state, query
