@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
+import { rounds } from "../support/long.ts";
 import { SEED, SEEDED } from "../support/seed.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { expectInSync } from "./in-sync.ts";
-import { rounds } from "./rounds.ts";
 import { aWorld, fromEnvironment } from "./world.ts";
 
 const TENANTS = 4_000;

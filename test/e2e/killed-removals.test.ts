@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
 import { type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
+import { rounds } from "../support/long.ts";
 import { SEED, SEEDED } from "../support/seed.ts";
 import { expectInSync } from "./in-sync.ts";
 import type { Ended, Program } from "./program.ts";
 import { untilQuiet } from "./quiet.ts";
-import { rounds } from "./rounds.ts";
 import { aWorld, fromEnvironment, idOf, until, type World } from "./world.ts";
 
 const TENANTS = 600;

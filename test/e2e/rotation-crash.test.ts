@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
+import { rounds } from "../support/long.ts";
 import { SEED, SEEDED } from "../support/seed.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { untilQuiet } from "./quiet.ts";
-import { rounds } from "./rounds.ts";
 import { aWorld, type ConfigChanges, fromEnvironment, until, type World } from "./world.ts";
 
 const TENANTS = 100;

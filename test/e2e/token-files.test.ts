@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/sandbox/faults.ts";
+import { rounds } from "../support/long.ts";
 import { SEED, SEEDED } from "../support/seed.ts";
 import { untilQuiet } from "./quiet.ts";
-import { rounds } from "./rounds.ts";
 import { aWorld, idOf, until, type World, type WorldOptions } from "./world.ts";
 
 /** A world whose tokens go into files. */
