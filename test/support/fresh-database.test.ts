@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import type { Connections, DatabaseKind } from "./database-server.ts";
+import { type Connections, type DatabaseKind, serverUrl } from "./database-server.ts";
 import { freshDatabase, leakMessage, SERVERS, sessionsLeft, withServer } from "./fresh-database.ts";
 
 const kind = inject("databaseKind");
@@ -90,6 +91,46 @@ if (kind === "postgres") {
               'a' < 'B' AS by_default, 'a' < 'B' COLLATE "C" AS by_bytes`,
     );
     expect(row).toEqual({ supported: true, by_default: true, by_bytes: false });
+  });
+}
+
+if (kind === "postgres") {
+  /** In schemas, on `public`, and what no schema takes with it. */
+  const TRACES = [
+    "CREATE TABLE customers (id integer); CREATE SCHEMA ops; CREATE TABLE ops.ledger (id integer)",
+    "REVOKE ALL ON SCHEMA public FROM public; CREATE EXTENSION citext",
+    "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = ''1MB''', current_database()); END $$",
+    "DO $$ BEGIN EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM public', current_database()); END $$",
+    "CREATE PUBLICATION changes FOR ALL TABLES",
+  ];
+  const CONTENT = `SELECT current_setting('work_mem') AS work_mem,
+    (SELECT datacl::text FROM pg_database WHERE datname = current_database()) AS rights,
+    (SELECT array_agg((nspname, nspowner::regrole, nspacl)::text ORDER BY nspname) FROM pg_namespace
+     WHERE nspname !~ '^pg_') AS schemas,
+    (SELECT count(*) FROM pg_class) AS relations, (SELECT count(*) FROM pg_proc) AS functions,
+    (SELECT count(*) FROM pg_type) AS types, (SELECT count(*) FROM pg_extension) AS extensions,
+    (SELECT count(*) FROM pg_publication) AS publications`;
+
+  test.each(TRACES)("what a test does to its database ends with it: %s", async (statement) => {
+    const { query } = await freshDatabase();
+    await query(statement);
+  });
+
+  test("the databases of the next test are as new ones are", async () => {
+    const asNew = `groupsync_new_${randomBytes(6).toString("hex")}`;
+    await withServer(kind, (query) => query(`CREATE DATABASE ${asNew}`));
+    onTestFinished(async () => {
+      await withServer(kind, (query) => query(`DROP DATABASE ${asNew} WITH (FORCE)`));
+    });
+    const url = new URL(serverUrl(kind));
+    url.pathname = `/${asNew}`;
+    const connection = SERVERS[kind].connect(url.href);
+    onTestFinished(() => connection.end());
+    const [expected] = await connection.query(CONTENT);
+    for (let count = 0; count < 2 * TRACES.length; count++) {
+      const { query } = await freshDatabase();
+      expect((await query(CONTENT))[0]).toEqual(expected);
+    }
   });
 }
 
