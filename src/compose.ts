@@ -7,6 +7,7 @@ import type { Patience } from "./adapters/sql/attendance.ts";
 import type { Database, DatabaseOptions } from "./adapters/sql/database.ts";
 import { SqlLedger } from "./adapters/sql/ledger.ts";
 import { SqlLedgerView } from "./adapters/sql/ledger-view.ts";
+import { type NamedSecret, secretTables } from "./adapters/sql/secret-tables.ts";
 import type { Terminal } from "./adapters/terminal/progress-bar.ts";
 import type { Opened } from "./commands/io.ts";
 import type { PlanSetup } from "./commands/plan.ts";
@@ -92,7 +93,7 @@ export async function composeSync(
   return {
     value: {
       ports: {
-        source: await tenantSource(config),
+        source: await tenantSource(config, databases),
         service: groups,
         tokens: tokens.value,
         ledger: new SqlLedger(ledgerDatabase, config.ledger, config.name, config.historyMs),
@@ -133,7 +134,7 @@ export async function composePlan(config: Config, { uid, stop }: Host): Promise<
   const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));
   return {
     value: {
-      ports: { source: await tenantSource(config), ledger, openSpool: () => new DiskSpool() },
+      ports: { source: await tenantSource(config, databases), ledger, openSpool: () => new DiskSpool() },
       settings: planSettings(config),
       rotation: config.rotation,
       tokens: tokens.value,
@@ -165,9 +166,16 @@ const planSettings = ({ name, group, service, source, deletion }: Config): PlanS
   source: describeSource(source, group.id),
 });
 
-async function tenantSource({ name, source }: Config): Promise<TenantSource> {
+async function tenantSource(config: Config, databases: Databases): Promise<TenantSource> {
+  const { name, source } = config;
   const { dialect, url } = source.url;
-  const options = { ...source, url, applicationName: applicationName(name), patience: PATIENCE };
+  const options = {
+    ...source,
+    url,
+    applicationName: applicationName(name),
+    patience: PATIENCE,
+    secretTables: async () => secretTables(await namedSecrets(config, databases)),
+  };
   switch (dialect) {
     case "postgres": {
       const { PostgresTenantSource } = await import("./adapters/postgres/tenant-source.ts");
@@ -179,6 +187,14 @@ async function tenantSource({ name, source }: Config): Promise<TenantSource> {
     }
   }
 }
+
+/** The tables of the tokens and the ledger that may be in the source's database. */
+const namedSecrets = ({ source, tokens, ledger }: Config, databases: Databases): Promise<NamedSecret[]> =>
+  Promise.all(
+    [...tokens.filter((store) => store.store === "table"), ledger]
+      .filter(({ url }) => url.dialect === source.url.dialect)
+      .map(async (at) => ({ database: await databases.open(at.url, VIEW_CONNECTIONS), at })),
+  );
 
 const applicationName = (name: string): string => `groupsync:${name}`;
 

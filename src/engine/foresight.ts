@@ -25,6 +25,7 @@ export const foreseenWarnings = async (
   { ledger, tokens, service }: Pick<Foreseeable, "ledger" | "tokens" | "service">,
   { looksAtAll }: { readonly looksAtAll: boolean },
 ): Promise<readonly Warning[]> => [
+  ...plan.warnings,
   ...(await lostLedgerWarnings({ ledger, tokens }, service)),
   ...(looksAtAll ? await untrackedWarnings(plan, { ledger, tokens }) : []),
 ];

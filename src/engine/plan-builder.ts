@@ -71,7 +71,7 @@ export class PlanBuilder {
 
   /** Nothing can be added afterwards. */
   build(
-    { reading, isWhole }: Pick<Plan, "reading" | "isWhole">,
+    known: Pick<Plan, "reading" | "isWhole" | "warnings">,
     circumstances: Omit<Circumstances, "conclusive" | "owned">,
   ): Plan {
     const removals = this.#removals.summary();
@@ -82,8 +82,7 @@ export class PlanBuilder {
       unchanged: this.#unchanged,
       leftUnderWay: this.#leftUnderWay,
       conclusive,
-      isWhole,
-      reading,
+      ...known,
       removals,
       clearance: clearanceOf(removals, { ...circumstances, conclusive, owned: this.#owned }),
     };

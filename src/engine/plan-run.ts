@@ -14,6 +14,7 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import { mergeById } from "./merge.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
 import { PlanBuilder } from "./plan-builder.ts";
+import { roleWarnings } from "./source-role.ts";
 import { findSuspects } from "./suspects.ts";
 import { readTenants } from "./tenants.ts";
 
@@ -103,8 +104,9 @@ export async function planRun(
     const tenants = readTenants(snapshot.rows(buckets), desiredTenants(rules), rules.id);
     if (buckets?.length !== 0) await mergeById(tenants, ports.ledger.groups(buckets), visit);
     if (only !== undefined) insistOnAll(only, seen);
+    const warnings = roleWarnings(await snapshot.role());
     return builder.build(
-      { reading, isWhole: only === undefined },
+      { reading, isWhole: only === undefined, warnings },
       { recent, limit: deletion.limit, approval },
     );
   } catch (error) {

@@ -4,6 +4,7 @@ import type { Decision, Missing } from "../core/decide.ts";
 import type { Reading } from "../core/evidence.ts";
 import type { GroupFailure } from "../core/ledger-group.ts";
 import type { Note } from "../core/note.ts";
+import type { Warning } from "../ports/observer.ts";
 import type { Spool } from "../ports/spool.ts";
 
 /** What is to be done about one id, or to be noted of it. */
@@ -23,6 +24,8 @@ export interface Plan {
   readonly reading: Reading;
   readonly removals: RemovalSummary;
   readonly clearance: Clearance;
+  /** Of the role that has read the source. */
+  readonly warnings: readonly Warning[];
 }
 
 export interface LeftUnderWay {

@@ -23,6 +23,7 @@ export async function reportPlan(plan: Plan, { tally, observe }: Audience): Prom
     unchanged: plan.unchanged,
     missing: counts.missing,
   });
+  for (const warning of plan.warnings) observe(warning);
   warnOfOtherSource(plan, observe);
   const { rejected, waiting, gone, missing } = plan.counts;
   // An inconclusive read is told of as a whole.

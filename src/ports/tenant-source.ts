@@ -18,6 +18,21 @@ export interface TenantSource {
   open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot>;
 }
 
+/** What else is in reach of the role that reads the tenants. Who owns what it reads can have code run as this role. */
+export interface SourceRole {
+  readonly name: string;
+  /** Tables of the tokens and the ledger that the role can read. */
+  readonly secrets: readonly string[];
+  /** Schemas in which the config's SQL finds its functions, and in which others may create some. */
+  readonly openSchemas: readonly OpenSchema[];
+}
+
+export interface OpenSchema {
+  readonly name: string;
+  /** The statements that close it, or do without it. */
+  readonly remedy: string;
+}
+
 /** Its methods reject as `open` does. */
 export interface TenantSnapshot {
   /**
@@ -30,6 +45,7 @@ export interface TenantSnapshot {
    * Each row holds the asked-for columns in order, the id first. Removed rows are among them.
    */
   rows(buckets?: readonly number[]): AsyncIterable<readonly TenantRow[]>;
+  role(): Promise<SourceRole>;
   /** Ends the snapshot and its connection. Idempotent. */
   close(): Promise<void>;
 }

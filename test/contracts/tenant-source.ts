@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { SecretTable } from "../../src/adapters/sql/secret-tables.ts";
 import { compareIds } from "../../src/core/id.ts";
 import { type Cell, Unusable } from "../../src/core/tenant.ts";
 import type { BucketSum, TenantSource } from "../../src/ports/tenant-source.ts";
@@ -28,6 +29,7 @@ export interface SourceOptions {
   readonly where?: string;
   readonly removedWhen?: string;
   readonly rowSecurity?: "error" | "filter";
+  readonly secretTables?: () => Promise<readonly SecretTable[]>;
 }
 
 /** A database for one test, in the words of no dialect. */

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inventCustomers } from "./customers.ts";
@@ -5,6 +6,8 @@ import { heading, print, table, typed } from "./page.ts";
 import type { Stage } from "./stage.ts";
 
 const CUSTOMERS = 400;
+/** Whoever reads the customers: owners of what a role reads can do what the role can. */
+const READER = { username: "customers_reader", password: randomBytes(12).toString("hex") };
 
 /** A service that brings existing groups up to date, and takes as long to answer as one in the same country. */
 export const SANDBOX = "groupsync sandbox --port 0 --existing update --latency 20-60";
@@ -13,7 +16,7 @@ const config = (baseUrl: string): string => `service:
   base_url: ${baseUrl}
   api_key: \${GROUPSYNC_API_KEY}
 source:
-  url: \${DATABASE_URL}
+  url: \${CUSTOMERS_URL}  # may read the customers, and nothing else
   table: customers
   where: status = 'active'
 group:
@@ -26,13 +29,18 @@ group:
     plan: plan
     seats: seats
     logo: { column: logo_url, optional: true }
+tokens:
+  url: \${DATABASE_URL}
+ledger:
+  url: \${DATABASE_URL}
 deletion:
   grace_period: 0s  # 24h unless you say otherwise
 `;
 
 const NEXT = `Copy config.example.yaml to config.yaml. What is yours in it:
 
-  source.url      your database; groupsync's own tables and the tokens go there too
+  source.url      your database, as a user that can read the customers and nothing else
+  tokens, ledger  where the tokens and groupsync's own tables go, as another user
   source.table    the table or view with one row for each customer
   group           the columns that make up a group's id, name, mapping and properties
 
@@ -79,8 +87,12 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
   chapter("config.yaml says how a row becomes a group");
   writeFileSync(join(stage.folder, "config.yaml"), config(baseUrl));
   stage.env.DATABASE_URL = stage.databaseUrl;
+  stage.env.CUSTOMERS_URL = Object.assign(new URL(stage.databaseUrl), READER).href;
   stage.env.GROUPSYNC_API_KEY = apiKey;
-  typed("$", `export DATABASE_URL=postgres://… GROUPSYNC_API_KEY=${apiKey.slice(0, 12)}…`);
+  typed(
+    "$",
+    `export DATABASE_URL=postgres://… CUSTOMERS_URL=postgres://… GROUPSYNC_API_KEY=${apiKey.slice(0, 12)}…`,
+  );
   if (!process.stderr.isTTY) {
     stage.env.GROUPSYNC_LOG_LEVEL = "error";
     typed("$", "export GROUPSYNC_LOG_LEVEL=error  # no terminal here: it would log lines of JSON");
@@ -146,4 +158,6 @@ async function createCustomers({ database }: Stage): Promise<void> {
   await database.query("INSERT INTO customers SELECT * FROM json_populate_recordset(NULL::customers, $1)", [
     JSON.stringify(inventCustomers(CUSTOMERS)),
   ]);
+  await database.query(`CREATE ROLE ${READER.username} LOGIN PASSWORD '${READER.password}'`);
+  await database.query(`GRANT SELECT ON customers TO ${READER.username}`);
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { withReader } from "./role.ts";
 import { aWorld } from "./world.ts";
 
 const TENANTS = 10_000;
@@ -66,6 +67,7 @@ test("rejected rows cost themselves alone, and exit 3", async () => {
 
 test("for people it ends in a few lines on standard output, and the log is on standard error", async () => {
   const world = await aWorld({ tenants: 3 });
+  await world.configure(await withReader(world));
   const { code, stdout, stderr } = await world.run("sync");
   expect(code).toBe(0);
   expect(stdout.replace(/in \d.*/, "in …")).toBe("In sync\n  3 created; 3 requests in …\n");

@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { dump } from "./dump.ts";
 import { MAIN, startProcess } from "./program.ts";
+import { withReader } from "./role.ts";
 import { aWorld, type World } from "./world.ts";
 
 /** One of everything that a plan can say. */
 async function aWorldWithChanges(): Promise<World> {
   const world = await aWorld({ tenants: 6 });
+  await world.configure(await withReader(world));
   expect((await world.sync()).code).toBe(0);
   const { query } = world.database;
   await query("UPDATE customers SET company_name = $1, plan = NULL WHERE id = 't-00002'", [

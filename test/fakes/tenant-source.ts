@@ -41,6 +41,9 @@ export class InMemoryTenantSource implements TenantSource {
           yield rows.slice(start, start + batch);
         }
       },
+      async role() {
+        return { name: "reader", secrets: [], openSchemas: [] };
+      },
       async close() {},
     };
   }

@@ -1,10 +1,11 @@
 import type { RowDataPacket } from "mysql2";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
-import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import type { BucketSum, SourceRole, TenantSnapshot } from "../../ports/tenant-source.ts";
 import { cellsOf, type DescribedRows } from "../sql/described-rows.ts";
-import { whereAll } from "../sql/source-query.ts";
+import { type SourceOptions, whereAll } from "../sql/source-query.ts";
 import type { ReadingSession } from "./reading-session.ts";
+import { sourceRole } from "./source-role.ts";
 
 const BATCH = 2_000;
 
@@ -15,10 +16,17 @@ type RawRow = readonly [bucket: number, digest: string, ...cells: (string | numb
 export class MysqlTenantSnapshot implements TenantSnapshot {
   readonly #session: ReadingSession;
   readonly #rows: DescribedRows;
+  readonly #options: SourceOptions;
   readonly #explain: (error: unknown) => SyncError;
 
-  constructor(session: ReadingSession, rows: DescribedRows, explain: (error: unknown) => SyncError) {
+  constructor(
+    session: ReadingSession,
+    rows: DescribedRows,
+    options: SourceOptions,
+    explain: (error: unknown) => SyncError,
+  ) {
     this.#session = session;
+    this.#options = options;
     this.#rows = rows;
     this.#explain = explain;
   }
@@ -49,6 +57,14 @@ export class MysqlTenantSnapshot implements TenantSnapshot {
       for await (const batch of this.#session.batches<RawRow>(query, BATCH)) {
         yield batch.map((row) => this.#tenantRow(row));
       }
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  async role(): Promise<SourceRole> {
+    try {
+      return await sourceRole(this.#session, this.#options);
     } catch (error) {
       throw this.#explain(error);
     }

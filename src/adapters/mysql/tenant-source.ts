@@ -44,7 +44,7 @@ export class MysqlTenantSource implements TenantSource {
         schema == null ? undefined : { schema, table },
       );
       const rows = await describeRows(session, found);
-      return new MysqlTenantSnapshot(session, rows, explain);
+      return new MysqlTenantSnapshot(session, rows, this.#options, explain);
     } catch (error) {
       await session?.close();
       throw explain(error);

@@ -1,9 +1,10 @@
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantRow } from "../../core/tenant.ts";
-import type { BucketSum, TenantSnapshot } from "../../ports/tenant-source.ts";
+import type { BucketSum, SourceRole, TenantSnapshot } from "../../ports/tenant-source.ts";
 import { cellsOf, type DescribedRows, type Parse } from "../sql/described-rows.ts";
-import { whereAll } from "../sql/source-query.ts";
+import { type SourceOptions, whereAll } from "../sql/source-query.ts";
 import type { ReadingSession } from "./reading-session.ts";
+import { sourceRole } from "./source-role.ts";
 
 const BATCH = 2_000;
 
@@ -13,10 +14,17 @@ type RawRow = readonly (string | null)[];
 export class PostgresTenantSnapshot implements TenantSnapshot {
   readonly #session: ReadingSession;
   readonly #rows: DescribedRows;
+  readonly #options: SourceOptions;
   readonly #explain: (error: unknown) => SyncError;
 
-  constructor(session: ReadingSession, rows: DescribedRows, explain: (error: unknown) => SyncError) {
+  constructor(
+    session: ReadingSession,
+    rows: DescribedRows,
+    options: SourceOptions,
+    explain: (error: unknown) => SyncError,
+  ) {
     this.#session = session;
+    this.#options = options;
     this.#rows = rows;
     this.#explain = explain;
   }
@@ -47,6 +55,14 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
       const values = buckets ? [buckets] : [];
       const batches = this.#session.batches<(string | null)[]>(text, values, config, BATCH);
       for await (const batch of batches) yield batch.map((row) => tenantRow(row, parsers));
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  async role(): Promise<SourceRole> {
+    try {
+      return await sourceRole(this.#session, this.#options);
     } catch (error) {
       throw this.#explain(error);
     }

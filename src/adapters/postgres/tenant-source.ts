@@ -43,7 +43,7 @@ export class PostgresTenantSource implements TenantSource {
         (await reading.query<Row>(text, [...values])).rows;
       const found = await placed(wanted, this.#options, { quoteName }, (name) => tablePlace({ query }, name));
       const rows = await describeRows(session, found);
-      return new PostgresTenantSnapshot(session, rows, explain);
+      return new PostgresTenantSnapshot(session, rows, this.#options, explain);
     } catch (error) {
       await session?.close();
       throw explain(error);

@@ -3,6 +3,7 @@ import type { Secret } from "../../core/secret.ts";
 import type { Patience } from "./attendance.ts";
 import { databaseError, type Failures } from "./failures.ts";
 import { type Names, nameOf, type TableName } from "./names.ts";
+import type { SecretTable } from "./secret-tables.ts";
 import { quotePlace, type TablePlace } from "./table-place.ts";
 
 /** Where the tenants are, as the config says it. */
@@ -19,6 +20,8 @@ export interface SourceOptions {
   readonly removedWhen?: string | undefined;
   /** On PostgreSQL: an error where a policy may hide rows, or the rows that it leaves. `error` where left out. */
   readonly rowSecurity?: "error" | "filter" | undefined;
+  /** What the source's user had better not read, if its database has tables of these names. Nothing where left out. */
+  readonly secretTables?: (() => Promise<readonly SecretTable[]>) | undefined;
 }
 
 /** What is asked of the source. */
