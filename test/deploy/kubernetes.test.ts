@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { documentsIn, image, kubernetesFiles, loadDeployed, type Manifest, SECRETS } from "./files.ts";
+import {
+  documentsIn,
+  image,
+  kubernetesFiles,
+  loadDeployed,
+  type Manifest,
+  secretsAt,
+  textOf,
+} from "./files.ts";
 import { strangersIn } from "./kubernetes-schema.ts";
 
 const manifests: Manifest[] = kubernetesFiles.flatMap(documentsIn);
@@ -71,8 +79,7 @@ describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy)
     expect(`${mountOf(pod, "config").mountPath}/config.yaml`).toBe(image.config);
     expect(volumeAt(pod, "/etc/groupsync").configMap).toEqual({ name: "groupsync" });
     const folder = mountOf(pod, "secrets").mountPath;
-    const mounted = Object.entries(SECRETS).map(([name, value]) => [`${folder}/${name}`, value]);
-    const config = loadDeployed(Object.fromEntries(mounted));
+    const config = loadDeployed(secretsAt(folder));
     expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(config.shutdownTimeoutMs);
   });
 
@@ -92,6 +99,18 @@ test("the Deployment is asked by the kubelet, and its page is reached whether it
     ...{ selector: selector.matchLabels, publishNotReadyAddresses: true },
     ports: [{ targetPort: "http" }],
   });
+});
+
+test("the Deployment shows a volume for tokens in files, and the config that takes one with an fsGroup", () => {
+  const text = textOf("deploy/kubernetes.yaml");
+  const [, mount = ""] = /# - \{ name: tokens, mountPath: (\S+) \}/.exec(text) ?? [];
+  const [, tokens = ""] = /# (tokens: .*)/.exec(text) ?? [];
+  const [config] = loadDeployed(secretsAt("/run/secrets/groupsync"), (yaml) =>
+    yaml.replace(/^tokens: .*$/m, tokens),
+  ).tokens;
+  expect(config).toMatchObject({ store: "file", sharedDirectory: true });
+  // The volume itself may have a lost+found.
+  expect(config).toHaveProperty("directory", `${mount}/tokens`);
 });
 
 test("no pod of a Job is one of the Deployment's or the Service's", () => {
