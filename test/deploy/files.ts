@@ -50,9 +50,10 @@ export function loadDeployed(
   });
 }
 
-/** What the docs have the operator write into the two files. */
+/** What the docs have the operator write into the files. */
 export const SECRETS = {
   "api-key": "k3y\n",
+  "source-url": "postgres://groupsync_reader:pw@db.internal/shop?sslmode=require\n",
   "database-url": "postgres://groupsync:pw@db.internal/shop?sslmode=require\n",
 };
 
