@@ -91,6 +91,8 @@ export interface TokenTableConfig {
   readonly rows: "own" | "existing";
   readonly idColumn: string;
   readonly tokenColumn: string;
+  /** A PostgreSQL role that may own the table, beside groupsync's own and its groups. */
+  readonly owner?: string | undefined;
   /** A PostgreSQL channel that gets the user_group_id of each new token. */
   readonly notify?: string | undefined;
 }

@@ -87,6 +87,12 @@ const tableFits = function* (
       `is the table of the tenants, whose rows would be inserted and deleted; ${remedy}`,
     ];
   }
+  if (tokens.owner !== undefined && isMysql(tokens.url ?? source.url)) {
+    yield [
+      `${key}.owner`,
+      "is a role of PostgreSQL, and the tokens go into MySQL, whose tables have no owners; leave it out",
+    ];
+  }
   if (tokens.notify !== undefined && isMysql(tokens.url ?? source.url)) {
     yield [
       `${key}.notify`,

@@ -28,6 +28,7 @@ const tokenTable = section(
     url: databaseUrl.optional(),
     table: table.optional(),
     rows: choice("own", "existing").prefault("own"),
+    owner: plainText("the name of a role", "write it like app, as PostgreSQL's \\du shows it").optional(),
     id_column: column().optional(),
     token_column: column().optional(),
     notify: channel.optional(),

@@ -636,6 +636,11 @@ timezone: Mars/Base
       "tokens.notify: is a channel of PostgreSQL",
     ],
     [
+      "an owner on MySQL",
+      { tokens: { url: "mysql://localhost/tokens", owner: "app" } },
+      "tokens.owner: is a role of PostgreSQL",
+    ],
+    [
       "a channel that LISTEN would not hear",
       { tokens: { notify: "Tokens" } },
       'tokens.notify: "Tokens" is not the name of a channel',

@@ -41,13 +41,14 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         ],
         mend: [
           "CREATE TABLE groupsync_tokens (user_group_id text PRIMARY KEY, token text, updated_at timestamptz)",
-          `GRANT SELECT ON groupsync_tokens TO ${role}`,
+          `ALTER TABLE groupsync_tokens OWNER TO ${role}`,
+          `REVOKE INSERT, UPDATE, DELETE ON groupsync_tokens FROM ${role}`,
         ],
       },
       {
         said: [
           `user ${role} may not write tokens to groupsync_tokens`,
-          `GRANT SELECT, INSERT, UPDATE, DELETE ON "groupsync_tokens" TO "${role}"`,
+          `GRANT SELECT, INSERT, UPDATE, DELETE ON "public"."groupsync_tokens" TO "${role}"`,
         ],
         mend: [`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },
@@ -82,7 +83,8 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
       {
         said: [
           `user ${role}@% may not write tokens to groupsync_tokens`,
-          `GRANT SELECT, INSERT, UPDATE, DELETE ON \`groupsync_tokens\` TO \`${role}\`@\`%\``,
+          ".`groupsync_tokens` TO ",
+          `\`${role}\`@\`%\``,
         ],
         mend: [`GRANT INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },

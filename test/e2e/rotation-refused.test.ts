@@ -153,7 +153,11 @@ async function asARoleThatSyncs(world: World): Promise<string> {
   await world.forgetRequests();
   const role = await asRole(world);
   for (const table of await tablesIn(world.database)) {
-    await world.database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`);
+    await world.database.query(
+      world.database.kind === "postgres"
+        ? `ALTER TABLE ${table} OWNER TO ${role}`
+        : `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`,
+    );
   }
   return role;
 }

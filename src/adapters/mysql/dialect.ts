@@ -54,6 +54,7 @@ export const mysql: Dialect = {
   durabilityRisks,
   tableExists,
   tablePlace,
+  foreignTables: async () => [],
   tokenStatements: (options) => new MysqlTokenStatements(options),
   inspectLedger,
   ledgerSchema: async () => undefined,

@@ -17,5 +17,6 @@ export const tablePlace: TablePlaces["tablePlace"] = async (database, { schema: 
       )
     : [];
   // Without a right to it, the table can't be seen.
-  return found[0] ?? { schema, table: Number(server.names) === 1 ? table.toLowerCase() : table };
+  const place = found[0] ?? { schema, table: Number(server.names) === 1 ? table.toLowerCase() : table };
+  return { ...place, owner: null };
 };

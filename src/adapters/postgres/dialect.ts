@@ -7,6 +7,7 @@ import { migrateLedger } from "./ledger-migration.ts";
 import { quoteName, quoteTable } from "./names.ts";
 import { UNLOGGED } from "./server-log.ts";
 import { tableExists } from "./table-exists.ts";
+import { foreignTables } from "./table-owner.ts";
 import { tablePlace } from "./table-place.ts";
 import { tokenOwners } from "./token-owners.ts";
 import { PostgresTokenStatements } from "./token-statements.ts";
@@ -65,6 +66,7 @@ export const postgres: Dialect = {
   durabilityRisks,
   tableExists,
   tablePlace,
+  foreignTables,
   tokenStatements: (options) => new PostgresTokenStatements(options),
   inspectLedger,
   ledgerSchema: async ({ byRolesPath }, { schema, tablePrefix }) =>

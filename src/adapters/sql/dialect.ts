@@ -3,6 +3,7 @@ import type { Connections, Queryable } from "./connections.ts";
 import type { Failures } from "./failures.ts";
 import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
 import type { Names } from "./names.ts";
+import type { TableOwners } from "./table-owner.ts";
 import type { TablePlaces } from "./table-place.ts";
 import type { TokenOwnerStatements } from "./token-owner-statements.ts";
 import type { PlacedTokenTable, TokenStatements } from "./token-statements.ts";
@@ -60,7 +61,7 @@ export type LedgerMigration =
  * What differs between the databases that can hold the ledger and the tokens. Everything that is made of SQL is SQL.
  * Names are in double quotes in all of them, and parameters are $1, $2 ….
  */
-export interface Dialect extends Names, Failures, TablePlaces, TokenOwnerStatements {
+export interface Dialect extends Names, Failures, TablePlaces, TableOwners, TokenOwnerStatements {
   readonly begin: Beginnings;
   /** The time on the database's clock, also if the statement had to wait for a lock. */
   readonly now: string;

@@ -6,36 +6,32 @@ export interface LedgerLocation {
   readonly tablePrefix: string;
 }
 
+/** Their names, behind the prefix. */
+const NAMES = {
+  migrations: "migrations",
+  groups: "groups",
+  services: "services",
+  leases: "leases",
+  runs: "runs",
+  evidence: "evidence",
+  removals: "removals",
+  formerTokens: "former_tokens",
+  tokenPlaces: "token_places",
+  identity: "identity",
+} as const;
+
 /** The ledger's tables, quoted. */
-export interface LedgerTables {
-  readonly migrations: string;
-  readonly groups: string;
-  readonly services: string;
-  readonly leases: string;
-  readonly runs: string;
-  readonly evidence: string;
-  readonly removals: string;
-  readonly formerTokens: string;
-  readonly tokenPlaces: string;
-  readonly identity: string;
-}
+export type LedgerTables = Readonly<Record<keyof typeof NAMES, string>>;
+
+/** Without their schema, as they are. */
+export const ledgerTableNames = ({ tablePrefix }: LedgerLocation): readonly string[] =>
+  Object.values(NAMES).map((name) => tablePrefix + name);
 
 export function ledgerTables(
   { quoteName }: Pick<Names, "quoteName">,
   { schema, tablePrefix }: LedgerLocation,
 ): LedgerTables {
-  const table = (name: string): string =>
-    `${schema === undefined ? "" : `${quoteName(schema)}.`}${quoteName(tablePrefix + name)}`;
-  return {
-    migrations: table("migrations"),
-    groups: table("groups"),
-    services: table("services"),
-    leases: table("leases"),
-    runs: table("runs"),
-    evidence: table("evidence"),
-    removals: table("removals"),
-    formerTokens: table("former_tokens"),
-    tokenPlaces: table("token_places"),
-    identity: table("identity"),
-  };
+  const inSchema = schema === undefined ? "" : `${quoteName(schema)}.`;
+  const quoted = Object.entries(NAMES).map(([key, name]) => [key, inSchema + quoteName(tablePrefix + name)]);
+  return Object.fromEntries(quoted) as LedgerTables;
 }

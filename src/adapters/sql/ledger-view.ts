@@ -20,8 +20,9 @@ import { databaseError } from "./failures.ts";
 import { type GroupColumns, groupColumns, ledgerGroup } from "./ledger-group-rows.ts";
 import { inspectLedger, LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
-import { type LedgerLocation, type LedgerTables, ledgerTables } from "./ledger-tables.ts";
+import { type LedgerLocation, type LedgerTables, ledgerTableNames, ledgerTables } from "./ledger-tables.ts";
 import { sharedTokens } from "./shared-tokens.ts";
+import { insistOnOwner } from "./table-owner.ts";
 import { once } from "./table-place.ts";
 import { tokenPlaces } from "./token-places.ts";
 import { vouchedTokens } from "./vouched-tokens.ts";
@@ -38,15 +39,26 @@ export class SqlLedgerView implements LedgerView {
   protected readonly tables: () => Promise<LedgerTables>;
   protected readonly scope: string;
   readonly #location: LedgerLocation;
+  /** Undefined where the tables' names need none, or where there is none to be had. */
+  readonly #schema: () => Promise<string | undefined>;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
     this.#location = location;
+    this.#schema = once(() => database.dialect.ledgerSchema(database, location));
     this.tables = once(async () => {
-      const schema = await database.dialect.ledgerSchema(database, location);
+      const schema = await this.#schema();
+      await this.insistOnOwner();
       return ledgerTables(database.dialect, { ...location, schema });
     });
     this.scope = scope;
+  }
+
+  /** Rejects with CONFIG_TABLE_OWNER. */
+  protected async insistOnOwner(): Promise<void> {
+    const schema = await this.#schema();
+    if (schema === undefined) return;
+    await insistOnOwner(this.database, { schema, tables: ledgerTableNames(this.#location), trusted: [] });
   }
 
   async id(): Promise<string | null> {

@@ -31,6 +31,8 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
   async prepare(): Promise<void> {
     try {
       await createLedger(this.database, await this.tables(), this.#location);
+      // Somebody may have made a table just before this user would have.
+      await this.insistOnOwner();
     } catch (error) {
       throw this.#cannotOpen(error);
     }

@@ -4,7 +4,7 @@ import { nameOf } from "./names.ts";
 import type { TablePlace } from "./table-place.ts";
 
 /** A table by its own names that not everybody may read. */
-export interface SecretTable extends TablePlace {
+export interface SecretTable extends Pick<TablePlace, "schema" | "table"> {
   /** What is secret in it; everything, where left out. */
   readonly column?: string;
 }

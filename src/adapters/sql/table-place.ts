@@ -6,6 +6,8 @@ export interface TablePlace {
   /** MySQL's schemas are its databases. */
   readonly schema: string;
   readonly table: string;
+  /** The role that owns it. Null where it isn't there yet, and on MySQL, whose tables have no owners. */
+  readonly owner: string | null;
 }
 
 /** How one kind of database finds a table, by the user's default schema or path where its name leaves the schema out. */
@@ -23,8 +25,10 @@ export const quotedTable = (
   { place, table }: { readonly place: TablePlace | undefined; readonly table: string },
 ): string => (place ? quotePlace(names, place) : names.quoteTable(table));
 
-export const quotePlace = ({ quoteName }: Pick<Names, "quoteName">, { schema, table }: TablePlace): string =>
-  `${quoteName(schema)}.${quoteName(table)}`;
+export const quotePlace = (
+  { quoteName }: Pick<Names, "quoteName">,
+  { schema, table }: Pick<TablePlace, "schema" | "table">,
+): string => `${quoteName(schema)}.${quoteName(table)}`;
 
 /** Asks once, and once more only where that failed. */
 export function once<T>(ask: () => Promise<T>): () => Promise<T> {

@@ -9,6 +9,8 @@ export interface TokenTableOptions {
   readonly rows: "own" | "existing";
   readonly idColumn: string;
   readonly tokenColumn: string;
+  /** A role that may own the table with `rows: own`, beside this user and its groups. */
+  readonly owner?: string | undefined;
   /** A channel that gets the id of each group whose token is new. */
   readonly notify?: string | undefined;
 }

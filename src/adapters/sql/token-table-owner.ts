@@ -4,6 +4,7 @@ import type { TokenDestination } from "../../ports/token-store.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
+import { insistOnOwner } from "./table-owner.ts";
 import { quotePlace, type TablePlace } from "./table-place.ts";
 import { OWNERS_TABLE } from "./token-owner-statements.ts";
 import type { TokenTableOptions } from "./token-statements.ts";
@@ -49,6 +50,7 @@ export class TokenTableOwner implements TokenDestination {
       const place = await this.#place();
       if (!place || !(await this.#database.dialect.tableExists(this.#database, this.#owners(place))))
         return null;
+      await this.#insistOnOwner(place);
       const [row] = await this.#rows(this.#database, place);
       return row?.mark ?? null;
     });
@@ -62,6 +64,7 @@ export class TokenTableOwner implements TokenDestination {
       const quoted = this.#owners(place);
       if (!(await dialect.tableExists(this.#database, quoted)))
         await dialect.createOnce(this.#database, this.#create(quoted));
+      await this.#insistOnOwner(place);
       for (let attempt = 1; ; attempt++) {
         try {
           return await this.#database.transaction(dialect.begin.write, (connection) =>
@@ -156,6 +159,16 @@ export class TokenTableOwner implements TokenDestination {
     return quotePlace({ quoteName: shownName }, { schema, table: OWNERS_TABLE });
   }
 
+  /** Who owns the tokens' table may own that of the marks too. */
+  #insistOnOwner({ schema, owner }: MarkedTable): Promise<void> {
+    const trusted = [this.#options.owner, owner].filter((role) => role != null);
+    return insistOnOwner(
+      this.#database,
+      { schema, tables: [OWNERS_TABLE], trusted },
+      (theirs) => `tokens.owner: ${theirs}`,
+    );
+  }
+
   #create(table: string): string {
     const { name, text, end } = this.#database.dialect.ownerTypes;
     return `CREATE TABLE IF NOT EXISTS ${table} (table_name ${name} NOT NULL, token_column ${name} NOT NULL, name ${text} NOT NULL, base_url ${text} NOT NULL, team_id bigint, ledger_id ${text} NOT NULL, PRIMARY KEY (table_name, token_column))${end}`;
@@ -174,12 +187,15 @@ export class TokenTableOwner implements TokenDestination {
   async #unmarked(error: unknown): Promise<SyncError> {
     const place = await this.#place().catch(() => undefined);
     const shown = place ? this.#shown(place) : OWNERS_TABLE;
-    const user = await this.#database.dialect.grantee(this.#database);
+    const { grantee, shownName } = this.#database.dialect;
+    const user = await grantee(this.#database);
+    // Beside the tokens, no other owner is taken; on MySQL there is none.
+    const give = place?.owner == null ? "" : `ALTER TABLE ${shown} OWNER TO ${shownName(place.owner)}; `;
     return new SyncError(
       "TOKENS_UNMARKED",
       `${this.title} can't be marked as this config's, so no other config is kept from writing there: ${describe(error)}`,
       {
-        hint: `run as a user who may: ${this.#create(shown)}; GRANT SELECT, INSERT, UPDATE, DELETE ON ${shown} TO ${user}`,
+        hint: `run as a user who may: ${this.#create(shown)}; ${give}GRANT SELECT, INSERT, UPDATE, DELETE ON ${shown} TO ${user}`,
         cause: error,
       },
     );

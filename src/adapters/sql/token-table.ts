@@ -15,14 +15,13 @@ import type { Database } from "./database.ts";
 import { databaseError } from "./failures.ts";
 import { SqlLedger } from "./ledger.ts";
 import { SqlLedgerTransaction } from "./ledger-transaction.ts";
-import { nameOf } from "./names.ts";
+import { type OpenTable, openTable } from "./open-table.ts";
 import { repeatedly } from "./repeatedly.ts";
 import { orElse, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
 import { once } from "./table-place.ts";
 import { withoutTokens } from "./token-error.ts";
-import { TokenRefusals } from "./token-refusals.ts";
-import type { TokenRow, TokenStatements, TokenTableOptions } from "./token-statements.ts";
-import { type MarkedTable, TokenTableOwner } from "./token-table-owner.ts";
+import type { TokenRow, TokenTableOptions } from "./token-statements.ts";
+import { TokenTableOwner } from "./token-table-owner.ts";
 
 /** Ids that are read at a time. */
 const BATCH = 5_000;
@@ -55,8 +54,10 @@ export class SqlTokenTable implements TokenStore {
 
   async prepare(): Promise<void> {
     try {
-      const { statements } = await this.#open();
+      const { statements, insist } = await this.#open();
       await statements.prepare(this.#database);
+      // Somebody may have made the table just before this user would have.
+      await insist();
     } catch (error) {
       throw this.#unavailable("write tokens to", error);
     }
@@ -272,22 +273,4 @@ export class SqlTokenTable implements TokenStore {
       error,
     );
   }
-}
-
-/** A token table that has been found, or the place for it. */
-interface OpenTable {
-  readonly marked: MarkedTable | undefined;
-  readonly statements: TokenStatements;
-  readonly refusals: TokenRefusals;
-}
-
-async function openTable(database: Database, options: TokenTableOptions): Promise<OpenTable> {
-  const { dialect } = database;
-  const place = await dialect.tablePlace(database.byRolesPath, nameOf(options.table));
-  const statements = dialect.tokenStatements({ ...options, place });
-  return {
-    marked: place && { ...place, column: await dialect.columnName(database, place, options.tokenColumn) },
-    statements,
-    refusals: new TokenRefusals(dialect, statements, options),
-  };
 }

@@ -7,7 +7,15 @@ import { someTokens } from "../../contracts/token-store.ts";
 import type { DatabaseKind } from "../../support/fresh-database.ts";
 import { aRole } from "../../support/role.ts";
 import { aDatabase } from "./ledger-database.ts";
-import { aTokenPlace, EXISTING, OWN, removeTokens, type SqlTokenPlace, writeTokens } from "./token-place.ts";
+import {
+  aTokenPlace,
+  EXISTING,
+  makerOf,
+  OWN,
+  removeTokens,
+  type SqlTokenPlace,
+  writeTokens,
+} from "./token-place.ts";
 
 /** Triggers that fail for the row of b alone, each in its own way. */
 type Fault = (options: TokenTableOptions, row: "NEW" | "OLD", events: readonly string[]) => readonly string[];
@@ -126,7 +134,7 @@ test.each([OWN, EXISTING])(
     const role = await aRole(place.tokens);
     const rights = "SELECT, INSERT, UPDATE, DELETE";
     await place.tokens.query(`GRANT ${rights} ON ${options.table} TO ${role.name}`);
-    const store = new SqlTokenTable(aDatabase(role.url), options);
+    const store = new SqlTokenTable(aDatabase(role.url), { ...options, owner: makerOf(place.tokens) });
     await store.prepare();
     await writeTokens({ ...place, store }, { a: "token-a" });
     await place.tokens.query(`REVOKE ${rights} ON ${options.table} FROM ${role.name}`);

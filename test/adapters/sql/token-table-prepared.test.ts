@@ -4,7 +4,7 @@ import type { SyncError } from "../../../src/core/errors.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
 import { aRole } from "../../support/role.ts";
 import { aDatabase } from "./ledger-database.ts";
-import { aTokenPlace, EXISTING, OWN, writeTokens } from "./token-place.ts";
+import { aTokenPlace, EXISTING, makerOf, OWN, writeTokens } from "./token-place.ts";
 
 const DATABASES = {
   postgres: {
@@ -74,7 +74,7 @@ describe("own rows", () => {
       await new SqlTokenTable(aDatabase(database.url), OWN).prepare();
       const role = await aRole(database);
       await database.query(`GRANT ${rights} ON groupsync_tokens TO ${role.name}`);
-      const store = new SqlTokenTable(aDatabase(role.url), OWN);
+      const store = new SqlTokenTable(aDatabase(role.url), { ...OWN, owner: makerOf(database) });
       const error: SyncError = await store.prepare().catch((thrown) => thrown);
       const { message, hint } = error;
       await expect(store.inspect()).rejects.toMatchObject({ message, hint });
