@@ -6,6 +6,7 @@ import { SecretTokens } from "./adapters/token-stores/secret-tokens.ts";
 import { SeveralStores } from "./adapters/token-stores/several.ts";
 import type { Opened } from "./commands/io.ts";
 import type { Config, DatabaseUrl, SecretTokenConfig, TokenConfig } from "./config/config.ts";
+import { describeTokenPlaces } from "./config/token-places.ts";
 import type { TokenStore } from "./ports/token-store.ts";
 
 interface Self {
@@ -45,7 +46,9 @@ async function openStore(
   openDatabase: OpenDatabase,
 ): Promise<Opened<TokenStore>> {
   if (tokens.store === "table") {
-    return { value: new SqlTokenTable(await openDatabase(tokens.url), tokens), close: async () => {} };
+    const [written] = describeTokenPlaces([tokens]);
+    const database = await openDatabase(tokens.url);
+    return { value: new SqlTokenTable(database, { ...tokens, written }), close: async () => {} };
   }
   const secrets = await secretStore(tokens, self);
   return { value: new SecretTokens(secrets, tokens, hostClock), close: () => secrets.close() };

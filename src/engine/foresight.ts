@@ -6,10 +6,11 @@ import { lostLedgerWarnings } from "./lost-ledger.ts";
 import type { Plan } from "./plan.ts";
 import { ServiceIdentity } from "./service-identity.ts";
 import { insistOnOwnership } from "./token-owners.ts";
+import { insistOnTables } from "./token-tables.ts";
 import { untrackedWarnings } from "./untracked.ts";
 
 export interface Foreseeable {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "groups" | "existingCount">;
+  readonly ledger: Pick<LedgerView, "inspect" | "id" | "groups" | "existingCount" | "tokenTables">;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations" | "holdsAny">;
   readonly service: KnownService;
   readonly name: string;
@@ -41,6 +42,7 @@ export async function foreseenFailures({
   const steps: readonly (() => unknown)[] = [
     () => ledger.inspect(),
     () => new ServiceIdentity(service, baseUrl),
+    () => insistOnTables({ ledger, tokens }),
     // If base_url has changed, ServiceIdentity has reported it; an ownership error would repeat it.
     () =>
       (service.baseUrl ?? baseUrl) === baseUrl &&

@@ -21,6 +21,7 @@ import { ServiceIdentity } from "./service-identity.ts";
 import { Throttle } from "./throttle.ts";
 import { noteMove } from "./token-move.ts";
 import { insistOnOwnership, TokenOwners } from "./token-owners.ts";
+import { insistOnTables, recordTables } from "./token-tables.ts";
 
 export interface RunPorts {
   readonly service: GroupService;
@@ -64,6 +65,7 @@ export async function leasedRun(
     // What still waits for the service or the tokens' store then would only keep this process from ending.
     const ending = AbortSignal.any([signal, lease.lost]);
     const tokens = new PatientTokens(ports.tokens, { clock, observe, signal: ending });
+    await insistOnTables({ ledger, tokens });
     const owned = await insistOnOwnership({ ledger, tokens }, settings, service);
     const owners = new TokenOwners(owned, service, { lease, observe });
     const run: Run = {
@@ -90,6 +92,7 @@ export async function leasedRun(
     // What the run before this one committed last: another instance may have been at work since.
     await checkCommits(run, lease, clock.now());
     await noteMove(settings.tokenPlaces, run);
+    await recordTables(run);
     await withCommitsKept(run, lease, () =>
       body(run, service).catch((thrown: unknown) => {
         if (!lease.lost.aborted) reason = thrown;

@@ -67,6 +67,7 @@ export class PatientTokens implements TokenStore {
       claim: (mark, former) => patient(() => destination.claim(mark, former)),
       release: () => destination.release(),
       foldsCase: () => patient(() => destination.foldsCase()),
+      table: () => patient(async () => (await destination.table?.()) ?? null),
     }));
   }
 

@@ -9,6 +9,7 @@ import type { Counts, Failure, Outcome, RunOutcome } from "../core/outcome.ts";
 import type { RotationCandidate } from "../core/rotation.ts";
 import type { RowDigest } from "../core/tenant.ts";
 import type { CopiesFailure } from "../core/token-copies.ts";
+import type { TokenTable } from "../core/token-tables.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Seizure } from "./lease.ts";
 import type { ExistingOptions, KnownToken, RotatableOptions, RotationResult } from "./rotation.ts";
 import type { BucketSum } from "./tenant-source.ts";
@@ -83,6 +84,8 @@ export interface LedgerView {
   sharedTokens(tokens: ReadonlyMap<string, string>, of: "recorded" | "all"): Promise<ReadonlySet<string>>;
   /** Where all tokens are, in words; null where no place has all of them for certain. */
   tokenPlaces(): Promise<readonly string[] | null>;
+  /** The tables that the last run wrote tokens to. */
+  tokenTables(): Promise<readonly TokenTable[]>;
   status(): Promise<LedgerStatus>;
   /** The runs that began at this time or later, newest first, at most so many. */
   history(since: Date, limit: number): Promise<readonly RecordedRun[]>;
@@ -170,6 +173,7 @@ export interface LedgerTransaction {
   recordStored(results: readonly StoredResult[], now: Date): Promise<void>;
   /** Null where no place has all of them for certain. */
   recordTokenPlaces(places: readonly string[] | null): Promise<void>;
+  recordTokenTables(tables: readonly TokenTable[]): Promise<void>;
   startRun(command: string, now: Date): Promise<RunId>;
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
   /** Takes a run out of the history that has changed nothing. */

@@ -1,6 +1,7 @@
 import type { SyncError } from "../core/errors.ts";
 import type { OwnersMark } from "../core/owners-mark.ts";
 import type { Secret } from "../core/secret.ts";
+import type { FoundTokenTable } from "../core/token-tables.ts";
 import type { Lease } from "./lease.ts";
 import type { Ledger, LedgerTransaction } from "./ledger.ts";
 
@@ -105,6 +106,8 @@ export interface TokenDestination {
   claim(mark: OwnersMark, former: OwnersMark | null): Promise<boolean>;
   /** Of a table: whether its database takes names that differ in case alone for one. Null for any other destination. */
   foldsCase(): Promise<boolean | null>;
+  /** Of a table: which one it is. Null where nobody can say; left out for any other destination. */
+  table?(): Promise<FoundTokenTable | null>;
   /** What an operator does to take the mark away, so that another scope can have the destination: for a hint. */
   release(): Promise<string>;
 }

@@ -50,3 +50,30 @@ onPostgres("a schema that comes before the tables gets no token", async () => {
   expect(await rowsOf(world, `${role}.groupsync_tokens`)).toEqual([]);
   expect(await rowsOf(world, "public.groupsync_tokens")).toEqual(before);
 });
+
+onPostgres("a customers' table in front of the one that tokens went to gets none", async () => {
+  const { world, role, mallory } = await aSharedWorld();
+  const { database } = world;
+  await database.query(`GRANT UPDATE ON customers TO ${role}`);
+  const tokens = { table: "customers", rows: "existing", id_column: "id", token_column: "dashboard_token" };
+  await world.configure({ tokens });
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  await database.query(`CREATE SCHEMA ${role} AUTHORIZATION ${mallory}`);
+  await database.query(`GRANT ALL ON SCHEMA ${role} TO public`);
+  await database.query(`CREATE TABLE ${role}.customers AS SELECT * FROM public.customers`);
+  await database.query(`GRANT ALL ON ${role}.customers TO public`);
+  for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+    const { code, stdout, stderr } = await world.run(...command);
+    expect(code).toBe(78);
+    expect(stdout + stderr).toContain(`now leads to ${role}.customers`);
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  // A dump restored: the same names, another table to the server.
+  await database.query(`DROP SCHEMA ${role} CASCADE`);
+  await database.query("CREATE TABLE copy AS SELECT * FROM customers");
+  await database.query("DROP TABLE customers");
+  await database.query("ALTER TABLE copy RENAME TO customers");
+  await database.query(`GRANT SELECT, UPDATE ON customers TO ${role}`);
+  expect((await world.sync()).code).toBe(0);
+});

@@ -4,6 +4,7 @@ import type { Group } from "../../src/core/group.ts";
 import type { GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
 import type { RowDigest } from "../../src/core/tenant.ts";
 import type { CopiesFailure } from "../../src/core/token-copies.ts";
+import type { TokenTable } from "../../src/core/token-tables.ts";
 import type { KnownService, RecordedRun } from "../../src/ports/ledger.ts";
 import type { FormerToken } from "../contracts/ledger/rig.ts";
 
@@ -67,6 +68,7 @@ export class LedgerState {
   removals: Removed[] = [];
   formerTokens: FormerToken[] = [];
   tokenPlaces: readonly string[] | null = null;
+  tokenTables: readonly TokenTable[] = [];
   evidence: Evidence = NO_EVIDENCE;
   service = NO_SERVICE;
   lease: LeaseRow | undefined;
@@ -81,6 +83,7 @@ export class LedgerState {
     this.removals = [];
     this.formerTokens = [];
     this.tokenPlaces = null;
+    this.tokenTables = [];
     this.evidence = NO_EVIDENCE;
     this.service = NO_SERVICE;
     this.lease = undefined;

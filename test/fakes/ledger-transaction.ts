@@ -7,6 +7,7 @@ import { type GroupFailure, type HealthyTime, UNKNOWN_STATE } from "../../src/co
 import type { LeftNote, SettledNote } from "../../src/core/note.ts";
 import type { Deleted, Failure, Outcome } from "../../src/core/outcome.ts";
 import { ROTATED } from "../../src/core/rotation.ts";
+import type { TokenTable } from "../../src/core/token-tables.ts";
 import type {
   Begun,
   KnownGroup,
@@ -150,6 +151,13 @@ export class InMemoryLedgerTransaction implements LedgerTransaction {
     await this.#step({ when: "before", call: "keepEvidence" });
     this.enlist(() => {
       this.#state.evidence = evidence;
+    });
+  }
+
+  async recordTokenTables(tables: readonly TokenTable[]): Promise<void> {
+    await this.#step({ when: "before", call: "recordTokenTables" });
+    this.enlist(() => {
+      this.#state.tokenTables = tables;
     });
   }
 

@@ -8,6 +8,7 @@ import type { LedgerGroup } from "../../src/core/ledger-group.ts";
 import { UNKNOWN_STATE } from "../../src/core/ledger-group.ts";
 import { ROTATED, type RotationCandidate } from "../../src/core/rotation.ts";
 import type { CopiesFailure } from "../../src/core/token-copies.ts";
+import type { TokenTable } from "../../src/core/token-tables.ts";
 import type { Lease, LeaseAttempt, LeaseHolder, Seizure } from "../../src/ports/lease.ts";
 import type {
   BucketOptions,
@@ -263,6 +264,11 @@ export class InMemoryLedger implements Ledger {
           other !== id && (row.tokenFingerprint === token || (of === "all" && row.sharedToken === token)),
       );
     return new Set([...tokens].filter(isAnothers).map(([id]) => id));
+  }
+
+  async tokenTables(): Promise<readonly TokenTable[]> {
+    await this.#step({ when: "before", call: "tokenTables" });
+    return this.#state.tokenTables;
   }
 
   async tokenPlaces(): Promise<readonly string[] | null> {

@@ -132,7 +132,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 6,
-    statements: ({ identity, groups, evidence }) => [
+    statements: ({ identity, groups, evidence, tokenPlaces }) => [
       `CREATE TABLE IF NOT EXISTS ${identity} (
         id ${WORD} NOT NULL PRIMARY KEY
       ) ${TABLE_OPTIONS}`,
@@ -158,6 +158,8 @@ export const MIGRATIONS: readonly Migration[] = [
       `UPDATE ${evidence} SET held_code = '${STALE_CODE}'
     WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL)`,
       `ALTER TABLE ${evidence} DROP COLUMN holding`,
+      `ALTER TABLE ${tokenPlaces} ADD COLUMN token_tables LONGTEXT`,
+      `ALTER TABLE ${tokenPlaces} MODIFY places LONGTEXT NULL`,
     ],
   },
 ];

@@ -18,5 +18,5 @@ export const tablePlace: TablePlaces["tablePlace"] = async (database, { schema: 
     : [];
   // Without a right to it, the table can't be seen.
   const place = found[0] ?? { schema, table: Number(server.names) === 1 ? table.toLowerCase() : table };
-  return { ...place, owner: null };
+  return { ...place, owner: null, isOurs: false };
 };

@@ -41,7 +41,7 @@ export class MysqlTenantSource implements TenantSource {
       session = await ReadingSession.open(this.#options, begin, stop);
       const [[current]] = await session.query<Current>("SELECT database() AS name");
       const found = await placed(wanted, this.#options, names, async ({ schema = current?.name, table }) =>
-        schema == null ? undefined : { schema, table, owner: null },
+        schema == null ? undefined : { schema, table, owner: null, isOurs: false },
       );
       const rows = await describeRows(session, found);
       return new MysqlTenantSnapshot(session, rows, this.#options, explain);

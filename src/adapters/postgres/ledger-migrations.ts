@@ -122,7 +122,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       -- A list of texts, as JSON.
       places text NOT NULL
     );`,
-  ({ identity, groups, evidence }) => `
+  ({ identity, groups, evidence, tokenPlaces }) => `
     -- By which an owner's mark tells this set of tables from another: one row, whatever the number of scopes.
     CREATE TABLE ${identity} (
       id text PRIMARY KEY
@@ -149,5 +149,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     ALTER TABLE ${evidence} ADD COLUMN held_code text;
     UPDATE ${evidence} SET held_code = '${STALE_CODE}'
     WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL);
-    ALTER TABLE ${evidence} DROP COLUMN holding;`,
+    ALTER TABLE ${evidence} DROP COLUMN holding;
+    -- The tables that tokens were last written to, as JSON. There may be such where no place has all of them.
+    ALTER TABLE ${tokenPlaces} ADD COLUMN token_tables text, ALTER COLUMN places DROP NOT NULL;`,
 ];

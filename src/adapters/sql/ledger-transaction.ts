@@ -3,6 +3,7 @@ import type { Held } from "../../core/clearance.ts";
 import type { Evidence } from "../../core/evidence.ts";
 import type { HealthyTime } from "../../core/ledger-group.ts";
 import type { LeftNote, SettledNote } from "../../core/note.ts";
+import type { TokenTable } from "../../core/token-tables.ts";
 import type {
   Begun,
   KnownGroup,
@@ -23,7 +24,7 @@ import { beginRotation, recordRotation, withdrawRotation } from "./ledger-rotati
 import { discardRun, finishRun, startRun } from "./ledger-runs.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { storable } from "./storable.ts";
-import { recordTokenPlaces } from "./token-places.ts";
+import { recordTokenPlaces, recordTokenTables } from "./token-places.ts";
 import { recordStored } from "./vouched-tokens.ts";
 
 const INTENT_COLUMNS = {
@@ -224,6 +225,10 @@ export class SqlLedgerTransaction implements LedgerTransaction {
 
   recordTokenPlaces(places: readonly string[] | null): Promise<void> {
     return recordTokenPlaces(this.#place, places);
+  }
+
+  recordTokenTables(tables: readonly TokenTable[]): Promise<void> {
+    return recordTokenTables(this.#place, tables);
   }
 
   startRun(command: string, now: Date): Promise<RunId> {

@@ -3,6 +3,7 @@ import { type Evidence, NO_EVIDENCE } from "../../core/evidence.ts";
 import type { Group } from "../../core/group.ts";
 import type { LedgerGroup } from "../../core/ledger-group.ts";
 import { ROTATED, type RotationCandidate } from "../../core/rotation.ts";
+import type { TokenTable } from "../../core/token-tables.ts";
 import type {
   BucketOptions,
   KnownService,
@@ -24,7 +25,7 @@ import { type LedgerLocation, type LedgerTables, ledgerTableNames, ledgerTables 
 import { sharedTokens } from "./shared-tokens.ts";
 import { insistOnOwner } from "./table-owner.ts";
 import { once } from "./table-place.ts";
-import { tokenPlaces } from "./token-places.ts";
+import { tokenPlaces, tokenTables } from "./token-places.ts";
 import { vouchedTokens } from "./vouched-tokens.ts";
 
 const BATCH = 5_000;
@@ -228,6 +229,10 @@ export class SqlLedgerView implements LedgerView {
 
   async tokenPlaces(): Promise<readonly string[] | null> {
     return this.#read(null, (tables) => tokenPlaces(this.database, tables, this.scope));
+  }
+
+  async tokenTables(): Promise<readonly TokenTable[]> {
+    return this.#read([], (tables) => tokenTables(this.database, tables, this.scope));
   }
 
   async status(): Promise<LedgerStatus> {

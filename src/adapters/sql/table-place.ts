@@ -8,6 +8,8 @@ export interface TablePlace {
   readonly table: string;
   /** The role that owns it. Null where it isn't there yet, and on MySQL, whose tables have no owners. */
   readonly owner: string | null;
+  /** Whether that is this user. */
+  readonly isOurs: boolean;
 }
 
 /** How one kind of database finds a table, by the user's default schema or path where its name leaves the schema out. */

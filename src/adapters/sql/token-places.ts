@@ -1,3 +1,4 @@
+import type { TokenTable } from "../../core/token-tables.ts";
 import type { Database } from "./database.ts";
 import type { LedgerPlace } from "./ledger-place.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
@@ -7,29 +8,44 @@ export async function tokenPlaces(
   tables: LedgerTables,
   scope: string,
 ): Promise<readonly string[] | null> {
-  const [row] = await database.query<{ places: string }>(
+  const [row] = await database.query<{ places: string | null }>(
     `SELECT places FROM ${tables.tokenPlaces} WHERE scope = $1`,
     [scope],
   );
-  return row ? (JSON.parse(row.places) as string[]) : null;
+  return row?.places == null ? null : (JSON.parse(row.places) as string[]);
 }
 
-export async function recordTokenPlaces(
+export async function tokenTables(
+  database: Database,
+  tables: LedgerTables,
+  scope: string,
+): Promise<readonly TokenTable[]> {
+  const [row] = await database.query<{ tables: string | null }>(
+    `SELECT token_tables AS "tables" FROM ${tables.tokenPlaces} WHERE scope = $1`,
+    [scope],
+  );
+  return row?.tables == null ? [] : (JSON.parse(row.tables) as TokenTable[]);
+}
+
+export const recordTokenPlaces = (place: LedgerPlace, places: readonly string[] | null): Promise<void> =>
+  record(place, "places", places && JSON.stringify(places));
+
+export const recordTokenTables = (place: LedgerPlace, tables: readonly TokenTable[]): Promise<void> =>
+  record(place, "token_tables", JSON.stringify(tables));
+
+async function record(
   { connection, dialect, tables, scope }: LedgerPlace,
-  places: readonly string[] | null,
+  column: "places" | "token_tables",
+  value: string | null,
 ): Promise<void> {
-  if (places === null) {
-    await connection.query(`DELETE FROM ${tables.tokenPlaces} WHERE scope = $1`, [scope]);
-    return;
-  }
   await connection.query(
     dialect.upsert({
       into: tables.tokenPlaces,
-      columns: ["scope", "places"],
+      columns: ["scope", column],
       from: "VALUES ($1, $2)",
       key: ["scope"],
-      set: (is) => ({ places: is("places") }),
+      set: (is) => ({ [column]: is(column) }),
     }),
-    [scope, JSON.stringify(places)],
+    [scope, value],
   );
 }

@@ -5,6 +5,8 @@ import type { TablePlace } from "./table-place.ts";
 export interface TokenTableOptions {
   /** As the config writes it: `table` or `schema.table`. */
   readonly table: string;
+  /** The whole place in words, by which a later run knows that the config still says the same. */
+  readonly written?: string | undefined;
   /** `own`: groupsync inserts and deletes the rows. `existing`: it fills a column of the customer's rows. */
   readonly rows: "own" | "existing";
   readonly idColumn: string;

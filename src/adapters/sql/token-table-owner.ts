@@ -1,5 +1,6 @@
 import { describe, SyncError } from "../../core/errors.ts";
 import { isSameMark, type OwnersMark } from "../../core/owners-mark.ts";
+import type { FoundTokenTable } from "../../core/token-tables.ts";
 import type { TokenDestination } from "../../ports/token-store.ts";
 import type { Queryable } from "./connections.ts";
 import type { Database } from "./database.ts";
@@ -83,6 +84,22 @@ export class TokenTableOwner implements TokenDestination {
       return await dialect.foldsCase(this.#database);
     } catch (error) {
       throw databaseError(dialect, "TOKEN_STORE_UNAVAILABLE", `cannot read from ${this.title}`, error);
+    }
+  }
+
+  /** Asked for anew: before the first run there was none. */
+  async table(): Promise<FoundTokenTable | null> {
+    const { dialect, byRolesPath } = this.#database;
+    const { written, table, owner: named } = this.#options;
+    try {
+      const place = await this.#place();
+      const now = place && (await dialect.tablePlace(byRolesPath, place));
+      if (!now) return null;
+      const { schema, owner, isOurs } = now;
+      const isOwnerNamed = isOurs || (owner !== null && owner === named);
+      return { written: written ?? table, schema, table: now.table, owner, isOwnerNamed };
+    } catch (error) {
+      throw databaseError(dialect, "TOKEN_STORE_UNAVAILABLE", `cannot find ${this.title}`, error);
     }
   }
 

@@ -30,7 +30,7 @@ test.for([
   const database = aDatabase(url, "mysql");
   const statements = new MysqlTokenStatements({
     ...EXISTING,
-    place: { schema: name, table: EXISTING.table, owner: null },
+    place: { schema: name, table: EXISTING.table, owner: null, isOurs: false },
   });
   await statements.prepare(database);
   const some = await query<{ id: string }>("SELECT id FROM customers LIMIT 10");

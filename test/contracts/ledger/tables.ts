@@ -111,6 +111,7 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       await expect(view.tokensLiveSince([NOW])).rejects.toMatchObject(refusal);
       await expect(view.id()).rejects.toMatchObject(refusal);
       await expect(view.tokenPlaces()).rejects.toMatchObject(refusal);
+      await expect(view.tokenTables()).rejects.toMatchObject(refusal);
     });
 
     test("read as empty where there are none, and reading makes none", async () => {
@@ -129,6 +130,7 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       expect(await view.history(new Date(0), 1)).toEqual([]);
       expect(await view.tokensLiveSince([NOW, LATER])).toEqual([0, 0]);
       expect(await view.tokenPlaces()).toBeNull();
+      expect(await view.tokenTables()).toEqual([]);
       expect(await view.status()).toMatchObject({
         groups: { total: 0 },
         oldestToken: null,

@@ -88,6 +88,17 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
   });
 
   describe(`${name}: the places of the tokens`, () => {
+    test("and their tables are kept apart: to forget the one forgets not the other", async () => {
+      const at = await opened(makePlace);
+      const table = { written: "table t", schema: "public", table: "t", owner: "app" };
+      await write(at, (to) => to.recordTokenTables([table]));
+      expect(await at.ledger.tokenPlaces()).toBeNull();
+      await write(at, (to) => to.recordTokenPlaces(["here"]));
+      await write(at, (to) => to.recordTokenPlaces(null));
+      expect(await at.database.view().tokenTables()).toEqual([table]);
+      expect(await at.database.view("other").tokenTables()).toEqual([]);
+    });
+
     test("are those that were kept last, of each scope its own, until they are forgotten", async () => {
       const at = await opened(makePlace);
       expect(await at.ledger.tokenPlaces()).toBeNull();
