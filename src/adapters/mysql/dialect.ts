@@ -27,10 +27,12 @@ export const mysql: Dialect = {
     snapshot: SNAPSHOT,
   },
   now: "SYSDATE(6)",
+  savepoint: { open: "SAVEPOINT groupsync", release: "RELEASE SAVEPOINT groupsync" },
   lockWait,
   literal: (text) => quoted(text),
   later: (milliseconds) => `SYSDATE(6) + INTERVAL ${milliseconds} * 1000 MICROSECOND`,
   isOneOf: (column, parameter) => `${column} IN (${parameter})`,
+  same: (a, b) => `${a} = ${b}`,
   differ: (a, b) => `NOT (${a} <=> ${b})`,
   rows: jsonRows,
   jsonObject: (members) =>

@@ -5,6 +5,7 @@ import { type Finding, lookFailed, type Session } from "../sql/attendance.ts";
 import { inTime } from "../sql/in-time.ts";
 import { connectionOptions } from "./connection.ts";
 import { failures, isFromServer } from "./failures.ts";
+import { pinnedQuery } from "./search-path.ts";
 
 /** How long the server may take to hear a farewell or a request to cancel, in milliseconds. */
 const FAREWELL = 5_000;
@@ -16,7 +17,8 @@ export interface Backend {
   readonly server: string;
 }
 
-export const WHO_AM_I = `SELECT pg_backend_pid() AS pid, extract(epoch FROM pg_postmaster_start_time())::text AS server`;
+export const WHO_AM_I = `SELECT pg_catalog.pg_backend_pid() AS pid,
+  extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS server`;
 
 interface SessionOptions {
   readonly url: Secret;
@@ -85,7 +87,7 @@ async function look({ url, applicationName }: SessionOptions, backend: Asked, ms
   client.on("error", () => {});
   try {
     await client.connect();
-    const { rows } = await inTime(ms, client.query<Seen>(LOOK_AT, [backend.pid, backend.server]));
+    const { rows } = await inTime(ms, pinnedQuery<Seen>(client, LOOK_AT, [backend.pid, backend.server]));
     return judge(rows[0], backend, applicationName);
   } catch (error) {
     return lookFailed(error, isFromServer(error));

@@ -9,7 +9,7 @@ import {
   type WaitLimits,
   WRITING,
 } from "../sql/attendance.ts";
-import type { InTransaction } from "../sql/connections.ts";
+import type { Connections, InTransaction } from "../sql/connections.ts";
 import type { Database, DatabaseOptions } from "../sql/database.ts";
 import { OpenTransaction } from "../sql/open-transaction.ts";
 import { allInTime, type Backend, sessionOf, WHO_AM_I } from "./attended-session.ts";
@@ -17,9 +17,13 @@ import { connectionOptions } from "./connection.ts";
 import { postgres } from "./dialect.ts";
 import { DURABLY } from "./durability.ts";
 import { isAnswer } from "./failures.ts";
+import { PIN, pinnedQuery } from "./search-path.ts";
 
 /** Runs one statement on a connection that is waited for with a limit. */
-type Ask = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<pg.QueryResult<Row>>;
+type Ask = <Row extends object>(
+  text: string,
+  values?: readonly unknown[],
+) => Promise<pg.QueryResult<Row & pg.QueryResultRow>>;
 
 /** What is done in one transaction. */
 interface Open {
@@ -29,7 +33,11 @@ interface Open {
 
 export class PostgresDatabase implements Database {
   readonly dialect = postgres;
-  readonly byRolesPath = this;
+  readonly byRolesPath: Connections["byRolesPath"] = {
+    query: (text, values) => this.#answer(ASKING, run, text, values),
+    write: (text, values) => this.#answer(WRITING, run, text, values),
+    stream: (begin, ...query) => this.#stream(begin, ...query),
+  };
   readonly #options: DatabaseOptions;
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();
@@ -53,12 +61,12 @@ export class PostgresDatabase implements Database {
     return this.#broken;
   }
 
-  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#use(ASKING, async (ask) => (await ask<Row>(text, values)).rows);
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.#answer(ASKING, pinnedQuery, text, values);
   }
 
-  async write<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#use(WRITING, async (ask) => (await ask<Row>(text, values)).rows);
+  write<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.#answer(WRITING, pinnedQuery, text, values);
   }
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
@@ -78,7 +86,16 @@ export class PostgresDatabase implements Database {
     );
   }
 
-  async *stream<Row extends readonly unknown[]>(
+  stream<Row extends readonly unknown[]>(
+    [begin = "BEGIN", ...others]: readonly string[],
+    text: string,
+    values: readonly unknown[],
+    size: number,
+  ): AsyncGenerator<Row[]> {
+    return this.#stream([begin, PIN, ...others], text, values, size);
+  }
+
+  async *#stream<Row extends readonly unknown[]>(
     begin: readonly string[],
     text: string,
     values: readonly unknown[],
@@ -115,11 +132,11 @@ export class PostgresDatabase implements Database {
   ): Promise<T> {
     const [first = "BEGIN", ...others] = begin;
     const idle = `SET LOCAL idle_in_transaction_session_timeout = ${this.#options.idleMs}`;
-    return this.#use(limits, async (askAnyway) => {
+    return this.#use(limits, run, async (askAnyway) => {
       const transaction = new OpenTransaction(() => askAnyway("SELECT 1"), this.#options.idleMs);
       const ask: Ask = (text, values) => transaction.ask(() => askAnyway(text, values));
       try {
-        const begun = await ask([first, idle, ...others].join("; "));
+        const begun = await ask([first, idle, PIN, ...others].join("; "));
         const rows = resultsOf(begun).at(-1)?.rows ?? [];
         const result = await body({ ask, assertOpen: () => transaction.assertOpen() }, rows);
         await ask("COMMIT");
@@ -130,15 +147,24 @@ export class PostgresDatabase implements Database {
     });
   }
 
-  async #use<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
+  #answer<Row extends object>(
+    limits: WaitLimits,
+    how: typeof run,
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> {
+    return this.#use(limits, how, async (ask) => (await ask<Row>(text, values)).rows);
+  }
+
+  async #use<T>(limits: WaitLimits, how: typeof run, body: (ask: Ask) => Promise<T>): Promise<T> {
     const client = await this.#connect(limits);
     const session = this.#attend(client, () => undefined);
     const attendance = new Attendance(session, this.#options.patience, this.#options.stop);
     let broken = true;
     try {
-      const result = await body((text, values = []) =>
+      const result = await body(<Row extends object>(text: string, values: readonly unknown[] = []) =>
         attendance
-          .wait(() => client.query(text, [...values]), limits)
+          .wait(() => how<Row>(client, text, values), limits)
           .catch((error: unknown) => {
             if (!isAnswer(error)) this.#broken++;
             throw error;
@@ -175,6 +201,9 @@ export class PostgresDatabase implements Database {
     client.release(broken);
   }
 }
+
+/** As the session is. */
+const run: typeof pinnedQuery = (client, text, values) => client.query(text, [...values]);
 
 /** Several statements at once have several results, whatever the types say. */
 const resultsOf = <Row extends object>(results: unknown): pg.QueryResult<Row>[] =>

@@ -5,6 +5,7 @@ import { failures } from "./failures.ts";
 import { inspectLedger } from "./ledger-inspection.ts";
 import { migrateLedger } from "./ledger-migration.ts";
 import { quoteName, quoteTable } from "./names.ts";
+import { PIN_AGAIN, UNPIN } from "./search-path.ts";
 import { UNLOGGED } from "./server-log.ts";
 import { tableExists } from "./table-exists.ts";
 import { foreignTables } from "./table-owner.ts";
@@ -38,10 +39,15 @@ export const postgres: Dialect = {
     snapshot: ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"],
   },
   now: "clock_timestamp()",
+  savepoint: {
+    open: `SAVEPOINT groupsync; ${UNPIN}`,
+    release: `RELEASE SAVEPOINT groupsync; ${PIN_AGAIN}`,
+  },
   lockWait,
   literal: escapeLiteral,
   later: (milliseconds) => `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`,
   isOneOf: (column, parameter) => `${column} = ANY (${parameter})`,
+  same: (a, b) => `${a} OPERATOR(pg_catalog.=) ${b}`,
   differ: (a, b) => `${a} IS DISTINCT FROM ${b}`,
   rows: (parameter, columns) =>
     `json_to_recordset(${parameter}) AS t (${Object.entries(columns)

@@ -6,8 +6,8 @@ import type { Queryable } from "../sql/connections.ts";
  * back a commit that is only in memory. Every other value of the setting is the administrator's choice. A SELECT list's
  * expression, for a statement that is a transaction of its own.
  */
-export const RAISED =
-  "CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'local', true) END";
+export const RAISED = `CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'
+    THEN pg_catalog.set_config('synchronous_commit', 'local', true) END`;
 
 /** Opens a transaction whose commit a crash of the server doesn't take back. */
 export const DURABLY = ["BEGIN", `SELECT ${RAISED}`] as const;

@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/errors.ts";
-import type { Queryable } from "../sql/connections.ts";
+import type { Connections } from "../sql/connections.ts";
 import { quoteName } from "./names.ts";
 
 /** What it is that a right is needed for. */
@@ -14,17 +14,18 @@ export interface Purpose {
  * that the user may not use is none to `current_schema()`.
  */
 export async function insistOnSchema(
-  database: Queryable,
+  { byRolesPath }: Connections,
   schema: string | undefined,
   { code, what }: Purpose,
   { mayBeCreated }: { readonly mayBeCreated: boolean },
 ): Promise<void> {
-  const [row] = await database.query<SchemaRow>(
+  const [row] = await byRolesPath.query<SchemaRow>(
     `SELECT current_user AS "user", name, oid IS NOT NULL AS "isThere",
-       coalesce(has_schema_privilege(oid, 'USAGE') AND has_schema_privilege(oid, 'CREATE'), FALSE) AS "isAllowed",
-       has_database_privilege(current_database(), 'CREATE') AS "mayCreateSchemas"
-     FROM (SELECT coalesce($1, current_schema()::text, 'public') AS name) AS wanted
-     LEFT JOIN pg_namespace ON nspname = name`,
+       coalesce(pg_catalog.has_schema_privilege(oid, 'USAGE')
+         AND pg_catalog.has_schema_privilege(oid, 'CREATE'), FALSE) AS "isAllowed",
+       pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') AS "mayCreateSchemas"
+     FROM (SELECT coalesce($1, pg_catalog.current_schema()::pg_catalog.text, 'public') AS name) AS wanted
+     LEFT JOIN pg_catalog.pg_namespace ON nspname::pg_catalog.text OPERATOR(pg_catalog.=) name`,
     [schema ?? null],
   );
   if (!row || row.isAllowed) return;

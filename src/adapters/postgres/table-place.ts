@@ -1,9 +1,9 @@
 import { quotePlace, type TablePlaces } from "../sql/table-place.ts";
 import { quoteName } from "./names.ts";
 
-export const tablePlace: TablePlaces["tablePlace"] = async (database, { schema, table }) => {
+export const tablePlace: TablePlaces["tablePlace"] = async (byRolesPath, { schema, table }) => {
   const name = schema === undefined ? quoteName(table) : quotePlace({ quoteName }, { schema, table });
-  const [found] = await database.query<{
+  const [found] = await byRolesPath.query<{
     schema: string | null;
     table: string;
     owner: string | null;

@@ -49,40 +49,45 @@ export async function describeRows(client: Queryable, wanted: Wanted): Promise<D
   });
 
   const parserOf = parsersOf(types);
-  const idText = `${quoteName(id)}::text`;
+  const idText = `${quoteName(id)}::pg_catalog.text`;
   const { rows } = await client.query<{ server_encoding: string }>("SHOW server_encoding");
   const isUtf8 = rows[0]?.server_encoding === "UTF8";
   const selected = [idText, ...rest.map(quoteName)];
   // The same text is another value in a column of another type: '1' is no 1.
   const typedSeed = hash("sha256", JSON.stringify([seed, ...typeNames]), "base64url");
-  const hashed = `ROW('${typedSeed}', ${selected.join(", ")})::text`;
+  const hashed = `ROW('${typedSeed}', ${selected.join(", ")})::pg_catalog.text`;
   return {
     relation,
     conditions,
     removed,
     selected,
     parsers: [keepText, ...found.slice(1).map((field) => parserOf(field?.dataTypeID ?? 0))],
-    order: isUtf8 ? `${idText} COLLATE "C"` : `convert_to(${idText}, 'UTF8')`,
-    bucket: `coalesce(pg_catalog.hashtextextended(${idText} COLLATE "C", 0) & ${BUCKETS - 1}, 0)`,
-    digest: `pg_catalog.hashtextextended(${hashed} COLLATE "C", 0)`,
+    order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
+    bucket: `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`,
+    digest: `pg_catalog.hashtextextended(${hashed} ${BY_BYTES}, 0)`,
   };
 }
+
+const asNumber = (column: string): string => `${column}::pg_catalog.int8::pg_catalog.float8 AS ${column}`;
 
 /** The types of the fields, and those that arrays and domains among them are made of. */
 async function describeTypes(client: Queryable, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
   const { rows } = await client.query<TypeInfo>(
     `WITH RECURSIVE described AS (
        SELECT type.oid, type.typname AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
-       FROM pg_type AS type LEFT JOIN pg_type AS element ON element.typarray = type.oid),
+       FROM pg_catalog.pg_type AS type
+       LEFT JOIN pg_catalog.pg_type AS element ON element.typarray OPERATOR(pg_catalog.=) type.oid),
      needed AS (
-       SELECT * FROM described WHERE oid = ANY ($1)
+       SELECT * FROM described WHERE oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])
        UNION
-       SELECT described.* FROM needed JOIN described ON described.oid IN (needed.base, needed.element))
-     SELECT oid::int8::float8 AS oid, name, base::int8::float8 AS base, element::int8::float8 AS element
-     FROM needed`,
+       SELECT described.* FROM needed JOIN described
+         ON described.oid OPERATOR(pg_catalog.=) ANY (ARRAY[needed.base, needed.element]))
+     SELECT ${asNumber("oid")}, name, ${asNumber("base")}, ${asNumber("element")} FROM needed`,
     [[...new Set(fields.map((field) => field.dataTypeID))]],
   );
   return rows;
 }
+
+const BY_BYTES = 'COLLATE pg_catalog."C"';
 
 const keepText: Parse = (text) => text;

@@ -34,7 +34,8 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
     const active = removed === undefined ? conditions : [...conditions, `NOT ${removed}`];
     try {
       const { rows } = await this.#session.query<BucketSum>(
-        `SELECT (${bucket})::integer AS bucket, count(*)::integer AS rows, sum(${digest})::text AS sum
+        `SELECT (${bucket})::pg_catalog.int4 AS bucket, pg_catalog.count(*)::pg_catalog.int4 AS rows,
+           pg_catalog.sum(${digest})::pg_catalog.text AS sum
          FROM ${relation} ${whereAll(active)} GROUP BY 1`,
       );
       return rows;
@@ -45,7 +46,9 @@ export class PostgresTenantSnapshot implements TenantSnapshot {
 
   async *rows(buckets?: readonly number[]): AsyncGenerator<readonly TenantRow[]> {
     const { relation, conditions, removed, selected, parsers, order, bucket, digest } = this.#rows;
-    const wanted = buckets ? [...conditions, `${bucket} = ANY ($1)`] : conditions;
+    const wanted = buckets
+      ? [...conditions, `${bucket} OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[])`]
+      : conditions;
     const flag = removed === undefined ? [] : [removed];
     const text = `SELECT ${[bucket, digest, ...selected, ...flag].join(", ")}
       FROM ${relation} ${whereAll(wanted)} ORDER BY ${order}`;

@@ -10,13 +10,15 @@ import type {
   TokenStatements,
 } from "../sql/token-statements.ts";
 import { RAISED } from "./durability.ts";
+import type { Equality } from "./id-equality.ts";
 import { quoteName, quoteTable } from "./names.ts";
 import { logsParameters } from "./server-log.ts";
 import { tableExists } from "./table-exists.ts";
 import { inspectTokenTable, prepareTokenTable } from "./token-table-preparation.ts";
 
-const IDS = "unnest($1::text[]) AS t (id)";
-const TOKENS = "unnest($1::text[], $2::text[]) AS t (id, token)";
+const IDS = "pg_catalog.unnest($1::pg_catalog.text[]) AS t (id)";
+const TOKENS = `ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]))
+  AS t (id, token)`;
 
 const columnsOf = (tokens: readonly StoredToken[]): string[][] => [
   tokens.map((entry) => entry.user_group_id),
@@ -28,8 +30,8 @@ export class PostgresTokenStatements implements TokenStatements {
   readonly #table: string;
   readonly #id: string;
   readonly #token: string;
-  /** Of the id column, so that its index serves the look-up. */
-  #idType = "text";
+  /** Of the id column, so that its index serves the look-up; undefined where it is of a type without order. */
+  #idEquality: Equality | undefined;
   /** Whether a token may stand in a statement of its own, which no other can prepare the server's log for. */
   #mayStandAlone = false;
 
@@ -45,7 +47,7 @@ export class PostgresTokenStatements implements TokenStatements {
   }
 
   async prepare(database: Connections): Promise<void> {
-    this.#idType = await prepareTokenTable(database, this.#options);
+    this.#idEquality = await prepareTokenTable(database, this.#options);
     this.#mayStandAlone = !(await logsParameters(database));
   }
 
@@ -55,16 +57,16 @@ export class PostgresTokenStatements implements TokenStatements {
 
   async holdsAny(database: Connections): Promise<boolean> {
     if (!(await tableExists(database, this.#table))) return false;
-    const [row] = await database.query<{ any: boolean }>(
+    const [row] = await database.byRolesPath.query<{ any: boolean }>(
       `SELECT EXISTS (SELECT 1 FROM ${this.#table} AS theirs WHERE ${this.#hasToken}) AS any`,
     );
     return row?.any ?? false;
   }
 
   get selectIds(): string {
-    const id = `theirs.${this.#id}::text`;
+    const id = text(`theirs.${this.#id}`);
     return `SELECT ${id} FROM ${this.#table} AS theirs
-      WHERE ${this.#hasToken} AND ${id} IS NOT NULL ORDER BY ${id} COLLATE "C"`;
+      WHERE ${this.#hasToken} AND ${id} IS NOT NULL ORDER BY ${id} COLLATE pg_catalog."C"`;
   }
 
   async write(
@@ -87,17 +89,17 @@ export class PostgresTokenStatements implements TokenStatements {
   check(connection: Queryable, tokens: readonly StoredToken[]): Promise<readonly TokenCheck[]> {
     return connection.query<TokenCheck>(
       `SELECT t.id, there."isThere" FROM ${TOKENS} CROSS JOIN LATERAL (
-         SELECT bool_and(theirs.${this.#token} IS NOT DISTINCT FROM t.token) AS "isThere"
+         SELECT pg_catalog.bool_and(NOT ${this.#differs("theirs", "t.token")}) AS "isThere"
          FROM ${this.#table} AS theirs WHERE ${this.#matches}) AS there`,
       columnsOf(tokens),
     );
   }
 
   find(connection: Queryable, ids: readonly string[], byText: boolean): Promise<readonly TokenRow[]> {
-    const found = `SELECT t.id, theirs.${this.#token}::text AS token
+    const found = `SELECT t.id, ${text(`theirs.${this.#token}`)} AS token
       FROM ${IDS} JOIN ${this.#table} AS theirs ON ${byText ? this.#matchesText : this.#matches}`;
-    const text = this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
-    return connection.query<TokenRow>(text, [ids]);
+    const wanted = this.#options.rows === "own" ? found : `${found} WHERE ${this.#hasToken}`;
+    return connection.query<TokenRow>(wanted, [ids]);
   }
 
   async remove(connection: Queryable, ids: readonly string[]): Promise<readonly string[]> {
@@ -118,9 +120,9 @@ export class PostgresTokenStatements implements TokenStatements {
     const changed =
       rows === "own"
         ? `${this.#insert(tokens)} DO UPDATE SET ${token} = excluded.${token}, updated_at = excluded.updated_at
-           WHERE own.${token} IS DISTINCT FROM excluded.${token} ${this.#returning}`
-        : `${this.#update(tokens)} AND theirs.${token} IS DISTINCT FROM t.token ${this.#returning}`;
-    const told = notify === undefined ? "" : `, pg_notify(${escapeLiteral(notify)}, id)`;
+           WHERE ${this.#differs("own", text(`excluded.${token}`))} ${this.#returning}`
+        : `${this.#update(tokens)} AND ${this.#differs("theirs", "t.token")} ${this.#returning}`;
+    const told = notify === undefined ? "" : `, pg_catalog.pg_notify(${escapeLiteral(notify)}, id)`;
     return `written AS (${changed}) SELECT id, token${told}${also} FROM written`;
   }
 
@@ -133,14 +135,14 @@ export class PostgresTokenStatements implements TokenStatements {
 
   get #returning(): string {
     return this.#options.rows === "own"
-      ? `RETURNING own.${this.#id}::text AS id, own.${this.#token}::text AS token`
-      : `RETURNING t.id, theirs.${this.#token}::text AS token`;
+      ? `RETURNING ${text(`own.${this.#id}`)} AS id, ${text(`own.${this.#token}`)} AS token`
+      : `RETURNING t.id, ${text(`theirs.${this.#token}`)} AS token`;
   }
 
   /** Its conflict is left to the caller. */
   #insert(tokens = TOKENS): string {
     return `INSERT INTO ${this.#table} AS own (${this.#id}, ${this.#token}, updated_at)
-      SELECT t.id, t.token, now() FROM ${tokens} ON CONFLICT (${this.#id})`;
+      SELECT t.id, t.token, pg_catalog.now() FROM ${tokens} ON CONFLICT (${this.#id})`;
   }
 
   #update(tokens = TOKENS): string {
@@ -148,15 +150,24 @@ export class PostgresTokenStatements implements TokenStatements {
   }
 
   get #hasToken(): string {
-    return `theirs.${this.#token} <> ''`;
+    return `${text(`theirs.${this.#token}`)} OPERATOR(pg_catalog.<>) ''`;
+  }
+
+  /** Whether a row has another token than this one, or none. */
+  #differs(row: "own" | "theirs", token: string): string {
+    return `(${text(`${row}.${this.#token}`)} OPERATOR(pg_catalog.=) ${token}) IS NOT TRUE`;
   }
 
   /** Compared as the column's type for its index, and as text for its bytes: citext takes 'a' for 'A'. */
   get #matches(): string {
-    return `theirs.${this.#id} = t.id::${this.#idType} AND ${this.#matchesText}`;
+    const { type, operator } = this.#idEquality ?? {};
+    if (type === undefined) return this.#matchesText;
+    return `theirs.${this.#id}::${type} OPERATOR(${operator}) t.id::${type} AND ${this.#matchesText}`;
   }
 
   get #matchesText(): string {
-    return `theirs.${this.#id}::text = t.id`;
+    return `${text(`theirs.${this.#id}`)} OPERATOR(pg_catalog.=) t.id`;
   }
 }
+
+const text = (value: string): string => `${value}::pg_catalog.text`;

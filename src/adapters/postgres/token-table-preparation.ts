@@ -2,15 +2,19 @@ import { SyncError } from "../../core/errors.ts";
 import type { Connections } from "../sql/connections.ts";
 import { quotedTable } from "../sql/table-place.ts";
 import type { PlacedTokenTable } from "../sql/token-statements.ts";
+import { type Equality, idEquality } from "./id-equality.ts";
 import { quoteName, quoteTable } from "./names.ts";
 import { insistOnSchema } from "./rights.ts";
 import { tableExists } from "./table-exists.ts";
 
 /**
  * Creates the table where it is groupsync's own and missing, and insists on all that writing to it will need:
- * a token that can't be stored is better not fetched. Resolves to the type of the id column.
+ * a token that can't be stored is better not fetched. Resolves to how ids are compared.
  */
-export async function prepareTokenTable(database: Connections, options: PlacedTokenTable): Promise<string> {
+export async function prepareTokenTable(
+  database: Connections,
+  options: PlacedTokenTable,
+): Promise<Equality | undefined> {
   if (await isToBeCreated(database, options)) {
     await insistOnPlace(database, options);
     await create(database, options);
@@ -34,11 +38,14 @@ function insistOnPlace(database: Connections, { table, place }: PlacedTokenTable
   return insistOnSchema(database, place?.schema, purpose, { mayBeCreated: false });
 }
 
-async function insistOnTable(database: Connections, options: PlacedTokenTable): Promise<string> {
-  const idType = await checkColumns(database, options);
+async function insistOnTable(
+  database: Connections,
+  options: PlacedTokenTable,
+): Promise<Equality | undefined> {
+  await checkColumns(database, options);
   if (options.rows === "own") await checkUniqueness(database, options);
   await checkRights(database, options);
-  return idType;
+  return idEquality(database, quoted(options), options.idColumn);
 }
 
 async function create(database: Connections, options: PlacedTokenTable): Promise<void> {
@@ -55,8 +62,8 @@ async function create(database: Connections, options: PlacedTokenTable): Promise
   });
 }
 
-/** Insists on the columns that are written, and returns the type of the id column. */
-async function checkColumns(database: Connections, options: PlacedTokenTable): Promise<string> {
+/** Insists on the columns that are written. */
+async function checkColumns(database: Connections, options: PlacedTokenTable): Promise<void> {
   const { table, rows, idColumn, tokenColumn } = options;
   const columns = await database.query<{ name: string; type: string; takesText: boolean }>(
     `SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
@@ -79,7 +86,6 @@ async function checkColumns(database: Connections, options: PlacedTokenTable): P
       hint: `it is ${unfit.type}, or generated; make it a text column of its own`,
     });
   }
-  return columns.find((column) => column.name === idColumn)?.type ?? "text";
 }
 
 /** An insert has to find the row that is there already. */

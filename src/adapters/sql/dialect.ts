@@ -65,6 +65,8 @@ export interface Dialect extends Names, Failures, TablePlaces, TableOwners, Toke
   readonly begin: Beginnings;
   /** The time on the database's clock, also if the statement had to wait for a lock. */
   readonly now: string;
+  /** Statements that open and close a savepoint, within which the customer's tables are written and read. */
+  readonly savepoint: { readonly open: string; readonly release: string };
   /** Sets how many seconds a statement of this transaction waits for a lock: as many as at its beginning, if left out. */
   lockWait(seconds?: number): string;
   literal(text: string): string;
@@ -72,6 +74,8 @@ export interface Dialect extends Names, Failures, TablePlaces, TableOwners, Toke
   later(milliseconds: string): string;
   /** Whether the column has one of the values of a parameter that is an array. */
   isOneOf(column: string, parameter: string): string;
+  /** Whether two texts are the same, also in a statement on the customer's tables. */
+  same(a: string, b: string): string;
   /** Whether two values differ; null differs from all but null. */
   differ(a: string, b: string): string;
   /** The parameter, the JSON of an array of objects, as a relation `t` with these columns. Times are ISO 8601. */
@@ -85,7 +89,7 @@ export interface Dialect extends Names, Failures, TablePlaces, TableOwners, Toke
   /** What lets a crash of the server take commits back, and can't be changed by a session. */
   durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]>;
   /** Whether there is such a table, that this user finds. The name is quoted. */
-  tableExists(database: Queryable, table: string): Promise<boolean>;
+  tableExists(database: Connections, table: string): Promise<boolean>;
   tokenStatements(options: PlacedTokenTable): TokenStatements;
   /**
    * Rejects with a SyncError that says which right or schema is missing where the ledger's tables could not be made, or,

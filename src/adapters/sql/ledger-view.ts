@@ -46,12 +46,11 @@ export class SqlLedgerView implements LedgerView {
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
     this.#location = location;
-    this.#schema = once(() => database.dialect.ledgerSchema(database, location));
-    this.tables = once(async () => {
-      const schema = await this.#schema();
-      await this.insistOnOwner();
-      return ledgerTables(database.dialect, { ...location, schema });
-    });
+    const { dialect } = database;
+    const isFound = (schema: string | undefined): boolean => schema !== undefined;
+    this.#schema = once(() => dialect.ledgerSchema(database, location), isFound);
+    const ownSchema = once(() => this.insistOnOwner().then(this.#schema), isFound);
+    this.tables = async () => ledgerTables(dialect, { ...location, schema: await ownSchema() });
     this.scope = scope;
   }
 

@@ -146,16 +146,17 @@ export class SqlLedger extends SqlLedgerView implements Ledger {
 
   /** Likewise, where no other group of the scope has this token, either. */
   async ifOfNoOther({ user_group_id, token }: StoredToken, lease: Lease): Promise<string> {
-    const { literal, selectFenced } = this.database.dialect;
+    const { literal, same, selectFenced } = this.database.dialect;
     const { leases, groups } = await this.tables();
-    const others = `SELECT 1 FROM ${groups} WHERE scope = ${literal(this.scope)}
-      AND token_fingerprint = ${literal(tokenFingerprint(token))} AND user_group_id <> ${literal(user_group_id)}`;
+    const others = `SELECT 1 FROM ${groups} WHERE ${same("scope", literal(this.scope))}
+      AND ${same("token_fingerprint", literal(tokenFingerprint(token)))}
+      AND NOT (${same("user_group_id", literal(user_group_id))})`;
     return selectFenced(leases, `${this.#isHeld(lease)} AND NOT EXISTS (${others})`);
   }
 
   #isHeld({ epoch }: Lease): string {
-    const { literal } = this.database.dialect;
-    return `scope = ${literal(this.scope)} AND epoch = ${literal(epoch)}`;
+    const { literal, same } = this.database.dialect;
+    return `${same("scope", literal(this.scope))} AND ${same("epoch", literal(epoch))}`;
   }
 
   /** With the lease's row locked, so that two that want it come one after the other. */

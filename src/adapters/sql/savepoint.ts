@@ -7,7 +7,7 @@ const WAIT_FOR_ONE = 1;
 
 /** A transaction whose statements may fail without ending it. */
 export interface Savepoints {
-  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "lockWait">;
+  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "lockWait" | "savepoint">;
   readonly connection: Queryable;
   /** The transaction is not made again if the database gives it up. */
   readonly isLastAttempt: boolean;
@@ -31,10 +31,10 @@ export async function orElse<T>(
   body: () => Promise<T>,
   otherwise: (error: unknown) => Promise<T>,
 ): Promise<T> {
-  await connection.query("SAVEPOINT groupsync");
+  await connection.query(dialect.savepoint.open);
   try {
     const result = await body();
-    await connection.query("RELEASE SAVEPOINT groupsync");
+    await connection.query(dialect.savepoint.release);
     return result;
   } catch (error) {
     if (dialect.isGeneral(error)) throw error;
@@ -45,7 +45,7 @@ export async function orElse<T>(
     } catch {
       throw new TransactionLost(error);
     }
-    await connection.query("RELEASE SAVEPOINT groupsync");
+    await connection.query(dialect.savepoint.release);
     return otherwise(error);
   }
 }
@@ -63,7 +63,7 @@ export function togetherOrEach<Item, Result>(
 ): Promise<readonly Result[]> {
   const { dialect, connection } = savepoints;
   const each = async (error: unknown): Promise<readonly Result[]> => {
-    await body([]);
+    await orElse(savepoints, () => body([]), rejected);
     const [only, ...others] = items;
     if (only !== undefined && others.length === 0) return [refused(only, error)];
     const results: Result[] = [];
@@ -77,3 +77,7 @@ export function togetherOrEach<Item, Result>(
   };
   return orElse(savepoints, () => body(items), each);
 }
+
+const rejected = (error: unknown): never => {
+  throw error;
+};

@@ -18,7 +18,7 @@ export interface TablePlaces {
    * Where the table is, or would be made. Undefined where it isn't there, and nobody can say in which schema it would be
    * made. Asked once for each table: whatever appears in a schema later, statements go on to the same one.
    */
-  tablePlace(database: Queryable, name: TableName): Promise<TablePlace | undefined>;
+  tablePlace(byRolesPath: Queryable, name: TableName): Promise<TablePlace | undefined>;
 }
 
 /** The place, quoted, or the table as the config writes it where nobody can say its place. */
@@ -32,14 +32,21 @@ export const quotePlace = (
   { schema, table }: Pick<TablePlace, "schema" | "table">,
 ): string => `${quoteName(schema)}.${quoteName(table)}`;
 
-/** Asks once, and once more only where that failed. */
-export function once<T>(ask: () => Promise<T>): () => Promise<T> {
+/** Asks until there is an answer that tells, and then no more. Several who ask at once wait for one answer. */
+export function once<T>(ask: () => Promise<T>, tells: (answer: T) => boolean): () => Promise<T> {
   let asked: Promise<T> | undefined;
-  return () => {
-    asked ??= ask().catch((error: unknown) => {
+  const askNow = async (): Promise<T> => {
+    try {
+      const answer = await ask();
+      if (!tells(answer)) asked = undefined;
+      return answer;
+    } catch (error) {
       asked = undefined;
       throw error;
-    });
+    }
+  };
+  return () => {
+    asked ??= askNow();
     return asked;
   };
 }

@@ -46,7 +46,10 @@ export class SqlTokenTable implements TokenStore {
   constructor(database: Database, options: TokenTableOptions) {
     this.#database = database;
     this.#options = options;
-    this.#open = once(() => openTable(database, options));
+    this.#open = once(
+      () => openTable(database, options),
+      ({ marked }) => marked !== undefined,
+    );
     const contents = { holdsAny: () => this.holdsAny(), ids: () => this.#ids() };
     const place = async () => (await this.#open()).marked;
     this.destinations = [new TokenTableOwner(database, options, place, contents)];
@@ -86,7 +89,7 @@ export class SqlTokenTable implements TokenStore {
     const { dialect } = this.#database;
     try {
       const { statements } = await this.#open();
-      const batches = this.#database.stream<[id: string]>(
+      const batches = this.#database.byRolesPath.stream<[id: string]>(
         dialect.begin.snapshot,
         statements.selectIds,
         [],
@@ -101,7 +104,7 @@ export class SqlTokenTable implements TokenStore {
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
     try {
       const { statements } = await this.#open();
-      const find = (byText: boolean) => statements.find(this.#database, ids, byText);
+      const find = (byText: boolean) => statements.find(this.#database.byRolesPath, ids, byText);
       const rows = await find(false).catch((error: unknown) => {
         if (this.#database.dialect.isGeneral(error)) throw error;
         return find(true);
@@ -146,12 +149,12 @@ export class SqlTokenTable implements TokenStore {
       const { statements } = await this.#open();
       const statement = statements.writeIf(await ledger.ifOfNoOther(token, lease), token);
       if (!statement) return false;
-      const rows = await database
+      const rows = await database.byRolesPath
         .write<TokenRow>(statement.text, statement.values)
         .catch(async (error: unknown): Promise<TokenRow[]> => {
           if (database.dialect.isGeneral(error)) throw error;
           // What is refused even for no token at all is the table's fault.
-          await statements.write({ query: (...asked) => database.write(...asked) }, [], false);
+          await statements.write({ query: (...asked) => database.byRolesPath.write(...asked) }, [], false);
           return [];
         });
       return rows.some((row) => row.token === token.token.reveal());

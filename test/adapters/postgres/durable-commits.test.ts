@@ -38,9 +38,9 @@ async function crash(database: Database): Promise<void> {
 describe.skipIf(process.env.GROUPSYNC_TEST_POSTGRES_URL)("on a server that commits asynchronously", () => {
   test("a commit that custody does not depend on is lost in a crash", async () => {
     const { database } = await aForgetfulServer();
-    await database.query("CREATE TABLE anything AS SELECT 1 AS one");
+    await database.query("CREATE TABLE public.anything AS SELECT 1 AS one");
     await crash(database);
-    await expect(database.query("SELECT * FROM anything")).rejects.toThrow("anything");
+    await expect(database.query("SELECT * FROM public.anything")).rejects.toThrow("anything");
   });
 
   test("a lease that was taken, and then renewed, survives a crash", async () => {

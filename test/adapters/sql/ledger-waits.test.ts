@@ -68,7 +68,8 @@ test("a database is closed at once, whatever it is still asked", async () => {
   const fresh = await aLedger();
   await lockTable(fresh, "groupsync_runs");
   const database = aDatabase(fresh.url);
-  const asked = database.change("DELETE FROM groupsync_runs").catch(() => "ended");
+  const runs = kind === "postgres" ? "public.groupsync_runs" : "groupsync_runs";
+  const asked = database.change(`DELETE FROM ${runs}`).catch(() => "ended");
   await untilWaiting(fresh, 1);
   await database.close();
   await untilWaiting(fresh, 0);

@@ -103,7 +103,8 @@ test.each<[doing: string, transact: (database: Database, body: () => Promise<voi
     async (database, body) => {
       await acquired(aLedger(database), "stopped", 0);
       return database.transaction(database.dialect.begin.lease, async (connection) => {
-        await connection.query("SELECT epoch FROM groupsync_leases WHERE scope = 'default' FOR UPDATE");
+        const leases = kind === "postgres" ? "public.groupsync_leases" : "groupsync_leases";
+        await connection.query(`SELECT epoch FROM ${leases} WHERE scope = 'default' FOR UPDATE`);
         await body();
       });
     },

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { mysql } from "../../../src/adapters/mysql/dialect.ts";
 import { failures } from "../../../src/adapters/mysql/failures.ts";
 import { togetherOrEach } from "../../../src/adapters/sql/savepoint.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -22,7 +23,11 @@ test("a transaction that the server gives up is not gone on with: what follows w
     isOpen = false;
     throw answer(1205, "Lock wait timeout exceeded; try restarting transaction");
   };
-  const savepoints = { dialect: { ...failures, lockWait: () => "" }, connection, isLastAttempt: false };
+  const savepoints = {
+    dialect: { ...failures, savepoint: mysql.savepoint, lockWait: () => "" },
+    connection,
+    isLastAttempt: false,
+  };
   const error = await rejection(togetherOrEach(savepoints, ["a", "b"], write, (item) => item));
   expect(error).toMatchObject({ name: "TransactionLost", message: expect.stringContaining("Lock wait") });
   expect(said).toEqual(["SAVEPOINT groupsync", "ROLLBACK TO SAVEPOINT groupsync"]);

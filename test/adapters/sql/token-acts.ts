@@ -15,7 +15,7 @@ export async function everyTokenStatement(database: Database): Promise<readonly 
   await ledger.prepare();
   const store = new SqlTokenTable(database, OWN);
   await store.prepare();
-  await database.write(
+  await database.byRolesPath.write(
     `ALTER TABLE ${OWN.table} ADD CONSTRAINT no_refused CHECK (token NOT LIKE 'refused%')`,
   );
   const lease = await leaseOf(ledger);
@@ -30,6 +30,6 @@ export async function everyTokenStatement(database: Database): Promise<readonly 
   await store.read(["a", "b", "c", "d"]);
   await ledger.write(lease, (transaction) => store.remove(["a", "c"], transaction));
   await ledger.releaseLease(lease);
-  await database.write(`ALTER TABLE ${OWN.table} DROP CONSTRAINT no_refused`);
+  await database.byRolesPath.write(`ALTER TABLE ${OWN.table} DROP CONSTRAINT no_refused`);
   return [a, b, c, d];
 }

@@ -127,7 +127,7 @@ test.each([OWN, EXISTING])(
     await store.prepare();
     await writeTokens({ store, write }, { a: "token-a" });
     await aDatabase(tokens.url).transaction(["BEGIN"], async (connection) => {
-      await connection.query(`UPDATE ${options.table} SET ${options.tokenColumn} = 'locked'`);
+      await connection.query(`UPDATE ${placed(tokens, options.table)} SET ${options.tokenColumn} = 'locked'`);
       await store.prepare();
     });
   },

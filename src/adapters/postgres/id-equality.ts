@@ -1,0 +1,46 @@
+import type { Queryable } from "../sql/connections.ts";
+
+/** How the values of a column are compared where the role's search_path may lead to other operators. */
+export interface Equality {
+  /** What both sides are cast to, with its schema. */
+  readonly type: string;
+  /** With its schema. */
+  readonly operator: string;
+}
+
+/**
+ * Compares as an index on the column does or, without one, as the type's default does: so the index serves, and citext
+ * stays citext. Undefined for a type without an order of its own. `table` is quoted, with its schema.
+ */
+export async function idEquality(
+  database: Queryable,
+  table: string,
+  column: string,
+): Promise<Equality | undefined> {
+  const [found] = await database.query<Equality>(
+    `WITH ids AS (
+       SELECT attrelid, attnum, CASE WHEN base.typname = 'varchar' THEN 'text'::regtype ELSE base.oid END AS type
+       FROM pg_attribute JOIN pg_type AS own ON own.oid = atttypid
+       JOIN pg_type AS base ON base.oid = coalesce(nullif(own.typbasetype, 0), own.oid)
+       WHERE attrelid = $1::regclass AND attname = $2),
+     classes AS (
+       SELECT indclass[0] AS class, CASE WHEN indisunique THEN 1 ELSE 2 END AS rank
+       FROM ids JOIN pg_index ON indrelid = attrelid AND indkey[0] = attnum AND indisvalid
+       UNION ALL
+       SELECT pg_opclass.oid, 3 FROM ids JOIN pg_opclass ON opcdefault AND opcintype = type)
+     SELECT format('%I.%I', type_schema.nspname, typname) AS type,
+       format('%I.%s', operator_schema.nspname, oprname) AS operator
+     FROM classes
+     JOIN pg_opclass ON pg_opclass.oid = class
+     JOIN pg_am ON pg_am.oid = opcmethod AND amname = 'btree'
+     JOIN pg_type ON pg_type.oid = opcintype AND typtype <> 'p'
+     JOIN pg_namespace AS type_schema ON type_schema.oid = typnamespace
+     JOIN pg_amop ON amopfamily = opcfamily AND amopstrategy = 3
+       AND amoplefttype = opcintype AND amoprighttype = opcintype
+     JOIN pg_operator ON pg_operator.oid = amopopr
+     JOIN pg_namespace AS operator_schema ON operator_schema.oid = oprnamespace
+     ORDER BY rank, class LIMIT 1`,
+    [table, column],
+  );
+  return found;
+}
