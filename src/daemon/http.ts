@@ -53,15 +53,12 @@ const HEADERS = {
 /** Shows pages to whoever can reach the address. Rejects with HTTP_ADDRESS where it can't listen. */
 export async function serve(at: ListenAt, pages: Pages): Promise<HttpServer> {
   const { host, port, allowedHosts = [] } = at;
-  const server = createServer(
-    {
-      requestTimeout: LONGEST_REQUEST,
-      headersTimeout: LONGEST_HEADERS,
-      connectionsCheckingInterval: CHECKED_EVERY,
-    },
-    (request, response) => void answer(pages, [host, ...allowedHosts], request, response),
-  );
-  keepRoom(server);
+  const server = createServer({
+    requestTimeout: LONGEST_REQUEST,
+    headersTimeout: LONGEST_HEADERS,
+    connectionsCheckingInterval: CHECKED_EVERY,
+  });
+  keepRoom(server, (request, response) => void answer(pages, [host, ...allowedHosts], request, response));
   // For those who don't read the answer.
   server.timeout = LONGEST_REQUEST;
   server.listen(port, host);

@@ -215,6 +215,27 @@ describe("those who ask", () => {
     expect(await asked).toMatchObject({ body: "at last\n" });
   });
 
+  test("ask for one page at a time: a thousand requests in one packet make one page, and keep nobody waiting", async () => {
+    let made = 0;
+    const server = await aServer({ ...PAGES, "/": { page: () => plain(200, String(++made)) } });
+    const greedy = await connected(server);
+    greedy.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000));
+    await cut(greedy);
+    expect(made).toBe(1);
+    expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
+  });
+
+  test("may ask again on the same connection", async () => {
+    const server = await aServer();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const ports = new Set<number | undefined>();
+    agent.on("free", ({ localPort }) => ports.add(localPort));
+    for (const path of ["/healthz", "/later", "/", "/healthz"])
+      expect(await ask(server, path, { agent })).toMatchObject({ status: 200 });
+    expect(ports.size).toBe(1);
+  });
+
   test("may talk nonsense, or leave before they are answered", async () => {
     const server = await aServer();
     const nonsense = await connected(server);
