@@ -23,7 +23,7 @@ const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"]
 /** Writes the object that `plan --json` promises, piece by piece: a plan may be larger than the memory. */
 export async function writePlanJson(
   plan: Plan,
-  { rotations, placesToLookIn, failures, warnings }: Prospects,
+  { tables, rotations, placesToLookIn, failures, warnings }: Prospects,
   ledger: LedgerView,
   write: (text: string) => void,
 ): Promise<void> {
@@ -67,6 +67,7 @@ export async function writePlanJson(
   }
   write(`,"rotate":${JSON.stringify(rotations.next.map(rotationJson))}`);
   write(`,"rotations_due":${rotations.total},"unchanged":${plan.unchanged}`);
+  write(`,"tables":${JSON.stringify(tables)}`);
   write(`,"tokens_may_be_missing_in":${JSON.stringify(placesToLookIn)}`);
   write(`,"warnings":${JSON.stringify(warnings.map(messageJson))}`);
   write(`,"failures":${JSON.stringify(failures.map(messageJson))}}\n`);

@@ -2,6 +2,7 @@ import { ABSENCE_TEXT, missingText } from "../core/absence-text.ts";
 import { counted } from "../core/counted.ts";
 import type { FieldChange } from "../core/diff.ts";
 import type { SyncError } from "../core/errors.ts";
+import { tablesText } from "../core/found-tables.ts";
 import { explainHold } from "../core/hold.ts";
 import type { Json } from "../core/json.ts";
 import { printable, printableId } from "../core/printable.ts";
@@ -20,7 +21,7 @@ const LONGEST_REASON = 2_000;
  */
 export async function writePlanText(
   plan: Plan,
-  { rotations, placesToLookIn, failures, warnings }: Prospects,
+  { tables, rotations, placesToLookIn, failures, warnings }: Prospects,
   ledger: LedgerView,
   write: (text: string) => void,
   colours: boolean,
@@ -43,6 +44,7 @@ export async function writePlanText(
   for (const { message, hint } of warnings)
     write(`${withHint(paint("yellow", `A sync would warn: ${printable(message, LONGEST_REASON)}`), hint)}\n`);
   for (const failure of failures) write(`${failureText(failure, paint)}\n`);
+  write(`${paint("dim", `Tables: ${tablesText(tables)}.`)}\n`);
 }
 
 const lackText = (places: readonly string[]): string =>

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { EXIT, type ExitCode, exitCodeOfError } from "../core/exit-code.ts";
 import type { RotationPolicy } from "../core/rotation.ts";
+import { shownTable } from "../core/token-tables.ts";
 import { foreseenFailures, foreseenWarnings } from "../engine/foresight.ts";
 import { changeCount, type Plan } from "../engine/plan.ts";
 import {
@@ -11,6 +12,7 @@ import {
   readLedgerState,
 } from "../engine/plan-run.ts";
 import { haveStayed } from "../engine/token-move.ts";
+import { tokenTables } from "../engine/token-tables.ts";
 import type { KnownService, LedgerView } from "../ports/ledger.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { dueRotations } from "./due-rotations.ts";
@@ -69,6 +71,12 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
           const looksAtAll = await mayLackTokens(ledger, setup);
           const failures = await foreseen(service);
           const prospects: Prospects = {
+            tables: {
+              source: plan.sourceTable,
+              // The failures say why they can't be found.
+              tokens: (await tokenTables(setup.tokens).catch(() => [])).map(shownTable),
+              ledger: await ledger.ownTables(),
+            },
             rotations: await dueRotations(ledger, rotation, now),
             // Where there are no groups yet, none lacks its token.
             placesToLookIn: looksAtAll && service.baseUrl !== null ? setup.tokenPlaces : [],

@@ -1,5 +1,6 @@
 import { counted } from "../core/counted.ts";
 import type { FailingGroup } from "../core/failing.ts";
+import { type FoundTables, tablesText } from "../core/found-tables.ts";
 import { type Health, healthOf } from "../core/health.ts";
 import { printable, printableId } from "../core/printable.ts";
 import { durationText } from "../core/progress.ts";
@@ -25,6 +26,7 @@ const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
 /** The ledger in a minute: is all well, then the numbers, then what needs attention, then these runs. */
 export function statusText(
   status: LedgerStatus,
+  tables: FoundTables,
   missing: WentMissing,
   runs: readonly RecordedRun[],
   now: Date,
@@ -48,6 +50,7 @@ export function statusText(
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
     `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
     `Service  ${service.baseUrl === null ? "not known yet" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known yet"}`}`,
+    `Tables   ${tablesText(tables) || "not known yet"}`,
     `Lease    ${lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
   ];
   if (isAlarming(missing))

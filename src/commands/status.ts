@@ -1,5 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { DeletionLimit } from "../core/deletion.ts";
+import type { FoundTables } from "../core/found-tables.ts";
+import { shownTable } from "../core/token-tables.ts";
 import { recently, type WentMissing, wentMissing } from "../core/went-missing.ts";
 import type { LedgerStatus, LedgerView, RecordedRun } from "../ports/ledger.ts";
 import { heldJson } from "./held-groups.ts";
@@ -36,10 +38,14 @@ export function statusCommand(
         const count = await ledger.missingSince(recently(now));
         const missing = wentMissing(count, status.groups.total, deletionLimit);
         const runs = await ledger.history(EVER, flags.runs);
+        const tables = {
+          tokens: (await ledger.tokenTables()).map(shownTable),
+          ledger: await ledger.ownTables(),
+        };
         io.stdout(
           flags.json
-            ? statusJson(status, missing, runs)
-            : statusText(status, missing, runs, now, io.isTerminal),
+            ? statusJson(status, tables, missing, runs)
+            : statusText(status, tables, missing, runs, now, io.isTerminal),
         );
       });
     });
@@ -53,6 +59,7 @@ function wholeNumber(text: string): number {
 
 function statusJson(
   { groups, oldestToken, held, failing, lease, service }: LedgerStatus,
+  tables: FoundTables,
   missing: WentMissing,
   runs: readonly RecordedRun[],
 ): string {
@@ -60,6 +67,7 @@ function statusJson(
     groups,
     went_missing: { count: missing.count, allowed: missing.allowed },
     tokens: { oldest: oldestToken },
+    tables,
     failing: failing.map(({ user_group_id, code, message, since, count, retryAt }) => ({
       user_group_id,
       code,

@@ -71,7 +71,7 @@ export class PlanBuilder {
 
   /** Nothing can be added afterwards. */
   build(
-    known: Pick<Plan, "reading" | "isWhole" | "warnings">,
+    known: Pick<Plan, "reading" | "isWhole" | "sourceTable" | "warnings">,
     circumstances: Omit<Circumstances, "conclusive" | "owned">,
   ): Plan {
     const removals = this.#removals.summary();

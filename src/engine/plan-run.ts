@@ -106,7 +106,7 @@ export async function planRun(
     if (only !== undefined) insistOnAll(only, seen);
     const warnings = roleWarnings(await snapshot.role());
     return builder.build(
-      { reading, isWhole: only === undefined, warnings },
+      { reading, isWhole: only === undefined, sourceTable: snapshot.table, warnings },
       { recent, limit: deletion.limit, approval },
     );
   } catch (error) {

@@ -24,6 +24,8 @@ export interface Plan {
   readonly reading: Reading;
   readonly removals: RemovalSummary;
   readonly clearance: Clearance;
+  /** That was read, with its schema; null for a query. */
+  readonly sourceTable: string | null;
   /** Of the role that has read the source. */
   readonly warnings: readonly Warning[];
 }

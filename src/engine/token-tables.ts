@@ -9,7 +9,10 @@ interface Ports {
   readonly tokens: Pick<TokenStore, "destinations">;
 }
 
-async function tablesOf({ destinations }: Pick<TokenStore, "destinations">): Promise<FoundTokenTable[]> {
+/** The tables that tokens go to now. Rejects as their databases do. */
+export async function tokenTables({
+  destinations,
+}: Pick<TokenStore, "destinations">): Promise<FoundTokenTable[]> {
   const tables: FoundTokenTable[] = [];
   for (const destination of destinations) {
     const table = await destination.table?.();
@@ -23,7 +26,7 @@ async function tablesOf({ destinations }: Pick<TokenStore, "destinations">): Pro
  * in a schema that has come before it in the user's path, or of another owner.
  */
 export async function insistOnTables({ ledger, tokens }: Ports): Promise<void> {
-  const tables = await tablesOf(tokens);
+  const tables = await tokenTables(tokens);
   if (tables.length === 0) return;
   const known = await ledger.tokenTables();
   for (const now of tables) {
@@ -34,7 +37,7 @@ export async function insistOnTables({ ledger, tokens }: Ports): Promise<void> {
 
 /** Remembers them for the next runs. They are prepared. */
 export async function recordTables({ ledger, tokens, lease }: Run): Promise<void> {
-  const tables = (await tablesOf(tokens)).map(
+  const tables = (await tokenTables(tokens)).map(
     ({ written, schema, table, owner }): TokenTable => ({ written, schema, table, owner }),
   );
   if (tables.length === 0 || JSON.stringify(tables) === JSON.stringify(await ledger.tokenTables())) return;

@@ -86,6 +86,8 @@ export interface LedgerView {
   tokenPlaces(): Promise<readonly string[] | null>;
   /** The tables that the last run wrote tokens to. */
   tokenTables(): Promise<readonly TokenTable[]>;
+  /** The ledger's own tables, such as `public.groupsync_*`; null where nobody can say where they would be. */
+  ownTables(): Promise<string | null>;
   status(): Promise<LedgerStatus>;
   /** The runs that began at this time or later, newest first, at most so many. */
   history(since: Date, limit: number): Promise<readonly RecordedRun[]>;

@@ -35,6 +35,8 @@ export interface OpenSchema {
 
 /** Its methods reject as `open` does. */
 export interface TenantSnapshot {
+  /** The table that it reads, with its schema; null for a query. */
+  readonly table: string | null;
   /**
    * Every bucket that has rows, in any order. Rows whose id is null are in one of them; removed rows are in
    * none, for no group is to be found for them.

@@ -95,7 +95,7 @@ class Side {
       const rotations = await dueRotations(ledger, ROTATION, hostClock.now());
       await writePlanJson(
         plan,
-        { rotations, placesToLookIn: [], failures: [], warnings: [] },
+        { tables: { tokens: [], ledger: null }, rotations, placesToLookIn: [], failures: [], warnings: [] },
         ledger,
         (text) => {
           printed += text;

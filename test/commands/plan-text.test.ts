@@ -16,9 +16,18 @@ import { openSpool } from "../fakes/spool.ts";
 
 const HOUR = 3_600_000;
 
+/** What the text ends with. */
+const TABLES =
+  "Tables: tenants from public.customers, tokens in public.groupsync_tokens of groupsync, ledger in public.groupsync_*.\n";
+
 const NO_ROTATIONS: DueRotations = { total: 0, count: 0, next: [], waiting: [], isTime: true };
 
 const aProspect = (rotations: DueRotations): Prospects => ({
+  tables: {
+    source: "public.customers",
+    tokens: ["public.groupsync_tokens of groupsync"],
+    ledger: "public.groupsync_*",
+  },
   rotations,
   placesToLookIn: [],
   failures: [],
@@ -34,7 +43,7 @@ function aPlan(unchanged: number, missing?: Omit<Missing, "kind" | "user_group_i
   builder.addUnchanged(unchanged);
   if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
   return builder.build(
-    { reading: aReading(), isWhole: true, warnings: [] },
+    { reading: aReading(), isWhole: true, sourceTable: null, warnings: [] },
     { recent: 0, limit: { count: 3, percent: 10 } },
   );
 }
@@ -80,7 +89,8 @@ const waiting = { user_group_id: "globex", tokenSince, failure };
 it("a token that is due is a change, even where nothing else is", async () => {
   expect(await textOf(aPlan(9), { total: 1, count: 1, next: [due] })).toBe(
     "↻ acme  a new token; the present one is from 2026-03-01T02:00:00.000Z\n\n" +
-      "Plan: 0 to create, 0 to update, 0 to delete, 1 token to rotate, 9 unchanged.\n",
+      "Plan: 0 to create, 0 to update, 0 to delete, 1 token to rotate, 9 unchanged.\n" +
+      TABLES,
   );
 });
 
@@ -107,7 +117,8 @@ it("says that there are more tokens than it lists", async () => {
 it("a rotation that failed waits for its next try, like a change that did", async () => {
   expect(await textOf(aPlan(9), { total: 1, waiting: [waiting] })).toBe(
     "! globex  REFUSED: success is 0; next try after 2026-06-01T02:05:00.000Z\n\n" +
-      "Plan: 0 to create, 0 to update, 0 to delete, 9 unchanged, 1 waiting for the next try.\n",
+      "Plan: 0 to create, 0 to update, 0 to delete, 9 unchanged, 1 waiting for the next try.\n" +
+      TABLES,
   );
 });
 

@@ -14,6 +14,7 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
   return { id: "1", command, startedAt: NOW, finishedAt: NOW, result };
 }
 
+const TABLES = { tokens: ["public.groupsync_tokens of groupsync"], ledger: "public.groupsync_*" };
 const NOBODY: WentMissing = { count: 0, owned: 9, allowed: 3 };
 const GROUPS = { total: 9, in_sync: 9, under_way: 0, failing: 0, missing: 0, unverified: 0 };
 
@@ -31,7 +32,7 @@ const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
 
 /** The newest run first. */
 const textAfter = (runs: readonly RecordedRun[], failing = 0, held: LedgerStatus["held"] = null): string =>
-  statusText(aStatus({ groups: { ...GROUPS, failing }, held, runs }), NOBODY, runs, NOW, false);
+  statusText(aStatus({ groups: { ...GROUPS, failing }, held, runs }), TABLES, NOBODY, runs, NOW, false);
 
 test.each<[string, string, Partial<Counts>, number]>([
   ["nothing is wrong", "All is well.", { unchanged: 9 }, 0],
@@ -105,7 +106,7 @@ test("while a run goes on, an earlier one without an end did not finish", () => 
   const open = { ...aRun("sync", {}), finishedAt: null, result: null };
   const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW };
   const later = new Date(NOW.getTime() + 2_500);
-  expect(statusText(aStatus({ lease }), NOBODY, [open, open], later, false)).toContain(`
+  expect(statusText(aStatus({ lease }), TABLES, NOBODY, [open, open], later, false)).toContain(`
 Last runs
   2026-03-01T12:00:00.000Z  sync  running for 2.5 s
   2026-03-01T12:00:00.000Z  sync  did not finish
@@ -114,14 +115,14 @@ Last runs
 
 test("the verdict goes by the last sync, also where that is not among the runs that are shown", () => {
   const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { rejected: 2 })];
-  const text = statusText(aStatus({ runs }), NOBODY, runs.slice(0, 1), NOW, false);
+  const text = statusText(aStatus({ runs }), TABLES, NOBODY, runs.slice(0, 1), NOW, false);
   expect(text.split("\n")[0]).toBe("Needs attention: 2 rejected rows.");
   expect(text).not.toContain("  sync  ");
 });
 
 test("a failing group says since when", () => {
   const failing = [{ user_group_id: "acme", ...aGroupFailure(), since: new Date("2026-02-27T08:00:00Z") }];
-  expect(statusText(aStatus({ failing }), NOBODY, [], NOW, false)).toContain(`
+  expect(statusText(aStatus({ failing }), TABLES, NOBODY, [], NOW, false)).toContain(`
 Failing
   acme  REFUSED (3 in a row since 2026-02-27T08:00:00.000Z, next try after 2026-03-01T00:00:00.000Z): GET was answered`);
 });

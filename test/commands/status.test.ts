@@ -107,3 +107,10 @@ test("a failing group says since when", async () => {
     failing: [{ user_group_id: "a", since }],
   });
 });
+
+test("the tables that the config's names led to are said", async () => {
+  const world = new World(tenants("a"));
+  expect(await status(world)).toContain("\nTables   ledger in memory.groupsync_*\n");
+  const tables = { tokens: [], ledger: "memory.groupsync_*" };
+  expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tables });
+});

@@ -271,6 +271,11 @@ export class InMemoryLedger implements Ledger {
     return this.#state.tokenTables;
   }
 
+  async ownTables(): Promise<string | null> {
+    await this.#step({ when: "before", call: "ownTables" });
+    return "memory.groupsync_*";
+  }
+
   async tokenPlaces(): Promise<readonly string[] | null> {
     await this.#step({ when: "before", call: "tokenPlaces" });
     return this.#state.tokenPlaces;

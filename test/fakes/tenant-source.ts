@@ -30,6 +30,7 @@ export class InMemoryTenantSource implements TenantSource {
       .sort((a, b) => Buffer.compare(bytesOf(a.cells[0]), bytesOf(b.cells[0])));
     await step({ when: "before", call: "openSource" });
     return {
+      table: "memory.customers",
       async buckets() {
         await step({ when: "before", call: "sourceBuckets" });
         return sumsOf(all.filter((row) => !row.removed).map((row) => row.digest));

@@ -2,7 +2,7 @@ import type { RowDataPacket } from "mysql2";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { serverLockMs } from "../sql/attendance.ts";
-import { placed, type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
+import { placed, type SourceOptions, sourceError, tableOf, wantedOf } from "../sql/source-query.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
 import { ReadingSession } from "./reading-session.ts";
@@ -44,7 +44,7 @@ export class MysqlTenantSource implements TenantSource {
         schema == null ? undefined : { schema, table, owner: null, isOurs: false },
       );
       const rows = await describeRows(session, found);
-      return new MysqlTenantSnapshot(session, rows, this.#options, explain);
+      return new MysqlTenantSnapshot(tableOf(found), session, rows, this.#options, explain);
     } catch (error) {
       await session?.close();
       throw explain(error);

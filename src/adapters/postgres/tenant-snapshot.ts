@@ -12,17 +12,20 @@ type RawRow = readonly (string | null)[];
 
 /** Reads the tenants in the one transaction that its connection is in. */
 export class PostgresTenantSnapshot implements TenantSnapshot {
+  readonly table: string | null;
   readonly #session: ReadingSession;
   readonly #rows: DescribedRows;
   readonly #options: SourceOptions;
   readonly #explain: (error: unknown) => SyncError;
 
   constructor(
+    table: string | null,
     session: ReadingSession,
     rows: DescribedRows,
     options: SourceOptions,
     explain: (error: unknown) => SyncError,
   ) {
+    this.table = table;
     this.#session = session;
     this.#options = options;
     this.#rows = rows;

@@ -1,7 +1,7 @@
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { serverLockMs } from "../sql/attendance.ts";
-import { placed, type SourceOptions, sourceError, wantedOf } from "../sql/source-query.ts";
+import { placed, type SourceOptions, sourceError, tableOf, wantedOf } from "../sql/source-query.ts";
 import { failures } from "./failures.ts";
 import { missingRight } from "./grants.ts";
 import { quoteName, quoteTable } from "./names.ts";
@@ -43,7 +43,7 @@ export class PostgresTenantSource implements TenantSource {
         (await reading.query<Row>(text, [...values])).rows;
       const found = await placed(wanted, this.#options, { quoteName }, (name) => tablePlace({ query }, name));
       const rows = await describeRows(session, found);
-      return new PostgresTenantSnapshot(session, rows, this.#options, explain);
+      return new PostgresTenantSnapshot(tableOf(found), session, rows, this.#options, explain);
     } catch (error) {
       await session?.close();
       throw explain(error);

@@ -101,3 +101,16 @@ export const leaseLost = (): SyncError =>
   new SyncError("LEASE_LOST", "another instance has taken the lease", {
     hint: "nothing more was changed; that instance settles what was under way",
   });
+
+/** For people, such as `public.groupsync_*`; null where nobody can say which schema that would be. Rejects with LEDGER_UNAVAILABLE. */
+export async function shownTables(
+  { dialect, byRolesPath }: Pick<Database, "dialect" | "byRolesPath">,
+  { schema, tablePrefix }: LedgerLocation,
+): Promise<string | null> {
+  try {
+    const place = await dialect.tablePlace(byRolesPath, { schema, table: `${tablePrefix}migrations` });
+    return place ? `${place.schema}.${tablePrefix}*` : null;
+  } catch (error) {
+    throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
+  }
+}

@@ -19,7 +19,7 @@ import type { Database } from "./database.ts";
 import { existingCount, existingGroups } from "./existing-groups.ts";
 import { databaseError } from "./failures.ts";
 import { type GroupColumns, groupColumns, ledgerGroup } from "./ledger-group-rows.ts";
-import { inspectLedger, LATEST_VERSION, ledgerVersion } from "./ledger-schema.ts";
+import { inspectLedger, LATEST_VERSION, ledgerVersion, shownTables } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
 import { type LedgerLocation, type LedgerTables, ledgerTableNames, ledgerTables } from "./ledger-tables.ts";
 import { sharedTokens } from "./shared-tokens.ts";
@@ -59,6 +59,10 @@ export class SqlLedgerView implements LedgerView {
     const schema = await this.#schema();
     if (schema === undefined) return;
     await insistOnOwner(this.database, { schema, tables: ledgerTableNames(this.#location), trusted: [] });
+  }
+
+  ownTables(): Promise<string | null> {
+    return shownTables(this.database, this.#location);
   }
 
   async id(): Promise<string | null> {
@@ -244,10 +248,8 @@ export class SqlLedgerView implements LedgerView {
   }
 
   async tokensLiveSince(times: readonly Date[]): Promise<readonly number[]> {
-    return this.#read(
-      times.map(() => 0),
-      (tables) => this.#reader(tables).tokensLiveSince(times),
-    );
+    const none = times.map(() => 0);
+    return this.#read(none, (tables) => this.#reader(tables).tokensLiveSince(times));
   }
 
   #reader(tables: LedgerTables): StatusReader {

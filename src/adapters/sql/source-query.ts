@@ -73,6 +73,10 @@ export async function placed(
   return place ? { ...wanted, place, relation: quotePlace(names, place) } : wanted;
 }
 
+/** For people: `schema.table`, or null for a query. */
+export const tableOf = ({ place }: Wanted): string | null =>
+  place ? `${place.schema}.${place.table}` : null;
+
 /** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
 export const whereAll = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : `WHERE ${conditions.map((condition) => `(${condition}\n)`).join(" AND ")}`;

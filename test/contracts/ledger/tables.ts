@@ -131,6 +131,8 @@ export function ledgerTablesContract(name: string, makeDatabase: () => Promise<L
       expect(await view.tokensLiveSince([NOW, LATER])).toEqual([0, 0]);
       expect(await view.tokenPlaces()).toBeNull();
       expect(await view.tokenTables()).toEqual([]);
+      // Where they would be made.
+      expect(await view.ownTables()).toMatch(/^\w+\.\w+\*$/);
       expect(await view.status()).toMatchObject({
         groups: { total: 0 },
         oldestToken: null,
