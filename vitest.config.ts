@@ -29,6 +29,8 @@ function endToEndOnMysql(): string[] {
     "rotation-crash", // commits that a kill or a cut leaves in doubt
     "lease", // one at a time, and the fence
     "told-to-stop", // a lock that is waited for
+    "readme-rights", // the README's GRANTs
+    "source-role", // what the source's user can read
     "leaks", // what errors and ledger hold of secrets
     "database-logs", // what the server's log holds of them
     "plaintext", // what a url says of TLS

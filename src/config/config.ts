@@ -91,7 +91,7 @@ export interface TokenTableConfig {
   readonly rows: "own" | "existing";
   readonly idColumn: string;
   readonly tokenColumn: string;
-  /** A PostgreSQL role that may own the table, beside groupsync's own and its groups. */
+  /** A PostgreSQL role that may own the table, and the ledger's, beside groupsync's own and its groups. */
   readonly owner?: string | undefined;
   /** A PostgreSQL channel that gets the user_group_id of each new token. */
   readonly notify?: string | undefined;
@@ -149,6 +149,8 @@ export interface LedgerConfig {
   /** Only on PostgreSQL. */
   readonly schema?: string;
   readonly tablePrefix: string;
+  /** Those that `tokens` names: PostgreSQL roles that may own its tables, beside groupsync's own and its groups. */
+  readonly owners: readonly string[];
 }
 
 /** The whole url is secret: it holds the password. */

@@ -155,7 +155,11 @@ export const configSchema = configFile.transform((file): Config => {
     tokens: [tokens]
       .flat()
       .map((store) => (store.store === "table" ? { ...store, url: store.url ?? source.url } : store)),
-    ledger: { url: ledger.url ?? source.url, ...ledger.table_prefix },
+    ledger: {
+      url: ledger.url ?? source.url,
+      ...ledger.table_prefix,
+      owners: [tokens].flat().flatMap((store) => (store.store === "table" ? (store.owner ?? []) : [])),
+    },
     deletion: {
       when: deletion.when,
       gracePeriodMs: deletion.grace_period,

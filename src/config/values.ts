@@ -84,7 +84,7 @@ export const condition = scalar(
 );
 
 export const tablePrefix = scalar(
-  (written): Omit<LedgerConfig, "url"> | undefined => {
+  (written): Pick<LedgerConfig, "schema" | "tablePrefix"> | undefined => {
     const [, schema, prefix] = /^(?:([a-z_]\w{0,62})\.)?([a-z_]\w{0,31})$/i.exec(written) ?? [];
     return prefix === undefined
       ? undefined

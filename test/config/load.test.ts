@@ -71,7 +71,7 @@ describe("a config that is right", () => {
           tokenColumn: "token",
         },
       ],
-      ledger: { url: source.url, tablePrefix: "groupsync_" },
+      ledger: { url: source.url, tablePrefix: "groupsync_", owners: [] },
       deletion: { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 3, percent: 10 } },
       rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
       schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
@@ -132,7 +132,7 @@ describe("a config that is right", () => {
           tokenColumn: "tok",
         },
       ],
-      ledger: { url: { dialect: "postgres" }, schema: "ops", tablePrefix: "gs_" },
+      ledger: { url: { dialect: "postgres" }, schema: "ops", tablePrefix: "gs_", owners: [] },
       deletion: { when: "flagged", gracePeriodMs: 7_776_000_000, limit: { count: 0, percent: 2.5 } },
       rotation: {
         maxAgeMs: 7_776_000_000,

@@ -4,6 +4,8 @@ export interface LedgerLocation {
   /** On PostgreSQL alone; the user's default schema where left out. */
   readonly schema?: string | undefined;
   readonly tablePrefix: string;
+  /** Roles that may own the tables, beside the user and its groups; none where left out. */
+  readonly owners?: readonly string[];
 }
 
 /** Their names, behind the prefix. */
@@ -23,9 +25,11 @@ const NAMES = {
 /** The ledger's tables, quoted. */
 export type LedgerTables = Readonly<Record<keyof typeof NAMES, string>>;
 
-/** Without their schema, as they are. */
-export const ledgerTableNames = ({ tablePrefix }: LedgerLocation): readonly string[] =>
-  Object.values(NAMES).map((name) => tablePrefix + name);
+/** Their names as they are, without the schema, and who may own them. */
+export const ownedTables = ({ tablePrefix, owners = [] }: LedgerLocation) => ({
+  tables: Object.values(NAMES).map((name) => tablePrefix + name),
+  trusted: owners,
+});
 
 export function ledgerTables(
   { quoteName }: Pick<Names, "quoteName">,

@@ -21,7 +21,7 @@ import { databaseError } from "./failures.ts";
 import { type GroupColumns, groupColumns, ledgerGroup } from "./ledger-group-rows.ts";
 import { inspectLedger, LATEST_VERSION, ledgerVersion, shownTables } from "./ledger-schema.ts";
 import { NO_STATUS, StatusReader } from "./ledger-status.ts";
-import { type LedgerLocation, type LedgerTables, ledgerTableNames, ledgerTables } from "./ledger-tables.ts";
+import { type LedgerLocation, type LedgerTables, ledgerTables, ownedTables } from "./ledger-tables.ts";
 import { sharedTokens } from "./shared-tokens.ts";
 import { insistOnOwner } from "./table-owner.ts";
 import { once } from "./table-place.ts";
@@ -40,7 +40,7 @@ export class SqlLedgerView implements LedgerView {
   protected readonly tables: () => Promise<LedgerTables>;
   protected readonly scope: string;
   readonly #location: LedgerLocation;
-  /** Undefined where the tables' names need none, or where there is none to be had. */
+  /** Undefined where the tables' names need none, or there is none to be had. */
   readonly #schema: () => Promise<string | undefined>;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
@@ -58,7 +58,7 @@ export class SqlLedgerView implements LedgerView {
   protected async insistOnOwner(): Promise<void> {
     const schema = await this.#schema();
     if (schema === undefined) return;
-    await insistOnOwner(this.database, { schema, tables: ledgerTableNames(this.#location), trusted: [] });
+    await insistOnOwner(this.database, { schema, ...ownedTables(this.#location) });
   }
 
   ownTables(): Promise<string | null> {

@@ -37,5 +37,5 @@ async function insistOnTableOwner(
 ): Promise<void> {
   if (!place || rows === "existing") return;
   const tables = { schema: place.schema, tables: [place.table], trusted: owner === undefined ? [] : [owner] };
-  await insistOnOwner(database, tables, (theirs) => `tokens.owner: ${theirs}`);
+  await insistOnOwner(database, tables);
 }

@@ -28,12 +28,11 @@ export interface TableOwners {
 
 /**
  * Whoever owns a table can read what is written there and have code run as whoever reads or writes it. Rejects with
- * CONFIG_TABLE_OWNER, before any such statement. `remedy` is how the config can trust the owner, if it can.
+ * CONFIG_TABLE_OWNER, before any such statement.
  */
 export async function insistOnOwner(
   database: Queryable & { readonly dialect: TableOwners & Pick<TokenOwnerStatements, "shownName"> },
   tables: TablesOfOwners,
-  remedy?: (owner: string) => string,
 ): Promise<void> {
   const { dialect } = database;
   const foreign = await dialect.foreignTables(database, tables);
@@ -48,7 +47,7 @@ export async function insistOnOwner(
     "CONFIG_TABLE_OWNER",
     `the table ${shown(first.table)} belongs to the role ${owner}, and groupsync works as ${user}: whoever owns a table reads what is written there, and can run code as whoever writes it`,
     {
-      hint: `if you don't know that table, find out who made it before anything else. If it is meant, ${remedy ? `write ${remedy(owner)} in the config; or ` : ""}give it to groupsync: ${mend}`,
+      hint: `if you don't know that table, find out who made it before anything else. If it is meant, write tokens.owner: ${owner} in the config; or give it to groupsync: ${mend}`,
     },
   );
 }

@@ -179,11 +179,7 @@ export class TokenTableOwner implements TokenDestination {
   /** Who owns the tokens' table may own that of the marks too. */
   #insistOnOwner({ schema, owner }: MarkedTable): Promise<void> {
     const trusted = [this.#options.owner, owner].filter((role) => role != null);
-    return insistOnOwner(
-      this.#database,
-      { schema, tables: [OWNERS_TABLE], trusted },
-      (theirs) => `tokens.owner: ${theirs}`,
-    );
+    return insistOnOwner(this.#database, { schema, tables: [OWNERS_TABLE], trusted });
   }
 
   #create(table: string): string {

@@ -1,27 +1,24 @@
 import { expect, test } from "vitest";
 import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import type { SyncError } from "../../../src/core/errors.ts";
-import type { LedgerDatabase } from "../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
-import { aRole, type Role } from "../../support/role.ts";
+import { aRole } from "../../support/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
+import { makerOf } from "./token-place.ts";
 
-/** With these rights to a ledger that is there, and no others; on PostgreSQL it owns the tables all the same. */
-async function aRoleWith(rights: string, database: LedgerDatabase & FreshDatabase): Promise<Role> {
+/** As a role with these rights to a ledger that is there and somebody else's, and with no others. */
+async function openWith(rights: string, database: FreshDatabase): Promise<() => SqlLedger> {
   await new SqlLedger(aDatabase(database.url), LOCATION, "a", HISTORY_MS).prepare();
-  const role = await aRole(database);
-  for (const table of database.kind === "postgres" ? await database.tables() : []) {
-    await database.query(`ALTER TABLE ${table} OWNER TO ${role.name}`);
-    await database.query(`REVOKE ALL ON ${table} FROM ${role.name}`);
-  }
-  await role.grant(rights);
-  return role;
+  const { url, grant } = await aRole(database);
+  await grant(rights);
+  const location = { ...LOCATION, owners: [makerOf(database)] };
+  return () => new SqlLedger(aDatabase(url), location, "a", HISTORY_MS);
 }
 
 test("a ledger that is there needs no right to create anything", async () => {
   const database = await ledgerDatabase();
-  const { url } = await aRoleWith("SELECT, INSERT, UPDATE, DELETE", database);
-  const ledger = new SqlLedger(aDatabase(url), LOCATION, "a", HISTORY_MS);
+  const open = await openWith("SELECT, INSERT, UPDATE, DELETE", database);
+  const ledger = open();
   await ledger.prepare();
   const attempt = await ledger.acquireLease("me", 60_000);
   if (attempt.kind !== "acquired") throw new Error("the lease should be free");
@@ -60,8 +57,7 @@ test("without the right to create tables it says which GRANT to run, before and 
 
 test("without the right to write its tables it says which GRANT to run", async () => {
   const database = await ledgerDatabase();
-  const { url } = await aRoleWith("SELECT", database);
-  const open = (): SqlLedger => new SqlLedger(aDatabase(url), LOCATION, "a", HISTORY_MS);
+  const open = await openWith("SELECT", database);
   const { code, message, hint = "" } = await complaintOf(open().inspect());
   expect(code).toBe("LEDGER_UNAVAILABLE");
   expect(message).toMatch(/may not write to the ledger's table/);
