@@ -69,7 +69,11 @@ export async function planRun(
   { only, approval }: PlanOptions = {},
 ): Promise<Plan> {
   const { name, rules, update, deletion } = settings;
-  const reading = nextReading(evidence, settings.source, now);
+  const expected = nextReading(evidence, settings.source, now);
+  const recent = await ports.ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+  const removals = new RemovalTally({ name, baseUrl: service.baseUrl, approvals: evidence.approvals });
+  const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules), stop, expected.table);
+  const reading = { ...expected, table: snapshot.table };
   const context: DecisionContext = {
     now,
     update,
@@ -78,9 +82,6 @@ export async function planRun(
     serviceUpdates: service.updates,
     eager: only !== undefined,
   };
-  const recent = await ports.ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
-  const removals = new RemovalTally({ name, baseUrl: service.baseUrl, approvals: evidence.approvals });
-  const snapshot = await ports.source.open(columnsOf(rules), digestSeed(rules), stop);
   const entries = ports.openSpool<PlanEntry>();
   const builder = new PlanBuilder(entries, removals);
   try {

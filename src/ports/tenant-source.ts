@@ -12,10 +12,16 @@ export interface TenantSource {
   /**
    * Opens one read-only snapshot in which everything else is read. `seed` goes into every digest.
    * Rejects with SOURCE_UNAVAILABLE, also where the table is not there; or with a CONFIG_… code where the
-   * rules name a column that it doesn't have, or the config's SQL is wrong. Once `stop` aborts, `open` and the
+   * rules name a column that it doesn't have, or the config's SQL is wrong, or with CONFIG_TABLE_MOVED where it leads to
+   * another table than `before`, and nothing of that table is touched. Once `stop` aborts, `open` and the
    * snapshot's methods reject with INTERRUPTED, whatever the database is doing.
    */
-  open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot>;
+  open(
+    columns: readonly string[],
+    seed: string,
+    stop: AbortSignal,
+    before?: string | null,
+  ): Promise<TenantSnapshot>;
 }
 
 /** What else is in reach of the role that reads the tenants. Who owns what it reads can have code run as this role. */

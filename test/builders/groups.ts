@@ -78,6 +78,7 @@ export const aGroupFailure = (overrides: Partial<GroupFailure> = {}): GroupFailu
 /** After two healthy reads of a source, an hour apart. */
 export const anEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
   source: "the source",
+  table: null,
   clock: { ms: 3_600_000, reads: 2 },
   healthyAt: new Date("2026-03-01T01:00:00Z"),
   heldCode: null,
@@ -87,6 +88,7 @@ export const anEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
 
 export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
   source: "the source",
+  table: null,
   at: new Date("2026-03-01T02:00:00Z"),
   clock: { ms: 7_200_000, reads: 3 },
   sourceChanged: false,

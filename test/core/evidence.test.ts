@@ -4,6 +4,7 @@ import {
   afterApproval,
   afterHealthyRead,
   afterHeldRead,
+  afterPartialRead,
   type Evidence,
   NO_EVIDENCE,
   nextReading,
@@ -159,6 +160,24 @@ describe("the source", () => {
     ],
   ])("%s", (_, reads, changed) => {
     expect(nextReading(evidenceAfter(...reads), SOURCE, at(60)).sourceChanged).toBe(changed);
+  });
+});
+
+describe("the table that the source led to", () => {
+  const table = "public.customers";
+  const found = afterHealthyRead(NO_EVIDENCE, { ...nextReading(NO_EVIDENCE, SOURCE, start), table });
+
+  it("is expected again, and not of another source", () => {
+    expect(nextReading(NO_EVIDENCE, SOURCE, start).table).toBeNull();
+    expect(nextReading(found, SOURCE, at(1)).table).toBe(table);
+    expect(nextReading(found, "another", at(1)).table).toBeNull();
+  });
+
+  it("is remembered after a read that failed, was held, or was of a few ids", () => {
+    const reading = nextReading(found, SOURCE, at(1));
+    expect(whileReading(found).table).toBe(table);
+    expect(afterHeldRead(found, reading, CODE).table).toBe(table);
+    expect(afterPartialRead(NO_EVIDENCE, { ...reading, table }).table).toBe(table);
   });
 });
 

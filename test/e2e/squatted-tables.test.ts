@@ -51,6 +51,29 @@ onPostgres("a schema that comes before the tables gets no token", async () => {
   expect(await rowsOf(world, "public.groupsync_tokens")).toEqual(before);
 });
 
+onPostgres("tenants are read from no other table than before, whatever comes in front of it", async () => {
+  const { world, role, mallory } = await aSharedWorld();
+  const { database } = world;
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  await database.query(`CREATE SCHEMA ${role} AUTHORIZATION ${mallory}`);
+  await database.query(`CREATE TABLE ${role}.customers AS SELECT * FROM public.customers`);
+  await database.query(`UPDATE ${role}.customers SET company_name = 'theirs'`);
+  await database.query(`GRANT ALL ON SCHEMA ${role} TO public`);
+  await database.query(`GRANT ALL ON ${role}.customers TO public`);
+  for (const command of ["plan", "sync"]) {
+    const { code, stdout, stderr } = await world.run(command);
+    expect(code).toBe(78);
+    expect(stdout + stderr).toContain(`now leads to ${role}.customers`);
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  await world.configure({ source: { table: `${role}.customers` } });
+  const { code, stdout } = await world.run("plan");
+  expect(code).toBe(0);
+  expect(stdout).toContain("theirs");
+  await database.query(`DROP SCHEMA ${role} CASCADE`);
+});
+
 onPostgres("a customers' table in front of the one that tokens went to gets none", async () => {
   const { world, role, mallory } = await aSharedWorld();
   const { database } = world;

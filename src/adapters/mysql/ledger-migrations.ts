@@ -158,6 +158,7 @@ export const MIGRATIONS: readonly Migration[] = [
       `UPDATE ${evidence} SET held_code = '${STALE_CODE}'
     WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL)`,
       `ALTER TABLE ${evidence} DROP COLUMN holding`,
+      `ALTER TABLE ${evidence} ADD COLUMN source_table LONGTEXT`,
       `ALTER TABLE ${tokenPlaces} ADD COLUMN token_tables LONGTEXT`,
       `ALTER TABLE ${tokenPlaces} MODIFY places LONGTEXT NULL`,
     ],

@@ -2,6 +2,7 @@ import type { RowDataPacket } from "mysql2";
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { serverLockMs } from "../sql/attendance.ts";
+import type { TableName } from "../sql/names.ts";
 import { placed, type SourceOptions, sourceError, tableOf, wantedOf } from "../sql/source-query.ts";
 import { failures } from "./failures.ts";
 import { names } from "./names.ts";
@@ -28,7 +29,12 @@ export class MysqlTenantSource implements TenantSource {
     this.#options = options;
   }
 
-  async open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot> {
+  async open(
+    columns: readonly string[],
+    seed: string,
+    stop: AbortSignal,
+    before?: string | null,
+  ): Promise<TenantSnapshot> {
     const wanted = wantedOf(this.#options, names, columns, seed);
     const explain = (error: unknown): SyncError => sourceError(wanted, failures, error);
     const lockSeconds = Math.ceil(serverLockMs(this.#options.patience) / 1_000);
@@ -40,9 +46,11 @@ export class MysqlTenantSource implements TenantSource {
     try {
       session = await ReadingSession.open(this.#options, begin, stop);
       const [[current]] = await session.query<Current>("SELECT database() AS name");
-      const found = await placed(wanted, this.#options, names, async ({ schema = current?.name, table }) =>
-        schema == null ? undefined : { schema, table, owner: null, isOurs: false },
-      );
+      const find = async ({ schema: named, table }: TableName) => {
+        const schema = named ?? current?.name;
+        return schema == null ? undefined : { schema, table, owner: null, isOurs: false };
+      };
+      const found = await placed(wanted, this.#options, names, find, before);
       const rows = await describeRows(session, found);
       return new MysqlTenantSnapshot(tableOf(found), session, rows, this.#options, explain);
     } catch (error) {

@@ -150,6 +150,8 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     UPDATE ${evidence} SET held_code = '${STALE_CODE}'
     WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL);
     ALTER TABLE ${evidence} DROP COLUMN holding;
+    -- The table that the source led to, with its schema.
+    ALTER TABLE ${evidence} ADD COLUMN source_table text;
     -- The tables that tokens were last written to, as JSON. There may be such where no place has all of them.
     ALTER TABLE ${tokenPlaces} ADD COLUMN token_tables text, ALTER COLUMN places DROP NOT NULL;`,
 ];

@@ -1,6 +1,7 @@
 import type { SyncError } from "../../core/errors.ts";
 import type { TenantSnapshot, TenantSource } from "../../ports/tenant-source.ts";
 import { serverLockMs } from "../sql/attendance.ts";
+import type { TableName } from "../sql/names.ts";
 import { placed, type SourceOptions, sourceError, tableOf, wantedOf } from "../sql/source-query.ts";
 import { failures } from "./failures.ts";
 import { missingRight } from "./grants.ts";
@@ -26,7 +27,12 @@ export class PostgresTenantSource implements TenantSource {
     this.#options = options;
   }
 
-  async open(columns: readonly string[], seed: string, stop: AbortSignal): Promise<TenantSnapshot> {
+  async open(
+    columns: readonly string[],
+    seed: string,
+    stop: AbortSignal,
+    before?: string | null,
+  ): Promise<TenantSnapshot> {
     const wanted = wantedOf(this.#options, { quoteTable }, columns, seed);
     const hintFor = (error: unknown): string | undefined =>
       missingRight(error, wanted, this.#options.url) ?? failures.hintFor(error);
@@ -41,7 +47,8 @@ export class PostgresTenantSource implements TenantSource {
       const reading = session;
       const query = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
         (await reading.query<Row>(text, [...values])).rows;
-      const found = await placed(wanted, this.#options, { quoteName }, (name) => tablePlace({ query }, name));
+      const find = (name: TableName) => tablePlace({ query }, name);
+      const found = await placed(wanted, this.#options, { quoteName }, find, before);
       const rows = await describeRows(session, found);
       return new PostgresTenantSnapshot(tableOf(found), session, rows, this.#options, explain);
     } catch (error) {

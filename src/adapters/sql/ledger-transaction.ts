@@ -35,7 +35,15 @@ const INTENT_COLUMNS = {
   fingerprint: "text",
 } as const;
 const WITHDRAWN_COLUMNS = { id: "id", intent: "text", intended: "text" } as const;
-const EVIDENCE_COLUMNS = ["source", "healthy_ms", "healthy_reads", "healthy_at", "held_code", "approvals"];
+const EVIDENCE_COLUMNS = [
+  "source",
+  "source_table",
+  "healthy_ms",
+  "healthy_reads",
+  "healthy_at",
+  "held_code",
+  "approvals",
+];
 
 /** The ledger's statements, inside a transaction that holds the lease. Ids and values go as whole columns. */
 export class SqlLedgerTransaction implements LedgerTransaction {
@@ -194,16 +202,16 @@ export class SqlLedgerTransaction implements LedgerTransaction {
     return this.#notes.markHeld(held);
   }
 
-  async keepEvidence({ source, clock, healthyAt, heldCode, approvals }: Evidence): Promise<void> {
+  async keepEvidence({ source, table, clock, healthyAt, heldCode, approvals }: Evidence): Promise<void> {
     await this.#place.connection.query(
       this.#place.dialect.upsert({
         into: this.#place.tables.evidence,
         columns: ["scope", ...EVIDENCE_COLUMNS],
-        from: "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        from: "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         key: ["scope"],
         set: (is) => Object.fromEntries(EVIDENCE_COLUMNS.map((column) => [column, is(column)])),
       }),
-      [this.#place.scope, source, clock.ms, clock.reads, healthyAt, heldCode, approvals],
+      [this.#place.scope, source, table, clock.ms, clock.reads, healthyAt, heldCode, approvals],
     );
   }
 

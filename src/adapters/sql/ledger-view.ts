@@ -96,7 +96,7 @@ export class SqlLedgerView implements LedgerView {
   async evidence(): Promise<Evidence> {
     return this.#read(NO_EVIDENCE, async (tables) => {
       const [row] = await this.database.query<EvidenceColumns>(
-        `SELECT source, healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt", held_code AS "heldCode", approvals
+        `SELECT source, source_table AS "table", healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt", held_code AS "heldCode", approvals
          FROM ${tables.evidence} WHERE scope = $1`,
         [this.scope],
       );

@@ -62,20 +62,37 @@ export function wantedOf(
   return { name: "source.query", relation: `(${bare}\n) AS tenants`, query: bare, ...asked };
 }
 
-/** With the table by the schema that it is in: what appears in another one while it is read changes nothing. */
+/**
+ * With the table by the schema that it is in: what appears in another one while it is read changes nothing. Rejects with
+ * CONFIG_TABLE_MOVED, before anything of it runs, where it isn't `before`, the one of the reads so far.
+ */
 export async function placed(
   wanted: Wanted,
   { table }: SourceOptions,
   names: Pick<Names, "quoteName">,
   find: (name: TableName) => Promise<TablePlace | undefined>,
+  before: string | null | undefined,
 ): Promise<Wanted> {
   const place = table === undefined ? undefined : await find(nameOf(table));
-  return place ? { ...wanted, place, relation: quotePlace(names, place) } : wanted;
+  if (!place) return wanted;
+  const found = { ...wanted, place, relation: quotePlace(names, place) };
+  const now = tableOf(found);
+  if (before != null && now !== null && before !== now) throw moved(before, now);
+  return found;
 }
 
 /** For people: `schema.table`, or null for a query. */
 export const tableOf = ({ place }: Wanted): string | null =>
   place ? `${place.schema}.${place.table}` : null;
+
+const moved = (before: string, now: string): SyncError =>
+  new SyncError(
+    "CONFIG_TABLE_MOVED",
+    `tenants were read from ${before}, and the same config now leads to ${now}`,
+    {
+      hint: "find out who made that table before anything else; nothing was read from it. Write the one that is meant in source.table, with its schema",
+    },
+  );
 
 /** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
 export const whereAll = (conditions: readonly string[]): string =>

@@ -149,6 +149,7 @@ export function ledgerMarksContract(name: string, makePlace: () => Promise<Ledge
       expect(await at.ledger.evidence()).toEqual(NO_EVIDENCE);
       for (const evidence of [
         anEvidence({
+          table: "shop.customers",
           clock: { ms: 2 ** 45, reads: 2 ** 40 },
           healthyAt: NOW,
           heldCode: "c0de",
