@@ -8,11 +8,11 @@ import { aDaemonState } from "../builders/daemon-state.ts";
 
 const NOON = new Date("2026-03-01T12:00:00Z");
 
-/** What is shown at noon, over HTTP, of a state that a test can change. */
+/** What is shown over HTTP, at noon and of a state, both of which a test can change. */
 async function shown() {
-  const daemon: { state: DaemonState } = { state: aDaemonState() };
+  const daemon: { state: DaemonState; now: Date } = { state: aDaemonState(), now: NOON };
   const state = (): DaemonState => daemon.state;
-  const made = pages(state, new Metrics(state, aClock()), () => NOON);
+  const made = pages(state, new Metrics(state, aClock()), () => daemon.now);
   const server = await serve({ host: "127.0.0.1", port: 0 }, made);
   onTestFinished(() => server.close());
   return { daemon, ask: (path: string): Promise<Response> => fetch(server.url + path) };
@@ -54,4 +54,23 @@ test("the status page is of now, and may load and run nothing", async () => {
   expect(policy).toMatch(/default-src 'none'.*style-src/);
   expect(policy).not.toMatch(/script-src|connect-src|unsafe/);
   expect(await answer.text()).toContain("asia-7");
+});
+
+test("the status page is made once a second, however many ask for it, and when a run has ended", async () => {
+  const { daemon, ask } = await shown();
+  const shows = async (name: string): Promise<boolean> => (await (await ask("/")).text()).includes(name);
+  const first = aDaemonState({ name: "asia-7" });
+  daemon.state = first;
+  expect(await shows("asia-7")).toBe(true);
+  daemon.state = { ...first, name: "europe-3" };
+  daemon.now = new Date(NOON.getTime() + 999);
+  expect(await shows("asia-7")).toBe(true);
+  daemon.now = new Date(NOON.getTime() + 1000);
+  expect(await shows("europe-3")).toBe(true);
+  daemon.state = {
+    ...first,
+    name: "africa-1",
+    standby: { since: NOON, message: "another instance is at work" },
+  };
+  expect(await shows("africa-1")).toBe(true);
 });
