@@ -70,6 +70,24 @@ export function parsersOf(types: readonly TypeInfo[]): (oid: number) => Parse {
   return parserOf;
 }
 
+const LONG_TYPES: ReadonlySet<string> = new Set([
+  "text",
+  "varchar",
+  "bpchar",
+  "citext",
+  "json",
+  "jsonb",
+  "xml",
+]);
+
+/** Whether its values may be of any length, and a cast to text writes them as PostgreSQL does. */
+export function canBeLong(types: readonly TypeInfo[], oid: number): boolean {
+  const type = types.find((one) => one.oid === oid);
+  if (!type) return false;
+  if (type.base !== 0) return canBeLong(types, type.base);
+  return type.element !== 0 || LONG_TYPES.has(type.name);
+}
+
 const arrayOf =
   (parse: Parse): Parse =>
   (text) => {

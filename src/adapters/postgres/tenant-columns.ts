@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { BUCKETS } from "../../core/tenant.ts";
+import { MAX_ID_BYTES } from "../../core/id.ts";
+import { BUCKETS, Unusable } from "../../core/tenant.ts";
 import type { DescribedRows, Parse } from "../sql/described-rows.ts";
 import {
   checkRemoved,
@@ -10,10 +11,13 @@ import {
   whereAll,
   wrongIdType,
 } from "../sql/source-query.ts";
-import { ID_TYPES, parsersOf, type TypeInfo } from "./cells.ts";
+import { canBeLong, ID_TYPES, parsersOf, type TypeInfo } from "./cells.ts";
 import { failures } from "./failures.ts";
 import { quoteName } from "./names.ts";
 import type { ReadingSession } from "./reading-session.ts";
+
+/** In characters: of JSON with blanks in it, too, more than a group may have. */
+const LONGEST_TEXT = 2 * 1024 ** 2;
 
 /** What is asked of the source's connection. */
 export type Queryable = Pick<ReadingSession, "query">;
@@ -52,21 +56,38 @@ export async function describeRows(client: Queryable, wanted: Wanted): Promise<D
   const idText = `${quoteName(id)}::pg_catalog.text`;
   const { rows } = await client.query<{ server_encoding: string }>("SHOW server_encoding");
   const isUtf8 = rows[0]?.server_encoding === "UTF8";
-  const selected = [idText, ...rest.map(quoteName)];
   // The same text is another value in a column of another type: '1' is no 1.
   const typedSeed = hash("sha256", JSON.stringify([seed, ...typeNames]), "base64url");
-  const hashed = `ROW('${typedSeed}', ${selected.join(", ")})::pg_catalog.text`;
+  const hashed = `ROW('${typedSeed}', ${[idText, ...rest.map(quoteName)].join(", ")})::pg_catalog.text`;
   return {
     relation,
     conditions,
     removed,
-    selected,
-    parsers: [keepText, ...found.slice(1).map((field) => parserOf(field?.dataTypeID ?? 0))],
+    selected: [
+      startOf(idText, MAX_ID_BYTES),
+      ...rest.map((name, index) => {
+        const column = quoteName(name);
+        const isLong = canBeLong(types, found[index + 1]?.dataTypeID ?? 0);
+        return isLong ? startOf(`${column}::pg_catalog.text`, LONGEST_TEXT) : column;
+      }),
+    ],
+    parsers: [keepText, ...found.slice(1).map((field) => unlessTooLong(parserOf(field?.dataTypeID ?? 0)))],
     order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
     bucket: `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`,
     digest: `pg_catalog.hashtextextended(${hashed} ${BY_BYTES}, 0)`,
   };
 }
+
+/**
+ * One character more than a text may have is enough to refuse it. Whoever may write one row could fill this process's
+ * memory, and the driver ends it over a text of half a gigabyte.
+ */
+const startOf = (text: string, length: number): string => `pg_catalog.left(${text}, ${length + 1})`;
+
+const unlessTooLong =
+  (parse: Parse): Parse =>
+  (text) =>
+    text.length > LONGEST_TEXT ? new Unusable(`holds more than ${LONGEST_TEXT} characters`) : parse(text);
 
 const asNumber = (column: string): string => `${column}::pg_catalog.int8::pg_catalog.float8 AS ${column}`;
 

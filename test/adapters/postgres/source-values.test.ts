@@ -146,8 +146,24 @@ test.each([
   ["ARRAY['\\x00ff'::bytea]", "holds bytes"],
   ["'\\x00ff'::picture", "holds bytes"],
   ["ARRAY['\\x00ff']::picture[]", "holds bytes"],
+  ["repeat('x', 3000000)", "holds more than 2097152 characters"],
+  ["repeat('x', 3000000)::varchar", "holds more than 2097152 characters"],
+  ["to_json(repeat('x', 3000000))", "holds more than 2097152 characters"],
+  ["to_jsonb(repeat('x', 3000000))", "holds more than 2097152 characters"],
+  ["ARRAY[repeat('x', 3000000)]", "holds more than 2097152 characters"],
 ])("%s is unusable", async (expression, reason) => {
   const cell = await cellOf(expression);
   expect(cell).toBeInstanceOf(Unusable);
   expect(cell).toMatchObject({ reason: expect.stringContaining(reason) });
+});
+
+test("no more of a value is read than a group has room for", async () => {
+  const { url, query } = await freshDatabase();
+  await query("CREATE TABLE customers (id text, name text)");
+  await query("INSERT INTO customers VALUES (repeat('i', 10000), repeat('é', 2097152)), ('z', NULL)");
+  const source = postgresSource(url, { table: "customers" });
+  expect(await rowsOf(source, ["id", "name"])).toEqual([
+    ["i".repeat(513), "é".repeat(2097152)],
+    ["z", null],
+  ]);
 });
