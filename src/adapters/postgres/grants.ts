@@ -1,7 +1,7 @@
 import { describe } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Wanted } from "../sql/source-query.ts";
-import { quoteName } from "./names.ts";
+import { isName, quoteName } from "./names.ts";
 
 const DENIED = /^permission denied for (schema|table|view|materialized view|foreign table|function) (.+)$/;
 
@@ -10,12 +10,19 @@ export function missingRight(error: unknown, { name, relation }: Wanted, url: Se
   const user = decodeURIComponent(new URL(url.reveal()).username);
   if (mayHideRows(error)) return seesAllRows(user);
   const [, kind, object] = DENIED.exec(describe(error)) ?? [];
-  if (kind === undefined || object === undefined || user === "") return undefined;
+  // A view's code can say so, too, of whatever it likes: an operator runs what is written here.
+  if (kind === undefined || object === undefined || user === "" || !isName(object)) return undefined;
   const to = `TO ${quoteName(user)}`;
-  if (kind === "schema") return `GRANT USAGE ON SCHEMA ${quoteName(object)} ${to}`;
-  if (kind === "function") return `GRANT EXECUTE ON FUNCTION ${object} ${to}`;
-  if (relation.endsWith(quoteName(object))) return `GRANT SELECT ON ${relation} ${to}`;
-  const grant = `GRANT SELECT ON ${quoteName(object)} ${to}`;
+  const quoted = quoteName(object);
+  if (kind === "schema") {
+    const isNamed = name === "source.query" || relation.startsWith(`${quoted}.`);
+    return isNamed
+      ? `GRANT USAGE ON SCHEMA ${quoted} ${to}`
+      : `look at why ${name} needs the schema ${object}: whoever owns it, or a function in it, runs code as ${user}`;
+  }
+  if (kind === "function") return `GRANT EXECUTE ON FUNCTION ${quoted} ${to}`;
+  if (relation.endsWith(quoted)) return `GRANT SELECT ON ${relation} ${to}`;
+  const grant = `GRANT SELECT ON ${quoted} ${to}`;
   // The tables of a view are read by the view's owner.
   return name === "source.query" ? grant : `${grant}, or to the owner of ${name} if that is a view`;
 }

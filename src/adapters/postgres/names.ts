@@ -3,9 +3,14 @@ import { namesOf } from "../sql/names.ts";
 /** PostgreSQL cuts longer names without an error. */
 const MAX_BYTES = 63;
 
+const fits = (name: string): boolean => Buffer.byteLength(name) <= MAX_BYTES;
+
+/** Whether the server can have a name like this. */
+export const isName = (text: string): boolean => text !== "" && fits(text);
+
 export const { quoteName, quoteTable } = namesOf({
   database: "PostgreSQL",
   quote: '"',
-  fits: (name) => Buffer.byteLength(name) <= MAX_BYTES,
+  fits,
   limit: `1 to ${MAX_BYTES} bytes`,
 });

@@ -103,6 +103,22 @@ describe("a source that can't be read says why, and what to do:", () => {
     });
   });
 
+  test.each([
+    ["function f", 'GRANT EXECUTE ON FUNCTION "f" TO'],
+    ["function f() TO PUBLIC; --", 'GRANT EXECUTE ON FUNCTION "f() TO PUBLIC; --" TO'],
+    [`function ${"f".repeat(64)}`, "grant the user the right that is missing"],
+    ["schema tokens", "look at why customers needs the schema tokens"],
+  ])("somebody else's code that says that it lacks a right: %s", async (object, hint) => {
+    const database = await postgresSourceDatabase();
+    await database.query(`CREATE FUNCTION refuse() RETURNS text LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'permission denied for ${object}' USING ERRCODE = '42501'; END $$`);
+    await database.query("CREATE VIEW customers AS SELECT refuse() AS id");
+    await expect(read(database.url)).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      hint: expect.stringContaining(hint),
+    });
+  });
+
   test("data that the query stumbles over", async () => {
     const database = await postgresSourceDatabase();
     await database.create("customers", { id: "text" });
