@@ -53,3 +53,7 @@ export async function aRole({ kind, name: database, url, query }: FreshDatabase)
     },
   };
 }
+
+/** The tables that a test makes belong to the user of its database. */
+export const makerOf = ({ url }: Pick<FreshDatabase, "url">): string =>
+  decodeURIComponent(new URL(url).username);

@@ -7,6 +7,9 @@ import type { EmbeddedServer } from "./embedded-server.ts";
 import { type FreshDatabase, SERVERS } from "./fresh-database.ts";
 import { mariadbPrograms } from "./mariadb-binaries.ts";
 
+/** So long that no hash in what the program prints has it by chance. */
+const PASSWORD = "a-password-of-groupsync";
+
 export interface TalkativeServer {
   /** As a role `groupsync` that has a place of its own, and no other right. */
   readonly database: FreshDatabase;
@@ -42,7 +45,7 @@ const postgres: Talkative = {
       },
     }),
   createRole: [
-    "CREATE ROLE groupsync LOGIN PASSWORD 'pw'",
+    `CREATE ROLE groupsync LOGIN PASSWORD '${PASSWORD}'`,
     // It is in the role's path of its own accord.
     "CREATE SCHEMA groupsync AUTHORIZATION groupsync",
   ],
@@ -67,7 +70,7 @@ const mysql: Talkative = {
     }),
   createRole: [
     "CREATE DATABASE groupsync CHARACTER SET utf8mb4",
-    "CREATE USER groupsync IDENTIFIED BY 'pw'",
+    `CREATE USER groupsync IDENTIFIED BY '${PASSWORD}'`,
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX ON groupsync.* TO groupsync",
   ],
   pathname: "/groupsync",
@@ -96,7 +99,7 @@ export async function aTalkativeServer(kind: DatabaseKind): Promise<TalkativeSer
   const asAdministrator = connect(server.url);
   for (const statement of createRole) await asAdministrator(statement);
   const url = new URL(server.url);
-  Object.assign(url, { username: "groupsync", password: "pw", ...(pathname && { pathname }) });
+  Object.assign(url, { username: "groupsync", password: PASSWORD, ...(pathname && { pathname }) });
 
   let asked = 0;
   let known = 0;

@@ -2,9 +2,8 @@ import { expect, test } from "vitest";
 import { SqlLedger } from "../../../src/adapters/sql/ledger.ts";
 import type { SyncError } from "../../../src/core/errors.ts";
 import type { FreshDatabase } from "../../support/fresh-database.ts";
-import { aRole } from "../../support/role.ts";
+import { aRole, makerOf } from "../../support/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "./ledger-database.ts";
-import { makerOf } from "./token-place.ts";
 
 /** As a role with these rights to a ledger that is there and somebody else's, and with no others. */
 async function openWith(rights: string, database: FreshDatabase): Promise<() => SqlLedger> {

@@ -23,10 +23,6 @@ export const EXISTING: TokenTableOptions = {
   tokenColumn: "dashboard_token",
 };
 
-/** The tables that a test makes belong to the user of its database. */
-export const makerOf = ({ url }: Pick<FreshDatabase, "url">): string =>
-  decodeURIComponent(new URL(url).username);
-
 /** A ledger and its lease, in a database that is prepared for it. */
 async function aHeldLedger(database: Database): Promise<{ ledger: SqlLedger; lease: Lease }> {
   const ledger = new SqlLedger(database, LOCATION, "default", HISTORY_MS);

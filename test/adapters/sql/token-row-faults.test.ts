@@ -5,17 +5,9 @@ import { anApply } from "../../builders/groups.ts";
 import { rejection } from "../../contracts/collect.ts";
 import { someTokens } from "../../contracts/token-store.ts";
 import type { DatabaseKind } from "../../support/fresh-database.ts";
-import { aRole } from "../../support/role.ts";
+import { aRole, makerOf } from "../../support/role.ts";
 import { aDatabase } from "./ledger-database.ts";
-import {
-  aTokenPlace,
-  EXISTING,
-  makerOf,
-  OWN,
-  removeTokens,
-  type SqlTokenPlace,
-  writeTokens,
-} from "./token-place.ts";
+import { aTokenPlace, EXISTING, OWN, removeTokens, type SqlTokenPlace, writeTokens } from "./token-place.ts";
 
 /** Triggers that fail for the row of b alone, each in its own way. */
 type Fault = (options: TokenTableOptions, row: "NEW" | "OLD", events: readonly string[]) => readonly string[];

@@ -2,9 +2,9 @@ import { describe, expect, inject, test } from "vitest";
 import { SqlTokenTable } from "../../../src/adapters/sql/token-table.ts";
 import type { SyncError } from "../../../src/core/errors.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/fresh-database.ts";
-import { aRole } from "../../support/role.ts";
+import { aRole, makerOf } from "../../support/role.ts";
 import { aDatabase } from "./ledger-database.ts";
-import { aTokenPlace, EXISTING, makerOf, OWN, writeTokens } from "./token-place.ts";
+import { aTokenPlace, EXISTING, OWN, writeTokens } from "./token-place.ts";
 
 const DATABASES = {
   postgres: {
