@@ -134,8 +134,8 @@ class OutcomeWriter {
           missing_ms: "NULL",
           missing_reads: "NULL",
           held: "NULL",
-          ...changeFailure(is, was),
-          ...copiesFailure(is, was),
+          ...failure(CHANGE, is, was),
+          ...failure(COPIES, is, was),
           updated_at: is("updated_at"),
         }),
       }),
@@ -210,35 +210,45 @@ class OutcomeWriter {
 
 type Column = (name: string) => string;
 
-/** Of a change: another failure takes its place, and a change that is done clears it. Of what else was done it stays. */
-function changeFailure(is: Column, was: Column): Assignments {
-  const isTold = `(${is("confirmed")} IS NOT NULL OR ${is("failure_code")} IS NOT NULL)`;
-  const told = (column: string): string => `CASE WHEN ${isTold} THEN ${is(column)} ELSE ${was(column)} END`;
-  return {
-    failing_since: `CASE WHEN ${is("failure_code")} IS NOT NULL
-      THEN coalesce(${was("failing_since")}, ${is("updated_at")})
-      WHEN ${is("confirmed")} IS NULL THEN ${was("failing_since")} END`,
-    failure_fingerprint: told("failure_fingerprint"),
-    failure_code: told("failure_code"),
-    failure_message: told("failure_message"),
-    failure_count: `CASE WHEN ${is("failure_code")} IS NOT NULL THEN ${was("failure_count")} + 1
-      WHEN ${is("confirmed")} IS NULL THEN ${was("failure_count")} ELSE 0 END`,
-    retry_at: told("retry_at"),
-  };
+/** The columns that one kind of failure is kept in. */
+interface FailureColumns {
+  /** Has a value if what could fail was done. */
+  readonly done: string;
+  readonly since: string;
+  readonly code: string;
+  readonly count: string;
+  readonly others: readonly string[];
 }
 
-/** Of a token's copies: cleared where the token was stored, and as it was where there was none. */
-function copiesFailure(is: Column, was: Column): Assignments {
-  const isTold = `(${is("token_fingerprint")} IS NOT NULL OR ${is("copies_code")} IS NOT NULL)`;
-  const told = (column: string): string => `CASE WHEN ${isTold} THEN ${is(column)} ELSE ${was(column)} END`;
+const CHANGE: FailureColumns = {
+  done: "confirmed",
+  since: "failing_since",
+  code: "failure_code",
+  count: "failure_count",
+  others: ["failure_fingerprint", "failure_message", "retry_at"],
+};
+
+/** Of a token that is not in every store. */
+const COPIES: FailureColumns = {
+  done: "token_fingerprint",
+  since: "copies_since",
+  code: "copies_code",
+  count: "copies_count",
+  others: ["copies_message", "copies_retry_at"],
+};
+
+/** A new failure replaces the one before, and a success clears it. If there was neither, it stays. */
+function failure({ done, since, code, count, others }: FailureColumns, is: Column, was: Column): Assignments {
+  const isTold = `(${is(done)} IS NOT NULL OR ${is(code)} IS NOT NULL)`;
+  const told = (column: string): [string, string] => [
+    column,
+    `CASE WHEN ${isTold} THEN ${is(column)} ELSE ${was(column)} END`,
+  ];
   return {
-    copies_since: `CASE WHEN ${is("copies_code")} IS NOT NULL
-      THEN coalesce(${was("copies_since")}, ${is("updated_at")})
-      WHEN ${is("token_fingerprint")} IS NULL THEN ${was("copies_since")} END`,
-    copies_code: told("copies_code"),
-    copies_message: told("copies_message"),
-    copies_count: `CASE WHEN ${is("copies_code")} IS NOT NULL THEN ${was("copies_count")} + 1
-      WHEN ${is("token_fingerprint")} IS NULL THEN ${was("copies_count")} ELSE 0 END`,
-    copies_retry_at: told("copies_retry_at"),
+    [since]: `CASE WHEN ${is(code)} IS NOT NULL THEN coalesce(${was(since)}, ${is("updated_at")})
+      WHEN ${is(done)} IS NULL THEN ${was(since)} END`,
+    [count]: `CASE WHEN ${is(code)} IS NOT NULL THEN ${was(count)} + 1
+      WHEN ${is(done)} IS NULL THEN ${was(count)} ELSE 0 END`,
+    ...Object.fromEntries([code, ...others].map(told)),
   };
 }
