@@ -8,22 +8,19 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY .npmrc package.json package-lock.json ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY build build
 COPY src src
 RUN npm run build
-
-# A stage of its own, so that nothing of the development packages can be left over, and no change of src undoes it.
-FROM ${NODE_IMAGE} AS dependencies
-WORKDIR /build
-COPY .npmrc package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts
+# dist has all packages in it: to add a vendor's client in another image must not install them again.
+RUN npm pkg delete dependencies devDependencies scripts
 
 FROM ${NODE_IMAGE}
 WORKDIR /opt/groupsync
-COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
 # Readable for everybody, whatever the umask was under which they were checked out.
-COPY --chmod=0644 LICENSE package.json ./
+COPY --from=build --chmod=0644 /build/package.json ./
+COPY --chmod=0644 LICENSE ./
 RUN ln -s /opt/groupsync/dist/main.js /usr/local/bin/groupsync
 
 # The page and the probes are for others than the container itself, which 127.0.0.1 would shut out.

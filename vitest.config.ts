@@ -1,5 +1,5 @@
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
-import type { DatabaseKind } from "./test/support/database-server.ts";
+import type { DatabaseKind } from "./test/support/databases/database-server.ts";
 import { LONG } from "./test/support/long.ts";
 import { tally } from "./test/support/tally.ts";
 
@@ -8,7 +8,7 @@ const EVERYTHING = ["test/**/*.test.ts"];
 const ON_MYSQL_TOO = [
   // Every statement that the program has, locks and fences included: the contracts that both dialects fulfil.
   "test/adapters/sql/**/*.test.ts",
-  "test/support/fresh-database.test.ts",
+  "test/support/databases/fresh-database.test.ts",
   ...endToEndOnMysql(),
 ];
 
@@ -19,7 +19,7 @@ const ON_MYSQL_TOO = [
 function endToEndOnMysql(): string[] {
   if (LONG) return ["test/e2e/**/*.test.ts"];
   const files = [
-    "first-sync", // from the rows to the tokens, with 10,000 of them
+    "first-sync", // from the rows to the tokens, in several batches
     "plan", // leaves the database as it is
     "places", // tokens and ledger in other databases, of the other kind too
     "database-trouble", // what the driver's errors become, rights, connections that are cut
@@ -36,17 +36,17 @@ function endToEndOnMysql(): string[] {
     "plaintext", // what a url says of TLS
     "tls",
   ];
-  return files.map((name) => `test/e2e/${name}.test.ts`);
+  return files.map((name) => `test/e2e/**/${name}.test.ts`);
 }
 
 export default defineConfig({
   test: {
     projects: [tests("postgres", EVERYTHING), tests("mysql", ON_MYSQL_TOO)],
     // Here and not in the projects: the servers are for all of them.
-    globalSetup: ["test/support/databases.ts"],
+    globalSetup: ["test/support/databases/databases.ts"],
     reporters: ["default", tally],
-    // Two cores and one server of a kind: files run beside each other, but not many.
-    maxWorkers: 2,
+    // For two cores: a third of the tests' time is waiting.
+    maxWorkers: 3,
   },
 });
 
@@ -55,9 +55,11 @@ function tests(databaseKind: DatabaseKind, include: string[]): TestProjectConfig
     test: {
       name: databaseKind,
       include,
+      // A process runs many files: to start one for each, and to load everything in it again, takes longer than most tests.
+      isolate: false,
       provide: { databaseKind },
-      // Against a test that hangs: slow machines have run the slowest at a third of this.
-      testTimeout: 180_000,
+      // Against a test that hangs: slow machines have run the slowest at a third of this. A long run repeats more.
+      testTimeout: LONG ? 1_800_000 : 180_000,
       hookTimeout: 180_000,
     },
   };

@@ -1,18 +1,19 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { processWarnings } from "./adapters/log/process-warnings.ts";
-import type { CommandIo, Opened } from "./commands/io.ts";
+import type { CommandIo, Opened } from "./commands/command-io.ts";
 import { type PlanSetup, planCommand } from "./commands/plan.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
 import { type StatusSetup, statusCommand } from "./commands/status.ts";
 import { type SyncSetup, syncCommand } from "./commands/sync.ts";
-import type { Host } from "./compose.ts";
-import { SyncError } from "./core/errors.ts";
-import { EXIT, exitCodeOfError } from "./core/exit-code.ts";
-import { LOG_LEVELS, type LogLevel } from "./core/log-level.ts";
-import { printable, visible } from "./core/printable.ts";
+import type { Host } from "./compose/host.ts";
+import type { Config } from "./config/model/config.ts";
+import { SyncError } from "./core/failure/sync-error.ts";
+import { EXIT, exitCodeOfError } from "./core/report/exit-code.ts";
+import { LOG_LEVELS, type LogLevel } from "./core/report/log-level.ts";
+import { printable, visible } from "./core/text/printable.ts";
 import type { Lifecycle } from "./daemon/lifecycle.ts";
 import type { Observe } from "./ports/observer.ts";
 
@@ -23,7 +24,7 @@ interface GlobalFlags {
   readonly logLevel: LogLevel;
 }
 
-/** Runs the command that `args` name (without node and script). Mistakes end in a message and an exit code. */
+/** Runs the command that `args` name (without node and script). Errors become a message and an exit code. */
 export async function cli(args: readonly string[], raw: CommandIo, host: Host): Promise<void> {
   const io: CommandIo = {
     ...raw,
@@ -34,7 +35,7 @@ export async function cli(args: readonly string[], raw: CommandIo, host: Host): 
     await program(io, host).parseAsync(args, { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Help and version end with 0; commander has printed what there is to say.
+      // Commander has printed the message. --help and --version are "errors" with exit code 0.
       if (error.exitCode !== 0) io.finish(EXIT.usage);
       return;
     }
@@ -67,16 +68,16 @@ function program(io: CommandIo, host: Host): Command {
         .default(env.GROUPSYNC_LOG_LEVEL || "info"),
     )
     .hook("preAction", async (_, command) => {
-      // The daemon outlives its terminal.
+      // The daemon goes on when its terminal is closed. Other commands end.
       if (command.name() !== "run") io.endOnHangUp();
-      // Commander checks what is typed, and takes a default as it is.
+      // Commander doesn't check the default, which comes from the environment.
       const { logLevel } = flagsOf(command);
       if (!LOG_LEVELS.includes(logLevel)) {
         command.error(
           `error: GROUPSYNC_LOG_LEVEL is '${logLevel}'. Allowed choices are ${LOG_LEVELS.join(", ")}.`,
         );
       }
-      const { observer } = await import("./compose-observer.ts");
+      const { observer } = await import("./compose/observer.ts");
       observe = await observer(host, logLevel, (problem) => {
         const line = `groupsync: INTERNAL: the run goes on, but can't be shown: ${problem}`;
         io.stderr(`${printable(line, MAX_LINE)}\n`);
@@ -85,24 +86,28 @@ function program(io: CommandIo, host: Host): Command {
     })
     .addHelpText("after", EXIT_CODES);
 
-  // What a command is made of is loaded when it runs: help, mistakes and the other commands don't wait for it.
+  // Each command loads its own modules when it runs, so that help and mistakes come at once.
+  const readConfig = async (command: Command): Promise<Config> => {
+    const config = await import("./compose/config.ts");
+    return config.readConfig(flagsOf(command).config, host, observe);
+  };
   const openSync = async (command: Command): Promise<Opened<SyncSetup>> => {
-    const { composeSync, readConfig } = await import("./compose.ts");
-    return composeSync(readConfig(flagsOf(command).config, host, observe), host, observe);
+    const { composeSync } = await import("./compose/sync.ts");
+    return composeSync(await readConfig(command), host, observe);
   };
   const openPlan = async (command: Command): Promise<Opened<PlanSetup>> => {
-    const { composePlan, readConfig } = await import("./compose.ts");
-    return composePlan(readConfig(flagsOf(command).config, host, observe), host);
+    const { composePlan } = await import("./compose/plan.ts");
+    return composePlan(await readConfig(command), host);
   };
   const openStatus = async (command: Command): Promise<Opened<StatusSetup>> => {
-    const { composeLedgerView, readConfig } = await import("./compose.ts");
-    const config = readConfig(flagsOf(command).config, host, observe);
+    const { composeLedgerView } = await import("./compose/ledger-view.ts");
+    const config = await readConfig(command);
     const { value: ledger, close } = await composeLedgerView(config, host);
     return { value: { ledger, deletionLimit: config.deletion.limit }, close };
   };
   const openDaemon = async (command: Command): Promise<Lifecycle> => {
     const { config, logLevel } = flagsOf(command);
-    const { composeDaemon } = await import("./compose-daemon.ts");
+    const { composeDaemon } = await import("./compose/daemon.ts");
     return composeDaemon(config, host, { version: version(), logLevel, signal: io.signal });
   };
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env node
 /**
- * argv, environment and signals in; an exit code out. Nothing else touches the process. The signals are taken before
- * the rest of the program is loaded, which takes most of a second: nothing is imported statically here.
+ * Passes argv, environment and signals to the program, and sets the exit code. No other file touches the process. To
+ * load the program takes a while: import nothing statically here, so that signals are handled from the start.
  */
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
-    // The second one doesn't wait: the next run settles what is under way.
+    // A second signal ends the process at once. The next run settles what is under way.
     if (stopping.signal.aborted) process.exit(1);
     stopping.abort();
   });
 }
 
-// Node.js would open its inspector, which reads all memory, and end at the other one.
+// By default Node.js would open its inspector on SIGUSR1, which can read all memory, and end on SIGUSR2.
 for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
 
-/** Until it is known whether the command takes a SIGHUP, one that comes is kept for whoever does. */
+/** Whether a SIGHUP came before the command said what to do about it. */
 let hungUp = false;
 const keepHangUp = (): void => {
   hungUp = true;
@@ -23,12 +23,12 @@ const keepHangUp = (): void => {
 process.on("SIGHUP", keepHangUp);
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // Whoever reads our output may have had enough of it: `groupsync plan | head`.
+  // The reader may stop early, as in `groupsync plan | head`. That is no error.
   if (error.code === "EPIPE") return;
   process.stderr.write(`groupsync: cannot write to standard output: ${error.message}\n`);
   process.exitCode = 1;
 });
-/** There is nobody left to complain to; the exit code still tells. */
+/** Ignored: there is no place left for a message. The exit code still says how the run ended. */
 process.stderr.on("error", () => {});
 
 const { env, pid, stdout, stderr } = process;
@@ -46,11 +46,16 @@ await cli(
       if (hungUp) listener();
     },
     endOnHangUp: () => {
-      process.off("SIGHUP", keepHangUp);
-      if (hungUp) process.kill(pid, "SIGHUP");
+      // A listener and not its absence: a signal that Node.js has yet to pass on would be lost without one.
+      const end = (): void => {
+        process.removeAllListeners("SIGHUP");
+        process.kill(pid, "SIGHUP");
+      };
+      process.on("SIGHUP", end).off("SIGHUP", keepHangUp);
+      if (hungUp) end();
     },
     onWarning: (listener) => {
-      // Node.js prints them itself, unless it was told not to (--no-warnings): then nobody wants them.
+      // Without a listener Node.js was started with --no-warnings. Then stay silent too.
       if (process.listenerCount("warning") === 0) return;
       process.removeAllListeners("warning");
       process.on("warning", listener);
@@ -70,7 +75,7 @@ await cli(
   },
 );
 
-// A store's client can leave a connection behind that nobody gets to close: all is said and closed by now.
+// Exit after a second even if a store's client has left a connection open. All output is written by now.
 await Promise.all([stdout, stderr].map((stream) => new Promise((written) => stream.write("", written))));
 setTimeout(() => process.exit(), 1_000).unref();
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { cli } from "../src/cli.ts";
 import { anIo } from "./commands/an-io.ts";
+import { rounds } from "./support/long.ts";
 
 const UNSEEN = /[\p{Cf}\u2028\u2029\u007f-\u009f]/u;
 const stop = new AbortController().signal;
@@ -22,6 +23,6 @@ it("shows whatever it was given without a character that nobody sees", async () 
         expect(printed.stdout + printed.stderr).not.toMatch(UNSEEN);
       }
     }),
-    { numRuns: 30 },
+    { numRuns: rounds(100) },
   );
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { SERVICE_FAILURES } from "../src/core/service-failure.ts";
+import { SERVICE_FAILURES } from "../src/core/failure/service-failure.ts";
 import { readSource } from "./support/source-text.ts";
 
 const SOURCE = new URL("../src/", import.meta.url);

@@ -6,9 +6,42 @@ import { breaches, type Rules, type SourceFile } from "./support/layers.ts";
 /** Who may import whom. A layer that is not here may not exist. */
 const RULES: Rules = {
   layers: {
-    core: { layers: [], packages: [], node: ["crypto", "util"] },
+    core: {
+      layers: [],
+      packages: [],
+      node: ["crypto", "util"],
+      rooms: {
+        text: [],
+        failure: [],
+        limits: [],
+        tls: [],
+        secret: ["text"],
+        group: ["failure", "secret", "text"],
+        rotation: ["failure"],
+        plan: ["failure", "group"],
+        deletion: ["failure", "group", "plan", "text"],
+        apply: ["failure", "group", "plan", "secret"],
+        tokens: ["failure", "group", "secret", "text"],
+        report: ["deletion", "failure", "text"],
+      },
+    },
     ports: { layers: ["core"], packages: [], node: [] },
-    engine: { layers: ["core", "ports"], packages: [], node: [] },
+    engine: {
+      layers: ["core", "ports"],
+      packages: [],
+      node: [],
+      rooms: {
+        lease: [],
+        report: [],
+        durability: ["lease"],
+        plan: ["report"],
+        tokens: ["durability", "lease"],
+        service: ["lease", "report", "tokens"],
+        apply: ["durability", "lease", "plan", "report", "service", "tokens"],
+        verify: ["apply", "lease", "plan", "report", "tokens"],
+        rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
+      },
+    },
 
     "adapters/disk": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/host": { layers: ["core", "ports"], packages: [], node: "all" },
@@ -55,15 +88,13 @@ const RULES: Rules = {
       node: "all",
     },
 
-    "compose-daemon.ts": { layers: "all", packages: [], node: "all" },
-    "compose-observer.ts": { layers: "all", packages: [], node: "all" },
-    "compose-tokens.ts": { layers: "all", packages: [], node: "all" },
-    "compose.ts": { layers: "all", packages: [], node: "all" },
+    compose: { layers: "all", packages: [], node: "all" },
     "cli.ts": { layers: "all", packages: ["commander"], node: "all" },
     "main.ts": { layers: "all", packages: [], node: "all" },
   },
   processFile: "main.ts",
   maxLines: 300,
+  maxFiles: 14,
   emptyNames: ["common", "helper", "helpers", "index", "misc", "shared", "util", "utils"],
 };
 
@@ -128,8 +159,8 @@ describe("a breach is found and named:", () => {
     ],
     [
       "commands/sync.ts",
-      "../compose.ts",
-      "commands may import commands, core, engine, ports, not compose.ts",
+      "../compose/sync.ts",
+      "commands may import commands, core, engine, ports, not compose",
     ],
   ])("%s imports %s", (path, specifier, rule) => {
     const target = new URL(specifier, `file:///${path}`).pathname.slice(1);
@@ -170,8 +201,8 @@ describe("a breach is found and named:", () => {
     expect(planted(["core/plan.ts", 'const pg = await import("pg");'])).toEqual([
       'core/plan.ts imports "pg": of npm packages core may import none',
     ]);
-    expect(planted(["compose.ts", "await import(store);"])).toEqual([
-      "compose.ts imports a computed name: only a literal can be checked",
+    expect(planted(["compose/sync.ts", "await import(store);"])).toEqual([
+      "compose/sync.ts imports a computed name: only a literal can be checked",
     ]);
   });
 
@@ -185,6 +216,54 @@ describe("a breach is found and named:", () => {
   });
 
   test.each([
+    ["core/text/quantity.ts", "../plan/change.ts", "in core, text may import text, not plan"],
+    ["engine/plan/plan.ts", "../apply/apply.ts", "in engine, plan may import plan, report, not apply"],
+    [
+      "engine/lease/lease.ts",
+      "../sync.ts",
+      "in engine, lease may import lease, not the files outside of the rooms",
+    ],
+  ])("the room of %s imports %s", (path, specifier, rule) => {
+    const target = new URL(specifier, `file:///${path}`).pathname.slice(1);
+    expect(planted([path, `import type { X } from "${specifier}";`], file(target))).toEqual([
+      `${path} imports "${specifier}": ${rule}`,
+    ]);
+  });
+
+  test("a room is not in the table yet", () => {
+    expect(planted(file("engine/refresh/refresh.ts"))).toEqual([
+      "engine/refresh/refresh.ts belongs to no room of engine: add refresh to the table",
+    ]);
+  });
+
+  test("nothing, where a room imports what its table names and the layer's own files import every room", () => {
+    const found = planted(
+      ["engine/sync.ts", 'import "./apply/apply.ts"; import "./lease/lease.ts";'],
+      ["engine/apply/apply.ts", 'import "../lease/lease.ts"; import "../../ports/clock.ts";'],
+      file("engine/lease/lease.ts"),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("folders import each other in a circle, be it for types alone", () => {
+    const found = planted(
+      ["daemon/daemon.ts", 'import "./page/page.ts";'],
+      ["daemon/page/page.ts", 'import type { Facts } from "../facts.ts";'],
+      ["daemon/facts.ts", 'import "./metrics/metrics.ts";'],
+      file("daemon/metrics/metrics.ts"),
+    );
+    expect(found).toEqual(["folders import each other: daemon → daemon/page → daemon"]);
+  });
+
+  test("a folder holds too many files", () => {
+    const files = (folder: string, count: number) =>
+      Array.from({ length: count }, (_, index) => file(`${folder}/file-${index}.ts`));
+    expect(planted(...files("commands", 14), ...files("commands/output", 15))).toEqual([
+      "commands/output holds 15 files, and 14 is the most",
+    ]);
+  });
+
+  test.each([
     "const port = process.env.PORT;",
     `const text = \`at \${process.cwd()}\`;`,
     "process?.exit(1);",
@@ -192,13 +271,15 @@ describe("a breach is found and named:", () => {
     "const { env } = process;",
     "globalThis.process.exit();",
   ])("%s outside of main.ts", (code) => {
-    expect(planted(["compose.ts", code])).toEqual(["compose.ts uses process: only main.ts touches it"]);
+    expect(planted(["compose/sync.ts", code])).toEqual([
+      "compose/sync.ts uses process: only main.ts touches it",
+    ]);
   });
 
   test("a name says nothing", () => {
-    expect(planted(file("core/utils.ts"), file("engine/shared/plan.ts"))).toEqual([
+    expect(planted(file("core/utils.ts"), file("commands/shared/plan.ts"))).toEqual([
       'core/utils.ts: "utils.ts" says nothing about what is inside',
-      'engine/shared/plan.ts: "shared" says nothing about what is inside',
+      'commands/shared/plan.ts: "shared" says nothing about what is inside',
     ]);
   });
 

@@ -16,7 +16,7 @@ const textOf = (path: string): string => readFileSync(new URL(`../${path}`, impo
 const read = (path: string) => JSON.parse(textOf(path));
 
 /**
- * What `npm ci --omit=dev` installs, and so what is in the image. The clients of the secret stores are development
+ * What `npm ci --omit=dev` installs, and so all that can be in the bundle. The clients of the secret stores are development
  * packages here: an operator installs those of the store in use.
  */
 const production = Object.entries<Locked>(read("package-lock.json").packages).filter(

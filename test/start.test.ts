@@ -20,17 +20,16 @@ function packagesBehind(entry: string): string[] {
 // Each of them takes a noticeable part of the time in which Node.js itself starts.
 test.each([
   ["--help and --version", "cli.ts", ["commander"]],
-  ["the log", "compose-observer.ts", ["pino"]],
-  [
-    "what is common to all kinds of databases and stores",
-    "compose.ts",
-    ["leven", "node-cron", "yaml", "zod"],
-  ],
+  ["the log", "compose/observer.ts", ["pino"]],
+  ["the config", "compose/config.ts", ["leven", "node-cron", "yaml", "zod"]],
+  ["what sync needs of all kinds of databases and stores", "compose/sync.ts", []],
+  ["what plan needs of them", "compose/plan.ts", []],
+  ["what status needs of them", "compose/ledger-view.ts", []],
   ["PostgreSQL", "adapters/postgres/database.ts", ["pg", "pg-cursor"]],
   ["MySQL", "adapters/mysql/database.ts", ["mysql2"]],
   [
     "the service",
-    "adapters/service/http.ts",
+    "adapters/service/http-group-service.ts",
     ["undici/lib/core/connect.js", "undici/lib/core/errors.js", "undici/lib/dispatcher/pool.js", "zod"],
   ],
 ])("%s: no other packages are loaded", (_, entry, packages) => {

@@ -1,33 +1,34 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, exitCodeOfError } from "../core/exit-code.ts";
-import type { RotationPolicy } from "../core/rotation.ts";
-import { shownTable } from "../core/token-tables.ts";
-import { foreseenFailures, foreseenWarnings } from "../engine/foresight.ts";
-import { changeCount, type Plan } from "../engine/plan.ts";
+import { EXIT, type ExitCode, exitCodeOfError } from "../core/report/exit-code.ts";
+import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
+import { shownTable } from "../core/tokens/token-tables.ts";
 import {
   type LedgerState,
+  makePlan,
   type PlanPorts,
   type PlanSettings,
-  planRun,
   readLedgerState,
-} from "../engine/plan-run.ts";
-import { haveStayed } from "../engine/token-move.ts";
-import { tokenTables } from "../engine/token-tables.ts";
-import type { KnownService, LedgerView } from "../ports/ledger.ts";
+} from "../engine/plan/make-plan.ts";
+import { changeCount, type Plan } from "../engine/plan/plan.ts";
+import { predictedFailures, predictedWarnings } from "../engine/predict-sync.ts";
+import { areSameDestinations } from "../engine/tokens/moved-destinations.ts";
+import { tokenTables } from "../engine/tokens/token-tables.ts";
+import type { LedgerView } from "../ports/ledger/ledger.ts";
+import type { KnownService } from "../ports/ledger/service.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { dueRotations } from "./due-rotations.ts";
-import { type CommandIo, type Opened, using } from "./io.ts";
-import { writePlanJson } from "./plan-json.ts";
-import { failureText, writePlanText } from "./plan-text.ts";
-import type { Prospects } from "./prospects.ts";
+import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { dueRotations } from "./output/due-rotations.ts";
+import { writePlanJson } from "./output/plan-json.ts";
+import { failureText, writePlanText } from "./output/plan-text.ts";
+import type { SyncForecast } from "./output/sync-forecast.ts";
 
 export interface PlanSetup {
   readonly ports: PlanPorts;
   readonly settings: PlanSettings;
   readonly rotation: RotationPolicy;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations" | "holdsAny">;
-  /** Where the tokens go, in words. */
-  readonly tokenPlaces: readonly string[];
+  /** The token destinations, for people to read. */
+  readonly tokenDestinations: readonly string[];
   readonly baseUrl: string;
   readonly now: () => Date;
 }
@@ -40,8 +41,8 @@ interface Flags {
 const UNKNOWN_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /**
- * `groupsync plan`: reads the source and the ledger, sends nothing to the service, changes nothing. Where it can see that
- * a sync would fail, it says so and ends as that sync would.
+ * `groupsync plan`: reads the source and the ledger, sends nothing to the service, changes nothing. If a sync would
+ * fail for a reason that is known already, prints the reason and exits with that sync's code.
  */
 export function planCommand(io: CommandIo, open: (command: Command) => Promise<Opened<PlanSetup>>): Command {
   return new Command("plan")
@@ -53,15 +54,15 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
         const { ledger } = ports;
         const now = clock();
         const foreseen = (service: KnownService) =>
-          foreseenFailures({ ledger, service, name: settings.name, ...setup });
+          predictedFailures({ ledger, service, name: settings.name, ...setup });
         let known: LedgerState | undefined;
         const made = async () => {
           const state = await readLedgerState(ledger);
           known = state;
-          return { state, plan: await planRun(ports, settings, state, now, io.signal) };
+          return { state, plan: await makePlan(ports, settings, state, now, io.signal) };
         };
         const { state, plan } = await made().catch(async (error) => {
-          // What a sync would meet before it reads is said too.
+          // The source can't be read. Print the other reasons for which a sync would fail, too.
           for (const failure of await foreseen(known?.service ?? UNKNOWN_SERVICE))
             io.stderr(`${failureText(failure)}\n`);
           throw error;
@@ -70,27 +71,27 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
           const { service } = state;
           const looksAtAll = await mayLackTokens(ledger, setup);
           const failures = await foreseen(service);
-          const prospects: Prospects = {
+          const forecast: SyncForecast = {
             tables: {
               source: plan.sourceTable,
-              // The failures say why they can't be found.
+              // If the tables can't be found, `failures` has the reason.
               tokens: (await tokenTables(setup.tokens).catch(() => [])).map(shownTable),
               ledger: await ledger.ownTables(),
             },
             rotations: await dueRotations(ledger, rotation, now),
-            // Where there are no groups yet, none lacks its token.
-            placesToLookIn: looksAtAll && service.baseUrl !== null ? setup.tokenPlaces : [],
+            // Without a known service there are no groups yet, so no token can be missing.
+            tokensMayBeMissingIn: looksAtAll && service.baseUrl !== null ? setup.tokenDestinations : [],
             failures,
             warnings:
               failures.length > 0
                 ? []
-                : await foreseenWarnings(plan, { ...setup, ledger, service }, { looksAtAll }),
+                : await predictedWarnings(plan, { ...setup, ledger, service }, { looksAtAll }),
           };
-          if (flags.json) await writePlanJson(plan, prospects, ledger, io.stdout);
-          else await writePlanText(plan, prospects, ledger, io.stdout, io.isTerminal);
-          const [failure] = prospects.failures;
+          if (flags.json) await writePlanJson(plan, forecast, ledger, io.stdout);
+          else await writePlanText(plan, forecast, ledger, io.stdout, io.isTerminal);
+          const [failure] = forecast.failures;
           if (failure) io.finish(exitCodeOfError(failure));
-          else if (flags.detailedExitcode) io.finish(detailedExitCode(plan, prospects));
+          else if (flags.detailedExitcode) io.finish(detailedExitCode(plan, forecast));
         } finally {
           plan.entries.close();
         }
@@ -98,16 +99,16 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     });
 }
 
-/** Whether the places of the tokens may not have all of them. */
+/** Whether tokens may be missing, because the config names other destinations than the ledger knows. */
 async function mayLackTokens(
   ledger: LedgerView,
-  { tokens, tokenPlaces }: Pick<PlanSetup, "tokens" | "tokenPlaces">,
+  { tokens, tokenDestinations }: Pick<PlanSetup, "tokens" | "tokenDestinations">,
 ): Promise<boolean> {
-  return !(await haveStayed((await ledger.tokenPlaces()) ?? [], tokenPlaces, tokens));
+  return !(await areSameDestinations((await ledger.tokenDestinations()) ?? [], tokenDestinations, tokens));
 }
 
-function detailedExitCode(plan: Plan, { rotations, placesToLookIn }: Prospects): ExitCode {
-  if (changeCount(plan) + rotations.count + placesToLookIn.length > 0) return EXIT.changesPending;
-  if (plan.clearance.kind !== "cleared") return EXIT.held;
+function detailedExitCode(plan: Plan, { rotations, tokensMayBeMissingIn }: SyncForecast): ExitCode {
+  if (changeCount(plan) + rotations.count + tokensMayBeMissingIn.length > 0) return EXIT.changesPending;
+  if (plan.guard.kind !== "allowed") return EXIT.held;
   return plan.counts.rejected + plan.counts.waiting + rotations.waiting.length > 0 ? EXIT.partial : EXIT.done;
 }

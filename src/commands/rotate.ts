@@ -1,13 +1,13 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { parseDuration } from "../core/duration.ts";
-import { exitCodeOfRun } from "../core/exit-code.ts";
+import { exitCodeOfRun } from "../core/report/exit-code.ts";
+import { parseDuration } from "../core/text/duration.ts";
 import { type RotatePorts, type RotateSettings, rotate } from "../engine/rotate.ts";
-import type { RotationSelection } from "../engine/rotation-selection.ts";
-import { collect } from "./collect.ts";
-import { type CommandIo, type Opened, using } from "./io.ts";
-import { reportJson, reportText } from "./run-report.ts";
+import type { RotationSelection } from "../engine/rotation/rotation-selection.ts";
+import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { reportJson, reportText } from "./output/run-report.ts";
+import { repeatable } from "./repeatable-option.ts";
 
-export interface RotateSetup {
+interface RotateSetup {
   readonly ports: RotatePorts;
   readonly settings: RotateSettings;
 }
@@ -19,16 +19,16 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** `groupsync rotate`: new tokens for the selected groups, now. `open` reads the config and connects. */
+/** `groupsync rotate`: gives the selected groups new tokens now. `open` reads the config and connects. */
 export function rotateCommand(
   io: CommandIo,
   open: (command: Command) => Promise<Opened<RotateSetup>>,
 ): Command {
   return new Command("rotate")
-    .description("give groups new tokens, once; the old ones are dead at once")
+    .description("give groups new tokens, once; the old tokens stop working at once")
     .addOption(
-      new Option("--only <ID>", "this group, even where its tenant is gone (repeatable)")
-        .argParser(collect)
+      new Option("--only <ID>", "this group, even if its tenant is gone (repeatable)")
+        .argParser(repeatable)
         .conflicts(["olderThan", "all"]),
     )
     .addOption(
@@ -36,7 +36,7 @@ export function rotateCommand(
         .argParser(age)
         .conflicts("all"),
     )
-    .option("--all", "all groups, whatever is the matter with them")
+    .option("--all", "all groups, even those that fail or whose tenants are gone")
     .option("--json", "print the report as one JSON object")
     .addHelpText("after", "\nOne of --only, --older-than and --all is required.")
     .action(async (flags: Flags, command: Command) => {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { Command } from "commander";
-import { EXIT } from "../core/exit-code.ts";
+import { EXIT } from "../core/report/exit-code.ts";
 import type { Lifecycle } from "../daemon/lifecycle.ts";
-import type { CommandIo } from "./io.ts";
+import type { CommandIo } from "./command-io.ts";
 
 /** `groupsync run`: the daemon. `open` reads the config. */
 export function runCommand(io: CommandIo, open: (command: Command) => Promise<Lifecycle>): Command {
@@ -13,7 +13,7 @@ export function runCommand(io: CommandIo, open: (command: Command) => Promise<Li
       await lifecycle.begin();
       io.onReload(() => void lifecycle.reload());
       if (!io.signal.aborted) await once(io.signal, "abort");
-      // What is left in the process, such as a tick that was put off by an hour, is nothing to wait for.
+      // Exit explicitly: a timer may be left, such as a tick that waits an hour for its jitter.
       io.quit((await lifecycle.end()) ? EXIT.done : EXIT.failed);
     });
 }

@@ -3,19 +3,19 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { describe, SyncError } from "../core/errors.ts";
-import { parseWindow, type RateLimit } from "../core/rate-limit.ts";
-import { shellQuoted } from "../core/shell-quoted.ts";
-import { isPlainHttpElsewhere } from "../core/this-machine.ts";
-import { type FaultShares, type Latency, totalShare } from "../sandbox/faults.ts";
+import { describe, SyncError } from "../core/failure/sync-error.ts";
+import { parseWindow, type RateLimit } from "../core/limits/rate-limit.ts";
+import { shellQuoted } from "../core/text/printable.ts";
+import { isPlainHttpToAnotherHost } from "../core/tls/loopback.ts";
 import type { TokenBucket } from "../sandbox/rate-limit.ts";
+import { type FaultShares, type Latency, totalShare } from "../sandbox/request-faults.ts";
 import type { SandboxOptions } from "../sandbox/server.ts";
 import { POISONS, type Poison, SERVICE_DEFAULTS } from "../sandbox/service-options.ts";
-import type { CommandIo } from "./io.ts";
+import type { CommandIo } from "./command-io.ts";
 
 type SandboxIo = Pick<CommandIo, "stdout" | "signal">;
 
-/** The options as commander delivers them: those of the sandbox, and what becomes something else first. */
+/** The options as commander delivers them. Some are converted before the sandbox gets them. */
 interface Flags extends Omit<SandboxOptions, "shares"> {
   readonly failShare?: number;
   readonly cutBeforeShare?: number;
@@ -25,9 +25,8 @@ interface Flags extends Omit<SandboxOptions, "shares"> {
 }
 
 /**
- * `groupsync sandbox`: serves until the signal is aborted.
- * Rejects with SyncError SANDBOX_ADDRESS, SANDBOX_STATE or SANDBOX_CERTIFICATE, and with a CommanderError
- * for wrong options where the command overrides exits.
+ * `groupsync sandbox`: serves until the signal aborts. Rejects with SyncError SANDBOX_ADDRESS, SANDBOX_STATE or
+ * SANDBOX_CERTIFICATE, and with a CommanderError for wrong options if the command overrides exits.
  */
 export function sandboxCommand(io: SandboxIo): Command {
   const { teamId, existing, deleteBy, errors, retryAfter, htmlStatus } = SERVICE_DEFAULTS;
@@ -37,29 +36,29 @@ export function sandboxCommand(io: SandboxIo): Command {
     .optionsGroup("Where it listens and what it keeps:")
     .option("--host <HOST>", "address to listen on", "127.0.0.1")
     .option("--port <PORT>", "port to listen on, 0 for any free", integer(0, 65_535), 4180)
-    .option("--api-key <KEY>", "key to demand (default: of --state, or random)")
+    .option("--api-key <KEY>", "key that clients need (default: from --state, or random)")
     .option("--tls", "serve HTTPS, with a certificate made at start")
     .addOption(
-      new Option("--cert-file <FILE>", "where to write the certificate; implies --tls").implies({
+      new Option("--cert-file <FILE>", "write the certificate here; implies --tls").implies({
         tls: true,
       }),
     )
     .option("--state <FILE>", "file that keeps groups and key across restarts");
 
   command
-    .optionsGroup("How the service behaves, where its interface leaves it open:")
+    .optionsGroup("How the service behaves if the interface doesn't say:")
     .option("--team-id <N>", "team_id of all groups", integer(0), teamId)
     .addOption(oneOf("--existing <HOW>", "GET can keep or update a group", ["keep", "update"], existing))
     .addOption(oneOf("--delete-by <WHAT>", "DELETE by token, id or both", ["token", "id", "both"], deleteBy))
     .addOption(oneOf("--errors <HOW>", "errors by HTTP status or in body", ["status", "body"], errors))
-    .option("--extra-fields", "answer with fields beyond the interface, too");
+    .option("--extra-fields", "add fields to answers that the interface doesn't name");
 
   command
     .optionsGroup("What goes wrong (SHARE: of the requests, from 0 to 1):")
     .option("--latency <MS>", "delay each request, e.g. 50, or 20-80 at random", latency)
     .option("--rate-limit <N/UNIT>", "answer 429 beyond e.g. 180/min or 180/10s, in fixed windows", rateLimit)
     .option("--token-bucket <N/UNIT:B>", "... beyond e.g. 3/s:20: 3/s, and 20 at once", tokenBucket)
-    .option("--concurrency-limit <N>", "... beyond so many requests at once", integer(1))
+    .option("--concurrency-limit <N>", "... beyond N requests at once", integer(1))
     .addOption(
       oneOf("--retry-after <FORM>", "in a 429: seconds, date, none", ["seconds", "date", "none"], retryAfter),
     )
@@ -88,13 +87,13 @@ async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<voi
     "cut-after": cutAfterShare ?? 0,
     html: htmlShare ?? 0,
   };
-  // Checked here because commander repeats what an option's own check refuses, and a key isn't to be repeated.
+  // Check the key here. Commander would print the value that an option's own check refuses, and a key is a secret.
   if (options.apiKey !== undefined && !/^[!-~]+$/.test(options.apiKey)) {
     command.error("error: the --api-key has to be printable ASCII without spaces, to fit into a header");
   }
   if (totalShare(shares) > 1) command.error("error: the shares of the faults add up to more than 1");
 
-  // Whoever asks for another command, or for help, needs no server.
+  // Load the server only now: other commands and --help don't need it.
   const { startSandbox } = await import("../sandbox/server.ts");
   const sandbox = await startSandbox({ ...options, shares });
   try {
@@ -109,12 +108,12 @@ async function serve(flags: Flags, command: Command, io: SandboxIo): Promise<voi
   }
 }
 
-/** Prints the fragment of the config that leads here, and returns when it is time to stop. */
+/** Prints the `service` section of a config for this sandbox, and returns when the signal aborts. */
 async function announce(io: SandboxIo, baseUrl: string, apiKey: string, certFile?: string): Promise<void> {
-  // In the config a dollar begins an interpolation, and two of them are a dollar.
+  // A config reads $$ as one dollar, because ${…} stands for an environment variable.
   const service = {
     base_url: baseUrl,
-    ...(isPlainHttpElsewhere(new URL(baseUrl)) && { allow_http: true }),
+    ...(isPlainHttpToAnotherHost(new URL(baseUrl)) && { allow_http: true }),
     api_key: apiKey.replaceAll("$", "$$$$"),
   };
   const lines = ["# The sandbox listens; stop it with Ctrl-C."];
@@ -127,7 +126,7 @@ async function announce(io: SandboxIo, baseUrl: string, apiKey: string, certFile
   if (!io.signal.aborted) await once(io.signal, "abort");
 }
 
-/** The certificate is in the given file, or in a temporary one for as long as `use` takes. */
+/** Writes the certificate into the given file, or into a temporary file that is removed after `use`. */
 async function withCertificateFile(
   certificate: string,
   certFile: string | undefined,
@@ -152,7 +151,7 @@ async function withCertificateFile(
   }
 }
 
-/** Commander's own choices() would list them once more behind a description that explains them. */
+/** Not commander's choices(), because it would list the values again behind a description that explains them. */
 function oneOf(flags: string, description: string, values: readonly string[], preset: string): Option {
   return new Option(flags, description).default(preset, preset).argParser((text: string): string => {
     if (values.includes(text)) return text;

@@ -1,12 +1,14 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { DeletionLimit } from "../core/deletion.ts";
-import type { FoundTables } from "../core/found-tables.ts";
-import { shownTable } from "../core/token-tables.ts";
-import { recently, type WentMissing, wentMissing } from "../core/went-missing.ts";
-import type { LedgerStatus, LedgerView, RecordedRun } from "../ports/ledger.ts";
-import { heldJson } from "./held-groups.ts";
-import { type CommandIo, type Opened, using } from "./io.ts";
-import { statusText } from "./status-text.ts";
+import { recently, type WentMissing, wentMissing } from "../core/deletion/missing-tenants.ts";
+import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
+import type { ResolvedTables } from "../core/report/tables-text.ts";
+import { shownTable } from "../core/tokens/token-tables.ts";
+import type { LedgerView } from "../ports/ledger/ledger.ts";
+import type { RecordedRun } from "../ports/ledger/runs.ts";
+import type { LedgerStatus } from "../ports/ledger/status.ts";
+import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { heldJson } from "./output/held-removals.ts";
+import { statusText } from "./output/status-text.ts";
 
 const EVER = new Date(0);
 
@@ -20,7 +22,7 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** `groupsync status`: what the ledger knows. Changes nothing and takes no lease. */
+/** `groupsync status`: prints what the ledger knows. Changes nothing and takes no lease. */
 export function statusCommand(
   io: CommandIo,
   open: (command: Command) => Promise<Opened<StatusSetup>>,
@@ -59,7 +61,7 @@ function wholeNumber(text: string): number {
 
 function statusJson(
   { groups, oldestToken, held, failing, lease, service }: LedgerStatus,
-  tables: FoundTables,
+  tables: ResolvedTables,
   missing: WentMissing,
   runs: readonly RecordedRun[],
 ): string {

@@ -1,10 +1,10 @@
 import { Command, Option } from "commander";
-import { exitCodeOfRun } from "../core/exit-code.ts";
-import type { RunReport } from "../engine/report.ts";
+import { exitCodeOfRun } from "../core/report/exit-code.ts";
+import type { RunReport } from "../engine/report/run-report.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
-import { collect } from "./collect.ts";
-import { type CommandIo, type Opened, using } from "./io.ts";
-import { reportJson, reportText } from "./run-report.ts";
+import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { reportJson, reportText } from "./output/run-report.ts";
+import { repeatable } from "./repeatable-option.ts";
 
 export interface SyncSetup {
   readonly ports: SyncPorts;
@@ -22,7 +22,7 @@ interface Flags {
 export function syncCommand(io: CommandIo, open: (command: Command) => Promise<Opened<SyncSetup>>): Command {
   return new Command("sync")
     .description("make the groups equal to the tenants once, then exit")
-    .option("--only <ID>", "this tenant alone, even if its next try is not due (repeatable)", collect)
+    .option("--only <ID>", "this tenant alone, even if its next try is not due (repeatable)", repeatable)
     .option(
       "--approve-deletions <CODE>",
       "do the deletions and replacements that are held under this code, once",
@@ -30,8 +30,8 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
     .addOption(
       new Option(
         "--verify-tokens",
-        "look into the token stores, and write again what somebody removed or changed there",
-        // It looks at every group's.
+        "compare the token stores with the ledger, and write tokens again that somebody removed or changed",
+        // It compares the tokens of all groups.
       ).conflicts("only"),
     )
     .option("--json", "print the report as one JSON object")

@@ -1,32 +1,32 @@
-import type { Config } from "./config.ts";
-import type { ValueSources } from "./interpolate.ts";
-import { loadConfig, type TellWritten } from "./load.ts";
+import type { ValueSources } from "./document/interpolate.ts";
+import { loadConfig, type OnSecretsInFile } from "./load.ts";
+import type { Config } from "./model/config.ts";
 
-export interface RereadConfig {
+interface RereadConfig {
   readonly config: Config;
-  /** From now on it is in force. */
-  readonly take: () => void;
+  /** Makes this config the accepted one. */
+  readonly accept: () => void;
 }
 
 /**
- * The config as it was accepted, for a process that lives long: a file that somebody is editing changes nothing until
- * it is read again. The files that it names for its secrets are read each time.
+ * The config of a long-lived process. Edits of the config file take effect only after `reread` and `accept`.
+ * The files that `${file:…}` names are read each time, because secrets change on their own.
  */
 export class AcceptedConfig {
   readonly #path: string;
   readonly #sources: ValueSources;
-  readonly #tell: TellWritten | undefined;
+  readonly #onSecrets: OnSecretsInFile | undefined;
   #text = "";
 
-  /** Rejects what `loadConfig` rejects. `tell` hears of the file now, and each time that it is read again. */
-  constructor(path: string, sources: ValueSources, tell?: TellWritten) {
+  /** Throws what `loadConfig` throws. `onSecrets` is called now and after each reread. */
+  constructor(path: string, sources: ValueSources, onSecrets?: OnSecretsInFile) {
     this.#path = path;
     this.#sources = sources;
-    this.#tell = tell;
-    this.reread().take();
+    this.#onSecrets = onSecrets;
+    this.reread().accept();
   }
 
-  /** With the secrets as they are now; throws a SyncError CONFIG_… where they can't be used. */
+  /** The accepted config with the present secrets. Throws a SyncError CONFIG_… if a secret is missing or wrong. */
   current(): Config {
     const { env, readFile } = this.#sources;
     return loadConfig(this.#path, {
@@ -35,7 +35,7 @@ export class AcceptedConfig {
     });
   }
 
-  /** Reads the file as it is now; throws likewise where it is wrong. The one before stays until this one is taken. */
+  /** Reads the config file again. Throws what `loadConfig` throws; then the config that was accepted before stays. */
   reread(): RereadConfig {
     let text = this.#text;
     const readFile = (path: string): string => {
@@ -43,10 +43,10 @@ export class AcceptedConfig {
       if (path === this.#path) text = content;
       return content;
     };
-    const config = loadConfig(this.#path, { ...this.#sources, readFile }, this.#tell);
+    const config = loadConfig(this.#path, { ...this.#sources, readFile }, this.#onSecrets);
     return {
       config,
-      take: () => {
+      accept: () => {
         this.#text = text;
       },
     };

@@ -1,33 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
-import type { DeletionLimit } from "../core/deletion.ts";
-import { asSyncError, describe } from "../core/errors.ts";
-import { toEach } from "../core/listeners.ts";
-import { noCounts } from "../core/outcome.ts";
-import { isAlarming } from "../core/went-missing.ts";
+import { isAlarming } from "../core/deletion/missing-tenants.ts";
+import { asSyncError, describe } from "../core/failure/sync-error.ts";
+import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
+import { noCounts } from "../core/report/counts.ts";
+import { fanOut } from "../core/report/fan-out.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Observe, RunEvent, RunSummary } from "../ports/observer.ts";
-import { Announcer } from "./announcer.ts";
-import { type DaemonState, type LedgerSnapshot, wentMissingOf } from "./state.ts";
-import type { ScheduleSettings, Timetable } from "./timetable.ts";
-import { type Configured, Tracker } from "./tracker.ts";
-import type { Findings } from "./trouble.ts";
+import type { ProblemCounts } from "./notifications/problems.ts";
+import { RunNotifications } from "./notifications/run-notifications.ts";
+import type { ScheduleSettings, Timetable } from "./schedule.ts";
+import { type DaemonState, type LedgerSnapshot, wentMissingOf } from "./state/state.ts";
+import { type Configured, StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {
   /** The scope. */
   readonly name: string;
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
-  /** Left out: three periods of the schedule. */
+  /** Default: three periods of the schedule. */
   readonly staleAfterMs?: number;
   readonly deletionLimit: DeletionLimit;
   readonly notifier: Notifier;
-  /** How often it looks into the token stores, whether they have what they should; left out: never. */
+  /** How often a sync also compares the token stores with the ledger. Never, if left out. */
   readonly verifyTokensMs?: number;
 }
 
-/** What one sync needs; opened for it, and closed after it. */
+/** What one sync needs. The daemon opens it before the sync and closes it afterwards. */
 export interface OpenedSync {
   readonly ports: Omit<SyncPorts, "observe">;
   readonly settings: SyncSettings;
@@ -35,35 +35,35 @@ export interface OpenedSync {
 }
 
 export interface DaemonPorts {
-  /** With the secrets as they are now. Rejects with CONFIG_… where they can't be had. */
+  /** Reads the secrets anew. Rejects with CONFIG_… if a secret can't be read. */
   readonly openSync: () => Promise<OpenedSync>;
-  readonly readLedger: () => Promise<LedgerSnapshot>;
-  /** Ticks between its start and its stop. */
+  readonly readLedgerSnapshot: () => Promise<LedgerSnapshot>;
+  /** Calls `onTick` on schedule, from `start()` to `stop()`. */
   readonly timetable: (settings: ScheduleSettings, onTick: () => void) => Timetable;
   readonly clock: Clock;
-  /** Those who follow the runs, beside the daemon itself. */
+  /** Each observer gets every event of every run, as the daemon itself does. */
   readonly observers: readonly Observe[];
   readonly log: Log;
 }
 
 const PERIODS_UNTIL_STALE = 3;
-/** How often an instance in standby asks for the lease: often enough to take over soon, and cheap. */
+/** How often an instance in standby asks for the lease, in milliseconds. */
 const STANDBY_RETRY = 15_000;
 
 /** Syncs on a schedule until it is told to stop. Nothing that happens in a run ends it. */
 export class Daemon {
   readonly #ports: DaemonPorts;
-  readonly #tracker: Tracker;
+  readonly #tracker: StateTracker;
   readonly #signal: AbortSignal;
-  readonly #announcer = new Announcer();
+  readonly #notifications = new RunNotifications();
   readonly #observe: Observe;
   #settings: DaemonSettings;
   #timetable: Timetable;
   #work: Promise<void> | undefined;
-  /** By the monotonic clock. */
+  /** When the last sync with `verifyTokens` began, on the monotonic clock. */
   #verifiedAt: number | undefined;
 
-  /** Once the signal aborts no new call starts, and those under way finish. */
+  /** After the signal aborts, no new call to the service starts, and calls under way finish. */
   constructor(version: string, settings: DaemonSettings, ports: DaemonPorts, signal: AbortSignal) {
     this.#ports = ports;
     this.#settings = settings;
@@ -71,25 +71,25 @@ export class Daemon {
     this.#timetable = this.#newTimetable();
     const now = (): Date => ports.clock.now();
     const nextRun = (): Date | null => (signal.aborted ? null : this.#timetable.next);
-    this.#tracker = new Tracker({ version, startedAt: now() }, this.#configured(), nextRun, now);
-    this.#observe = toEach<RunEvent>(
+    this.#tracker = new StateTracker({ version, startedAt: now() }, this.#configured(), nextRun, now);
+    this.#observe = fanOut<RunEvent>(
       [(event) => this.#tracker.observe(event), ...ports.observers],
       (problem) =>
         ports.log({
           level: "error",
           code: "INTERNAL",
-          message: `the runs go on, but who follows them has failed: ${problem}`,
+          message: `an observer failed, and the runs go on: ${problem}`,
         }),
     );
   }
 
-  /** From here on it syncs, unless it is told to stop by now. */
+  /** Starts to sync. Does nothing if the signal has aborted already. */
   begin(): void {
     if (this.#signal.aborted) return;
     this.#timetable.start();
     this.#signal.addEventListener("abort", () => this.#timetable.stop(), { once: true });
     this.#work = this.#undisturbed(async () => {
-      await this.#readLedger();
+      await this.#readLedgerSnapshot();
       this.#recall();
       if (this.#settings.schedule.runAtStart) await this.#untilDone();
     });
@@ -99,12 +99,12 @@ export class Daemon {
     return this.#tracker.state;
   }
 
-  /** Takes other settings from now on; a run that goes on is not disturbed. */
+  /** Uses these settings from the next run on. A run that is under way keeps the old ones. */
   reconfigure(settings: DaemonSettings): void {
     if (this.#signal.aborted) return;
     const isSameSchedule = isDeepStrictEqual(settings.schedule, this.#settings.schedule);
     this.#settings = settings;
-    // Another timetable knows nothing of a tick that this one has put off.
+    // Keep the timetable if the schedule is the same: a new one would lose a tick that waits for its jitter.
     if (!isSameSchedule) {
       this.#timetable.stop();
       this.#timetable = this.#newTimetable();
@@ -113,10 +113,10 @@ export class Daemon {
     this.#tracker.reconfigured(this.#configured());
   }
 
-  /** Resolves once nothing is under way, after the signal has aborted. */
+  /** Call this after the signal aborts. Resolves once nothing is under way. */
   async ended(): Promise<void> {
     await this.#work;
-    await this.#announcer.ended();
+    await this.#notifications.ended();
   }
 
   #newTimetable(): Timetable {
@@ -136,14 +136,17 @@ export class Daemon {
 
   #tick(): void {
     if (this.#work === undefined) this.#work = this.#undisturbed(() => this.#untilDone());
-    // In standby it asks for the lease all the time.
+    // In standby a tick doesn't count as skipped, because #untilDone keeps asking for the lease.
     else if (this.state.standby === null) {
       this.#tracker.skipped();
-      this.#ports.log({ level: "info", message: "this tick is left out: the last sync still goes on" });
+      this.#ports.log({
+        level: "info",
+        message: "skipped a tick of the schedule: the last sync is still running",
+      });
     }
   }
 
-  /** A mistake in this program costs what it hits, and no more. */
+  /** Logs what `work` throws, so that a mistake in this program doesn't end the daemon. */
   async #undisturbed(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -154,17 +157,17 @@ export class Daemon {
     }
   }
 
-  /** One sync; in standby again and again, until this instance gets the lease. */
+  /** One sync. While another instance holds the lease, tries again until this instance gets the lease. */
   async #untilDone(): Promise<void> {
     let stoodBy = false;
     while (!this.#signal.aborted) {
       const run = await this.#sync();
-      const isRead = await this.#readLedger();
+      const isRead = await this.#readLedgerSnapshot();
       if (run.error?.code !== "LEASE_HELD") {
         if (stoodBy) this.#recall();
         const { name, notifier } = this.#settings;
         const now = this.#ports.clock.now();
-        return this.#announcer.announce(name, run, isRead ? this.#missing() : {}, notifier, now);
+        return this.#notifications.announce(name, run, isRead ? this.#missing() : {}, notifier, now);
       }
       stoodBy = true;
       await this.#ports.clock.sleep(STANDBY_RETRY, this.#signal);
@@ -192,10 +195,10 @@ export class Daemon {
     } catch (error) {
       summary ??= this.#failedEarly(error, clock.monotonic() - started);
     }
-    return summary ?? this.#failedEarly(new Error("the sync has told nothing of its end"), 0);
+    return summary ?? this.#failedEarly(new Error("the sync ended without a report"), 0);
   }
 
-  /** Also in the first sync: what somebody did while no daemon was there to see it. */
+  /** True for the first sync too: somebody may have changed tokens while no daemon was running. */
   #isVerifyingDue(): boolean {
     const { verifyTokensMs } = this.#settings;
     if (verifyTokensMs === undefined) return false;
@@ -204,7 +207,7 @@ export class Daemon {
     );
   }
 
-  /** Before it was a run at all, as with a secret that can't be read; or by a mistake in this program. */
+  /** Reports a sync that failed before its run began: a secret can't be read, or this program has a mistake. */
   #failedEarly(error: unknown, durationMs: number): RunSummary {
     const { code, message, hint } = asSyncError(error);
     const failure = { code, message, ...(hint !== undefined && { hint }) };
@@ -220,29 +223,32 @@ export class Daemon {
     return summary;
   }
 
-  /** What was so before this process, or while another instance was at work, is no news. */
+  /** Marks the problems of earlier runs, of this or another instance, as known: no message repeats them. */
   #recall(): void {
     const { ledger, lastRun } = this.state;
     const earlier = ledger?.history.filter(({ id }) => id !== lastRun?.run) ?? [];
-    this.#announcer.recall(earlier, this.#missing(), this.#ports.clock.now());
+    this.#notifications.recall(earlier, this.#missing(), this.#ports.clock.now());
   }
 
-  /** False where it could not be read. */
-  async #readLedger(): Promise<boolean> {
-    // Nobody looks any more, and a database that doesn't answer would hold up the end.
+  /** Resolves to false if the ledger could not be read. */
+  async #readLedgerSnapshot(): Promise<boolean> {
+    // A database that doesn't answer must not delay the end of the process.
     if (this.#signal.aborted) return false;
     try {
-      this.#tracker.read(await this.#ports.readLedger());
+      this.#tracker.read(await this.#ports.readLedgerSnapshot());
       return true;
     } catch (error) {
-      this.#ports.log({ level: "debug", message: `the page and the metrics are old: ${describe(error)}` });
+      this.#ports.log({
+        level: "debug",
+        message: `cannot read the ledger, so the status page and the metrics are out of date: ${describe(error)}`,
+      });
       return false;
     }
   }
 
-  #missing(): Findings {
+  #missing(): ProblemCounts {
     const missing = wentMissingOf(this.state);
-    // What is held is told of already, and these may be the same tenants.
+    // Held removals are a problem of their own, and may concern the same tenants.
     if (missing === null || this.state.ledger?.status.held) return {};
     return { missing: isAlarming(missing) ? missing.count : 0 };
   }

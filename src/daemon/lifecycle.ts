@@ -1,29 +1,29 @@
 import { isDeepStrictEqual } from "node:util";
-import { asSyncError } from "../core/errors.ts";
-import { durationText } from "../core/progress.ts";
+import { asSyncError } from "../core/failure/sync-error.ts";
+import { durationText } from "../core/text/duration.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
-import { type HttpServer, type ListenAt, type Pages, serve } from "./http.ts";
-import type { DaemonState } from "./state.ts";
+import { type HttpServer, type ListenAt, type Pages, serve } from "./http/http-server.ts";
+import type { DaemonState } from "./state/state.ts";
 
 export interface LifecycleSettings extends DaemonSettings {
   readonly listen: ListenAt | "off";
-  /** From the signal to the end. */
+  /** The longest time between the signal to stop and the end of the process. */
   readonly shutdownTimeoutMs: number;
 }
 
-export interface LifecyclePorts extends DaemonPorts {
-  /** Reads the config again. Throws CONFIG_… where it is wrong. */
+interface LifecyclePorts extends DaemonPorts {
+  /** Reads the config again. Throws CONFIG_… if it is wrong. */
   readonly reread: () => RereadSettings;
   readonly pages: Pages;
 }
 
-export interface RereadSettings {
+interface RereadSettings {
   readonly settings: LifecycleSettings;
-  /** Has the syncs go by this config too; until then the one before is in force. */
+  /** Makes the next syncs use this config. Until then they use the one before. */
   readonly take: () => void;
 }
 
-/** A daemon with what is around it: its HTTP server, its config where it is read again, its end. */
+/** Starts a daemon with its HTTP server, reads its config again when told to, and ends both in time. */
 export class Lifecycle {
   readonly #ports: LifecyclePorts;
   readonly #daemon: Daemon;
@@ -43,7 +43,7 @@ export class Lifecycle {
     return this.#daemon.state;
   }
 
-  /** Rejects with HTTP_ADDRESS where it can't listen; nothing has begun then. */
+  /** Rejects with HTTP_ADDRESS if it can't listen. Then nothing has begun. */
   async begin(): Promise<void> {
     this.#server = await this.#listen(this.#settings.listen);
     this.#daemon.begin();
@@ -55,7 +55,7 @@ export class Lifecycle {
     });
   }
 
-  /** Never rejects: what can't be taken is logged, and all goes on as before. One after the other. */
+  /** Reads the config again. If it is wrong, logs the error and keeps the old config. Never rejects. */
   reload(): Promise<void> {
     this.#reloaded = this.#reloaded.then(() => this.#reload());
     return this.#reloaded;
@@ -70,23 +70,23 @@ export class Lifecycle {
       take();
       this.#settings = settings;
       this.#daemon.reconfigure(settings);
-      log({ level: "info", message: "the config was read again; the next sync goes by it" });
+      log({ level: "info", message: "the config was read again; the next sync uses it" });
     } catch (error) {
       const { code, message, hint } = asSyncError(error);
       log({
         level: "error",
         code,
-        message: `the config was not taken, and the one before stays: ${message}`,
+        message: `the new config was rejected, and the old one stays in force: ${message}`,
         ...(hint !== undefined && { hint }),
       });
     }
   }
 
-  /** After the signal: resolves to whether all that was under way has ended in time. */
+  /** Call this after the signal to stop. Resolves to false if work under way did not end in time. */
   async end(): Promise<boolean> {
     const { clock, log } = this.#ports;
     const { shutdownTimeoutMs } = this.#settings;
-    log({ level: "info", message: "told to stop: no new call starts, those under way finish" });
+    log({ level: "info", message: "stopping: no new call starts; calls under way finish" });
     const timer = new AbortController();
     const hasEnded = await Promise.race([
       Promise.all([this.#daemon.ended(), this.#reloaded]).then(() => true),
@@ -98,7 +98,7 @@ export class Lifecycle {
       log({
         level: "error",
         code: "SHUTDOWN_TIMEOUT",
-        message: `what was under way has not ended after ${durationText(shutdownTimeoutMs)}: the next start settles it`,
+        message: `work did not end within ${durationText(shutdownTimeoutMs)} of the signal to stop: the next start settles what is under way`,
         hint: "do the database and the token store answer? If they do, raise shutdown_timeout above service.timeout, and what your container runtime waits for above both",
       });
     return hasEnded;
@@ -113,7 +113,7 @@ export class Lifecycle {
       await former?.close();
       return;
     }
-    // It can't be had a second time, be it for all addresses of this machine or for one.
+    // Two servers can't listen on one port, not even at two addresses: close the former one first.
     this.#server = undefined;
     await former?.close();
     try {

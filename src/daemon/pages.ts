@@ -1,10 +1,10 @@
-import { type Page, type Pages, plain } from "./http.ts";
-import type { Metrics } from "./metrics.ts";
-import { readiness } from "./readiness.ts";
-import type { DaemonState } from "./state.ts";
-import { statusPage, statusPageHeaders } from "./status-page.ts";
+import { type Page, type Pages, plain } from "./http/http-server.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import { readiness } from "./state/readiness.ts";
+import type { DaemonState } from "./state/state.ts";
+import { statusPage, statusPageHeaders } from "./status-page/status-page.ts";
 
-/** What the daemon shows over HTTP. None of it asks the database, changes anything, or holds a secret. */
+/** The pages that the daemon serves over HTTP. No page queries a database, changes anything, or contains a secret. */
 export function pages(state: () => DaemonState, metrics: Metrics, now: () => Date): Pages {
   const ofThisSecond = madeOnce(statusPage);
   return {
@@ -26,8 +26,8 @@ export function pages(state: () => DaemonState, metrics: Metrics, now: () => Dat
 }
 
 /**
- * The page tells the time in seconds, and with a week of runs takes longer to make than all else that a request costs:
- * for neighbours who ask without end it is made once in each, and when a run begins or ends.
+ * Makes the page again only if a second has passed, or a run has begun or ended. With a week of runs the page is
+ * expensive, and somebody may request it in an endless loop.
  */
 function madeOnce(make: (state: DaemonState, at: Date) => string): typeof make {
   let shown: { readonly of: readonly unknown[]; readonly page: string } = { of: [], page: "" };

@@ -1,27 +1,30 @@
-import { asSyncError, SyncError } from "../core/errors.ts";
-import { isUsageMistake } from "../core/outcome.ts";
-import type { RateLimit } from "../core/rate-limit.ts";
-import { Refusals } from "../core/refusals.ts";
+import { isUsageMistake } from "../core/failure/failure.ts";
+import { asSyncError, SyncError } from "../core/failure/sync-error.ts";
+import type { RateLimit } from "../core/limits/rate-limit.ts";
+import { fanOut } from "../core/report/fan-out.ts";
+import { StoreOutageDetector } from "../core/tokens/store-outage-detector.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Durability } from "../ports/durability.ts";
 import type { GroupService } from "../ports/group-service.ts";
-import type { KnownService, Ledger } from "../ports/ledger.ts";
+import type { Ledger } from "../ports/ledger/ledger.ts";
+import type { KnownService } from "../ports/ledger/service.ts";
 import type { Observe, RunSummary } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import { Breaker } from "./breaker.ts";
-import { checkCommits, warnOfRisks, withCommitsKept } from "./commit-check.ts";
-import { type HeldLease, withLease } from "./lease.ts";
-import type { LeaseSettings } from "./lease-acquisition.ts";
-import { PatientTokens } from "./patient-tokens.ts";
-import type { RecentCommits } from "./recent-commits.ts";
-import { type RunReport, reportOn } from "./report.ts";
-import { Retries } from "./retries.ts";
-import { type Run, Tally } from "./run.ts";
-import { ServiceIdentity } from "./service-identity.ts";
-import { Throttle } from "./throttle.ts";
-import { noteMove } from "./token-move.ts";
-import { insistOnOwnership, TokenOwners } from "./token-owners.ts";
-import { insistOnTables, recordTables } from "./token-tables.ts";
+import type { Applying } from "./apply/apply-changes.ts";
+import { checkCommits, warnOfRisks, withCommitsKept } from "./durability/commit-check.ts";
+import type { RecentCommits } from "./durability/recent-commits.ts";
+import type { LeaseSettings } from "./lease/acquire-lease.ts";
+import { type HeldLease, withLease } from "./lease/lease.ts";
+import { type RunReport, reportOn } from "./report/run-report.ts";
+import { Tally } from "./report/tally.ts";
+import { Breaker } from "./service/breaker.ts";
+import { RunRetries } from "./service/run-retries.ts";
+import { ServiceIdentity } from "./service/service-identity.ts";
+import { Throttle } from "./service/throttle.ts";
+import { DestinationOwners, insistOnOwnership } from "./tokens/destination-owners.ts";
+import { detectMovedDestinations } from "./tokens/moved-destinations.ts";
+import { RetryingTokenStore } from "./tokens/retrying-token-store.ts";
+import { insistOnTables, recordTables } from "./tokens/token-tables.ts";
 
 export interface RunPorts {
   readonly service: GroupService;
@@ -30,7 +33,7 @@ export interface RunPorts {
   readonly clock: Clock;
   readonly observe: Observe;
   readonly durability: Durability;
-  /** It outlives the run where the process does. */
+  /** Shared by all runs of a process. */
   readonly recent: RecentCommits;
 }
 
@@ -41,67 +44,48 @@ export interface RunSettings {
   readonly concurrency: number;
   readonly rateLimit?: RateLimit | undefined;
   readonly lease: LeaseSettings;
-  /** Where the tokens are written, in words. */
-  readonly tokenPlaces: readonly string[];
+  /** Describes where the tokens are written. */
+  readonly tokenDestinations: readonly string[];
 }
 
+/** What the steps of one run share. Each step names the parts of it that it needs. */
+export type Run = Applying;
+
 /**
- * One run of a command that changes the service: under the lease, and in the ledger's history. Whatever goes
- * wrong is in the report; nothing is thrown but mistakes in this program.
+ * Runs a command that changes the service: takes the lease, records the run in the ledger's history, and checks at the end
+ * that the databases have kept what they committed. A SyncError is returned in the report. Any other error is a bug in this
+ * program, and is thrown.
  */
 export async function leasedRun(
   command: string,
-  ports: RunPorts,
+  given: RunPorts,
   settings: RunSettings,
   signal: AbortSignal,
   body: (run: Run, service: KnownService) => Promise<void>,
 ): Promise<RunReport> {
-  const { ledger, clock, observe } = ports;
+  // An observer that throws must not end the run. Its error needs no report here: compose/observer.ts has reported it.
+  const observe = fanOut([given.observe], () => {});
+  const ports = { ...given, observe };
+  const { ledger, clock } = ports;
   const started = clock.monotonic();
   const tally = new Tally();
+  // Why the body failed while the lease was held. Report this error, even if the check of the commits then fails too.
+  let bodyError: unknown;
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
-    const identity = new ServiceIdentity(service, settings.baseUrl);
-    // What still waits for the service or the tokens' store then would only keep this process from ending.
-    const ending = AbortSignal.any([signal, lease.lost]);
-    const tokens = new PatientTokens(ports.tokens, { clock, observe, signal: ending });
-    await insistOnTables({ ledger, tokens });
-    const owned = await insistOnOwnership({ ledger, tokens }, settings, service);
-    const owners = new TokenOwners(owned, service, { lease, observe });
-    const run: Run = {
-      ...ports,
-      tokens,
-      owners,
-      lease,
-      identity,
-      throttle: new Throttle(clock, observe, settings),
-      retries: new Retries(settings.concurrency, observe),
-      breakers: {
-        GET: new Breaker(identity.isKnown),
-        POST: new Breaker(false),
-        DELETE: new Breaker(false),
-      },
-      tally,
-      refusals: new Refusals(),
-      concurrency: settings.concurrency,
-      signal: ending,
-    };
-    await tokens.prepare();
-    await owners.claim();
+    const run = await openRun(ports, settings, { service, lease, tally, signal });
     await warnOfRisks(ports.durability, observe);
-    // What the run before this one committed last: another instance may have been at work since.
+    // Check what the last run of this process committed, because another instance may have been at work since.
     await checkCommits(run, lease, clock.now());
-    await noteMove(settings.tokenPlaces, run);
+    await detectMovedDestinations(settings.tokenDestinations, run);
     await recordTables(run);
     await withCommitsKept(run, lease, () =>
       body(run, service).catch((thrown: unknown) => {
-        if (!lease.lost.aborted) reason = thrown;
+        if (!lease.lost.aborted) bodyError = thrown;
         throw thrown;
       }),
     );
   };
-  /** Why the body failed while the lease was held. The check of its commits may take longer than the lease lasts. */
-  let reason: unknown;
   let error: SyncError | undefined;
   try {
     ports.recent.beginRun(ports.durability);
@@ -114,13 +98,56 @@ export async function leasedRun(
       );
     });
   } catch (thrown) {
-    const first = reason ?? thrown;
+    const first = bodyError ?? thrown;
     if (!(first instanceof SyncError)) throw first;
     error = first;
   }
   const report = reportOn(tally, clock.monotonic() - started, error);
   observe({ kind: "finished", ...summaryOf(command, report) });
   return report;
+}
+
+interface RunParts {
+  readonly service: KnownService;
+  readonly lease: HeldLease;
+  readonly tally: Tally;
+  readonly signal: AbortSignal;
+}
+
+/** Checks that the service and the token destinations belong to this config, and prepares the destinations. */
+async function openRun(
+  ports: RunPorts,
+  settings: RunSettings,
+  { service, lease, tally, signal }: RunParts,
+): Promise<Run> {
+  const { ledger, clock, observe } = ports;
+  const identity = new ServiceIdentity(service, settings.baseUrl);
+  // Once the lease is lost, nothing may keep this process waiting for the service or a token store.
+  const ending = AbortSignal.any([signal, lease.lost]);
+  const tokens = new RetryingTokenStore(ports.tokens, { clock, observe, signal: ending });
+  await insistOnTables({ ledger, tokens });
+  const owned = await insistOnOwnership({ ledger, tokens }, settings, service);
+  const owners = new DestinationOwners(owned, service, { lease, observe });
+  await tokens.prepare();
+  await owners.claim();
+  return {
+    ...ports,
+    tokens,
+    owners,
+    lease,
+    identity,
+    throttle: new Throttle(clock, observe, settings),
+    retries: new RunRetries(settings.concurrency, observe),
+    breakers: {
+      GET: new Breaker(identity.isKnown),
+      POST: new Breaker(false),
+      DELETE: new Breaker(false),
+    },
+    tally,
+    refusals: new StoreOutageDetector(),
+    concurrency: settings.concurrency,
+    signal: ending,
+  };
 }
 
 function summaryOf(
@@ -136,7 +163,7 @@ function summaryOf(
   return { command, outcome, counts, requests, durationMs, error: failure };
 }
 
-/** Keeps the run in the ledger's history, also where it fails; but not where it was a mistake to start it so. */
+/** Records the run in the ledger's history, even if it fails. Discards a run that a usage mistake ended. */
 async function recorded(
   command: string,
   { ledger, clock, observe }: RunPorts,
@@ -161,7 +188,7 @@ async function recorded(
     await body();
   } catch (thrown) {
     const error = asSyncError(thrown);
-    // The first error is the one that matters: a ledger that is gone can't record it either.
+    // Keep the first error: if the ledger is unavailable, recording the error fails as well.
     await finish(error).catch(() => {});
     throw thrown;
   }

@@ -1,22 +1,29 @@
-import { isDue } from "../core/backoff.ts";
-import { interrupted } from "../core/interrupted.ts";
-import { dueBefore, mayStart, type RotationCandidate, type RotationPolicy } from "../core/rotation.ts";
-import type { Ledger } from "../ports/ledger.ts";
-import { insistOnCommits } from "./commit-check.ts";
-import { existingGroups } from "./existing-groups.ts";
-import { leasedRun, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { insistOnLedger } from "./lost-ledger.ts";
-import type { PlanPorts, PlanSettings } from "./plan-run.ts";
-import type { RunReport } from "./report.ts";
-import { rotationCandidates } from "./rotation-candidates.ts";
-import { NOT_BEGUN } from "./rotation-failures.ts";
-import { groupsOf, type RotationSelection } from "./rotation-selection.ts";
-import type { Run } from "./run.ts";
-import { settleUnderWay } from "./settle.ts";
-import { tellFailure } from "./tell-failure.ts";
-import { TokenKeeper } from "./token-keeper.ts";
-import { type RotationOptions, TokenRotation } from "./token-rotation.ts";
-import { UNTRACKED, untrackedGroups } from "./untracked.ts";
+import { isDue } from "../core/failure/backoff.ts";
+import { interrupted } from "../core/failure/sync-error.ts";
+import {
+  dueBefore,
+  mayStart,
+  type RotationCandidate,
+  type RotationPolicy,
+} from "../core/rotation/rotation-policy.ts";
+import type { Ledger } from "../ports/ledger/ledger.ts";
+import { insistOnCommits } from "./durability/commit-check.ts";
+import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import type { PlanPorts, PlanSettings } from "./plan/make-plan.ts";
+import { reportFailure } from "./report/report-failure.ts";
+import type { RunReport } from "./report/run-report.ts";
+import { LiveTokenWriter } from "./rotation/live-token-writer.ts";
+import { NOT_BEGUN } from "./rotation/rotation-failures.ts";
+import {
+  existingGroups,
+  groupsOf,
+  type RotationSelection,
+  rotationCandidates,
+} from "./rotation/rotation-selection.ts";
+import { settleChanges } from "./rotation/settle-changes.ts";
+import { type RotationOptions, TokenRotation } from "./rotation/token-rotation.ts";
+import { insistOnLedger } from "./tokens/lost-ledger.ts";
+import { UNTRACKED, untrackedGroups } from "./verify/untracked-tokens.ts";
 
 export interface RotatePorts extends RunPorts, PlanPorts {
   readonly ledger: Ledger;
@@ -27,8 +34,8 @@ export interface RotateSettings extends RunSettings, PlanSettings {
 }
 
 /**
- * New tokens for the selected groups, at any time of the day and however many; see `leasedRun`. Ends well only where each
- * of them has a token that it didn't have before: whichever has not is named.
+ * Rotates the tokens of the selected groups, whatever `rotation` in the config allows; see `leasedRun`. The outcome is "ok"
+ * only if each of these groups has a new token. The report names every group that has none.
  */
 export const rotate = (
   ports: RotatePorts,
@@ -39,7 +46,7 @@ export const rotate = (
   leasedRun("rotate", ports, settings, signal, async (run, service) => {
     await insistOnLedger(run, service);
     const which = await groupsOf(selection, run);
-    const unsettled = await settleUnderWay(which, ports, settings, run, service);
+    const unsettled = await settleChanges(which, ports, settings, run, service);
     run.observe({ kind: "rotating", tokens: await run.ledger.existingCount(which) });
     run.observe({ kind: "phase", phase: "applying" });
     await rotateTokens(existingGroups(run.ledger, which), run, {
@@ -47,16 +54,16 @@ export const rotate = (
       mayStart: () => true,
       unsettled,
       acceptsEarlier: false,
-      notBegun: (id) => tellFailure(id, NOT_BEGUN, run),
+      notBegun: (id) => reportFailure(id, NOT_BEGUN, run),
     });
     if (selection.kind === "all")
-      for await (const id of untrackedGroups(run)) tellFailure(id, UNTRACKED, run);
+      for await (const id of untrackedGroups(run)) reportFailure(id, UNTRACKED, run);
     if (run.signal.aborted) throw interrupted();
   });
 
 /**
- * What `rotation` in the config has due by now: the oldest tokens first, as many as one sync may. Groups that this sync has
- * asked for their tokens in vain have their next try in the next one.
+ * Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. Leaves out the groups
+ * in `failed`: a GET for their tokens has failed in this sync, and the next sync tries again.
  */
 export async function rotateDueTokens(
   policy: RotationPolicy,
@@ -70,7 +77,7 @@ export async function rotateDueTokens(
   if (count === 0) return;
   const most = Math.min(count, policy.maxPerRun ?? count);
   run.observe({ kind: "rotating", tokens: most });
-  const due = readyOnes(rotationCandidates(run.ledger, until), failed, most, run);
+  const due = dueCandidates(rotationCandidates(run.ledger, until), failed, most, run);
   await rotateTokens(due, run, {
     concurrency: policy.concurrency,
     mayStart: () => mayStart(policy, run.clock.now()),
@@ -79,8 +86,8 @@ export async function rotateDueTokens(
   });
 }
 
-/** Those that failed before wait for their time, and are reported. */
-async function* readyOnes(
+/** Leaves out candidates that failed before and whose next attempt is not due, and reports them. */
+async function* dueCandidates(
   candidates: AsyncIterable<RotationCandidate>,
   failed: ReadonlySet<string>,
   most: number,
@@ -100,15 +107,15 @@ async function* readyOnes(
 }
 
 interface Rotating extends RotationOptions {
-  /** Tokens that are new in the service and not stored yet, at most. */
+  /** The most tokens at a time that are new in the service and not stored yet. */
   readonly concurrency: number;
-  /** Asked before each rotation. */
+  /** Called before each rotation: false if no further rotation may start. */
   readonly mayStart: () => boolean;
-  /** Told of those that are not begun, for another's new token could not be stored. Without it they are left. */
+  /** Called for each group whose rotation does not start, because another group's new token could not be stored. */
   readonly notBegun?: (id: string) => void;
 }
 
-/** Rejects where the run has to end; a token that is new by then is tried to be stored all the same. */
+/** Rejects if the run has to end. Even then, tries a last time to store the new tokens that are not stored yet. */
 async function rotateTokens(
   ids: AsyncIterable<string>,
   run: Run,
@@ -116,7 +123,7 @@ async function rotateTokens(
 ): Promise<void> {
   const ending = new AbortController();
   const signal = AbortSignal.any([run.signal, ending.signal]);
-  const rotation = new TokenRotation(run, new TokenKeeper(run), signal, options);
+  const rotation = new TokenRotation(run, new LiveTokenWriter(run), signal, options);
   const queue = ids[Symbol.asyncIterator]();
   const rotateUntilEnd = async (): Promise<void> => {
     try {

@@ -1,23 +1,20 @@
-import type { Change } from "../core/change.ts";
-import { interrupted } from "../core/interrupted.ts";
-import type { RotationPolicy } from "../core/rotation.ts";
-import type { KnownService } from "../ports/ledger.ts";
+import { interrupted } from "../core/failure/sync-error.ts";
+import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
+import type { KnownService } from "../ports/ledger/service.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { applyChanges } from "./apply.ts";
-import { recordEvidence, suspendClock } from "./evidence.ts";
-import { leasedRun, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { lostLedgerWarnings } from "./lost-ledger.ts";
-import { recordNotes } from "./notes.ts";
-import { changesOf } from "./plan.ts";
-import { type PlanOptions, type PlanSettings, planRun } from "./plan-run.ts";
-import type { RunReport } from "./report.ts";
-import { reportClearance, reportPlan } from "./report-plan.ts";
-import { tellUnaskable } from "./restore.ts";
+import { applyChanges } from "./apply/apply-changes.ts";
+import { recordLedgerUpdates } from "./apply/record-ledger-updates.ts";
+import { pauseGraceClock, recordRead } from "./apply/record-read-history.ts";
+import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
+import { reportGuard, reportPlan } from "./plan/report-plan.ts";
+import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
-import type { Run } from "./run.ts";
-import { settleTokens } from "./settle-tokens.ts";
-import { verifyTokens } from "./verify-tokens.ts";
+import { settleRotations } from "./rotation/settle-rotations.ts";
+import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
+import { reportUnaskable } from "./verify/restore-tokens.ts";
+import { verifyTokens } from "./verify/verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
   readonly source: TenantSource;
@@ -28,10 +25,10 @@ export interface SyncSettings extends PlanSettings, RunSettings {
   readonly rotation: RotationPolicy;
 }
 
-/** A run that looked at some tenants alone says nothing of the others: the history has it under a name of its own. */
+/** The name in the run history of a sync of some tenants: its record says nothing about the other tenants. */
 const ONLY_SOME = "sync --only";
 
-/** One full sync, from the lease to the record of it; see `leasedRun`. */
+/** One sync, of all tenants or of those in `only`; see `leasedRun`. */
 export const sync = (
   ports: SyncPorts,
   settings: SyncSettings,
@@ -50,35 +47,29 @@ async function syncOnce(
   service: KnownService,
 ): Promise<void> {
   const { observe, clock } = run;
+  const { tokenDestinations: destinations, rotation } = settings;
   const isWhole = options.only === undefined;
-  const state = { service, evidence: await run.ledger.evidence() };
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();
-  if (isWhole) await suspendClock(state.evidence, run);
-  const plan = await planRun(ports, settings, state, now, run.signal, options);
+  const history = isWhole ? await pauseGraceClock(run) : await run.ledger.readHistory();
+  const plan = await makePlan(ports, settings, { service, history }, now, run.signal, options);
   try {
     await reportPlan(plan, run);
-    await reportClearance(plan, options, run);
+    await reportGuard(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
-    await recordNotes(plan, state.evidence, run);
-    // After recordNotes, because it marks who came back. Before recordEvidence, because a recorded answer would clear the
-    // hold that recordEvidence writes.
-    const { inVain, unaskable } = await verifyTokens(plan, options, settings.tokenPlaces, run);
-    await recordEvidence(plan, state.evidence, run);
-    await applyChanges(without(inVain, changesOf(plan)), run);
-    const lacking = await tellUnaskable(unaskable, run);
-    const unsettled = await settleTokens(plan.leftUnderWay, { isEager: !isWhole }, run);
-    const failed = new Set([...inVain, ...lacking, ...unsettled]);
-    if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
+    const dueAt = await recordLedgerUpdates(plan, history, run);
+    const { failedGets, unaskable } = await verifyTokens(plan, options, { dueAt, destinations }, run);
+    const changes = await recordRead(plan, history, failedGets, run);
+    await applyChanges(changes, run);
+    // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.
+    const stillMissing = await reportUnaskable(unaskable, run);
+    const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
+    const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
+    if (isWhole) await rotateDueTokens(rotation, failed, run);
   } finally {
     plan.entries.close();
   }
   if (run.signal.aborted) throw interrupted();
-}
-
-/** A group that has just been asked for in vain has its next try in the next sync. */
-async function* without(ids: ReadonlySet<string>, changes: AsyncIterable<Change>): AsyncGenerator<Change> {
-  for await (const change of changes) if (!ids.has(change.user_group_id)) yield change;
 }

@@ -1,7 +1,7 @@
-/** Time and chance, as parameters: a simulation brings its own. */
+/** Time and chance. A simulation brings its own. */
 export interface Clock {
   now(): Date;
-  /** Milliseconds that never run backwards, from an arbitrary start. */
+  /** In milliseconds since an arbitrary start; never runs backwards. */
   monotonic(): number;
   /** Resolves after `ms`, or as soon as the signal aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -1,8 +1,8 @@
 /** Whether the databases of the ledger and the tokens keep what was committed. */
 export interface Durability {
-  /** How many connections have broken so far. A server that crashed may have taken the last commits back. */
+  /** How many connections have broken so far. A server that crashed may have lost its last commits. */
   readonly broken: number;
-  /** What lets a crash do that and can't be changed by a session. Rejects as databases do. */
+  /** The server's settings by which a crash loses commits, and which a session can't change. Rejects as databases do. */
   risks(): Promise<readonly DurabilityRisk[]>;
 }
 

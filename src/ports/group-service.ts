@@ -1,5 +1,8 @@
-import type { Group } from "../core/group.ts";
-import type { Secret } from "../core/secret.ts";
+import type { Group } from "../core/group/group.ts";
+import type { Secret } from "../core/secret/secret.ts";
+
+/** The HTTP method of a call to the service. */
+export type ServiceMethod = "GET" | "POST" | "DELETE";
 
 /** The user group as the service returns it. */
 export interface ServiceGroup {
@@ -8,26 +11,29 @@ export interface ServiceGroup {
   readonly name: string;
 }
 
-/** What a DELETE names: which of these the service goes by is its own affair. */
+/** What the service answers to a GET. */
+export interface GetAnswer {
+  readonly isNew: boolean;
+  readonly group: ServiceGroup;
+}
+
+/** What a DELETE sends. The service decides which of these values it needs. */
 export interface RemovableGroup {
   readonly user_group_id: string;
   readonly token: Secret;
-  /** Null where the config gives none. */
+  /** Null if the config gives none. */
   readonly dataSourceId: string | null;
 }
 
 /**
- * The dashboard service. Every method rejects with a ServiceFailure, or with what `beforeSend` throws: it is
- * asked at the last moment, when the request would leave, and nothing is sent then.
+ * The dashboard service. Every method calls `beforeSend` at the last moment before it sends the request; if `beforeSend`
+ * throws, nothing is sent and the method rejects with that error. Every other failure is a ServiceFailure.
  */
 export interface GroupService {
-  /** GET: creates the group or returns the existing one. Idempotent. */
-  getOrCreate(
-    group: Group,
-    beforeSend?: () => void,
-  ): Promise<{ readonly isNew: boolean; readonly group: ServiceGroup }>;
-  /** POST: gives the group a new token, and ends the old one at once. Not idempotent. */
+  /** GET: creates the group or returns the existing group. Idempotent. */
+  getOrCreate(group: Group, beforeSend?: () => void): Promise<GetAnswer>;
+  /** POST: gives the group a new token; the old token dies at once. Not idempotent. */
   rotate(id: string, currentToken: Secret, beforeSend?: () => void): Promise<ServiceGroup>;
-  /** DELETE: removes a group. Idempotent in its effect, though not in its answer: a group that is gone is refused. */
+  /** DELETE: removes a group. Idempotent in its effect, but not in its answer: the service refuses a group that is gone. */
   remove(group: RemovableGroup, beforeSend?: () => void): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Where the daemon says what it does between its runs; a run has its own events. */
+/** The daemon logs here what it does between its runs. A run has its own events. */
 export type Log = (entry: LogEntry) => void;
 
 export interface LogEntry {

@@ -1,7 +1,7 @@
-/** Tells people and monitors outside how the daemon does. Neither method rejects, or takes long: what fails is logged. */
+/** Tells people and monitors how the daemon does. No method rejects or takes long; a failure is logged. */
 export interface Notifier {
-  /** To people, in plain text: the state has changed. */
+  /** Tells people, in plain text, that the state has changed. */
   tell(message: string): Promise<void>;
-  /** To a monitor that raises the alarm when it hears nothing: a sync has reached its end. */
+  /** Tells a monitor that a sync has reached its end. The monitor raises the alarm if it hears nothing. */
   beat(): Promise<void>;
 }

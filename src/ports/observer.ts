@@ -1,9 +1,9 @@
-import type { AbsenceKind } from "../core/ledger-group.ts";
-import type { Failure } from "../core/outcome.ts";
-import type { Summary } from "../core/summary-text.ts";
-import type { RejectedTenant } from "../core/tenant.ts";
+import type { Failure } from "../core/failure/failure.ts";
+import type { AbsenceKind } from "../core/group/ledger-group.ts";
+import type { RejectedTenant } from "../core/group/tenant.ts";
+import type { Summary } from "../core/report/summary-text.ts";
 
-/** What a run says of itself while it goes on: to a log, a progress bar, a metric. Never a secret. */
+/** What a run tells a log, a progress bar or a metric while it goes on. Never contains a secret. */
 export type RunEvent =
   | { readonly kind: "started"; readonly run: string }
   | { readonly kind: "phase"; readonly phase: "reading" | "applying" }
@@ -14,24 +14,24 @@ export type RunEvent =
       readonly unchanged: number;
       readonly missing: number;
     }
-  /** So many tokens are missing in a store and are to be restored, beside the changes that were planned. */
+  /** Tokens that a store lacks are about to be restored. They are not among the planned changes. */
   | { readonly kind: "restoring"; readonly tokens: number }
-  /** So many tokens are to be rotated, likewise. */
+  /** Tokens are about to be rotated. They are not among the planned changes. */
   | { readonly kind: "rotating"; readonly tokens: number }
-  /** Removals are not done: they wait for approval, or for better evidence. */
+  /** Removals are held: they wait for approval, or for a read of the source that can be trusted. */
   | {
       readonly kind: "held";
       readonly code: string;
       readonly message: string;
       readonly hint: string;
       readonly count: number;
-      /** Null where no code approves them. */
+      /** Null if no code approves them. */
       readonly approval: string | null;
     }
-  /** A tenant is gone since this read, or gone in another way. */
+  /** A tenant is gone since this read, or its absence is of another kind than before. */
   | { readonly kind: "left"; readonly user_group_id: string; readonly absence: AbsenceKind }
   | { readonly kind: "rejected"; readonly tenant: RejectedTenant }
-  /** A call's attempt failed and will be repeated. */
+  /** A call failed and will be repeated. */
   | {
       readonly kind: "retry";
       readonly user_group_id: string;
@@ -49,7 +49,7 @@ export type RunEvent =
       readonly unverified: boolean;
       readonly token: string;
     }
-  /** A new token could not be stored yet, while the old one is dead. */
+  /** A new token could not be stored yet, and the old token is dead. */
   | {
       readonly kind: "unstored";
       readonly user_group_id: string;
@@ -65,7 +65,7 @@ export type RunEvent =
       readonly token: string;
       readonly formerToken: string | null;
     }
-  /** A token that a store lacked was written to it: from another, or as the service told it. */
+  /** A token was written to a store that lacked it. It came from another store or from the service. */
   | { readonly kind: "restored"; readonly user_group_id: string }
   | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: AbsenceKind }
   | {
@@ -74,7 +74,7 @@ export type RunEvent =
       readonly code: string;
       readonly message: string;
     }
-  /** Always the last one, also of a run that never had the lease. */
+  /** Always the last event, even if the run never had the lease. */
   | ({ readonly kind: "finished" } & RunSummary);
 
 export interface Warning {
@@ -84,7 +84,7 @@ export interface Warning {
   readonly hint?: string;
 }
 
-/** A run that has ended, in short. `error` is why it did not reach its end, or why removals are held. */
+/** A run that has ended. `error` is why it did not reach its end, or why removals are held. */
 export interface RunSummary extends Summary {
   readonly error: (Failure & { readonly hint?: string }) | null;
 }

@@ -1,10 +1,10 @@
-/** A list that is written once and then read, any number of times, without growing the memory. */
+/** A list that is written once and then read any number of times. Its use of memory doesn't grow with its length. */
 export interface Spool<T> {
   readonly length: number;
   append(item: T): void;
-  /** In the order of appending, in batches. Nothing may be appended any more. */
+  /** In the order of appending, in batches. After the first call, nothing may be appended. */
   read(): AsyncIterable<readonly T[]>;
-  /** Gives back what it holds. Idempotent. */
+  /** Gives back its memory and disk space. Idempotent. */
   close(): void;
 }
 

@@ -1,20 +1,14 @@
-import type { TenantRow } from "../core/tenant.ts";
-
-/** How many rows a bucket has, and the exact sum of their digests, in decimal. */
-export interface BucketSum {
-  readonly bucket: number;
-  readonly rows: number;
-  readonly sum: string;
-}
+import type { BucketSum, TenantRow } from "../core/group/tenant.ts";
 
 /** The customer's database. */
 export interface TenantSource {
   /**
-   * Opens one read-only snapshot in which everything else is read. `seed` goes into every digest.
-   * Rejects with SOURCE_UNAVAILABLE, also where the table is not there; or with a CONFIG_… code where the
-   * rules name a column that it doesn't have, or the config's SQL is wrong, or with CONFIG_TABLE_MOVED where it leads to
-   * another table than `before`, and nothing of that table is touched. Once `stop` aborts, `open` and the
-   * snapshot's methods reject with INTERRUPTED, whatever the database is doing.
+   * Opens one read-only snapshot for all reads of a run. `seed` goes into every digest; `before` is the table that the
+   * last run read.
+   * Rejects with SOURCE_UNAVAILABLE, also if the table is missing; with a CONFIG_… code if the rules name a missing column
+   * or the config's SQL is wrong; with CONFIG_TABLE_MOVED if the config now leads to another table than `before`, and then
+   * without touching that table. Once `stop` aborts, `open` and the snapshot's methods reject with INTERRUPTED, whatever
+   * the database is doing.
    */
   open(
     columns: readonly string[],
@@ -24,33 +18,33 @@ export interface TenantSource {
   ): Promise<TenantSnapshot>;
 }
 
-/** What else is in reach of the role that reads the tenants. Who owns what it reads can have code run as this role. */
+/** What the role that reads the tenants could do besides. The owner of a table that the role reads can use the role's rights. */
 export interface SourceRole {
   readonly name: string;
   /** Tables of the tokens and the ledger that the role can read. */
   readonly secrets: readonly string[];
-  /** Schemas in which the config's SQL finds its functions, and in which others may create some. */
+  /** Schemas in which the config's SQL looks functions up and in which other roles may create functions. */
   readonly openSchemas: readonly OpenSchema[];
 }
 
 export interface OpenSchema {
   readonly name: string;
-  /** The statements that close it, or do without it. */
+  /** The statements that close the schema to others, or take it out of the path. */
   readonly remedy: string;
 }
 
 /** Its methods reject as `open` does. */
 export interface TenantSnapshot {
-  /** The table that it reads, with its schema; null for a query. */
+  /** The table, with its schema; null for a query. */
   readonly table: string | null;
   /**
-   * Every bucket that has rows, in any order. Rows whose id is null are in one of them; removed rows are in
-   * none, for no group is to be found for them.
+   * Every bucket that has rows, in any order. All rows whose id is null are in one bucket. Removed rows are in no bucket,
+   * because they have no group.
    */
   buckets(): Promise<readonly BucketSum[]>;
   /**
-   * The rows, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id, those without one last.
-   * Each row holds the asked-for columns in order, the id first. Removed rows are among them.
+   * All rows, or the rows of some buckets, in batches, ordered by the UTF-8 bytes of the id; rows without an id come last.
+   * Each row has the id first and then the columns that `open` was asked for. Removed rows are included.
    */
   rows(buckets?: readonly number[]): AsyncIterable<readonly TenantRow[]>;
   role(): Promise<SourceRole>;

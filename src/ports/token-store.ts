@@ -1,9 +1,9 @@
-import type { SyncError } from "../core/errors.ts";
-import type { OwnersMark } from "../core/owners-mark.ts";
-import type { Secret } from "../core/secret.ts";
-import type { FoundTokenTable } from "../core/token-tables.ts";
-import type { Lease } from "./lease.ts";
-import type { Ledger, LedgerTransaction } from "./ledger.ts";
+import type { SyncError } from "../core/failure/sync-error.ts";
+import type { Secret } from "../core/secret/secret.ts";
+import type { OwnersMark } from "../core/tokens/owner-mark.ts";
+import type { FoundTokenTable } from "../core/tokens/token-tables.ts";
+import type { Lease } from "./ledger/lease.ts";
+import type { LedgerTransaction } from "./ledger/ledger.ts";
 
 export interface StoredToken {
   readonly user_group_id: string;
@@ -12,47 +12,46 @@ export interface StoredToken {
 
 export interface ChangeOptions {
   /**
-   * Throws where it has become too late: the ledger refuses that by itself, another store can't. Asked before each
-   * change that the store makes.
+   * Throws if the lease may be lost. A store outside of the ledger's database calls it before each change, because such a
+   * store can't refuse a late change by itself.
    */
   readonly assertHeld?: () => void;
-  /** Once it aborts, what fails is not tried again. */
+  /** Once it aborts, a failed change is not repeated. */
   readonly signal?: AbortSignal;
 }
 
 export interface WriteOptions extends ChangeOptions {
-  /** A token that is there already is written again: only that shows that the store takes one. */
+  /** Writes a token again that is stored already: only a write shows that the store takes tokens. */
   readonly rewrite?: boolean;
   /**
-   * Of several stores, one that is away keeps no other from taking the tokens: it counts as one that refuses them. For
-   * tokens whose predecessors are dead.
+   * If one of several stores is unavailable, the others still take the tokens; the unavailable store counts as one that
+   * refuses them. Used for new tokens after a rotation, when the old tokens are dead.
    */
   readonly asFarAsPossible?: boolean;
 }
 
 /**
- * Where tokens are written for the customer's application. Where the store as a whole can't be used every method rejects
- * with TOKEN_STORE_UNAVAILABLE, with TOKEN_STORE_BUSY where it asks for more patience than a transaction can have, and
- * with TOKEN_STORE_SLOW where it is too slow for so many tokens in one.
+ * Where tokens are written for the customer's application. Every method rejects with TOKEN_STORE_UNAVAILABLE if the store
+ * as a whole can't be used, with TOKEN_STORE_BUSY if the store asks to wait for longer than a transaction can, and with
+ * TOKEN_STORE_SLOW if the tokens are too many to be stored within one transaction.
  */
 export interface TokenStore {
-  /** Where its tokens are: one, or several of several stores. */
+  /** Where the tokens are. Several stores together have several destinations. */
   readonly destinations: readonly TokenDestination[];
   /**
-   * Makes the store ready to be written; creates what groupsync owns and finds missing. Once the signal aborts, a store
-   * that doesn't answer is not waited for.
+   * Makes the store ready for writes, and creates missing parts that groupsync owns. Once the signal aborts, it no longer
+   * waits for a store that doesn't answer.
    */
   prepare(signal?: AbortSignal): Promise<void>;
-  /** Rejects as `prepare` would, as far as that can be seen without changing anything. */
+  /** Rejects if `prepare` would, as far as that can be seen without a change. */
   inspect(): Promise<void>;
-  /** Whether the store holds any token at all. False where it does not exist yet. */
+  /** Whether the store holds any token at all. False if the store does not exist yet. */
   holdsAny(): Promise<boolean>;
   /**
-   * Stores each token durably. A store in the ledger's own database writes inside the given
-   * transaction; every other commits on its own, before that transaction does.
-   * Returns the tokens that could not be stored, by id. Of several stores one may have it and another not:
-   * TOKEN_NOT_EVERYWHERE. Rejects with TOKEN_NOT_STORED if the transaction is lost over one of them: the others have to
-   * be stored without it.
+   * Stores each token durably. A store in the ledger's own database writes in `transaction`; any other store commits by
+   * itself before `transaction` does.
+   * Returns, by id, why tokens could not be stored; TOKEN_NOT_EVERYWHERE if some of several stores have the token. Rejects
+   * with TOKEN_NOT_STORED if a token made the database roll the transaction back: store the other tokens without it.
    */
   write(
     tokens: readonly StoredToken[],
@@ -61,23 +60,24 @@ export interface TokenStore {
   ): Promise<ReadonlyMap<string, SyncError>>;
   /**
    * Stores one new token in a single step, if the lease is still held then and the ledger knows no other group that has
-   * the token, and resolves to whether it did. False
-   * says nothing of why: `write` does, and is the only way into a store that isn't in the ledger's own database.
+   * the token. Resolves to false if the token was not stored. Only a store in the ledger's own database can do that; for
+   * any other store, and for the reason of a refusal, use `write`.
    */
-  writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean>;
-  /** The stored tokens of these groups; those that have none are left out. Rejects with INTERRUPTED once the signal aborts. */
+  writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean>;
+  /** The stored tokens by group. Leaves out groups that have none. Rejects with INTERRUPTED once the signal aborts. */
   read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>>;
   /**
-   * Which of these groups lack their token in some store: with the token where another one has it, else with null.
-   * `expected` has the fingerprints of the live ones. Rejects likewise.
+   * Which groups lack their token in some store, each with the token if another store has it, else with null. `expected`
+   * has the fingerprints of the live tokens by group. Rejects with INTERRUPTED once the signal aborts.
    */
   lagging(
     expected: ReadonlyMap<string, string>,
     signal?: AbortSignal,
   ): Promise<ReadonlyMap<string, Secret | null>>;
   /**
-   * Takes the tokens of these groups out of the store, as `write` puts them in; what isn't there is removed already.
-   * Returns those that could not be removed, by id. Rejects likewise, with TOKEN_NOT_REMOVED.
+   * Removes the tokens of these groups, in `transaction` if `write` writes in it. A missing token counts as removed.
+   * Returns, by id, why tokens could not be removed. Rejects with TOKEN_NOT_REMOVED if a token made the database roll the
+   * transaction back.
    */
   remove(
     ids: readonly string[],
@@ -87,27 +87,28 @@ export interface TokenStore {
 }
 
 /**
- * One place of tokens. It belongs to one scope of one ledger, whose mark lies there beside the tokens. Rejects as the
- * store does; and with TOKENS_UNMARKED where the store can be used, but this user may not read or write marks.
+ * One table, column, directory or path for tokens. It belongs to one scope of one ledger; the owner's mark lies beside the
+ * tokens. Its methods reject as the store's do, and with TOKENS_UNMARKED if this user may use the store but may not read or
+ * write marks.
  */
 export interface TokenDestination {
   /** For messages, such as `the table groupsync_tokens`. */
   readonly title: string;
-  /** Whether there is any token. False where the destination does not exist yet. */
+  /** Whether there is any token. False if the destination does not exist yet. */
   holdsAny(): Promise<boolean>;
-  /** Which groups have a token there, in the order of the bytes of their ids. Null for what can't be listed. */
+  /** Which groups have a token there, ordered by the UTF-8 bytes of the id. Null if the destination can't be listed. */
   ids(): AsyncIterable<readonly string[]> | null;
-  /** Whose it is; null where nobody has marked it. Asked before the store is prepared, and changes nothing. */
+  /** Null if nobody has marked the destination. Works before the store is prepared, and changes nothing. */
   owner(): Promise<OwnersMark | null>;
   /**
-   * Puts this mark there in place of `former`, and of no other: false where another one is there by now. The store is
-   * prepared. Where several claim a destination at once, one of them has it afterwards.
+   * Replaces the mark `former` by `mark`. Resolves to false if there is another mark by now. Prepare the store first. If
+   * several scopes claim a destination at once, one of them succeeds.
    */
   claim(mark: OwnersMark, former: OwnersMark | null): Promise<boolean>;
-  /** Of a table: whether its database takes names that differ in case alone for one. Null for any other destination. */
+  /** For a table: whether its database ignores case in names of tables. Null for any other destination. */
   foldsCase(): Promise<boolean | null>;
-  /** Of a table: which one it is. Null where nobody can say; left out for any other destination. */
+  /** For a table: which table it is; null if nobody can say. Other destinations have no such method. */
   table?(): Promise<FoundTokenTable | null>;
-  /** What an operator does to take the mark away, so that another scope can have the destination: for a hint. */
+  /** For a hint: how an operator removes the mark, and makes the destination free for another scope. */
   release(): Promise<string>;
 }

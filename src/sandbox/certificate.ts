@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 
-export interface Certificate {
-  /** PEM; it is its own root, so a client trusts it by adding it to its CA certificates. */
+interface Certificate {
+  /** PEM. Self-signed: a client that adds it to its CA certificates trusts it. */
   readonly cert: string;
   /** PEM. */
   readonly key: string;
@@ -9,9 +9,9 @@ export interface Certificate {
 
 const LOCAL = ["localhost", "127.0.0.1", "::1"];
 
-/** A self-signed certificate, valid from now for a year, for this machine's local names and `host`. */
+/** A self-signed certificate for this machine's local names and `host`, valid for a year from now. */
 export async function selfSignedCertificate(host: string): Promise<Certificate> {
-  // Only with --tls: it takes long to load.
+  // Load it only with --tls, because loading takes long.
   const { generate } = await import("selfsigned");
   const names = [...new Set([...LOCAL, host])];
   const { cert, private: key } = await generate([{ name: "commonName", value: "groupsync sandbox" }], {

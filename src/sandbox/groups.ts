@@ -1,43 +1,46 @@
 import { z } from "zod";
-import type { Group } from "../core/group.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import type { Group } from "../core/group/group.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/text/json.ts";
 
-/** A user group as the sandbox holds it. */
-export interface HeldGroup extends Group {
+/** A user group in the sandbox. */
+export interface StoredGroup extends Group {
   readonly token: string;
 }
 
-/** How the service settles what its interface leaves open. */
+/** How the service behaves in cases that the interface doesn't define. */
 export interface GroupPolicy {
-  /** What GET does with a group that exists: return it as it is, or bring it up to date first. */
+  /** What GET does with an existing group: return it as it is, or update it first. */
   readonly existing: "keep" | "update";
   /**
-   * What DELETE goes by. `token`: `current_token` names the group. `id`: `user_group_id` names it.
-   * `both`: `user_group_id` names it and `current_token` has to be its token. The field that isn't gone by
-   * is ignored.
+   * How DELETE finds the group. `token`: by `current_token`. `id`: by `user_group_id`.
+   * `both`: by `user_group_id`, and `current_token` has to be its token. An unused field is ignored.
    */
   readonly deleteBy: "token" | "id" | "both";
 }
 
-export const OPERATIONS = ["GET", "POST", "DELETE"] as const;
-export type Operation = (typeof OPERATIONS)[number];
+export const API_METHODS = ["GET", "POST", "DELETE"] as const;
+export type ApiMethod = (typeof API_METHODS)[number];
 
-/** The one way in which what is held changes; also a line of the state file. */
-export type Change =
-  | { readonly kind: "put"; readonly group: HeldGroup }
+/** A change of the stored groups; also a line of the state file. */
+export type GroupChange =
+  | { readonly kind: "put"; readonly group: StoredGroup }
   | { readonly kind: "delete"; readonly user_group_id: string };
 
-/** A group that was deleted, and the data source that the request named. */
+/** A deleted group, and the data source that the request named. */
 export interface Deletion {
   readonly user_group_id: string;
-  /** Null where it named none. */
+  /** Null if the request named none. */
   readonly data_source_provided_id: string | null;
 }
 
-/** What a call comes to. Its change is not made yet: it is written down first, then applied. */
-export type Outcome =
-  | { readonly kind: "created" | "returned" | "rotated"; readonly group: HeldGroup; readonly change?: Change }
-  | { readonly kind: "deleted"; readonly change: Change; readonly deletion: Deletion }
+/** The result of a call. Its change is not made yet: the caller writes it to the state file first, then applies it. */
+export type CallResult =
+  | {
+      readonly kind: "created" | "returned" | "rotated";
+      readonly group: StoredGroup;
+      readonly change?: GroupChange;
+    }
+  | { readonly kind: "deleted"; readonly change: GroupChange; readonly deletion: Deletion }
   | { readonly kind: "refused"; readonly status: 400 | 404; readonly reason: string };
 
 const groupFields = {
@@ -59,18 +62,18 @@ const deleteBodies = {
   both: deleteBody,
 };
 
-/** The shape of a {@link Change} that comes from a file. */
-export const changeSchema: z.ZodType<Change> = z.discriminatedUnion("kind", [
+/** Checks a {@link GroupChange} that was read from a file. */
+export const groupChangeSchema: z.ZodType<GroupChange> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("put"), group: z.object({ ...groupFields, token: z.string() }) }),
   z.object({ kind: z.literal("delete"), user_group_id: z.string() }),
 ]);
 
-/** What the service holds, found by id and by token. */
+/** The stored groups, by id and by token. */
 export class Groups {
-  readonly #byId = new Map<string, HeldGroup>();
-  readonly #byToken = new Map<string, HeldGroup>();
+  readonly #byId = new Map<string, StoredGroup>();
+  readonly #byToken = new Map<string, StoredGroup>();
 
-  apply(change: Change): void {
+  apply(change: GroupChange): void {
     const id = change.kind === "put" ? change.group.user_group_id : change.user_group_id;
     const before = this.#byId.get(id);
     if (before) this.#byToken.delete(before.token);
@@ -82,16 +85,16 @@ export class Groups {
     this.#byToken.set(change.group.token, change.group);
   }
 
-  withId(id: string): HeldGroup | undefined {
+  withId(id: string): StoredGroup | undefined {
     return this.#byId.get(id);
   }
 
-  withToken(token: string): HeldGroup | undefined {
+  withToken(token: string): StoredGroup | undefined {
     return this.#byToken.get(token);
   }
 
-  /** In the order in which they were created. */
-  all(): Iterable<HeldGroup> {
+  /** In the order of creation. */
+  all(): Iterable<StoredGroup> {
     return this.#byId.values();
   }
 
@@ -100,7 +103,7 @@ export class Groups {
   }
 }
 
-/** The id of the group that a body speaks of, by itself or through a token; undefined where it names none. */
+/** The id of the group that a body names by id or by token. Undefined if the body names no group. */
 export function groupIdOf(groups: Groups, body: Json | undefined): string | undefined {
   if (!isJsonObject(body)) return undefined;
   const { user_group_id: id, current_token: token } = body;
@@ -108,14 +111,14 @@ export function groupIdOf(groups: Groups, body: Json | undefined): string | unde
   return typeof token === "string" ? groups.withToken(token)?.user_group_id : undefined;
 }
 
-/** What a call comes to, by the rules of the service. Changes nothing: that is left to {@link Groups.apply}. */
-export function decide(
+/** The result of a call, by the rules of the service. Changes nothing; {@link Groups.apply} does. */
+export function resultOfCall(
   groups: Groups,
   policy: GroupPolicy,
-  operation: Operation,
+  operation: ApiMethod,
   body: Json,
   newToken: () => string,
-): Outcome {
+): CallResult {
   switch (operation) {
     case "GET":
       return getOrCreate(groups, policy, body, newToken);
@@ -128,7 +131,7 @@ export function decide(
   }
 }
 
-function getOrCreate(groups: Groups, policy: GroupPolicy, body: Json, newToken: () => string): Outcome {
+function getOrCreate(groups: Groups, policy: GroupPolicy, body: Json, newToken: () => string): CallResult {
   const sent = getBody.safeParse(body);
   if (!sent.success) return badRequest(sent.error);
   const held = groups.withId(sent.data.user_group_id);
@@ -141,7 +144,7 @@ function getOrCreate(groups: Groups, policy: GroupPolicy, body: Json, newToken: 
   return { kind: "returned", group, change: { kind: "put", group } };
 }
 
-function rotate(groups: Groups, body: Json, newToken: () => string): Outcome {
+function rotate(groups: Groups, body: Json, newToken: () => string): CallResult {
   const sent = postBody.safeParse(body);
   if (!sent.success) return badRequest(sent.error);
   const held = groups.withToken(sent.data.current_token);
@@ -150,7 +153,7 @@ function rotate(groups: Groups, body: Json, newToken: () => string): Outcome {
   return { kind: "rotated", group, change: { kind: "put", group } };
 }
 
-function remove(groups: Groups, policy: GroupPolicy, body: Json): Outcome {
+function remove(groups: Groups, policy: GroupPolicy, body: Json): CallResult {
   const sent = deleteBodies[policy.deleteBy].safeParse(body);
   if (!sent.success) return badRequest(sent.error);
   const { current_token: token, user_group_id: id }: Partial<z.infer<typeof deleteBody>> = sent.data;
@@ -172,9 +175,9 @@ function remove(groups: Groups, policy: GroupPolicy, body: Json): Outcome {
   };
 }
 
-function badRequest(error: z.ZodError): Outcome {
+function badRequest(error: z.ZodError): CallResult {
   const problems = error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`);
   return { kind: "refused", status: 400, reason: problems.join("; ") };
 }
 
-const notFound = (reason: string): Outcome => ({ kind: "refused", status: 404, reason });
+const notFound = (reason: string): CallResult => ({ kind: "refused", status: 404, reason });

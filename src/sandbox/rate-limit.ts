@@ -1,15 +1,15 @@
-import type { RateLimit } from "../core/rate-limit.ts";
+import type { RateLimit } from "../core/limits/rate-limit.ts";
 
-/** What a refused request is told about when to come back. */
+/** The form of the Retry-After header in a refusal. */
 export type RetryAfter = "seconds" | "date" | "none";
 
 /**
- * Given the time of a request (milliseconds since the epoch): 0 where it may pass, which then counts, else the
- * milliseconds until one may.
+ * Takes the time of a request, in milliseconds since the epoch. Returns 0 if the request may pass, and counts it.
+ * Otherwise returns the milliseconds until a request may pass.
  */
 export type Limiter = (now: number) => number;
 
-/** Fixed windows, each of which begins with the first request after the one before. */
+/** Fixed windows. A window begins with the first request after the end of the last window. */
 export function fixedWindow({ count, perMs }: RateLimit): Limiter {
   let end = 0;
   let used = 0;
@@ -25,28 +25,28 @@ export function fixedWindow({ count, perMs }: RateLimit): Limiter {
 }
 
 export interface TokenBucket {
-  /** How fast tokens come. */
+  /** How fast the bucket fills. */
   readonly rate: RateLimit;
-  /** Most tokens: so many requests pass at once after a while without any. */
+  /** The most tokens in the bucket: how many requests pass at once after a pause. */
   readonly burst: number;
 }
 
-/** A request takes a token, and passes where there is one. */
+/** A request passes if the bucket has a token, and takes that token. */
 export function tokenBucket({ rate: { count, perMs }, burst }: TokenBucket): Limiter {
   let tokens = burst;
   let countedAt = Number.NEGATIVE_INFINITY;
   return (now) => {
     tokens = Math.min(burst, tokens + (Math.max(0, now - countedAt) * count) / perMs);
     countedAt = now;
-    // Not quite 1: fractions of tokens add up with rounding errors.
+    // Slightly less than 1, because sums of fractions have rounding errors.
     if (tokens < 1 - 1e-6) return ((1 - tokens) * perMs) / count;
     tokens = Math.max(0, tokens - 1);
     return 0;
   };
 }
 
-/** The places of requests that are being served; more than `count` at once are turned away. */
-export class Places {
+/** Lets at most `count` requests in at once. */
+export class ConcurrencyLimit {
   readonly #count: number;
   #taken = 0;
 
@@ -54,14 +54,14 @@ export class Places {
     this.#count = count;
   }
 
-  /** Takes a place; false where there is none. */
-  take(): boolean {
+  /** Lets a request in. Returns false if there are `count` already. */
+  tryEnter(): boolean {
     if (this.#taken >= this.#count) return false;
     this.#taken++;
     return true;
   }
 
-  free(): void {
+  leave(): void {
     this.#taken--;
   }
 }

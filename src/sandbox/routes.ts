@@ -1,30 +1,30 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { describe } from "../core/errors.ts";
-import type { Fate, Fault } from "./faults.ts";
-import type { Groups, HeldGroup } from "./groups.ts";
-import { type Answer, jsonAnswer, type Reply } from "./reply.ts";
-import type { RequestReport, Tally } from "./tally.ts";
+import { describe } from "../core/failure/sync-error.ts";
+import type { Groups, StoredGroup } from "./groups.ts";
+import { type HttpAnswer, type HttpReply, jsonAnswer } from "./http-reply.ts";
+import type { RequestCounts, RequestReport } from "./request-counts.ts";
+import type { Disturbance, Fault } from "./request-faults.ts";
 import { carriesKey, type RequestBody, type UserGroupApi } from "./user-group-api.ts";
 
 /** The body of `GET /sandbox/groups`: all groups, in the order in which they were created. */
 export interface GroupsReport {
-  readonly groups: readonly (HeldGroup & { readonly team_id: number })[];
+  readonly groups: readonly (StoredGroup & { readonly team_id: number })[];
 }
 
-export interface Routed {
+interface Routed {
   readonly api: UserGroupApi;
   readonly groups: Groups;
-  readonly tally: Tally;
+  readonly counts: RequestCounts;
   readonly apiKey: string;
   readonly teamId: number;
-  readonly nextFate: () => Fate;
-  /** Aborted when the sandbox closes: a delayed request that is still waiting is then dropped. */
+  readonly nextDisturbance: () => Disturbance;
+  /** Aborts when the sandbox closes. Requests that are still delayed are dropped then. */
   readonly closed: AbortSignal;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Sends a request to `/api/user` through its fate to the API, and answers the pages under `/sandbox`. */
+/** Passes requests to `/api/user` to the API, with delays and faults, and serves the pages under `/sandbox`. */
 export function routes(routed: Routed): RequestListener {
   return (request, response) => {
     const path = request.url?.split("?", 1)[0];
@@ -38,12 +38,12 @@ export function routes(routed: Routed): RequestListener {
 }
 
 function serveApi(
-  { api, tally, nextFate, closed }: Routed,
+  { api, counts, nextDisturbance, closed }: Routed,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   const { method = "", headers } = request;
-  tally.begin(request.socket);
+  counts.begin(request.socket);
 
   const answer = (body: RequestBody, fault: Fault, leave: () => void): void => {
     const reply = orInternalError(() =>
@@ -56,18 +56,18 @@ function serveApi(
     switch (reply.kind) {
       case "answer":
         leave();
-        tally.end(method, reply.status);
+        counts.end(method, reply.status);
         send(response, reply);
         return;
       case "cut":
         leave();
-        tally.end(method, "cut");
+        counts.end(method, "cut");
         request.socket.destroy();
         return;
       case "hang":
         response.once("close", () => {
           leave();
-          tally.end(method, "abandoned");
+          counts.end(method, "abandoned");
         });
         return;
       default:
@@ -77,11 +77,11 @@ function serveApi(
 
   const received = (body: RequestBody): void => {
     const id = api.groupIn(body);
-    if (id !== undefined) tally.names(method, id);
-    const { delay, fault } = nextFate();
+    if (id !== undefined) counts.names(method, id);
+    const { delay, fault } = nextDisturbance();
     const refusal = api.enter(fault);
     if (refusal) {
-      tally.end(method, refusal.status);
+      counts.end(method, refusal.status);
       send(response, refusal);
       return;
     }
@@ -90,17 +90,17 @@ function serveApi(
     else setTimeout(() => closed.aborted || answerNow(), delay).unref();
   };
 
-  readBody(request, received, () => tally.end(method, "abandoned"));
+  readBody(request, received, () => counts.end(method, "abandoned"));
 }
 
-function page({ groups, tally, apiKey, teamId }: Routed, request: IncomingMessage, path = ""): Answer {
+function page({ groups, counts, apiKey, teamId }: Routed, request: IncomingMessage, path = ""): HttpAnswer {
   if (path !== "/sandbox/groups" && path !== "/sandbox/requests") {
     return jsonAnswer(404, { success: 0, error: `there is nothing at ${path}` });
   }
   if (!carriesKey(request.headers.authorization, apiKey)) {
     return jsonAnswer(401, {
       success: 0,
-      error: "these pages want the same Authorization header as /api/user",
+      error: "these pages need the same Authorization header as /api/user",
     });
   }
   switch (`${request.method} ${path}`) {
@@ -109,16 +109,16 @@ function page({ groups, tally, apiKey, teamId }: Routed, request: IncomingMessag
       return jsonAnswer(200, { groups: held } satisfies GroupsReport);
     }
     case "GET /sandbox/requests":
-      return jsonAnswer(200, tally.report() satisfies RequestReport);
+      return jsonAnswer(200, counts.report() satisfies RequestReport);
     case "DELETE /sandbox/requests":
-      tally.reset();
+      counts.reset();
       return jsonAnswer(200, { success: 1 });
     default:
       return jsonAnswer(405, { success: 0, error: `${request.method} does not work on ${path}` });
   }
 }
 
-/** Reads on past the limit without keeping anything, so that the client gets to see its answer. */
+/** Reads a body. Beyond the limit it reads on and keeps nothing, because the client reads the answer only then. */
 function readBody(
   request: IncomingMessage,
   received: (body: RequestBody) => void,
@@ -144,8 +144,8 @@ function parseBody(chunks: readonly Buffer[]): RequestBody {
   }
 }
 
-/** A state file that can't be written fails the request, not the sandbox. */
-function orInternalError(reply: () => Reply): Reply {
+/** If the state file can't be written, the request fails, and the sandbox goes on. */
+function orInternalError(reply: () => HttpReply): HttpReply {
   try {
     return reply();
   } catch (error) {
@@ -153,7 +153,7 @@ function orInternalError(reply: () => Reply): Reply {
   }
 }
 
-function send(response: ServerResponse, reply: Answer): void {
+function send(response: ServerResponse, reply: HttpAnswer): void {
   const content = Buffer.from(reply.body);
   response.writeHead(reply.status, { ...reply.headers, "content-length": content.length });
   response.end(content);

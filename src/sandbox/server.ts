@@ -3,29 +3,29 @@ import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { describe, SyncError } from "../core/errors.ts";
+import { describe, SyncError } from "../core/failure/sync-error.ts";
 import { selfSignedCertificate } from "./certificate.ts";
-import { type FaultShares, fates, type Latency, seededRandom } from "./faults.ts";
 import { Groups } from "./groups.ts";
+import { RequestCounts } from "./request-counts.ts";
+import { disturbances, type FaultShares, type Latency, seededRandom } from "./request-faults.ts";
 import { routes } from "./routes.ts";
 import { type ApiOptions, SERVICE_DEFAULTS } from "./service-options.ts";
 import { type Journal, openJournal, readState, type State } from "./state-file.ts";
-import { Tally } from "./tally.ts";
 import { UserGroupApi } from "./user-group-api.ts";
 
-/** Everything has a default; those of the service's own behaviour are in {@link SERVICE_DEFAULTS}. */
+/** Everything has a default. {@link SERVICE_DEFAULTS} has the defaults of the service's behaviour. */
 export interface SandboxOptions extends Partial<ApiOptions> {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: any free port. */
+  /** Default 0, which takes any free port. */
   readonly port?: number;
   /** Serve HTTPS, with a certificate made for this sandbox. */
   readonly tls?: boolean;
-  /** The file that keeps the groups, and the API key, across restarts. */
+  /** The file that keeps groups and API key across restarts. */
   readonly state?: string;
   readonly latency?: Latency;
   readonly shares?: FaultShares;
-  /** Makes the faults the same whenever the same requests come in the same order. */
+  /** Repeats the same faults if the same requests come in the same order. */
   readonly seed?: number;
 }
 
@@ -33,29 +33,28 @@ export interface Sandbox {
   /** Without a slash at the end: requests go to `{baseUrl}/api/user`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** PEM, with `tls`: trusted by whoever has it among its CA certificates. */
+  /** PEM; only with `tls`. A client that adds it to its CA certificates trusts it. */
   readonly certificate: string | undefined;
-  /** Cuts all connections. */
+  /** Closes all connections at once. */
   close(): Promise<void>;
 }
 
 const KEEP_ALIVE_MS = 10 * 60_000;
 
 /**
- * Starts a service that implements interface.md on `/api/user` and, behind the same key, shows what it
- * holds and what it was asked: `GET /sandbox/groups` (GroupsReport in routes.ts), `GET /sandbox/requests`
- * (RequestReport in tally.ts) and `DELETE /sandbox/requests`, which sets the counts back to zero. Latency,
- * faults, limits and counts are about `/api/user` alone.
+ * Starts a service that implements interface.md on `/api/user`. With the same key, `GET /sandbox/groups` shows the
+ * groups (GroupsReport in routes.ts), `GET /sandbox/requests` the requests (RequestReport in request-counts.ts), and
+ * `DELETE /sandbox/requests` sets the counts to zero. Latency, faults, limits and counts concern `/api/user` alone.
  *
- * The API key is the given one, else the one in the state file, else random.
- * Throws SyncError SANDBOX_ADDRESS where it can't listen, SANDBOX_STATE where the state file can't be used.
+ * The API key is the key in the options; without one, the key in the state file; without that, a random key.
+ * Throws SyncError SANDBOX_ADDRESS if it can't listen, SANDBOX_STATE if the state file can't be used.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host = "127.0.0.1", port = 0 } = options;
   const certificate = options.tls ? await selfSignedCertificate(host) : undefined;
   const server = certificate ? https.createServer({ ...certificate }) : http.createServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  // Not closeAllConnections(): it passes over connections that are still shaking hands over TLS.
+  // Keep the sockets: closeAllConnections() would leave connections open that are still in the TLS handshake.
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -75,21 +74,21 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 
   try {
-    // Only now: whoever holds the port may rewrite the state file, and nobody can have asked anything yet.
+    // Open the state file only after listening: another sandbox on this port may still be writing to it.
     const state = openState(options);
     journal = options.state === undefined ? undefined : openJournal(options.state, state);
     const service: ApiOptions = { ...SERVICE_DEFAULTS, ...options, apiKey: state.apiKey };
     const random = options.seed === undefined ? Math.random : seededRandom(options.seed);
-    const tally = new Tally();
+    const counts = new RequestCounts();
     server.on(
       "request",
       routes({
-        api: new UserGroupApi(service, state.groups, journal, tally),
+        api: new UserGroupApi(service, state.groups, journal, counts),
         groups: state.groups,
-        tally,
+        counts,
         apiKey: state.apiKey,
         teamId: service.teamId,
-        nextFate: fates(options.shares ?? {}, options.latency ?? { min: 0, max: 0 }, random),
+        nextDisturbance: disturbances(options.shares ?? {}, options.latency ?? { min: 0, max: 0 }, random),
         closed: closing.signal,
       }),
     );
@@ -129,7 +128,7 @@ function openState(options: SandboxOptions): State {
   };
 }
 
-/** How a client on this machine calls the host: a wildcard address is no place to connect to. */
+/** The host name for clients on this machine. A client can't connect to a wildcard address. */
 function reachableName(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;

@@ -1,10 +1,10 @@
-import type { RateLimit } from "../core/rate-limit.ts";
+import type { RateLimit } from "../core/limits/rate-limit.ts";
 import type { GroupPolicy } from "./groups.ts";
 import type { RetryAfter, TokenBucket } from "./rate-limit.ts";
 
 /**
- * What one group's requests always meet. `500`: an answer 500, nothing done. `success0`: 200 with `success: 0`,
- * nothing done. `hang`: no answer at all, nothing done. `html`: the intermediary's HTML, nothing done.
+ * The fault that hits every request of one group. `500`: an answer 500, nothing done. `success0`: 200 with `success:
+ * 0`, nothing done. `hang`: no answer at all, nothing done. `html`: the intermediary's HTML, nothing done.
  * `missing-field`: done, and the answer lacks a promised field (`token`, on DELETE `success`).
  */
 export const POISONS = ["500", "success0", "hang", "html", "missing-field"] as const;
@@ -13,11 +13,11 @@ export type Poison = (typeof POISONS)[number];
 export interface ApiOptions extends GroupPolicy {
   readonly apiKey: string;
   readonly teamId: number;
-  /** A failed call is an HTTP status with a JSON body, or always 200 with `success: 0`. */
+  /** How a call fails: with an HTTP status and a JSON body, or with status 200 and `success: 0`. */
   readonly errors: "status" | "body";
-  /** Fields in the answers that interface.md doesn't know. */
+  /** Adds fields to the answers that interface.md doesn't name. */
   readonly extraFields: boolean;
-  /** Fixed windows. */
+  /** In fixed windows. */
   readonly rateLimit: RateLimit | undefined;
   readonly tokenBucket: TokenBucket | undefined;
   /** Most requests at once. */

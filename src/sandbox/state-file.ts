@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { z } from "zod";
-import { describe, SyncError } from "../core/errors.ts";
-import { type Change, changeSchema, Groups } from "./groups.ts";
+import { describe, SyncError } from "../core/failure/sync-error.ts";
+import { type GroupChange, Groups, groupChangeSchema } from "./groups.ts";
 
 /*
  * The state file is a log of JSON lines: a header, then one change a line. It is replayed and compacted at
@@ -15,27 +15,27 @@ export interface State {
 }
 
 export interface Journal {
-  append(change: Change): void;
+  append(change: GroupChange): void;
   close(): void;
 }
 
 const header = z.object({ groupsync_sandbox: z.literal(1), api_key: z.string() });
 
 /**
- * Replays a state file; undefined where there is none yet, or an empty one.
- * Throws SyncError SANDBOX_STATE where it can't be read or isn't one.
+ * Replays a state file. Returns undefined if there is none yet, or an empty one.
+ * Throws SyncError SANDBOX_STATE if the file can't be read or isn't a state file.
  */
 export function readState(path: string): State | undefined {
   const text = readIfPresent(path);
   if (!text) return undefined;
-  // What follows the last newline is a line that was being written when the process died: never answered.
+  // Drop what follows the last newline: the process died while it wrote that line, so the request got no answer.
   const lines = text.split("\n").slice(0, -1);
   const groups = new Groups();
   let apiKey = "";
   for (const [index, line] of lines.entries()) {
     try {
       if (index === 0) apiKey = header.parse(JSON.parse(line)).api_key;
-      else groups.apply(changeSchema.parse(JSON.parse(line)));
+      else groups.apply(groupChangeSchema.parse(JSON.parse(line)));
     } catch (cause) {
       throw stateError(`${path} is no state of a sandbox (line ${index + 1})`, cause);
     }
@@ -44,16 +44,16 @@ export function readState(path: string): State | undefined {
   return { apiKey, groups };
 }
 
-/** Rewrites the file with what is held now, in one rename, and keeps it open for what follows. */
+/** Replaces the file in one rename by one with the present groups, and keeps it open for further changes. */
 export function openJournal(path: string, state: State): Journal {
   try {
     const fresh = `${path}.tmp`;
-    // What a crash has left there, or somebody has put there: a link would lead to another file.
+    // Remove what a crash left there. Somebody may also have put a link there, which would lead to another file.
     rmSync(fresh, { force: true });
     const file = openSync(fresh, "wx", 0o600);
     const write = (line: unknown): void => appendFileSync(file, `${JSON.stringify(line)}\n`);
     write({ groupsync_sandbox: 1, api_key: state.apiKey } satisfies z.infer<typeof header>);
-    for (const group of state.groups.all()) write({ kind: "put", group } satisfies Change);
+    for (const group of state.groups.all()) write({ kind: "put", group } satisfies GroupChange);
     renameSync(fresh, path);
     return { append: write, close: () => closeSync(file) };
   } catch (cause) {

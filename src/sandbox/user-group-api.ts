@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto";
-import type { Json } from "../core/json.ts";
-import type { Fault } from "./faults.ts";
+import type { Json } from "../core/text/json.ts";
 import {
-  decide,
+  API_METHODS,
+  type ApiMethod,
+  type CallResult,
   type Groups,
   groupIdOf,
-  type HeldGroup,
-  OPERATIONS,
-  type Operation,
-  type Outcome,
+  resultOfCall,
+  type StoredGroup,
 } from "./groups.ts";
-import { fixedWindow, type Limiter, Places, retryAfterValue, tokenBucket } from "./rate-limit.ts";
-import { type Answer, type Headers, htmlAnswer, jsonAnswer, type Reply } from "./reply.ts";
+import { type Headers, type HttpAnswer, type HttpReply, htmlAnswer, jsonAnswer } from "./http-reply.ts";
+import { ConcurrencyLimit, fixedWindow, type Limiter, retryAfterValue, tokenBucket } from "./rate-limit.ts";
+import type { RequestCounts } from "./request-counts.ts";
+import type { Fault } from "./request-faults.ts";
 import type { ApiOptions } from "./service-options.ts";
 import type { Journal } from "./state-file.ts";
-import type { Tally } from "./tally.ts";
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
@@ -27,55 +27,55 @@ export type RequestBody =
   | { readonly kind: "json"; readonly value: Json }
   | { readonly kind: "malformed" | "too-large" };
 
-const ALLOWED = OPERATIONS.join(", ");
+const ALLOWED = API_METHODS.join(", ");
 
-/** `/api/user` of the service: from a request to what is to be sent back, with the change written down between. */
+/** `/api/user` of the service. Writes each change to the state file before it returns the reply. */
 export class UserGroupApi {
   readonly #options: ApiOptions;
   readonly #groups: Groups;
   readonly #journal: Journal | undefined;
-  readonly #tally: Pick<Tally, "deleted">;
+  readonly #counts: Pick<RequestCounts, "deleted">;
   readonly #limiters: readonly Limiter[];
-  readonly #places: Places;
+  readonly #concurrencyLimit: ConcurrencyLimit;
 
   constructor(
     options: ApiOptions,
     groups: Groups,
     journal: Journal | undefined,
-    tally: Pick<Tally, "deleted">,
+    counts: Pick<RequestCounts, "deleted">,
   ) {
     this.#options = options;
     this.#groups = groups;
     this.#journal = journal;
-    this.#tally = tally;
+    this.#counts = counts;
     this.#limiters = [
       ...(options.rateLimit ? [fixedWindow(options.rateLimit)] : []),
       ...(options.tokenBucket ? [tokenBucket(options.tokenBucket)] : []),
     ];
-    this.#places = new Places(options.concurrencyLimit ?? Number.POSITIVE_INFINITY);
+    this.#concurrencyLimit = new ConcurrencyLimit(options.concurrencyLimit ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The id of the group that a request's body speaks of, if it does. */
+  /** The id of the group that a request's body names. Undefined if it names none. */
   groupIn(body: RequestBody): string | undefined {
     return body.kind === "json" ? groupIdOf(this.#groups, body.value) : undefined;
   }
 
   /**
-   * A request arrives that is meant to come to this end. It is in until `leave`; where there are too many already the
-   * refusal is returned, which names no time to come back at, for nobody knows one.
+   * Lets a request in until `leave`. If there are too many requests already, returns a refusal without Retry-After,
+   * because the end of the others isn't known.
    */
-  enter(fault: Fault): Answer | undefined {
-    if (isFromOutside(fault) || this.#places.take()) return undefined;
+  enter(fault: Fault): HttpAnswer | undefined {
+    if (isFromOutside(fault) || this.#concurrencyLimit.tryEnter()) return undefined;
     return jsonAnswer(429, { success: 0, error: "too many requests at once" });
   }
 
-  /** A request that was let in is gone. */
+  /** Ends a request that was let in. */
   leave(fault: Fault): void {
-    if (!isFromOutside(fault)) this.#places.free();
+    if (!isFromOutside(fault)) this.#concurrencyLimit.leave();
   }
 
-  /** `now` in milliseconds since the epoch. Throws what the journal throws; then nothing has changed. */
-  reply(request: ApiRequest, fault: Fault, now: number): Reply {
+  /** `now` is in milliseconds since the epoch. If the state file can't be written, throws, and nothing has changed. */
+  reply(request: ApiRequest, fault: Fault, now: number): HttpReply {
     if (fault === "cut-before") return { kind: "cut" };
     if (fault === "html") return htmlAnswer(this.#options.htmlStatus);
     for (const limiter of this.#limiters) {
@@ -87,14 +87,14 @@ export class UserGroupApi {
     return fault === "cut-after" ? { kind: "cut" } : answer;
   }
 
-  #serve(request: ApiRequest): Reply {
+  #serve(request: ApiRequest): HttpReply {
     if (!carriesKey(request.authorization, this.#options.apiKey)) {
       return this.#failed(
         401,
         "the Authorization header is not 'Token <API_KEY>' with a key of this service",
       );
     }
-    const operation = OPERATIONS.find((name) => name === request.method);
+    const operation = API_METHODS.find((name) => name === request.method);
     if (!operation) return this.#failed(405, `${request.method} is none of ${ALLOWED}`, { allow: ALLOWED });
     if (!/^application\/json\s*(;|$)/i.test(request.contentType ?? "")) {
       return this.#failed(415, "the Content-Type header is not application/json");
@@ -111,7 +111,7 @@ export class UserGroupApi {
     }
   }
 
-  #carryOut(operation: Operation, body: Json): Reply {
+  #carryOut(operation: ApiMethod, body: Json): HttpReply {
     const id = groupIdOf(this.#groups, body);
     const poison = id === undefined ? undefined : this.#options.poison.get(id);
     switch (poison) {
@@ -129,17 +129,17 @@ export class UserGroupApi {
       default:
         return poison satisfies never;
     }
-    const outcome = decide(this.#groups, this.#options, operation, body, newToken);
+    const outcome = resultOfCall(this.#groups, this.#options, operation, body, newToken);
     if (outcome.kind === "refused") return this.#failed(outcome.status, outcome.reason);
     if (outcome.change) {
       this.#journal?.append(outcome.change);
       this.#groups.apply(outcome.change);
     }
-    if (outcome.kind === "deleted") this.#tally.deleted(outcome.deletion);
+    if (outcome.kind === "deleted") this.#counts.deleted(outcome.deletion);
     return jsonAnswer(200, this.#success(outcome, poison === "missing-field"));
   }
 
-  #success(outcome: Exclude<Outcome, { kind: "refused" }>, withoutField: boolean): Json {
+  #success(outcome: Exclude<CallResult, { kind: "refused" }>, withoutField: boolean): Json {
     const extra = this.#options.extraFields ? { api_environment_tag: "sandbox" } : {};
     if (outcome.kind === "deleted") return withoutField ? extra : { success: 1, ...extra };
     return {
@@ -150,7 +150,7 @@ export class UserGroupApi {
     };
   }
 
-  #record({ token, name, user_group_id }: HeldGroup, withoutToken: boolean): Json {
+  #record({ token, name, user_group_id }: StoredGroup, withoutToken: boolean): Json {
     return {
       team_id: this.#options.teamId,
       ...(withoutToken ? {} : { token }),
@@ -160,11 +160,11 @@ export class UserGroupApi {
     };
   }
 
-  #failed(status: number, error: string, headers: Headers = {}): Reply {
+  #failed(status: number, error: string, headers: Headers = {}): HttpReply {
     return jsonAnswer(this.#options.errors === "body" ? 200 : status, { success: 0, error }, headers);
   }
 
-  #tooManyRequests(wait: number, now: number): Reply {
+  #tooManyRequests(wait: number, now: number): HttpReply {
     const value = retryAfterValue(this.#options.retryAfter, wait, now);
     return jsonAnswer(
       429,
@@ -174,7 +174,7 @@ export class UserGroupApi {
   }
 }
 
-/** The service never sees the request. */
+/** Whether the service never sees the request. */
 const isFromOutside = (fault: Fault): boolean => fault === "cut-before" || fault === "html";
 
 export const carriesKey = (authorization: string | undefined, apiKey: string): boolean =>

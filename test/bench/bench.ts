@@ -1,23 +1,26 @@
-import { benchBackfill } from "./backfill.ts";
-import { benchMariadb, benchPostgres } from "./databases.ts";
-import { benchExposure } from "./exposure.ts";
-import { benchStart } from "./start.ts";
-import { benchThrottle } from "./throttle.ts";
-import { benchUnchanged } from "./unchanged.ts";
+import { startMariadb } from "../support/mysql/embedded-mariadb.ts";
+import { startPostgres } from "../support/postgres/embedded-postgres.ts";
+import { BENCHMARKS } from "./benchmarks.ts";
+import { startGroupsync } from "./program.ts";
 
-/** `npm run bench`, or with the name of one: `npm run bench -- backfill`. */
-const benches: Record<string, () => Promise<void>> = {
-  backfill: benchBackfill,
-  unchanged: () => benchUnchanged(benchPostgres),
-  "unchanged-mariadb": () => benchUnchanged(benchMariadb),
-  exposure: benchExposure,
-  throttle: benchThrottle,
-  start: benchStart,
+/** One for each benchmark, so that none is slowed down by what another has left to do. Commits are as in production. */
+const SERVERS = {
+  postgres: () => startPostgres({ durable: true, settings: { max_wal_size: "4GB" } }),
+  mysql: () => startMariadb({ durable: true }),
 };
 
-const wanted = process.argv.slice(2);
-for (const name of wanted.length > 0 ? wanted : Object.keys(benches)) {
-  const bench = benches[name];
-  if (!bench) throw new Error(`there is no benchmark ${name}; there are ${Object.keys(benches).join(", ")}`);
-  await bench();
+/** `npm run bench` runs all benchmarks, and `npm run bench -- backfill` only one. */
+const named = process.argv.slice(2);
+const wanted = (named.length > 0 ? named : Object.keys(BENCHMARKS)).map((name) => {
+  const benchmark = BENCHMARKS[name];
+  if (benchmark) return benchmark;
+  throw new Error(`there is no benchmark ${name}; there are ${Object.keys(BENCHMARKS).join(", ")}`);
+});
+for (const benchmark of wanted) {
+  const server = await SERVERS[benchmark.server]();
+  try {
+    await benchmark.run("full", server.url, { groupsync: startGroupsync, print: console.log });
+  } finally {
+    await server.stop();
+  }
 }

@@ -1,84 +1,111 @@
-import { type ExecFileSyncOptions, execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { startMariadb } from "../support/embedded-mariadb.ts";
-import { startPostgres } from "../support/embedded-postgres.ts";
-import { createCustomers } from "./customers.ts";
+import { runBare } from "./bare/run.ts";
 
-/** A database of a benchmark's own, durable as in production. */
+export type DatabaseKind = "postgres" | "mysql";
+
+/** A database of its own for one benchmark. */
 export interface BenchDatabase {
+  /** The server's name. */
   readonly name: string;
   readonly url: string;
-  /** A fresh customers table of `count` tenants, and no trace of an earlier sync. */
+  /** Makes the database anew, with nothing in it but a customers table of `count` tenants. */
   createCustomers(count: number): Promise<void>;
-  /** Leaves the ledger as tidy as the server would in time. */
+  /** Does the maintenance of the ledger's tables that the server would do in time. */
   tidy(): Promise<void>;
-  /** What reads the same rows in the same order, and how long that takes as a whole process, in seconds. */
+  /** The name of a program that reads the same rows in the same order. */
   readonly reader: string;
-  readSeconds(): number;
-  stop(): Promise<void>;
+  /** Runs that program to its end. */
+  read(): Promise<unknown>;
+  drop(): Promise<void>;
 }
 
-const BARE_READ = fileURLToPath(new URL("bare-read.ts", import.meta.url));
-const ROWS = "SELECT id, company_name, data_source_id, plan, seats FROM customers ORDER BY id";
+/** By the url of a server. */
+export const DATABASES: Readonly<Record<DatabaseKind, (serverUrl: string) => BenchDatabase>> = {
+  postgres: postgresDatabase,
+  mysql: mysqlDatabase,
+};
 
-export async function benchPostgres(): Promise<BenchDatabase> {
-  const { url, stop } = await startPostgres({ durable: true, settings: { max_wal_size: "4GB" } });
+/** A name that nothing else on the server has. */
+const newName = (): string => `groupsync_bench_${randomBytes(6).toString("hex")}`;
+
+const ROWS = "SELECT id, company_name, data_source_id, plan, seats FROM customers";
+
+function postgresDatabase(serverUrl: string): BenchDatabase {
+  const name = newName();
+  const url = new URL(`/${name}`, serverUrl).href;
+  const drop = () => queryPostgres(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   return {
     name: "PostgreSQL",
     url,
-    createCustomers: (count) => createCustomers(url, count),
-    tidy: async () => {
-      const client = new pg.Client(url);
-      await client.connect();
-      await client.query("VACUUM ANALYZE groupsync_groups");
-      await client.end();
+    async createCustomers(count) {
+      await drop();
+      await queryPostgres(serverUrl, `CREATE DATABASE ${name}`);
+      await queryPostgres(
+        url,
+        "CREATE TABLE customers (id text PRIMARY KEY, company_name text, data_source_id text, plan text, seats integer)",
+        `INSERT INTO customers
+         SELECT 'tenant-' || i, 'Company ' || i, 'ds-' || i, CASE i % 3 WHEN 0 THEN 'gold' ELSE 'basic' END, i % 500
+         FROM generate_series(1, ${count}) AS i ORDER BY md5(i::text)`,
+        "VACUUM ANALYZE customers",
+      );
     },
+    tidy: () => queryPostgres(url, "VACUUM ANALYZE groupsync_groups"),
     reader: "psql \\copy",
-    readSeconds: () =>
-      seconds(() =>
-        execFileSync("psql", [url, "-qc", `\\copy (${ROWS} COLLATE "C") TO '/dev/null'`], INHERIT),
-      ),
-    stop,
+    read: () =>
+      promisify(execFile)("psql", [url, "-qc", `\\copy (${ROWS} ORDER BY id COLLATE "C") TO '/dev/null'`]),
+    drop,
   };
 }
 
-export async function benchMariadb(): Promise<BenchDatabase> {
-  const { url: server, stop } = await startMariadb({ durable: true });
-  const url = new URL("/bench", server).href;
-  const query = async (...statements: readonly string[]): Promise<void> => {
-    const connection = await mysql.createConnection(server);
-    for (const statement of statements) await connection.query(statement);
-    await connection.end();
-  };
+async function queryPostgres(url: string, ...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function mysqlDatabase(serverUrl: string): BenchDatabase {
+  const name = newName();
+  const url = new URL(`/${name}`, serverUrl).href;
+  const drop = () => queryMysql(serverUrl, `DROP DATABASE IF EXISTS ${name}`);
   return {
     name: "MariaDB",
     url,
-    createCustomers: (count) =>
-      query(
-        "DROP DATABASE IF EXISTS bench",
-        "CREATE DATABASE bench CHARACTER SET utf8mb4",
-        `CREATE TABLE bench.customers (id varchar(64) PRIMARY KEY, company_name varchar(200),
+    async createCustomers(count) {
+      await drop();
+      await queryMysql(serverUrl, `CREATE DATABASE ${name} CHARACTER SET utf8mb4`);
+      await queryMysql(
+        url,
+        `CREATE TABLE customers (id varchar(64) PRIMARY KEY, company_name varchar(200),
            data_source_id varchar(64), plan varchar(20), seats int)`,
-        `INSERT INTO bench.customers
-         SELECT concat('tenant-', seq), concat('Company ', seq), concat('ds-', seq), if(seq % 3 = 0, 'gold', 'basic'),
-           seq % 500
-         FROM bench.seq_1_to_${count} ORDER BY md5(seq)`,
-        "ANALYZE TABLE bench.customers",
-      ),
-    tidy: () => query("ANALYZE TABLE bench.groupsync_groups"),
+        `SET /*!80000 cte_max_recursion_depth */ /*M! max_recursive_iterations */ = ${count}`,
+        `INSERT INTO customers
+         WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
+         SELECT concat('tenant-', i), concat('Company ', i), concat('ds-', i), if(i % 3 = 0, 'gold', 'basic'), i % 500
+         FROM numbers ORDER BY md5(i)`,
+        "ANALYZE TABLE customers",
+      );
+    },
+    tidy: () => queryMysql(url, "ANALYZE TABLE groupsync_groups"),
+    // There isn't a client program on every machine.
     reader: "a bare mysql2 stream",
-    readSeconds: () =>
-      seconds(() => execFileSync(process.execPath, ["--import", "tsx", BARE_READ, url], INHERIT)),
-    stop,
+    read: () => runBare("read", [url, `${ROWS} ORDER BY CAST(id AS BINARY)`]),
+    drop,
   };
 }
 
-const INHERIT: ExecFileSyncOptions = { stdio: ["ignore", "ignore", "inherit"] };
-
-function seconds(run: () => unknown): number {
-  const startedAt = performance.now();
-  run();
-  return (performance.now() - startedAt) / 1000;
+async function queryMysql(url: string, ...statements: readonly string[]): Promise<void> {
+  const connection = await mysql.createConnection(url);
+  try {
+    for (const statement of statements) await connection.query(statement);
+  } finally {
+    await connection.end();
+  }
 }

@@ -1,80 +1,95 @@
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { startPostgres } from "../support/embedded-postgres.ts";
-import { answerTimes } from "./answer-times.ts";
-import { createCustomers } from "./customers.ts";
-import {
-  median,
-  quantile,
-  runProgram,
-  runSync,
-  type Service,
-  startService,
-  withFolder,
-  writeConfig,
-} from "./world.ts";
+import { runBare } from "./bare/run.ts";
+import { type Bench, benchmark, median, quantile } from "./benchmark.ts";
+import { writeConfig } from "./config.ts";
+import { watchedLine } from "./line.ts";
+import { outputOf } from "./program.ts";
+import { type Service, withService } from "./service.ts";
 
-const BARE_ROTATION = fileURLToPath(new URL("bare-rotation.ts", import.meta.url));
-
-const TENANTS = 300;
-const ROUNDS = 5;
 const CHANNEL = "groupsync_tokens";
 
-/**
- * (c) How long a rotated tenant is locked out: from the moment when the service's answer to POST has gone out until
- * another connection, which listens to `tokens.notify`, is told by the server that the new token is there to be read.
- * It holds the way of the answer to the program, all that the program does, the commit, and the notification's way.
- * Beside it, from call to answer, the commit of one row by a program that rotates as bluntly as can be.
- */
-export async function benchExposure(): Promise<void> {
-  await withFolder(async (folder) => {
-    const database = await startPostgres({ durable: true });
-    const service = await startService(folder);
-    const answers = await answerTimes(service.baseUrl);
-    const observer = new pg.Client(database.url);
-    try {
-      await createCustomers(database.url, TENANTS);
-      const config = writeConfig(folder, database.url, { ...service, baseUrl: answers.baseUrl }, 16, {
-        tokens: { notify: CHANNEL },
-      });
-      await runSync(config);
-      await observer.connect();
-      const visible = new Map<string, number>();
-      observer.on("notification", ({ payload = "" }) => visible.set(payload, performance.now()));
-      await observer.query(`LISTEN ${CHANNEL}`);
-      const exposures: number[] = [];
-      const commits: number[] = [];
-      for (let round = 1; round <= ROUNDS; round++) {
-        commits.push(...bareCommits(service, database.url));
-        visible.clear();
-        const { outcome } = await runProgram(config, ["rotate", "--all"]);
-        if (outcome !== "ok" || visible.size !== TENANTS)
-          throw new Error(`the rotation ended ${outcome}, and ${visible.size} tokens were seen`);
-        for (const [id, seen] of visible) exposures.push(seen - (answers.answered.get(id) ?? Number.NaN));
-      }
-
-      const line = (name: string, times: readonly number[]): string =>
-        `    ${name}  p50 ${median(times).toFixed(2)} ms, p99 ${quantile(times, 0.99).toFixed(2)} ms`;
-      console.log(`(c) exposure of ${exposures.length} rotated tokens, one at a time, ${ROUNDS} rounds`);
-      console.log(line("from answer to new token", exposures));
-      console.log(line("a commit of one row     ", commits));
-      console.log(
-        `    ratio  p50 ${(median(exposures) / median(commits)).toFixed(2)} (at most 3), p99 ${(quantile(exposures, 0.99) / quantile(commits, 0.99)).toFixed(2)}`,
-      );
-    } finally {
-      await observer.end();
-      answers.close();
-      await service.stop();
-      await database.stop();
-    }
-  });
+interface Sizes {
+  readonly tenants: number;
+  readonly rounds: number;
 }
 
+/**
+ * (c) How long a rotated tenant is locked out: from the moment when the service has sent its answer to POST until the
+ * database notifies another connection, over `tokens.notify`, that the new token can be read. The time includes the way
+ * of the answer to the program, the program's work, the commit, and the way of the notification. For comparison: how
+ * long the commit of one row takes in the simplest program that rotates (bare/rotation.mjs).
+ */
+export const exposure = benchmark<Sizes>({
+  server: "postgres",
+  full: { tenants: 300, rounds: 5 },
+  tiny: { tenants: 3, rounds: 1 },
+
+  async run(bench, sizes) {
+    await bench.database.createCustomers(sizes.tenants);
+    const { exposures, commits } = await withService(bench, [], (service) => rotate(bench, service, sizes));
+    const figures = (times: readonly number[]) =>
+      `p50 ${median(times).toFixed(2)} ms, p99 ${quantile(times, 0.99).toFixed(2)} ms`;
+    const ratio = (share: number) => (quantile(exposures, share) / quantile(commits, share)).toFixed(2);
+    bench.print(`(c) exposure of ${exposures.length} rotated tokens, one at a time, ${sizes.rounds} rounds`);
+    bench.print(`    from answer to new token  ${figures(exposures)}`);
+    bench.print(`    a commit of one row       ${figures(commits)}`);
+    bench.print(`    ratio  p50 ${ratio(0.5)} (at most 3), p99 ${ratio(0.99)}`);
+  },
+});
+
 /** In milliseconds. */
-function bareCommits(service: Service, databaseUrl: string): number[] {
-  const args = [service.baseUrl, service.apiKey, databaseUrl, String(TENANTS)];
-  return JSON.parse(
-    execFileSync(process.execPath, ["--import", "tsx", BARE_ROTATION, ...args], { encoding: "utf8" }),
-  );
+interface Times {
+  readonly exposures: number[];
+  readonly commits: number[];
+}
+
+async function rotate(
+  { groupsync, database, folder }: Bench,
+  service: Service,
+  { tenants, rounds }: Sizes,
+): Promise<Times> {
+  const times: Times = { exposures: [], commits: [] };
+  /** When each answer to POST was sent, by user_group_id. */
+  const answered = new Map<string, number>();
+  const line = await watchedLine(service.baseUrl, () => {
+    let isPost = false;
+    return {
+      sent(chunk) {
+        // A request's body may come in a later chunk: keep the method then.
+        const [, method] = /^(GET|POST|DELETE) /.exec(chunk.toString("latin1", 0, 8)) ?? [];
+        if (method !== undefined) isPost = method === "POST";
+      },
+      answered(chunk) {
+        // The sandbox sends each answer in one piece.
+        const [, id] = /"provided_id":"([^"]+)"/.exec(chunk.toString()) ?? [];
+        if (isPost && id !== undefined) answered.set(id, performance.now());
+      },
+    };
+  });
+  const observer = new pg.Client(database.url);
+  try {
+    const config = writeConfig(folder, database.url, { ...service, baseUrl: line.url }, 16, {
+      tokens: { notify: CHANNEL },
+    });
+    await outputOf(groupsync([...config, "sync"]));
+    const visible = new Map<string, number>();
+    await observer.connect();
+    observer.on("notification", ({ payload = "" }) => visible.set(payload, performance.now()));
+    await observer.query(`LISTEN ${CHANNEL}`);
+    for (let round = 1; round <= rounds; round++) {
+      const bare = [service.baseUrl, service.apiKey, database.url, String(tenants)];
+      times.commits.push(...JSON.parse(await runBare("rotation", bare)));
+      answered.clear();
+      visible.clear();
+      await outputOf(groupsync([...config, "rotate", "--all"]));
+      // The last notifications may still be on their way. They come before the answer.
+      await observer.query("SELECT 1");
+      if (visible.size !== tenants) throw new Error(`${visible.size} of ${tenants} tokens were seen`);
+      for (const [id, seen] of visible) times.exposures.push(seen - (answered.get(id) ?? Number.NaN));
+    }
+    return times;
+  } finally {
+    await observer.end();
+    line.close();
+  }
 }

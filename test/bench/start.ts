@@ -1,14 +1,17 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
-import { benchPostgres } from "./databases.ts";
-import { median, PROGRAM, withFolder, writeConfig } from "./world.ts";
+import type { AddressInfo } from "node:net";
+import { benchmark, median } from "./benchmark.ts";
+import { writeConfig } from "./config.ts";
+import { watchedLine } from "./line.ts";
+import { outputOf, type Running, startNode, whileRunning } from "./program.ts";
 
-const ROUNDS = 11;
-const TENANTS = 1_000;
+interface Sizes {
+  readonly tenants: number;
+  readonly rounds: number;
+}
 
-/** What is timed, and how many times as long as a Node.js that does nothing it may take. */
+/** What is timed, and the most time that it may take, as a multiple of the time of a Node.js that does nothing. */
 interface Timed {
   readonly name: string;
   readonly atMost?: number;
@@ -16,119 +19,78 @@ interface Timed {
 }
 
 /**
- * (e) From the start of the process to its end, to its first call to the service, or to the first row that it reads, each
- * against a Node.js that does nothing, in turns.
+ * (e) The time from the start of the process to its end, to its first call to the service, or to the first row that it
+ * reads. Each is compared with a Node.js that does nothing; the two run in turns.
  */
-export async function benchStart(): Promise<void> {
-  await withFolder(async (folder) => {
-    const database = await benchPostgres();
-    const service = await startListener();
-    const line = await startLine(database.url);
+export const start = benchmark<Sizes>({
+  server: "postgres",
+  full: { tenants: 1_000, rounds: 11 },
+  tiny: { tenants: 2, rounds: 1 },
+
+  async run({ groupsync, database, folder, print }, { tenants, rounds }) {
+    await database.createCustomers(tenants);
+    const service = createServer((_request, response) => response.writeHead(503).end());
+    service.listen(0, "127.0.0.1");
+    await once(service, "listening");
+    const rows = new EventEmitter();
+    const line = await watchedLine(database.url, () => ({
+      answered: (chunk) => chunk.includes("tenant-") && rows.emit("row"),
+    }));
     try {
-      await database.createCustomers(TENANTS);
-      const config = writeConfig(folder, line.url, { baseUrl: service.baseUrl, apiKey: "key" }, 1, {
+      const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+      const config = writeConfig(folder, line.url, { baseUrl, apiKey: "key" }, 1, {
         http: { listen: "127.0.0.1:0" },
       });
-      const command = (name: string) => [PROGRAM, "--config", config, "--log-level", "silent", name];
+      const toEnd = (flag: string) => timeToEnd(() => groupsync([flag]));
+      const silent = (command: string) => groupsync([...config, "--log-level", "silent", command]);
+      const toFirstRow = (command: string) => timeTo(once(rows, "row"), () => silent(command));
+      const toFirstCall = (command: string) => timeTo(once(service, "request"), () => silent(command));
       const all: readonly Timed[] = [
-        { name: "--version, to its end", atMost: 2, time: () => untilEnd([PROGRAM, "--version"]) },
-        { name: "--help, to its end", atMost: 2, time: () => untilEnd([PROGRAM, "--help"]) },
-        { name: "plan, to the first row", atMost: 4, time: () => until(line.rowRead(), command("plan")) },
-        { name: "sync, to the first call", atMost: 4, time: () => until(service.called(), command("sync")) },
-        { name: "run, to the first call", time: () => until(service.called(), command("run")) },
+        { name: "--version, to its end", atMost: 2, time: () => toEnd("--version") },
+        { name: "--help, to its end", atMost: 2, time: () => toEnd("--help") },
+        { name: "plan, to the first row", atMost: 4, time: () => toFirstRow("plan") },
+        { name: "sync, to the first call", atMost: 4, time: () => toFirstCall("sync") },
+        { name: "run, to the first call", time: () => toFirstCall("run") },
       ];
-      // The tables are there from then on.
-      await until(service.called(), command("sync"));
+      // After this sync the tables exist.
+      await toFirstCall("sync");
 
       const bare: number[] = [];
       const times = all.map((): number[] => []);
-      for (let round = 0; round < ROUNDS; round++) {
-        bare.push(await untilEnd(["-e", "0"]));
+      for (let round = 0; round < rounds; round++) {
+        bare.push(await timeToEnd(() => startNode(["-e", "0"])));
         for (const [index, { time }] of all.entries()) times[index]?.push(await time());
       }
-      console.log(`(e) start, ${TENANTS} tenants, medians of ${ROUNDS} rounds`);
-      console.log(`    ${"node -e 0, to its end".padEnd(24)} ${median(bare).toFixed(0).padStart(5)} ms`);
+      print(`(e) start, ${tenants} tenants, medians of ${rounds} rounds`);
+      const row = (name: string, taken: readonly number[], more = "") =>
+        print(`    ${name.padEnd(24)} ${median(taken).toFixed(0).padStart(5)} ms${more}`);
+      row("node -e 0, to its end", bare);
       for (const [index, { name, atMost }] of all.entries()) {
         const taken = times[index] ?? [];
         const ratio = median(taken.map((ms, round) => ms / (bare[round] ?? Number.NaN)));
         const bound = atMost === undefined ? "" : ` (at most ${atMost})`;
-        console.log(
-          `    ${name.padEnd(24)} ${median(taken).toFixed(0).padStart(5)} ms, ratio ${ratio.toFixed(1)}${bound}`,
-        );
+        row(name, taken, `, ratio ${ratio.toFixed(1)}${bound}`);
       }
     } finally {
-      line.stop();
-      service.stop();
-      await database.stop();
+      line.close();
+      service.close();
     }
-  });
-}
+  },
+});
 
-/** A service that is asked, and never ready to answer. */
-async function startListener() {
-  let onCall = (): void => {};
-  const server = createServer((_request, response) => {
-    onCall();
-    response.writeHead(503).end();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    called: () =>
-      new Promise<void>((resolve) => {
-        onCall = resolve;
-      }),
-    stop: () => server.close(),
-  };
-}
-
-/** The line to the database, which knows when a tenant's row comes along. */
-async function startLine(databaseUrl: string) {
-  let onRow = (): void => {};
-  const { hostname, port } = new URL(databaseUrl);
-  const server = createTcpServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    client.pipe(upstream).pipe(client);
-    upstream.on("data", (chunk) => {
-      if (chunk.includes("tenant-")) onRow();
-    });
-    // A program that was told to stop may leave either end open, or cut it.
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      one.on("error", () => {}).on("close", () => other.destroy());
-    }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = new URL(databaseUrl);
-  url.port = String((server.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    rowRead: () =>
-      new Promise<void>((resolve) => {
-        onRow = resolve;
-      }),
-    stop: () => server.close(),
-  };
-}
-
-async function untilEnd(args: readonly string[]): Promise<number> {
+async function timeToEnd(start: () => Running): Promise<number> {
   const startedAt = performance.now();
-  const [code] = await once(spawn(process.execPath, args, { stdio: "ignore" }), "exit");
-  if (code !== 0) throw new Error(`node ${args.join(" ")} ended with ${code}`);
+  await outputOf(start());
   return performance.now() - startedAt;
 }
 
-async function until(event: Promise<void>, args: readonly string[]): Promise<number> {
+async function timeTo(event: Promise<unknown>, start: () => Running): Promise<number> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, args, { stdio: "ignore" });
-  const ended = once(child, "exit").then(() => {
-    throw new Error(`node ${args.join(" ")} ended before it had come so far`);
-  });
-  await Promise.race([event, ended]);
+  const program = start();
+  program.stdout.resume();
+  await whileRunning(program, event);
   const ms = performance.now() - startedAt;
-  child.kill("SIGTERM");
-  await ended.catch(() => {});
+  program.stop();
+  await program.ended;
   return ms;
 }

@@ -1,27 +1,22 @@
-import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import type { RequestReport } from "../../src/sandbox/tally.ts";
-import { startPostgres } from "../support/embedded-postgres.ts";
-import { createCustomers } from "./customers.ts";
-import { type Service, startService, startSync, withFolder, writeConfig } from "./world.ts";
+import { benchmark } from "./benchmark.ts";
+import { writeConfig } from "./config.ts";
+import { type Running, whileRunning } from "./program.ts";
+import { bareRate, requestsTo, type Service, withService } from "./service.ts";
 
-const BARE_LOOP = fileURLToPath(new URL("bare-loop.ts", import.meta.url));
-
-/** More than any of the limits lets through in its time. */
-const TENANTS = 6_000;
 const CONCURRENCY = 16;
 const POLL_MS = 20;
 
-interface Limited {
+interface Limit {
   readonly name: string;
+  /** The sandbox's flags. */
   readonly flags: readonly string[];
   readonly seconds: number;
-  /** How many requests the limit lets through in so many seconds at the most. */
-  allowed(seconds: number, service: Service): number;
+  /** The most requests that the limit lets through in this number of seconds. `rate` measures a loop that knows it. */
+  allowed(seconds: number, rate: (concurrency: number) => Promise<number>): number | Promise<number>;
 }
 
-const LIMITS: readonly Limited[] = [
+const LIMITS: readonly Limit[] = [
   {
     name: "180 in each 15 s",
     flags: ["--rate-limit", "180/15s", "--latency", "20-80"],
@@ -38,66 +33,61 @@ const LIMITS: readonly Limited[] = [
     name: "4 at once",
     flags: ["--concurrency-limit", "4", "--latency", "200"],
     seconds: 60,
-    allowed: (seconds, service) => seconds * bareRate(service, 300, 4),
+    allowed: async (seconds, rate) => seconds * (await rate(4)),
   },
 ];
 
-/**
- * (d) A first sync under limits that groupsync doesn't know, from its first request on: what went through, as a share
- * of the most that the limit lets through in the time, and which share of the requests it refused. The sandbox counts.
- * What a limit of calls at once lets through is what a loop gets that knows it, right after.
- */
-export async function benchThrottle(): Promise<void> {
-  console.log(`(d) a first sync under limits that it has to find out, concurrency ${CONCURRENCY}`);
-  await withFolder(async (folder) => {
-    const database = await startPostgres();
-    try {
-      for (const limit of LIMITS) {
-        await createCustomers(database.url, TENANTS);
-        const service = await startService(folder, ...limit.flags);
-        try {
-          const config = writeConfig(folder, database.url, service, CONCURRENCY);
-          const { passed, refused } = await countUnder(config, service, limit.seconds);
-          const through = passed / limit.allowed(limit.seconds, service);
-          const share = refused / (passed + refused);
-          console.log(
-            `    ${limit.name.padEnd(28)} ${limit.seconds} s: ${passed} through, ${through.toFixed(3)} of what it allows (at least 0.95); ${refused} refused, ${share.toFixed(4)} (at most 0.02)`,
-          );
-        } finally {
-          await service.stop();
-        }
-      }
-    } finally {
-      await database.stop();
-    }
-  });
+interface Sizes {
+  readonly limits: readonly Limit[];
+  /** More than any of the limits lets through. */
+  readonly tenants: number;
+  /** What the loop asks for that knows the limit. */
+  readonly loopRequests: number;
 }
 
-/** What the sandbox has counted so many seconds after the first request of a sync, which is then told to stop. */
+/**
+ * (d) A first sync under limits that groupsync doesn't know. Prints the requests that passed, as a share of the most
+ * that the limit lets through in the same time, and the share of requests that were refused, both counted by the
+ * sandbox from the first request on. For a concurrency limit, the most is measured afterwards with a loop that knows
+ * the limit.
+ */
+export const throttle = benchmark<Sizes>({
+  server: "postgres",
+  full: { limits: LIMITS, tenants: 6_000, loopRequests: 300 },
+  tiny: { limits: LIMITS.map((limit) => ({ ...limit, seconds: 0.3 })), tenants: 300, loopRequests: 4 },
+
+  async run(bench, { limits, tenants, loopRequests }) {
+    const { groupsync, database, folder, print } = bench;
+    print(`(d) a first sync under limits that it has to find out, concurrency ${CONCURRENCY}`);
+    for (const { name, flags, seconds, allowed } of limits) {
+      await database.createCustomers(tenants);
+      await withService(bench, flags, async (service) => {
+        const config = writeConfig(folder, database.url, service, CONCURRENCY);
+        const { passed, refused } = await countUnder(groupsync([...config, "sync"]), service, seconds);
+        const most = await allowed(seconds, (concurrency) => bareRate(service, loopRequests, concurrency));
+        const through = (passed / most).toFixed(3);
+        const share = (refused / (passed + refused)).toFixed(4);
+        print(
+          `    ${name.padEnd(28)} ${seconds} s: ${passed} through, ${through} of what it allows (at least 0.95); ${refused} refused, ${share} (at most 0.02)`,
+        );
+      });
+    }
+  },
+});
+
+/** Waits this number of seconds from the sync's first request on, reads the sandbox's counts, and stops the sync. */
 async function countUnder(
-  config: string,
+  sync: Running,
   service: Service,
   seconds: number,
 ): Promise<{ passed: number; refused: number }> {
-  const sync = startSync(config);
-  while ((await requests(service)).total === 0) await sleep(POLL_MS);
-  await sleep(seconds * 1000);
-  const { by_operation, refused } = await requests(service);
-  await sync.stop();
-  return { passed: by_operation.GET["200"] ?? 0, refused };
-}
-
-/** Requests per second. */
-function bareRate({ baseUrl, apiKey }: Service, count: number, concurrency: number): number {
-  const args = [baseUrl, apiKey, String(count), String(concurrency), "kept"];
-  return Number(
-    execFileSync(process.execPath, ["--import", "tsx", BARE_LOOP, ...args], { encoding: "utf8" }),
-  );
-}
-
-async function requests({ baseUrl, apiKey }: Service): Promise<RequestReport> {
-  const answer = await fetch(`${baseUrl}/sandbox/requests`, {
-    headers: { authorization: `Token ${apiKey}` },
-  });
-  return (await answer.json()) as RequestReport;
+  try {
+    while ((await whileRunning(sync, requestsTo(service))).total === 0) await sleep(POLL_MS);
+    await whileRunning(sync, sleep(seconds * 1000));
+    const { by_operation, refused } = await requestsTo(service);
+    return { passed: by_operation.GET["200"] ?? 0, refused };
+  } finally {
+    sync.stop();
+    await sync.ended;
+  }
 }

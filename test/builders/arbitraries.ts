@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { Group } from "../../src/core/group.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../src/core/json.ts";
+import type { Group } from "../../src/core/group/group.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../src/core/text/json.ts";
 
 /**
  * Characters from every region in which UTF-16 and UTF-8 order differently, beside plain ones:

@@ -1,6 +1,7 @@
-import { noCounts } from "../../src/core/outcome.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot } from "../../src/daemon/state.ts";
-import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
+import { noCounts } from "../../src/core/report/counts.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot } from "../../src/daemon/state/state.ts";
+import type { RecordedRun } from "../../src/ports/ledger/runs.ts";
+import type { LedgerStatus } from "../../src/ports/ledger/status.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 
 /** A daemon that has just started, and knows nothing yet. */

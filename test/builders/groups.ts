@@ -1,13 +1,18 @@
-import type { Apply, Delete, Replace, Upsert } from "../../src/core/change.ts";
-import type { DecisionContext } from "../../src/core/decide.ts";
-import type { Evidence, Reading } from "../../src/core/evidence.ts";
-import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group.ts";
-import type { Absence, GroupFailure, LedgerGroup } from "../../src/core/ledger-group.ts";
-import type { Applied, Deleted, Failed, NotUpdated } from "../../src/core/outcome.ts";
-import { Secret } from "../../src/core/secret.ts";
-import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest } from "../../src/core/tenant.ts";
-import type { Begun, KnownGroup } from "../../src/ports/ledger.ts";
-import type { RotationResult } from "../../src/ports/rotation.ts";
+import type { Applied, Deleted, Failed, NotUpdated } from "../../src/core/apply/outcome.ts";
+import {
+  type ChangeFailure,
+  type GroupFailures,
+  NO_FAILURES,
+} from "../../src/core/failure/group-failures.ts";
+import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
+import type { Absence, LedgerGroup } from "../../src/core/group/ledger-group.ts";
+import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest } from "../../src/core/group/tenant.ts";
+import type { Apply, Delete, Replace, Upsert } from "../../src/core/plan/change.ts";
+import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
+import type { ReadHistory, Reading } from "../../src/core/plan/read-history.ts";
+import { Secret } from "../../src/core/secret/secret.ts";
+import type { Begun, KnownGroup } from "../../src/ports/ledger/groups.ts";
+import type { RotationResult } from "../../src/ports/ledger/rotations.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({
@@ -54,7 +59,7 @@ export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup 
   unverified: null,
   absence: null,
   held: null,
-  failure: null,
+  failures: NO_FAILURES,
   ...overrides,
 });
 
@@ -66,7 +71,7 @@ export const anAbsence = (overrides: Partial<Absence> = {}): Absence => ({
   ...overrides,
 });
 
-export const aGroupFailure = (overrides: Partial<GroupFailure> = {}): GroupFailure => ({
+export const aChangeFailure = (overrides: Partial<ChangeFailure> = {}): ChangeFailure => ({
   fingerprint: groupFingerprint(aGroup()),
   code: "REFUSED",
   message: "GET was answered HTTP 422",
@@ -75,8 +80,14 @@ export const aGroupFailure = (overrides: Partial<GroupFailure> = {}): GroupFailu
   ...overrides,
 });
 
+/** Of these kinds, and no other. */
+export const failures = (overrides: Partial<GroupFailures> = {}): GroupFailures => ({
+  ...NO_FAILURES,
+  ...overrides,
+});
+
 /** After two healthy reads of a source, an hour apart. */
-export const anEvidence = (overrides: Partial<Evidence> = {}): Evidence => ({
+export const aReadHistory = (overrides: Partial<ReadHistory> = {}): ReadHistory => ({
   source: "the source",
   table: null,
   clock: { ms: 3_600_000, reads: 2 },
@@ -95,7 +106,7 @@ export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
   ...overrides,
 });
 
-export const aDecisionContext = (overrides: Partial<DecisionContext> = {}): DecisionContext => ({
+export const aDecisionContext = (overrides: Partial<PlanningContext> = {}): PlanningContext => ({
   now: new Date("2026-03-01T02:00:00Z"),
   update: "upsert",
   deletion: { when: "absent", gracePeriodMs: 24 * 3_600_000, limit: { count: 3, percent: 10 } },
@@ -148,8 +159,7 @@ export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => 
   dataSourceId: null,
   intent: null,
   intended: null,
-  failures: 0,
-  copiesFailures: 0,
+  failures: { change: 0, rotation: 0, storing: 0 },
   ...overrides,
 });
 

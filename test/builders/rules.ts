@@ -1,5 +1,5 @@
-import type { Json } from "../../src/core/json.ts";
-import type { ColumnRule, ConstantRule, GroupRules, TemplateRule } from "../../src/core/rule.ts";
+import type { ColumnRule, ConstantRule, GroupRules, TemplateRule } from "../../src/core/group/group-rules.ts";
+import type { Json } from "../../src/core/text/json.ts";
 
 export const column = (name: string, more: Partial<ColumnRule> = {}): ColumnRule => ({
   kind: "column",

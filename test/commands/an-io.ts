@@ -1,4 +1,4 @@
-import type { CommandIo } from "../../src/commands/io.ts";
+import type { CommandIo } from "../../src/commands/command-io.ts";
 
 /** What a command has printed so far, and the exit code that it asked for. */
 export interface Printed {

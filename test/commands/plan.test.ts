@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { planCommand } from "../../src/commands/plan.ts";
-import { SyncError } from "../../src/core/errors.ts";
-import type { RotationPolicy } from "../../src/core/rotation.ts";
-import { ServiceFailure } from "../../src/core/service-failure.ts";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import { someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -14,7 +14,7 @@ const rules = someRules();
 const ROTATION: RotationPolicy = { maxAgeMs: HOUR, window: null, maxPerRun: null, concurrency: 1 };
 
 interface PlanOptions {
-  readonly tokenPlaces?: string[];
+  readonly tokenDestinations?: string[];
   readonly baseUrl?: string;
   /** What the token store says when it is inspected. */
   readonly inspect?: () => Promise<void>;
@@ -26,7 +26,7 @@ async function plan(
   world: World,
   rotation: RotationPolicy,
   {
-    tokenPlaces = ["here"],
+    tokenDestinations = ["here"],
     baseUrl = BASE_URL,
     inspect = async () => {},
     flags = ["--detailed-exitcode"],
@@ -51,7 +51,7 @@ async function plan(
       settings,
       rotation,
       tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
-      tokenPlaces,
+      tokenDestinations,
       baseUrl,
       now: () => world.time.now(),
     },
@@ -69,40 +69,40 @@ async function plan(
 const detailedExitCode = async (world: World, rotation: RotationPolicy): Promise<number> =>
   (await plan(world, rotation)).code;
 
-test("tokens that go to another place than before are something to do", async () => {
+test("a new token destination is a pending change", async () => {
   const world = new World(tenants("a"));
   await world.sync({ settings: { rules } });
   const rotation = { ...ROTATION, maxAgeMs: null };
   const elsewhere = ["elsewhere"];
   const lacking = {
     code: 2,
-    stdout: expect.stringMatching(/^Nothing to do: .*\nTokens may be missing: .* in elsewhere, and/),
+    stdout: expect.stringMatching(/^Nothing to do: .*\nTokens may be missing: .* in elsewhere, and writes/),
   };
-  expect(await plan(world, rotation, { tokenPlaces: elsewhere })).toMatchObject(lacking);
+  expect(await plan(world, rotation, { tokenDestinations: elsewhere })).toMatchObject(lacking);
   // Some of them are there by now, and nobody has looked for the others.
-  await world.startRotation({ kind: "all" }, { settings: { tokenPlaces: elsewhere } }).report;
-  expect(await plan(world, rotation, { tokenPlaces: elsewhere })).toMatchObject(lacking);
-  await world.sync({ settings: { rules, tokenPlaces: elsewhere } });
-  expect(await plan(world, rotation, { tokenPlaces: elsewhere })).toMatchObject({ code: 0 });
+  await world.startRotation({ kind: "all" }, { settings: { tokenDestinations: elsewhere } }).report;
+  expect(await plan(world, rotation, { tokenDestinations: elsewhere })).toMatchObject(lacking);
+  await world.sync({ settings: { rules, tokenDestinations: elsewhere } });
+  expect(await plan(world, rotation, { tokenDestinations: elsewhere })).toMatchObject({ code: 0 });
 });
 
-test("a table whose name is written in other case is no other place where the database folds case", async () => {
+test("a table name in another case is a new destination only if the database distinguishes case", async () => {
   const world = new World(tenants("a"));
   world.store.foldsCase = true;
-  await world.sync({ settings: { rules, tokenPlaces: ["table db:3306/app tokens"] } });
-  const options = { tokenPlaces: ["table db:3306/app Tokens"] };
+  await world.sync({ settings: { rules, tokenDestinations: ["table db:3306/app tokens"] } });
+  const options = { tokenDestinations: ["table db:3306/app Tokens"] };
   const rotation = { ...ROTATION, maxAgeMs: null };
   expect(await plan(world, rotation, options)).toMatchObject({ code: 0 });
   world.store.foldsCase = false;
   expect(await plan(world, rotation, options)).toMatchObject({ code: 2 });
 });
 
-test("the JSON says in which places tokens may be missing", async () => {
+test("--json names the destinations in which tokens may be missing", async () => {
   const world = new World(tenants("a"));
   await world.sync({ settings: { rules } });
   const rotation = { ...ROTATION, maxAgeMs: null };
   const flags = ["--detailed-exitcode", "--json"];
-  const elsewhere = await plan(world, rotation, { tokenPlaces: ["elsewhere"], flags });
+  const elsewhere = await plan(world, rotation, { tokenDestinations: ["elsewhere"], flags });
   expect(elsewhere.code).toBe(2);
   expect(JSON.parse(elsewhere.stdout)).toMatchObject({
     create: [],
@@ -126,7 +126,7 @@ describe("a plan says what a sync would warn of", () => {
     });
   };
 
-  test("where the ledger is lost: groups are adopted, and those whose tenants are gone no longer tracked", async () => {
+  test("about a lost ledger: groups are adopted, and groups of missing tenants are not tracked any more", async () => {
     const world = new World(tenants("a", "b", "c"));
     await world.sync({ settings: { rules } });
     world.ledger.clear();
@@ -145,7 +145,7 @@ describe("a plan says what a sync would warn of", () => {
     });
   });
 
-  test("and not where it would fail before", async () => {
+  test("but not if the sync would fail before it could warn", async () => {
     const world = new World(tenants("a"));
     await world.sync({ settings: { rules } });
     world.ledger.clear();
@@ -157,23 +157,26 @@ describe("a plan says what a sync would warn of", () => {
   });
 });
 
-describe("a plan says why a sync would fail, and ends like it", () => {
+describe("a plan says why a sync would fail, and ends with that sync's exit code", () => {
   const rotation = { ...ROTATION, maxAgeMs: null };
 
-  test.each([[[]], [["--detailed-exitcode"]]])("with another service, and %j", async (flags) => {
-    const world = new World(tenants("a"));
-    await world.sync({ settings: { rules } });
-    world.tenants = tenants("a", "b");
-    const baseUrl = "https://staging.example.com";
-    const { error } = await world.sync({ settings: { rules, baseUrl } });
-    expect(error).toMatchObject({ code: "SERVICE_CHANGED", message: expect.stringContaining(baseUrl) });
-    const planned = await plan(world, rotation, { baseUrl, flags });
-    expect(planned.code).toBe(1);
-    expect(planned.stdout).toContain("\nPlan: 1 to create");
-    expect(planned.stdout).toContain(`\nA sync would fail: ${error?.message}\n  ${error?.hint}\n`);
-  });
+  test.each([[[]], [["--detailed-exitcode"]]])(
+    "if the ledger belongs to another service, with the flags %j",
+    async (flags) => {
+      const world = new World(tenants("a"));
+      await world.sync({ settings: { rules } });
+      world.tenants = tenants("a", "b");
+      const baseUrl = "https://staging.example.com";
+      const { error } = await world.sync({ settings: { rules, baseUrl } });
+      expect(error).toMatchObject({ code: "SERVICE_CHANGED", message: expect.stringContaining(baseUrl) });
+      const planned = await plan(world, rotation, { baseUrl, flags });
+      expect(planned.code).toBe(1);
+      expect(planned.stdout).toContain("\nPlan: 1 to create");
+      expect(planned.stdout).toContain(`\nA sync would fail: ${error?.message}\n  ${error?.hint}\n`);
+    },
+  );
 
-  test("with tokens that can't be written, and every other reason as well", async () => {
+  test("if tokens can't be written, together with every other reason", async () => {
     const world = new World(tenants("a"));
     await world.sync({ settings: { rules } });
     const inspect = async (): Promise<void> => {
@@ -194,7 +197,7 @@ describe("a plan says why a sync would fail, and ends like it", () => {
   });
 });
 
-test("--detailed-exitcode: a token that is due now is a pending change, and one that waits is none", async () => {
+test("--detailed-exitcode: a rotation that is due is a pending change, and a rotation that waits for its next try is not", async () => {
   const world = new World(tenants("a"));
   await world.sync({ settings: { rules } });
   expect(await detailedExitCode(world, ROTATION)).toBe(0);
@@ -213,7 +216,7 @@ test("--detailed-exitcode: a token that is due now is a pending change, and one 
   expect(await detailedExitCode(world, ROTATION)).toBe(3);
 });
 
-test("tokens that are another config's end it as they end a sync, and nothing is marked", async () => {
+test("if the tokens belong to another config, plan fails as a sync does, and writes no owner's mark", async () => {
   const world = new World(tenants("a"));
   await plan(world, ROTATION);
   expect(world.store.owner).toBeNull();
@@ -226,7 +229,7 @@ test("tokens that are another config's end it as they end a sync, and nothing is
   expect(world.store.owner).toBe(owner);
 });
 
-test("a source that can't be read doesn't make tokens another config's where nobody may read marks", async () => {
+test("if neither the source nor the owner's mark can be read, plan reports the source alone", async () => {
   const world = new World(tenants("a"));
   world.store.isUnmarkable = true;
   await world.sync({ settings: { rules } });

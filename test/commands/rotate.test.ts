@@ -6,7 +6,7 @@ import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
-describe("which tokens", () => {
+describe("the choice of tokens", () => {
   /** There is no config: what is wrong with the flags comes before that. */
   async function usage(...flags: string[]): Promise<Printed> {
     const { io, printed } = anIo();
@@ -17,22 +17,30 @@ describe("which tokens", () => {
   }
 
   test.each([
-    ["none is named", [], "say whose tokens: --only <ID>, --older-than <AGE> or --all"],
-    ["some and all are", ["--only", "a", "--all"], "'--only <ID>' cannot be used with option '--all'"],
+    ["no choice is made", [], "say whose tokens: --only <ID>, --older-than <AGE> or --all"],
     [
-      "some and old ones are",
+      "--only and --all are given",
+      ["--only", "a", "--all"],
+      "'--only <ID>' cannot be used with option '--all'",
+    ],
+    [
+      "--only and --older-than are given",
       ["--only", "a", "--older-than", "9d"],
       "cannot be used with option '--older-than",
     ],
-    ["old ones and all are", ["--all", "--older-than", "9d"], "cannot be used with option '--all'"],
-    ["all three are", ["--all", "--older-than", "9d", "--only", "a"], "cannot be used with option"],
     [
-      "an age is none",
+      "--all and --older-than are given",
+      ["--all", "--older-than", "9d"],
+      "cannot be used with option '--all'",
+    ],
+    ["all three are given", ["--all", "--older-than", "9d", "--only", "a"], "cannot be used with option"],
+    [
+      "the age is not a duration",
       ["--older-than", "3 weeks"],
       "argument '3 weeks' is invalid. Write it like 12h or 90d.",
     ],
-    ["an age is missing", ["--older-than"], "argument missing"],
-  ])("is wrong usage where %s, and one message says so", async (_, flags, message) => {
+    ["the age is missing", ["--older-than"], "argument missing"],
+  ])("is wrong usage if %s, and one message says so", async (_, flags, message) => {
     const { code, stdout, stderr } = await usage(...flags);
     expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
     expect(stderr).toContain(message);
@@ -43,11 +51,11 @@ describe("which tokens", () => {
     ["--only", ["--only", "a", "--only", "b"]],
     ["--older-than", ["--older-than", "90d"]],
     ["--all", ["--all"]],
-  ])("is clear with %s alone", async (_, flags) => {
+  ])("accepts %s alone", async (_, flags) => {
     expect(await usage(...flags)).toMatchObject({ code: 78 });
   });
 
-  test("is what --help explains", async () => {
+  test("is explained by --help", async () => {
     const { code, stdout } = await usage("--help");
     expect(code).toBe(0);
     expect(stdout).toContain("One of --only, --older-than and --all is required.");
@@ -72,14 +80,14 @@ describe("a rotation", () => {
 
   const rotated = (world: World): string[] => world.service.requests.map(({ id }) => id);
 
-  test("is of every group that --only names, and of no other", async () => {
+  test("with --only gives new tokens to the named groups alone", async () => {
     const world = await aSyncedWorld();
     const { code, stdout } = await rotate(world, "--only", "c", "--only", "a");
     expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: ["a", "c"] });
     expect(stdout).toMatch(/^Rotated\n {2}2 rotated; 2 requests in /);
   });
 
-  test("is of tokens that are old enough, with --older-than", async () => {
+  test("with --older-than replaces only tokens of that age", async () => {
     const world = await aSyncedWorld();
     await world.time.sleep(2 * 3_600_000);
     await rotate(world, "--only", "b");
@@ -88,14 +96,14 @@ describe("a rotation", () => {
     expect(rotated(world)).toEqual(["a", "c"]);
   });
 
-  test("of nothing is no failure", async () => {
+  test("with nothing to rotate succeeds", async () => {
     const world = await aSyncedWorld();
     const { code, stdout } = await rotate(world, "--older-than", "90d");
     expect({ code, ids: rotated(world) }).toEqual({ code: 0, ids: [] });
     expect(stdout).toMatch(/^Nothing to rotate\n/);
   });
 
-  test("is reported with --json as a sync is, and no token is in it", async () => {
+  test("with --json prints a report like that of a sync, without any token", async () => {
     const world = await aSyncedWorld();
     world.store.tokens.delete("b");
     world.store.refused.add("b");
@@ -112,7 +120,7 @@ describe("a rotation", () => {
     for (const token of world.service.tokens.values()) expect(stdout).not.toContain(token);
   });
 
-  test("of a group that nobody knows is wrong usage", async () => {
+  test("of an unknown group is wrong usage", async () => {
     const { code, stdout } = await rotate(await aSyncedWorld(), "--only", "A");
     expect(code).toBe(64);
     expect(stdout).toMatch(/^The rotation failed: the ledger has no group of "A"\n/);

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { runCommand } from "../../src/commands/run.ts";
-import { SyncError } from "../../src/core/errors.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { OpenedSync } from "../../src/daemon/daemon.ts";
 import { Lifecycle } from "../../src/daemon/lifecycle.ts";
-import { aClock } from "../adapters/clock.ts";
 import { rejection } from "../contracts/collect.ts";
+import { aClock } from "../fakes/set-clock.ts";
 import { anIo } from "./an-io.ts";
 
 /** A process with a daemon in it: it can be told to stop, and to read its config again. */
@@ -24,7 +24,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
   };
   const ports = {
     openSync,
-    readLedger: async () => {
+    readLedgerSnapshot: async () => {
       throw new SyncError("LEDGER_UNAVAILABLE", "away");
     },
     timetable: () => ({ start: () => {}, stop: () => {}, next: null, periodMs: 1 }),
@@ -57,12 +57,12 @@ const refused = async (): Promise<OpenedSync> => {
   throw new SyncError("CONFIG_INVALID", "no key");
 };
 
-test("the daemon goes on until it is told to stop, and ends with 0", async () => {
+test("the daemon runs until it is told to stop, and exits with 0", async () => {
   const { ended, stopping, messages, printed, world } = aProcess(refused);
   await expect.poll(() => messages).toContain('groupsync 1.2.3 syncs eu on "0 3 * * *" UTC');
   world.reload();
-  await expect.poll(() => messages).toContain("the config was read again; the next sync goes by it");
-  const toldToStop = expect.stringContaining("told to stop");
+  await expect.poll(() => messages).toContain("the config was read again; the next sync uses it");
+  const toldToStop = expect.stringContaining("stopping: no new call starts");
   expect(messages).not.toContainEqual(toldToStop);
   stopping.abort();
   await ended;
@@ -71,7 +71,7 @@ test("the daemon goes on until it is told to stop, and ends with 0", async () =>
   expect(world.quit).toBe(true);
 });
 
-test("it ends with 1 without what never ends", async () => {
+test("the daemon exits with 1 if work under way never ends", async () => {
   const { ended, stopping, messages, printed, world } = aProcess(() => new Promise(() => {}));
   await expect.poll(() => messages).toContain('groupsync 1.2.3 syncs eu on "0 3 * * *" UTC');
   stopping.abort();
@@ -80,7 +80,7 @@ test("it ends with 1 without what never ends", async () => {
   expect(world.quit).toBe(true);
 });
 
-test("it doesn't begin with a wrong config", async () => {
+test("the daemon doesn't start with a wrong config", async () => {
   const { io } = anIo();
   const command = runCommand(io, async () => {
     throw new SyncError("CONFIG_INVALID", "config.yaml has 1 problem");

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { statusCommand } from "../../src/commands/status.ts";
-import { ServiceFailure } from "../../src/core/service-failure.ts";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { tenants, World } from "../fakes/world.ts";
@@ -17,7 +17,7 @@ async function status(world: World, ...flags: string[]): Promise<string> {
   return printed.stdout;
 }
 
-test("the oldest token says since when it is live", async () => {
+test("shows since when the oldest token has been live", async () => {
   const world = new World(tenants("a"));
   expect(await status(world)).toContain("\nTokens   none yet\n");
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: null } });
@@ -31,7 +31,7 @@ test("the oldest token says since when it is live", async () => {
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tokens: { oldest: since } });
 });
 
-test("more tenants missing than deletion.limit lets go in a day come first, though none is due yet", async () => {
+test("begins with the missing tenants if they exceed deletion.limit, even before any deletion is due", async () => {
   const ids = ["a", "b", "c", "d", "e"];
   const world = new World(tenants(...ids));
   vi.useFakeTimers({ toFake: ["Date"], now: world.time.now() });
@@ -51,7 +51,7 @@ test("more tenants missing than deletion.limit lets go in a day come first, thou
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ went_missing: { count: 3, allowed: 1 } });
 });
 
-test("--runs says how many of the last runs are shown", async () => {
+test("--runs sets how many of the last runs are shown", async () => {
   const world = new World(tenants("a"));
   for (let run = 0; run < 12; run++) await world.sync();
   const shown = async (...flags: string[]) => {
@@ -94,21 +94,21 @@ test.each(["0", "-1", "1.5", "1e3", "ten", "", "9007199254740993"])(
   },
 );
 
-test("a failing group says since when", async () => {
+test("shows since when a group has been failing", async () => {
   const world = new World(tenants("a"));
   await world.sync({
     at: ({ when, call }) => {
       if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
     },
   });
-  const since = world.ledger.rows.get("a")?.failingSince?.toISOString();
+  const since = world.ledger.rows.get("a")?.failures.change?.since.toISOString();
   expect(await status(world)).toContain(`(1 in a row since ${since}, next try after `);
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({
     failing: [{ user_group_id: "a", since }],
   });
 });
 
-test("the tables that the config's names led to are said", async () => {
+test("shows the schema-qualified tables of the tokens and of the ledger", async () => {
   const world = new World(tenants("a"));
   expect(await status(world)).toContain("\nTables   ledger in memory.groupsync_*\n");
   const tables = { tokens: [], ledger: "memory.groupsync_*" };

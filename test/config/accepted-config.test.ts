@@ -22,23 +22,23 @@ function anAcceptedConfig(files: Record<string, string>) {
 
 const thrownBy = (body: () => unknown): Promise<unknown> => rejection((async () => body())());
 
-test("is refused at once where it is wrong", async () => {
+test("a wrong config is refused at once", async () => {
   expect(await thrownBy(() => anAcceptedConfig({}))).toMatchObject({ code: "CONFIG_UNREADABLE" });
   expect(await thrownBy(() => anAcceptedConfig({ "config.yaml": "name: []" }))).toMatchObject({
     code: "CONFIG_INVALID",
   });
 });
 
-describe("the config in force", () => {
-  test("stays while the file is edited, and after it was read again, until it is taken", () => {
+describe("the accepted config", () => {
+  test("stays while the file is edited and read again, until the new config is accepted", () => {
     const files = { "config.yaml": yaml("eu") };
     const accepted = anAcceptedConfig(files);
     files["config.yaml"] = yaml("us");
     expect(accepted.current().name).toBe("eu");
-    const { config, take } = accepted.reread();
+    const { config, accept } = accepted.reread();
     expect([config.name, accepted.current().name]).toEqual(["us", "eu"]);
     files["config.yaml"] = yaml("asia");
-    take();
+    accept();
     expect(accepted.current().name).toBe("us");
   });
 
@@ -46,7 +46,7 @@ describe("the config in force", () => {
     ["wrong", "name: []", "CONFIG_INVALID"],
     ["empty", "", "CONFIG_INVALID"],
     ["gone", undefined, "CONFIG_UNREADABLE"],
-  ])("stays where the file is %s", async (_, text, code) => {
+  ])("stays if the file is %s", async (_, text, code) => {
     const files: Record<string, string> = { "config.yaml": yaml("eu") };
     const accepted = anAcceptedConfig(files);
     if (text === undefined) delete files["config.yaml"];
@@ -56,14 +56,14 @@ describe("the config in force", () => {
   });
 });
 
-describe("the files that it names", () => {
+describe("the files of secrets", () => {
   const files = (): Record<string, string> => ({
     "config.yaml": yaml("eu", "${file:/run/secrets/key}"),
     "/run/secrets/key": "old\n",
   });
   const keyOf = (accepted: AcceptedConfig): string => accepted.current().service.apiKey.reveal();
 
-  test("are read anew each time", () => {
+  test("are read each time", () => {
     const all = files();
     const accepted = anAcceptedConfig(all);
     expect(keyOf(accepted)).toBe("old");
@@ -71,7 +71,7 @@ describe("the files that it names", () => {
     expect(keyOf(accepted)).toBe("new");
   });
 
-  test("may be away for a time", async () => {
+  test("may be missing for a time", async () => {
     const all = files();
     const accepted = anAcceptedConfig(all);
     delete all["/run/secrets/key"];

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import type { Config } from "../../src/config/model/config.ts";
 
 const example = readFileSync(new URL("../../config.example.yaml", import.meta.url), "utf8");
 const env = {
@@ -15,7 +15,7 @@ const env = {
 };
 const load = (yaml: string): Config => loadConfig("config.yaml", { env, readFile: () => yaml });
 
-/** Every key there is, found by asking: an unknown key is answered with the ones that would be right. */
+/** Every key of the config, from the report of an unknown key, which lists the keys of its section. */
 function keysBelow(path: readonly string[]): string[] {
   const yaml = path.reduceRight<object>((inner, key) => ({ [key]: inner }), { zzzzzzzzzzzz: 1 });
   const place = [...path, "zzzzzzzzzzzz"].join(".");

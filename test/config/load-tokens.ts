@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
-import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import type { Config } from "../../src/config/model/config.ts";
 
-/** The token stores of a config that has these `tokens`, and beside them what has to be there. */
+/** The token stores of a config with these `tokens` and the required keys. */
 export function loadTokens(tokens: unknown, env: Readonly<Record<string, string>> = {}): Config["tokens"] {
   const config = {
     service: { base_url: "https://dashboards.example.com", api_key: "k3y" },

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/optional-package.ts";
-import { SECRET_NAMING } from "../../src/core/secret-naming-by-store.ts";
+import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/secrets/optional-package.ts";
+import { SECRET_NAMING } from "../../src/core/tokens/secret-name-rules.ts";
 import { loadTokens } from "./load-tokens.ts";
 
 const page = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");

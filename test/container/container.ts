@@ -9,14 +9,14 @@ export interface ContainerOptions {
   readonly args?: readonly string[];
   /** In place of the image's ENTRYPOINT and CMD. */
   readonly command?: readonly string[];
-  /** Beside the image's own. */
+  /** Variables in addition to the image's. */
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
 }
 
 /**
  * `docker run --read-only --tmpfs /tmp --network host IMAGE ARGS`, with no capabilities and no new privileges.
- * What it stops with gets to the program itself, which is PID 1.
+ * `stop` sends its signal to the program itself, which is PID 1.
  */
 export function startContainer(image: Image, options: ContainerOptions = {}): Program {
   const { args = image.cmd, command = [...image.entrypoint, ...args], env, mounts = [] } = options;
@@ -29,7 +29,7 @@ export function startContainer(image: Image, options: ContainerOptions = {}): Pr
     const pid = firstProcess(program.child.pid ?? 0);
     if (pid !== undefined) process.kill(pid, name);
   };
-  // All that is in it ends with its PID 1, and nothing does with the unshare outside.
+  // Kill PID 1 of the container: all its processes end with it. They would not end with the `unshare` outside.
   onTestFinished(() => signal("SIGKILL"));
   return {
     ...program,
@@ -43,7 +43,7 @@ export function startContainer(image: Image, options: ContainerOptions = {}): Pr
 export const runContainer = (image: Image, options?: ContainerOptions): Promise<Ended> =>
   startContainer(image, options).ended;
 
-/** By its number outside. Undefined where it has ended. */
+/** The pid, outside of the container, of the container's PID 1. Undefined if it has ended. */
 function firstProcess(unshare: number): number | undefined {
   try {
     return Number(readFileSync(`/proc/${unshare}/task/${unshare}/children`, "utf8").trim()) || undefined;

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * The files of a folder that its .dockerignore lets into the build, by their paths in it, sorted. The last line
- * that matches a path decides. Understands what is there to be understood: names in the folder itself.
+ * The files of a folder that its .dockerignore lets into the build, as sorted paths within the folder. The last line
+ * that matches a path decides. Understands only names in the folder itself, and throws at any other pattern.
  */
 export function contextOf(folder: string): string[] {
   const rules = readFileSync(join(folder, ".dockerignore"), "utf8")
@@ -20,7 +20,7 @@ export function contextOf(folder: string): string[] {
     .toSorted();
 }
 
-/** A star stands for a dot in front, too. */
+/** A star also stands for a dot at the beginning of a name. */
 const namesLike = (pattern: string): RegExp =>
   new RegExp(
     `^${pattern

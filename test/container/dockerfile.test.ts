@@ -7,7 +7,7 @@ import { contextOf } from "./context.ts";
 import { expand, pairsOf, parseDockerfile } from "./dockerfile.ts";
 import { buildImage } from "./image.ts";
 
-test("an instruction goes on over the lines, comments between them included", () => {
+test("an instruction may continue over several lines, with comments between them", () => {
   const text = '# first\nFROM a AS b\n\nCOPY --from=b --chmod=0644 \\\n# why\n    x y ./\nCMD ["run"]\n';
   expect(parseDockerfile(text)).toEqual([
     { line: 2, name: "FROM", flags: new Map(), text: "a AS b" },
@@ -16,7 +16,7 @@ test("an instruction goes on over the lines, comments between them included", ()
   ]);
 });
 
-test("variables are replaced, and one that nobody has set is nothing", () => {
+test("variables are replaced, and an unset variable becomes empty", () => {
   const variables = new Map([["VERSION", "1.2"]]);
   expect(expand("a:$VERSION-b:${VERSION}-c:$OTHER.", variables)).toBe("a:1.2-b:1.2-c:.");
   expect(pairsOf('a.b="one two" c="v${VERSION}" d=e', variables)).toEqual([
@@ -26,7 +26,7 @@ test("variables are replaced, and one that nobody has set is nothing", () => {
   ]);
 });
 
-test("what .dockerignore leaves: the last line that matches decides, and a star takes in dot files", () => {
+test("in .dockerignore the last matching line decides, and a star also matches dot files", () => {
   const files = [".env", ".npmrc", "a.log", "package.json", "src/a.ts", "src/core/b.ts", "test/c.ts"];
   expect(contextOf(aFolder(files, "# none\n*\n!.npmrc\n!src\n!*.json\n"))).toEqual([
     ...[".npmrc", "package.json", "src/a.ts", "src/core/b.ts"],

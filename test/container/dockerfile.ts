@@ -1,6 +1,6 @@
 /** One instruction of a Dockerfile, its continued lines joined. */
 export interface Instruction {
-  /** Where it begins, from 1 on. */
+  /** The number of its first line, counted from 1. */
   readonly line: number;
   /** In capitals: `COPY`. */
   readonly name: string;
@@ -17,7 +17,7 @@ export function parseDockerfile(text: string): Instruction[] {
   let begun: { line: number; text: string } | undefined;
   for (const raw of text.split("\n")) {
     line++;
-    // A comment between continued lines is none of theirs.
+    // A comment between continued lines doesn't belong to the instruction.
     if (/^\s*(#|$)/.test(raw)) continue;
     begun ??= { line, text: "" };
     if (raw.endsWith("\\")) {
@@ -42,7 +42,7 @@ function instruction(line: number, whole: string): Instruction {
   };
 }
 
-/** `["a", "b"]` as it is, and anything else for the shell. */
+/** The command of `["a", "b"]`; any other text is a command for the shell. */
 export function commandOf(text: string): string[] {
   return text.startsWith("[") ? (JSON.parse(text) as string[]) : ["/bin/sh", "-c", text];
 }
@@ -55,7 +55,7 @@ export function pairsOf(text: string, variables: ReadonlyMap<string, string>): [
   ]);
 }
 
-/** Replaces `$NAME` and `${NAME}`; one that nobody has set is nothing. */
+/** Replaces `$NAME` and `${NAME}`. A variable that is not set becomes the empty text. */
 export function expand(text: string, variables: ReadonlyMap<string, string>): string {
   return text.replace(
     /\$(?:\{(\w+)\}|(\w+))/g,

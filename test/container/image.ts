@@ -13,9 +13,9 @@ import { contextOf } from "./context.ts";
 import { commandOf, expand, type Instruction, pairsOf, parseDockerfile } from "./dockerfile.ts";
 import { layBase, type Mount, runInRoot } from "./machine.ts";
 
-/** What a Dockerfile comes to. */
+/** The result of building a Dockerfile. */
 export interface Image {
-  /** Its root filesystem, without what the base image would bring. */
+  /** The folder with its root filesystem, without the files of the base image. */
   readonly root: string;
   readonly base: string;
   readonly env: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export interface BuildOptions {
   readonly folder: string;
   /** `--build-arg`. */
   readonly args?: Readonly<Record<string, string>>;
-  /** What RUN gets from the machine, and no image keeps: a cache, the way to a registry. */
+  /** What RUN gets from the machine and the image doesn't keep: a cache, and the access to a registry. */
   readonly mounts: readonly Mount[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -58,12 +58,12 @@ interface Stage {
 }
 
 /**
- * Builds a Dockerfile instruction by instruction, as far as that goes without a container engine: each stage is a
- * folder, RUN runs in it as its root filesystem, and in place of the base image stands this machine with its own
- * Node.js. An instruction that it doesn't know is an error. There are no layers and no cache.
+ * Builds a Dockerfile instruction by instruction, without a container engine. Each stage is a folder, and RUN runs with
+ * this folder as its root filesystem. This machine with its Node.js takes the place of the base image. An unknown
+ * instruction is an error. There are no layers and no cache.
  */
 export async function buildImage(options: BuildOptions): Promise<Image> {
-  // A builder has its own, whatever that of the tests is.
+  // Use a builder's umask instead of the umask of the tests.
   const umask = process.umask(0o022);
   try {
     return await build(options);
@@ -189,7 +189,7 @@ function copy(instruction: Instruction, stage: Stage, stages: readonly Stage[], 
   }
 }
 
-/** Whosever the source was. Without root outside, whoever runs the tests is root in here. */
+/** Makes root the owner of the path. If the tests don't run as root, their user is root in the container. */
 function giveToRoot(path: string): void {
   const inside = lstatSync(path).isDirectory()
     ? readdirSync(path, { recursive: true, encoding: "utf8" })

@@ -1,15 +1,15 @@
 #!/bin/sh
 # usage: unshare --mount --pid --fork [--user --map-root-user] in-root.sh ROOT rw|ro WORKDIR USER [MOUNT...] -- COMMAND...
 #
-# Runs COMMAND as PID 1 of a container whose root filesystem is the folder ROOT, seen from inside; nothing else of
-# the machine is to be seen. MOUNT is SOURCE:TARGET:ro|rw, and its target in ROOT is made here. USER is UID:GID, or
-# empty for root; ro makes the whole root filesystem read-only, /tmp excepted, which is always a tmpfs.
+# Runs COMMAND as PID 1 of a container. Its root filesystem is the folder ROOT, and it sees nothing else of the machine.
+# MOUNT is SOURCE:TARGET:ro|rw; this script makes TARGET in ROOT. USER is UID:GID, or empty for root. With ro, the whole
+# root filesystem is read-only except for /tmp, which is always a tmpfs.
 set -eu
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 umask 022
 root=$1 mode=$2 workdir=$3 user=$4
 shift 4
-# Without root outside there is a single user in here.
+# If the caller isn't root, the container has a single user.
 read -r _ _ users </proc/self/uid_map
 
 mount --bind "$root" "$root"
@@ -22,7 +22,7 @@ while [ "$1" != -- ]; do
     mkdir -p "${target%/*}" && touch "$target"
   fi
   mount --rbind "$source" "$target"
-  # Never more than before: what the machine denies stays denied, also where its own root is asking.
+  # Also set nosuid and nodev: if the machine's own mount has them, a remount without them would fail or, as root, lift them.
   [ "$access" = rw ] || mount -o remount,bind,ro,nosuid,nodev "$target"
 done
 shift
@@ -41,7 +41,7 @@ cd "$workdir"
 if [ -z "$user" ]; then
   exec "$@"
 elif [ "$users" = 1 ]; then
-  # That one user gets the number that is asked for, and gives up root's rights.
+  # The single user gets the uid and gid of USER, and gives up root's rights.
   exec unshare --user --map-user="${user%:*}" --map-group="${user#*:}" setpriv --no-new-privs "$@"
 else
   exec setpriv --reuid="${user%:*}" --regid="${user#*:}" --clear-groups --no-new-privs --bounding-set=-all \

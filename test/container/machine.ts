@@ -16,7 +16,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** A file or folder of this machine, and where a container sees it. */
+/** A file or folder of this machine, and its path in a container. */
 export interface Mount {
   readonly source: string;
   readonly target: string;
@@ -24,13 +24,13 @@ export interface Mount {
   readonly writable?: boolean;
 }
 
-/** A command in a root filesystem of its own; everything but the command has to be spelled out. */
+/** A command in its own root filesystem. */
 export interface InRoot {
-  /** The folder that it sees as `/`, as an image has it; what the machine lends it is mounted on top. */
+  /** The folder that the command sees as `/`. `mounts` are mounted into it. */
   readonly root: string;
   readonly readOnly: boolean;
   readonly workdir: string;
-  /** Numbers, as `10001:10001`; root where it is left out. */
+  /** User and group as numbers, such as `10001:10001`. Default: root. */
   readonly user?: string;
   readonly env: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
@@ -40,7 +40,7 @@ export interface InRoot {
 const SCRIPT = fileURLToPath(new URL("in-root.sh", import.meta.url));
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** The command line on this machine that runs a command in a root filesystem of its own, as PID 1. */
+/** The command line on this machine that runs a command as PID 1 in its own root filesystem. */
 export function inRoot({ root, readOnly, workdir, user, env, mounts = [], command }: InRoot): string[] {
   const namespaces = ["--mount", "--pid", "--fork", "--kill-child"];
   if (process.getuid?.() !== 0) namespaces.push("--user", "--map-root-user");
@@ -56,19 +56,19 @@ export function inRoot({ root, readOnly, workdir, user, env, mounts = [], comman
   ];
 }
 
-/** Runs it to its end; throws what it printed where it fails. */
+/** Runs the command to its end. Rejects with its output if it fails. */
 export async function runInRoot(run: InRoot): Promise<void> {
   const [file = "", ...args] = inRoot(run);
   try {
     await promisify(execFile)(file, args, { maxBuffer: 64 * 1024 * 1024 });
   } catch (error) {
-    // Not the whole command line, which has all that the environment says of proxies.
+    // Don't show the whole command line: it has the environment, and proxy settings may hold passwords.
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
     throw new Error(`${run.command.join(" ")} failed:\n${stdout}${stderr}`);
   }
 }
 
-/** What keeps a container from running on this machine, if anything does. */
+/** Why no container can run on this machine; undefined if one can. */
 export function whyNoContainer(): string | undefined {
   const root = mkdtempSync(join(tmpdir(), "groupsync-container-probe-"));
   try {
@@ -86,7 +86,7 @@ export function whyNoContainer(): string | undefined {
   }
 }
 
-/** What stands in for the base image: this machine's Debian, Node.js and npm, where the Node.js image has them. */
+/** Mounts in place of the base image: this machine's Debian, Node.js and npm, at their paths in the Node.js image. */
 function base(): Mount[] {
   const same = (path: string): Mount => ({ source: path, target: path });
   const system = readdirSync("/usr")
@@ -114,17 +114,17 @@ function base(): Mount[] {
 const TOP_FOLDERS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 const isLink = (path: string): boolean => existsSync(path) && lstatSync(path).isSymbolicLink();
 
-/** Makes what a base image has of its own in the folder: some folders and links, on top of which the rest is lent. */
+/** Makes the folders and links of a base image in this folder. The rest of the base image is mounted into them. */
 export function layBase(root: string): void {
   for (const path of ["/", "/tmp", "/etc", "/usr", "/usr/local", "/usr/local/bin", "/usr/local/lib"]) {
     mkdirSync(root + path, { recursive: true });
-    // Whatever the umask of the tests is.
+    // Set the mode again: the umask of the tests may have restricted it.
     chmodSync(root + path, 0o755);
   }
   for (const [path, target] of baseLinks()) symlinkSync(target, root + path);
 }
 
-/** By their paths in the root filesystem. */
+/** The links of the base image, by their paths in the root filesystem. */
 export const baseLinks = (): [path: string, target: string][] => [
   ...TOP_FOLDERS.filter(isLink).map((path): [string, string] => [path, readlinkSync(path)]),
   ["/usr/local/bin/npm", "../lib/node_modules/npm/bin/npm-cli.js"],

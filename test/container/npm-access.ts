@@ -7,7 +7,7 @@ export interface NpmAccess {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What npm needs inside of a container to get packages as it does outside: from the cache where they are there. */
+/** What npm needs in a container to get packages as it does outside: from the cache, if the cache has them. */
 export function npmAccess(): NpmAccess {
   const cache = setting("cache");
   const files = [setting("cafile"), process.env.NODE_EXTRA_CA_CERTS ?? ""].filter(existsSync);

@@ -1,5 +1,5 @@
-import type { Json } from "../../src/core/json.ts";
-import type { DatabaseKind } from "../support/fresh-database.ts";
+import type { Json } from "../../src/core/text/json.ts";
+import type { DatabaseKind } from "../support/databases/fresh-database.ts";
 
 /** One value that a row rejects, with the reason that the column gives. */
 export interface RejectedValue {

@@ -1,4 +1,4 @@
-import { SyncError } from "../../src/core/errors.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 
 /** All that an operator or a log could get to see of an error. */
 export function everythingIn(error: unknown): string {

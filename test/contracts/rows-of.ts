@@ -1,5 +1,5 @@
-import type { Cell, TenantRow } from "../../src/core/tenant.ts";
-import type { BucketSum, TenantSource } from "../../src/ports/tenant-source.ts";
+import type { BucketSum, Cell, TenantRow } from "../../src/core/group/tenant.ts";
+import type { TenantSource } from "../../src/ports/tenant-source.ts";
 import { collect } from "./collect.ts";
 
 /** Nobody tells these reads to stop. */

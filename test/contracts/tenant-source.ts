@@ -1,11 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { SecretTable } from "../../src/adapters/sql/secret-tables.ts";
-import { compareIds } from "../../src/core/id.ts";
-import { type Cell, Unusable } from "../../src/core/tenant.ts";
-import type { BucketSum, TenantSource } from "../../src/ports/tenant-source.ts";
+import type { SensitiveTable } from "../../src/adapters/sql/source/sensitive-tables.ts";
+import type { BucketSum } from "../../src/core/group/tenant.ts";
+import { type Cell, Unusable } from "../../src/core/group/tenant.ts";
+import { compareIds } from "../../src/core/group/tenant-id.ts";
+import type { TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
 import { sumsOf } from "../fakes/tenant-source.ts";
+import { rounds } from "../support/long.ts";
 import { collect } from "./collect.ts";
 import { removedRowsContract } from "./removed-rows.ts";
 import { batchesOf, NEVER, readAll, rowsOf } from "./rows-of.ts";
@@ -29,7 +31,7 @@ export interface SourceOptions {
   readonly where?: string;
   readonly removedWhen?: string;
   readonly rowSecurity?: "error" | "filter";
-  readonly secretTables?: () => Promise<readonly SecretTable[]>;
+  readonly sensitiveTables?: () => Promise<readonly SensitiveTable[]>;
 }
 
 /** A database for one test, in the words of no dialect. */
@@ -86,7 +88,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
           );
           expect(await idsOf(source)).toEqual(inserted.toSorted(compareIds));
         }),
-        { numRuns: 60 },
+        { numRuns: rounds(200) },
       );
     });
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { SyncError } from "../../src/core/errors.ts";
-import { compareIds } from "../../src/core/id.ts";
-import type { OwnersMark } from "../../src/core/owners-mark.ts";
-import { Secret } from "../../src/core/secret.ts";
-import type { LedgerTransaction } from "../../src/ports/ledger.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { compareIds } from "../../src/core/group/tenant-id.ts";
+import { Secret } from "../../src/core/secret/secret.ts";
+import type { OwnersMark } from "../../src/core/tokens/owner-mark.ts";
+import type { LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
 import type { StoredToken, TokenDestination, TokenStore } from "../../src/ports/token-store.ts";
 import { collect, rejection } from "./collect.ts";
 import { everythingIn } from "./everything-in.ts";

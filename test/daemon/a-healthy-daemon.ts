@@ -1,7 +1,9 @@
-import type { FailingGroup } from "../../src/core/failing.ts";
-import { type Counts, type Failure, noCounts, runOutcome } from "../../src/core/outcome.ts";
-import type { DaemonState, FinishedRun, LedgerSnapshot, TokenAge } from "../../src/daemon/state.ts";
-import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger.ts";
+import type { Failure } from "../../src/core/failure/failure.ts";
+import { type Counts, noCounts, runOutcome } from "../../src/core/report/counts.ts";
+import type { FailingGroup } from "../../src/core/report/failing-group.ts";
+import type { DaemonState, FinishedRun, LedgerSnapshot, TokenAge } from "../../src/daemon/state/state.ts";
+import type { RecordedRun } from "../../src/ports/ledger/runs.ts";
+import type { LedgerStatus } from "../../src/ports/ledger/status.ts";
 import {
   aDaemonState,
   aLedgerSnapshot,

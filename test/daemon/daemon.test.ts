@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { SyncError } from "../../src/core/errors.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { headlineOf } from "../../src/daemon/status-page/headline.ts";
-import { withLease } from "../../src/engine/lease.ts";
-import { InMemoryLedger } from "../fakes/ledger.ts";
+import { withLease } from "../../src/engine/lease/lease.ts";
+import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { PERIOD, SETTINGS, Stage } from "./stage.ts";
@@ -29,7 +29,7 @@ describe("a daemon", () => {
     });
   });
 
-  test("waits for its first tick where it is not to run at the start, and knows the ledger all the same", async () => {
+  test("waits for its first tick if it must not run at the start, and reads the ledger all the same", async () => {
     const world = new World(tenants("a"));
     await world.sync();
     const stage = new Stage(world, { schedule: { ...SETTINGS.schedule, runAtStart: false } });
@@ -41,7 +41,7 @@ describe("a daemon", () => {
     expect(stage.opened).toBe(1);
   });
 
-  test("leaves out and counts a tick that comes while a run goes on", async () => {
+  test("skips and counts a tick that comes while a run is under way", async () => {
     const stage = new Stage();
     stage.daemon.begin();
     stage.tick();
@@ -50,8 +50,8 @@ describe("a daemon", () => {
     expect(stage.opened).toBe(1);
     expect(stage.daemon.state.skippedTicks).toBe(2);
     expect(stage.log.map(({ message }) => message)).toEqual([
-      "this tick is left out: the last sync still goes on",
-      "this tick is left out: the last sync still goes on",
+      "skipped a tick of the schedule: the last sync is still running",
+      "skipped a tick of the schedule: the last sync is still running",
     ]);
     await stage.ticked();
     expect(stage.opened).toBe(2);
@@ -78,7 +78,7 @@ describe("a daemon", () => {
     expect(stage.daemon.state.lastRun).toMatchObject({ outcome: "ok", counts: { created: 2 } });
   });
 
-  test("goes on with what it knew where the ledger can't be read", async () => {
+  test("keeps the last ledger snapshot if the ledger can't be read", async () => {
     const stage = new Stage();
     await stage.begin();
     const { ledger } = stage.daemon.state;
@@ -88,7 +88,7 @@ describe("a daemon", () => {
     expect(stage.daemon.state.lastRun).toMatchObject({ run: "2", outcome: "ok" });
   });
 
-  test("goes on where one who follows its runs fails, and says so once", async () => {
+  test("goes on if an observer fails, and says so once", async () => {
     const heard: string[] = [];
     const failing = (): void => {
       throw new RangeError("Invalid count value: -28");
@@ -98,7 +98,7 @@ describe("a daemon", () => {
     await stage.ticked();
     expect(stage.daemon.state).toMatchObject({ current: null, lastRun: { run: "2", outcome: "ok" } });
     expect(heard.filter((kind) => kind === "finished")).toHaveLength(2);
-    const message = "the runs go on, but who follows them has failed: Invalid count value: -28";
+    const message = "an observer failed, and the runs go on: Invalid count value: -28";
     expect(stage.log).toEqual([{ level: "error", code: "INTERNAL", message }]);
   });
 
@@ -125,7 +125,7 @@ describe("a daemon", () => {
     expect(stage.opened).toBe(2);
   });
 
-  test("loses no tick that was put off where it takes the same schedule again", async () => {
+  test("loses no delayed tick if the new settings have the same schedule", async () => {
     const stage = new Stage();
     await stage.begin();
     const schedule = { ...SETTINGS.schedule };
@@ -239,7 +239,7 @@ describe("those outside are told", () => {
     expect(stage.told[2]).toContain("\nstill: 1 row is rejected, since ");
   });
 
-  test("of nothing that was so before this process", async () => {
+  test("of no problem from before this process", async () => {
     const world = new World([...tenants("a"), { id: "b", name: null, plan: null }]);
     await world.sync();
     const stage = new Stage(world);
@@ -297,7 +297,7 @@ describe("those outside are told of tenants that went missing", () => {
     expect(headlineOf(stage.daemon.state, stage.world.time.now()).tone).toBe("good");
   });
 
-  test("as held, and not twice, where nobody waits for a grace period", async () => {
+  test("as held, and not twice, if there is no grace period", async () => {
     const now = { deletion: { ...DAYS.deletion, gracePeriodMs: 0 } };
     const stage = new Stage(new World(tenants(...ids)), {}, {}, [], now);
     await stage.begin();
@@ -328,7 +328,7 @@ test("a source without a valid row is no recovery, whatever deletion.when says",
 function somebodyAtWork(world: World): () => void {
   const clock = new VirtualClock(world.time);
   const leaving = new AbortController();
-  const ledger = new InMemoryLedger(
+  const ledger = inMemoryLedger(
     world.ledger,
     async () => {},
     () => clock.now(),

@@ -1,13 +1,13 @@
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { SyncError } from "../../src/core/errors.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { OpenedSync } from "../../src/daemon/daemon.ts";
-import { plain } from "../../src/daemon/http.ts";
+import { plain } from "../../src/daemon/http/http-server.ts";
 import { Lifecycle, type LifecycleSettings } from "../../src/daemon/lifecycle.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
-import { aClock } from "../adapters/clock.ts";
-import { listening } from "../adapters/listening.ts";
 import { rejection } from "../contracts/collect.ts";
+import { aClock } from "../fakes/set-clock.ts";
+import { listening } from "../support/servers/listening.ts";
 
 const ANY_PORT = { host: "127.0.0.1", port: 0 };
 
@@ -43,7 +43,7 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
     someSettings(overrides),
     {
       openSync: () => world.open(),
-      readLedger: async () => {
+      readLedgerSnapshot: async () => {
         throw new SyncError("LEDGER_UNAVAILABLE", "away");
       },
       timetable: ({ line }) => ({
@@ -121,7 +121,7 @@ describe("a config that is read again", () => {
     expect(events).toEqual(["start */5 * * * *", "take 0 3 * * *", "stop */5 * * * *", "start 0 3 * * *"]);
     expect(log.at(-1)).toEqual({
       level: "info",
-      message: "the config was read again; the next sync goes by it",
+      message: "the config was read again; the next sync uses it",
     });
   });
 
@@ -148,7 +148,7 @@ describe("a config that is read again", () => {
     };
     await lifecycle.reload();
     expect(problems()).toEqual([{ level: "error", ...entry }]);
-    expect(problems()[0]?.message).toMatch(/^the config was not taken, and the one before stays: /);
+    expect(problems()[0]?.message).toMatch(/^the new config was rejected, and the old one stays in force: /);
     expect(events).toEqual(["start */5 * * * *"]);
     world.reread = () => someSettings({ schedule: another });
     await lifecycle.reload();
@@ -279,7 +279,8 @@ describe("its end", () => {
       {
         level: "error",
         code: "SHUTDOWN_TIMEOUT",
-        message: "what was under way has not ended after 1 min 30 s: the next start settles it",
+        message:
+          "work did not end within 1 min 30 s of the signal to stop: the next start settles what is under way",
         hint: expect.stringContaining("raise shutdown_timeout"),
       },
     ]);

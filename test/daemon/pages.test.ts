@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
-import { serve } from "../../src/daemon/http.ts";
-import { Metrics } from "../../src/daemon/metrics.ts";
+import { serve } from "../../src/daemon/http/http-server.ts";
+import { Metrics } from "../../src/daemon/metrics/metrics.ts";
 import { pages } from "../../src/daemon/pages.ts";
-import type { DaemonState } from "../../src/daemon/state.ts";
-import { aClock } from "../adapters/clock.ts";
+import type { DaemonState } from "../../src/daemon/state/state.ts";
 import { aDaemonState } from "../builders/daemon-state.ts";
+import { aClock } from "../fakes/set-clock.ts";
 
 const NOON = new Date("2026-03-01T12:00:00Z");
 

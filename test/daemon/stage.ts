@@ -1,13 +1,13 @@
 import { onTestFinished } from "vitest";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/daemon.ts";
-import { readLedger } from "../../src/daemon/ledger-snapshot.ts";
-import type { ScheduleSettings } from "../../src/daemon/timetable.ts";
+import type { ScheduleSettings } from "../../src/daemon/schedule.ts";
+import { readLedgerSnapshot } from "../../src/daemon/state/ledger-snapshot.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
 import type { Notifier } from "../../src/ports/notifier.ts";
 import type { Observe } from "../../src/ports/observer.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
-import { InMemoryLedger } from "../fakes/ledger.ts";
+import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 
@@ -96,15 +96,15 @@ export class Stage {
           },
         };
       },
-      readLedger: async () => {
+      readLedgerSnapshot: async () => {
         this.ledgerReads++;
         if (this.readFails) throw this.readFails;
-        const ledger = new InMemoryLedger(
+        const ledger = inMemoryLedger(
           world.ledger,
           async () => {},
           () => clock.now(),
         );
-        return readLedger(ledger, clock.now());
+        return readLedgerSnapshot(ledger, clock.now());
       },
       timetable: (schedule, onTick) => {
         this.schedules.push(schedule);

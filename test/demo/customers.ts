@@ -30,7 +30,9 @@ const PLANS = [
 ];
 const REGIONS = ["eu-central", "us-east", "eu-west", "ap-south", "us-west", "eu-north", "sa-east"];
 
-/** What real tables hold sooner or later; last in the order of the ids, where a plan's tail shows them. */
+/**
+ * Odd names that real tables hold sooner or later. They are last in the order of the ids: the end of a plan shows them.
+ */
 const ODD_NAMES = [
   "O'Malley & Sons",
   "Müller Präzisionswerkzeuge GmbH",
@@ -38,7 +40,7 @@ const ODD_NAMES = [
   "The Association of Independent Regional Manufacturers of Hand-Blown Glass and Fine Porcelain",
 ];
 
-/** Invents customers, the same ones every time, with ids in the order of the list. */
+/** Invents customers, the same ones every time. Their ids are in the order of the list. */
 export function inventCustomers(count: number): readonly Customer[] {
   return Array.from({ length: count }, (_, index) => {
     const company = ODD_NAMES[index - (count - ODD_NAMES.length)] ?? companyName(index);

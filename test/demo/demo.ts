@@ -6,9 +6,9 @@ import { SANDBOX, tellStory } from "./story.ts";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 const stopping = new AbortController();
-/** Kept for good: whoever is impatient and presses Ctrl-C again must not end the cleaning up. */
+/** Never removes these listeners: a second Ctrl-C must not interrupt the clean-up. */
 for (const signal of SIGNALS) process.on(signal, () => stopping.abort(signal));
-/** Whoever reads along has had enough: `npm run demo | head`. */
+/** The reader of the output has gone, as in `npm run demo | head`. */
 process.stdout.on("error", () => stopping.abort("SIGPIPE"));
 
 print(

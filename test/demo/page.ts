@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 const WIDTH = Math.min(process.stdout.columns ?? 100, 100);
 const colours = process.stdout.isTTY === true && !process.env.NO_COLOR;
 
-/** Paints on a terminal, and leaves the text alone elsewhere. */
+/** Styles the text on a terminal, and leaves it as it is elsewhere. */
 export const paint: typeof styleText = (style, text) => (colours ? styleText(style, text) : text);
 
 export const print = (text = ""): boolean => process.stdout.write(`${text}\n`);
@@ -12,7 +12,7 @@ export function heading(text: string): void {
   print(`\n${paint("bold", `── ${text} ${"─".repeat(Math.max(0, WIDTH - text.length - 4))}`)}\n`);
 }
 
-/** What is typed, before its output. */
+/** Prints a command as a user types it, before its output. */
 export function typed(prompt: string, text: string): void {
   print(`${paint("cyan", prompt)} ${paint("bold", text)}`);
 }

@@ -1,15 +1,15 @@
 #!/bin/sh
 # usage: sandbox.sh FOLDER COMMAND... <a pipe
 #
-# Runs COMMAND for as long as somebody holds the other end of stdin, then ends it and removes FOLDER.
-# A pipe closes however its holder ends, SIGKILL included: nothing outlives the program that started it.
+# Runs COMMAND until the other end of stdin closes, then ends COMMAND and removes FOLDER. A pipe closes even if the process at
+# its other end is killed, so COMMAND never outlives the program that started this script.
 set -eu
 folder=$1
 shift
 
 "$@" </dev/null &
 command=$!
-# From here on stdout is the command's alone: it closes when that ends.
+# Leave stdout to the command alone: it then closes when the command ends.
 exec >/dev/null
 clean_up() {
   kill "$command" 2>/dev/null && wait "$command" || :

@@ -12,18 +12,18 @@ export interface SandboxAddress {
 
 export interface RunningSandbox {
   readonly address: Promise<SandboxAddress>;
-  /** Ends it, and removes the folder that it was given. */
+  /** Ends the sandbox, and removes its folder. */
   stop(): Promise<unknown>;
 }
 
 const KEEPER = fileURLToPath(new URL("sandbox.sh", import.meta.url));
 
-/** Runs `command` in `folder`, which goes with it, for as long as this process lives at most. */
+/** Runs `command`. `stop`, or the end of this process in any way, ends the command and removes `folder`. */
 export function startSandbox(command: string, folder: string, env: NodeJS.ProcessEnv): RunningSandbox {
   const keeper = spawn("sh", [KEEPER, folder, ...command.split(" ")], {
     stdio: ["pipe", "pipe", "inherit"],
     env,
-    // A Ctrl-C at the terminal is for us: the sandbox is needed until we are done.
+    // Keep a Ctrl-C at the terminal away from the sandbox: the demo needs it until its own end.
     detached: true,
   });
   const ended = once(keeper, "exit");
@@ -36,7 +36,7 @@ export function startSandbox(command: string, folder: string, env: NodeJS.Proces
   };
 }
 
-/** What the sandbox prints once it listens is a piece of a config. */
+/** Reads the address from the section of a config that the sandbox prints once it listens. */
 function addressIn(output: Readable): Promise<SandboxAddress> {
   let text = "";
   return new Promise((resolve, reject) => {

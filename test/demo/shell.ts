@@ -2,8 +2,8 @@ import { type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 
 /**
- * Runs a line of shell on this terminal and returns its exit code; null where a signal ended it.
- * Resolves when all of its processes have ended. An aborted `signal` asks them to.
+ * Runs a line of shell on this terminal. Resolves to its exit code, or to null if a signal ended it, once all processes
+ * of the line have ended. If `signal` aborts, sends SIGTERM to all of them.
  */
 export async function runLine(
   line: string,
@@ -14,7 +14,8 @@ export async function runLine(
     ...options,
     // Every process of the line inherits the pipe, and "close" waits for the last of them.
     stdio: ["ignore", "inherit", "inherit", "pipe"],
-    // A process group of its own: a signal to it reaches all of them, and a Ctrl-C only us, who pass it on.
+    // Gives the line its own process group: a signal to the group reaches all processes of the line. A Ctrl-C at the
+    // terminal reaches only this process, which passes it on.
     detached: true,
   });
   const closed = once(shell, "close");

@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { startPostgres } from "../support/embedded-postgres.ts";
+import { startPostgres } from "../support/postgres/embedded-postgres.ts";
 import { type SandboxAddress, startSandbox } from "./sandbox.ts";
 import { runLine } from "./shell.ts";
 
-/** What the demo plays on: a database, the sandbox, and a shell in a folder of its own. */
+/** What the demo needs: a database, the sandbox, and a shell in its own folder. */
 export interface Stage {
   readonly database: pg.Client;
   readonly databaseUrl: string;
   readonly sandbox: SandboxAddress;
-  /** Where the shell's commands run. */
+  /** The working directory of the shell's commands. */
   readonly folder: string;
-  /** What they find in their environment. */
+  /** The environment of the shell's commands. */
   readonly env: NodeJS.ProcessEnv;
   /** Runs a line as a user types it, on this terminal, and returns its exit code. */
   shell(line: string, signal: AbortSignal): Promise<number | null>;
@@ -25,8 +25,8 @@ export interface Stage {
 const PROGRAM = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 
 /**
- * Starts the database and, with `sandboxCommand`, the sandbox. Nothing here needs exit handlers: it lives
- * as long as this process at most, even if that is killed.
+ * Starts the database and, with `sandboxCommand`, the sandbox. Needs no exit handlers: both end with this process, even
+ * if it is killed.
  */
 export async function openStage(sandboxCommand: string): Promise<Stage> {
   const releasers: (() => Promise<unknown>)[] = [];

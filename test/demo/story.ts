@@ -6,10 +6,12 @@ import { heading, print, table, typed } from "./page.ts";
 import type { Stage } from "./stage.ts";
 
 const CUSTOMERS = 400;
-/** Whoever reads the customers: owners of what a role reads can do what the role can. */
+/**
+ * The role that reads the customers. It isn't groupsync's own role: the owner of a table can run code as its readers.
+ */
 const READER = { username: "customers_reader", password: randomBytes(12).toString("hex") };
 
-/** A service that brings existing groups up to date, and takes as long to answer as one in the same country. */
+/** A service that updates existing groups, and answers as fast as a service in the same country. */
 export const SANDBOX = "groupsync sandbox --port 0 --existing update --latency 20-60";
 
 const config = (baseUrl: string): string => `service:
@@ -53,7 +55,7 @@ Then, in this folder:
 
 README.md says how to put it into production.`;
 
-/** The demo from its first line to its last. Rejects with the signal's reason once that is aborted. */
+/** The demo from its first line to its last. Rejects with the signal's reason if the signal aborts. */
 export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void> {
   const chapter = (title: string): void => {
     signal.throwIfAborted();

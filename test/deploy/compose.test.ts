@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { documentsIn, image, loadDeployed, secretsAt } from "./files.ts";
 
-test("compose.yaml runs the image locked down, with the folders that the config reads", () => {
+test("compose.yaml runs the image with few rights, and mounts the folders that the config reads", () => {
   const [{ services }] = documentsIn("compose.yaml");
   const { groupsync } = services;
   expect(groupsync).toMatchObject({
@@ -9,7 +9,7 @@ test("compose.yaml runs the image locked down, with the folders that the config 
     ...{ restart: "unless-stopped", stop_grace_period: "30s", ports: [`127.0.0.1:8080:${image.port}`] },
     ...{ ulimits: { core: 0 }, memswap_limit: groupsync.mem_limit },
   });
-  // The environment of a process is to be had in more places than a file.
+  // No secrets in the environment: a process's environment can be read in more places than a file.
   expect(groupsync.environment).toBeUndefined();
   const [config, secrets = ""] = groupsync.volumes.map((volume: string) => volume.split(":")[1]);
   expect(`${config}/config.yaml`).toBe(image.config);

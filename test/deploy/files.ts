@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
-import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import type { Config } from "../../src/config/model/config.ts";
 import { expand, parseDockerfile } from "../container/dockerfile.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what a manifest holds is what is asserted
@@ -27,7 +27,7 @@ const instructions = parseDockerfile(textOf("Dockerfile"));
 const lastOf = (name: string): string => instructions.findLast((one) => one.name === name)?.text ?? "";
 const environment = expand(lastOf("ENV"), new Map());
 
-/** What the image says of itself. */
+/** What the Dockerfile says about the image. */
 export const image = {
   user: lastOf("USER"),
   port: /GROUPSYNC_HTTP_LISTEN=\S+:(\d+)/.exec(environment)?.[1] ?? "",
@@ -35,7 +35,9 @@ export const image = {
   program: /ln -s \S+ (\S+)/.exec(instructions.map(({ text }) => text).join("\n"))?.[1] ?? "",
 };
 
-/** deploy/config.yaml, with secrets in `files` alone, by their paths; `rewrite` is what the docs change in it. */
+/**
+ * Loads deploy/config.yaml with these files, by path, and an empty environment. `rewrite` makes a change from the docs.
+ */
 export function loadDeployed(
   files: Readonly<Record<string, string>>,
   rewrite: (text: string) => string = (text) => text,
@@ -50,7 +52,7 @@ export function loadDeployed(
   });
 }
 
-/** What the docs have the operator write into the files. */
+/** The files that the docs tell the operator to write, with their content. */
 export const SECRETS = {
   "api-key": "k3y\n",
   "source-url": "postgres://groupsync_reader:pw@db.internal/shop?sslmode=require\n",

@@ -1,7 +1,7 @@
 import * as models from "@kubernetes/client-node";
 import type { Manifest } from "./files.ts";
 
-/** As the client of Kubernetes describes each of its types. */
+/** A field of a type, as the Kubernetes client describes it. */
 interface Attribute {
   readonly baseName: string;
   readonly type: string;
@@ -12,7 +12,7 @@ type Model = { getAttributeTypeMap(): readonly Attribute[] };
 const modelOf = (type: string): Model | undefined =>
   (models as unknown as Readonly<Record<string, Model | undefined>>)[type];
 
-/** Every key of a manifest that Kubernetes doesn't know, and every value of another type than it wants. */
+/** The keys of a manifest that Kubernetes doesn't know, and the values that have a wrong type. */
 export function strangersIn(manifest: Manifest): string[] {
   return [...strangers(manifest, `V1${manifest.kind}`, manifest.kind)];
 }

@@ -41,7 +41,7 @@ describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy)
   const { metadata, spec: pod } = templateOf(ofKind(kind));
   const [container] = pod.containers;
 
-  test("is locked down, and has room for a large plan", () => {
+  test("has few rights, and space in /tmp for a large plan", () => {
     expect(pod).toMatchObject({
       ...{ automountServiceAccountToken: false, enableServiceLinks: false },
       securityContext: {
@@ -63,16 +63,16 @@ describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy)
     expect(volumeAt(pod, "/tmp").emptyDir).toBeDefined();
   });
 
-  test("has its secrets in files that its user can read and others can't, and none in its environment", () => {
+  test("has its secrets in files that only its user can read, and none in its environment", () => {
     expect(container.env).toBeUndefined();
     const { secretName, defaultMode } = volumeAt(pod, "/run/secrets/groupsync").secret;
     expect(secretName).toBe("groupsync");
-    // They are root's; fsGroup makes them this group's.
+    // Root owns the files, and fsGroup sets their group.
     expect(defaultMode).toBe(0o440);
     expect(pod.securityContext.fsGroup).toBe(gid);
   });
 
-  test("runs the right command, with the config and the secrets that the docs make, and ends before it is killed", () => {
+  test("runs the right command with the config and secrets from the docs, and has time to end", () => {
     expect(container.args).toEqual(args);
     expect(container.command).toBeUndefined();
     expect(pod.restartPolicy ?? "Always").toBe(restartPolicy);
@@ -83,12 +83,12 @@ describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy)
     expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(config.shutdownTimeoutMs);
   });
 
-  test("is one of those that the NetworkPolicy is for", () => {
+  test("is selected by the NetworkPolicy", () => {
     expect(metadata.labels).toMatchObject(ofKind("NetworkPolicy").spec.podSelector.matchLabels);
   });
 });
 
-test("the Deployment is asked by the kubelet, and its page is reached whether it is ready or not", () => {
+test("the Deployment has probes, and its status page can be reached even if it is not ready", () => {
   const [{ ports, livenessProbe, readinessProbe }] = ofKind("Deployment").spec.template.spec.containers;
   expect(ports).toEqual([{ name: "http", containerPort: port }]);
   expect(livenessProbe.httpGet).toEqual({ path: "/healthz", port: "http" });
@@ -101,7 +101,7 @@ test("the Deployment is asked by the kubelet, and its page is reached whether it
   });
 });
 
-test("the Deployment shows a volume for tokens in files, and the config that takes one with an fsGroup", () => {
+test("the Deployment's comments show a volume for token files, and the config that it needs", () => {
   const text = textOf("deploy/kubernetes.yaml");
   const [, mount = ""] = /# - \{ name: tokens, mountPath: (\S+) \}/.exec(text) ?? [];
   const [, tokens = ""] = /# (tokens: .*)/.exec(text) ?? [];
@@ -109,23 +109,23 @@ test("the Deployment shows a volume for tokens in files, and the config that tak
     yaml.replace(/^tokens: .*$/m, tokens),
   ).tokens;
   expect(config).toMatchObject({ store: "file", sharedDirectory: true });
-  // The volume itself may have a lost+found.
+  // Use a folder of the volume: the volume's own root may hold a lost+found.
   expect(config).toHaveProperty("directory", `${mount}/tokens`);
 });
 
-test("no pod of a Job is one of the Deployment's or the Service's", () => {
+test("the pods of Jobs are not selected by the Deployment or the Service", () => {
   const { matchLabels } = ofKind("Deployment").spec.selector;
   for (const [kind, templateOf] of PODS.slice(1)) {
     expect(templateOf(ofKind(kind)).metadata.labels).not.toMatchObject(matchLabels);
   }
 });
 
-test("the NetworkPolicy lets monitoring in, to the one port, and names out, with nobody else let in or out", () => {
+test("the NetworkPolicy allows only monitoring in, to one port, and only named peers and ports out", () => {
   const { policyTypes, ingress, egress } = ofKind("NetworkPolicy").spec;
   expect(policyTypes).toEqual(["Ingress", "Egress"]);
   expect(ingress).toHaveLength(1);
   expect(ingress[0].ports).toEqual([{ protocol: "TCP", port }]);
-  // A rule without from or to, or without ports, is for everybody.
+  // A rule without `from` or `to` allows every peer, and a rule without `ports` every port.
   for (const { from, to, ports } of [...ingress, ...egress]) {
     expect((from ?? to).length).toBeGreaterThan(0);
     expect(ports.length).toBeGreaterThan(0);
@@ -143,7 +143,7 @@ test("the NetworkPolicy lets monitoring in, to the one port, and names out, with
   ]);
 });
 
-test("no two CronJobs at a time, and no second try of what only somebody can mend", () => {
+test("CronJobs never overlap, and failures that only an operator can mend are not retried", () => {
   expect(ofKind("CronJob").spec).toMatchObject({
     concurrencyPolicy: "Forbid",
     jobTemplate: { spec: { backoffLimit: 0 } },

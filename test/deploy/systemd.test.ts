@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { installedProgram } from "../support/debian-packages.ts";
+import { installedProgram } from "../support/servers/debian-packages.ts";
 import { image, loadDeployed, SECRETS, textOf } from "./files.ts";
 
 const UNIT = "groupsync.service";
@@ -14,13 +14,13 @@ const valuesOf = (name: string): string[] =>
   [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
 const credentials = valuesOf("LoadCredential").map((value) => value.split(":"));
 
-test("starts the daemon by the name that the package gives it, with the config that the docs write", () => {
+test("starts the program by its name in package.json, with the config path from the docs", () => {
   expect(valuesOf("ExecStart")).toEqual([`${image.program} --config ${image.config} run`]);
   expect(Object.keys(JSON.parse(textOf("package.json")).bin)).toEqual([image.program.split("/").at(-1)]);
   expect(valuesOf("RestartPreventExitStatus")).toEqual(["64 78"]);
 });
 
-test("gives it the secrets that its config reads, as files alone", () => {
+test("gives the daemon the secrets that its config reads, as files only", () => {
   expect(credentials.map(([name]) => name)).toEqual(Object.keys(SECRETS));
   expect([...valuesOf("Environment"), ...valuesOf("EnvironmentFile")]).toEqual([]);
   const files = credentials.map(([name = ""]) => [
@@ -34,7 +34,7 @@ test("gives it the secrets that its config reads, as files alone", () => {
   for (const [, path = ""] of credentials) expect(page).toContain(path);
 });
 
-test("leaves no memory of the process on a disk", () => {
+test("never writes memory of the process to a disk", () => {
   expect(valuesOf("LimitCORE")).toEqual(["0"]);
   expect(valuesOf("MemorySwapMax")).toEqual(["0"]);
 });
@@ -48,16 +48,16 @@ describe.skipIf(analyze === undefined)("systemd", () => {
     const folder = mkdtempSync(join(tmpdir(), "groupsync-unit-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, UNIT);
-    // It looks whether the program is there, which isn't so on this machine.
+    // systemd-analyze checks whether the program exists, and groupsync isn't installed on this machine.
     writeFileSync(file, unit.replace(image.program, process.execPath));
     return promisify(execFile)(analyze ?? "", [...args, file]);
   };
 
-  test("knows every setting", async () => {
+  test("knows every setting of the unit", async () => {
     expect((await ask("verify", "--man=no")).stderr).toBe("");
   });
 
-  test("calls what the unit may do little", async () => {
+  test("rates the unit's exposure as low", async () => {
     const { stdout } = await ask("security", "--offline=yes", "--no-pager", "--threshold=20");
     expect(stdout).toContain("Overall exposure level");
   });

@@ -1,13 +1,13 @@
-import type { DatabaseKind } from "../support/fresh-database.ts";
+import type { DatabaseKind } from "../support/databases/fresh-database.ts";
 import { LEDGER_TABLES } from "./ledger-tables.ts";
 
-/** A right that is missing: what the program then says, and the statements that mend it. */
+/** A missing right: what the program says then, and the statements that grant the right. */
 export interface MissingRight {
   readonly said: readonly string[];
   readonly mend: readonly string[];
 }
 
-/** What a database says of itself is in its own words. */
+/** The words of each database's own errors. */
 interface Complaints {
   readonly wrongPassword: (role: string) => string;
   readonly noSuchTable: string;

@@ -1,11 +1,11 @@
-import type { DatabaseKind, FreshDatabase, Query } from "../support/fresh-database.ts";
+import type { DatabaseKind, FreshDatabase, Query } from "../support/databases/fresh-database.ts";
 
-/** What is in a database, by the name of the table, and what there is beside the tables. */
+/** The content of a database: each table by its name, and everything beside the tables. */
 export type Dump = Readonly<Record<string, readonly unknown[]>>;
 
 /**
- * Everything in a database that a program could have changed: tables and how they are made, and every row. A row
- * written again as it was differs too, on PostgreSQL: MySQL doesn't write it.
+ * Everything in a database that a program could have changed: the tables, their definitions and all rows. On
+ * PostgreSQL, a row that was written again unchanged differs too; MySQL doesn't write an unchanged row.
  */
 export const dump = ({ kind, query }: FreshDatabase): Promise<Dump> => DUMPS[kind](query);
 
@@ -41,7 +41,7 @@ const DUMPS: Readonly<Record<DatabaseKind, (query: Query) => Promise<Dump>>> = {
     );
     const contents: Record<string, readonly unknown[]> = { tables };
     for (const { name } of tables) {
-      // With the next number of an AUTO_INCREMENT, which also an insert takes that is undone.
+      // Includes the next number of an AUTO_INCREMENT, which even an insert that is rolled back takes.
       contents[`definition of ${name}`] = await query(`SHOW CREATE TABLE ${name}`);
       contents[name] = await query(`SELECT * FROM ${name}`);
     }

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import type { FreshDatabase } from "../support/fresh-database.ts";
+import type { FreshDatabase } from "../support/databases/fresh-database.ts";
 import type { World } from "./world.ts";
 
 /**
- * That the service has the group of every tenant and no other, and the token table just their tokens.
- * `tokens` is the database of the token table, where it is not the customer's.
+ * Expects that the service has the group of every tenant and no other, and that the token table has only their tokens.
+ * `tokens` is the database of the token table, if it isn't the customer's database.
  */
 export async function expectInSync(world: World, tokens?: FreshDatabase): Promise<void> {
   const tenants = await world.database.query<{ id: string; company_name: string; warehouse: string }>(

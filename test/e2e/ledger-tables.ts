@@ -1,6 +1,6 @@
-import type { DatabaseKind } from "../support/fresh-database.ts";
+import type { DatabaseKind } from "../support/databases/fresh-database.ts";
 
-/** What comes after the prefix, in the order of the names. */
+/** The names of the ledger's tables without the prefix, sorted. */
 export const LEDGER_TABLES = [
   "evidence",
   "former_tokens",
@@ -14,7 +14,7 @@ export const LEDGER_TABLES = [
   "token_places",
 ] as const;
 
-/** Another prefix than the usual one, and in a schema of its own where there are schemas: MySQL has none. */
+/** A prefix other than the usual one; on PostgreSQL in a schema of its own. */
 export const LEDGER_ELSEWHERE: Readonly<Record<DatabaseKind, string>> = {
   postgres: "ops.groupsync_",
   mysql: "ops_groupsync_",

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** What `npm run build` made; another build can be named in the environment. */
+/** The program that `npm run build` made. The environment can name another build. */
 export const MAIN =
   process.env.GROUPSYNC_TEST_PROGRAM ?? fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended the program. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;

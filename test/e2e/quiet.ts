@@ -1,8 +1,8 @@
-import type { FreshDatabase } from "../support/fresh-database.ts";
-import { programSessions } from "./database-acts.ts";
+import type { FreshDatabase } from "../support/databases/fresh-database.ts";
+import { programSessions } from "./database/database-acts.ts";
 import { until, type World } from "./world.ts";
 
-/** Until neither the sandbox nor a database works for a dead process any more. */
+/** Waits until neither the sandbox nor a database is still working for a dead process. */
 export async function untilQuiet(
   world: World,
   databases: readonly FreshDatabase[] = [world.database],

@@ -1,14 +1,14 @@
-import { aRole } from "../support/role.ts";
+import { aRole } from "../support/databases/role.ts";
 import { type ConfigChanges, fromEnvironment, type World } from "./world.ts";
 
-/** A role that may log in, and nothing else; the program works as it from now on. Resolves to its name. */
+/** Makes a role that may only log in. The program uses this role from now on. Resolves to the role's name. */
 export async function asRole(world: World): Promise<string> {
   const { name, url } = await aRole(world.database);
   world.env.DATABASE_URL = url;
   return name;
 }
 
-/** The keys by which a role of its own, which may read the customers and nothing else, reads the source. */
+/** The config keys for a source that is read by a role that may read only the customers. */
 export async function withReader(world: World): Promise<ConfigChanges> {
   const { name, url } = await aRole(world.database);
   await world.database.query(`GRANT SELECT ON customers TO ${name}`);

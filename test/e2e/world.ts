@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { stringify } from "yaml";
+import type { RequestReport } from "../../src/sandbox/request-counts.ts";
 import type { GroupsReport } from "../../src/sandbox/routes.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
-import type { RequestReport } from "../../src/sandbox/tally.ts";
 import { aClient, type Client } from "../sandbox/client.ts";
-import { type FreshDatabase, freshDatabase } from "../support/fresh-database.ts";
-import { programSessions } from "./database-acts.ts";
+import { type FreshDatabase, freshDatabase } from "../support/databases/fresh-database.ts";
+import { programSessions } from "./database/database-acts.ts";
 import { type Ended, type Program, startProgram } from "./program.ts";
+import { runCommand } from "./warm-program.ts";
 
 /** Keys that replace or join those of the default config, section by section. */
 export type ConfigChanges = Readonly<
@@ -18,7 +19,7 @@ export type ConfigChanges = Readonly<
 >;
 
 export interface WorldOptions {
-  /** In place of a fresh one; without any table yet. */
+  /** An empty database to use instead of a fresh one. */
   readonly database?: FreshDatabase;
   /** Rows in the customers table. */
   readonly tenants?: number;
@@ -37,7 +38,7 @@ export interface SyncEnded extends Ended {
 /** A customer's database, a config file, and a sandbox to sync it with. */
 export interface World {
   readonly database: FreshDatabase;
-  /** For files of the test's own; removed with the world. */
+  /** A folder for the test's own files. It is removed at the end. */
   readonly folder: string;
   readonly configFile: string;
   /** GROUPSYNC_CONFIG, DATABASE_URL and GROUPSYNC_API_KEY; a test may change it. */
@@ -47,9 +48,11 @@ export interface World {
   removeTenants(from: number, to: number): Promise<void>;
   /** Writes the config file again, with these changes to the default one. */
   configure(changes: ConfigChanges): Promise<void>;
-  /** Starts the sandbox again at its old address, with the groups that it had unless told otherwise. */
+  /** Starts the sandbox again at its old address, by default with the groups that it had. */
   serve(options: SandboxOptions): Promise<void>;
+  /** Starts the program in a process of its own. */
   start(...args: string[]): Program;
+  /** Runs a command to its end, by default in a warm process. */
   run(...args: string[]): Promise<Ended>;
   /** Runs `sync --json`. */
   sync(...args: string[]): Promise<SyncEnded>;
@@ -59,16 +62,16 @@ export interface World {
   plan(): Promise<Printed>;
   /** What `status --json` prints. */
   status(): Promise<Printed>;
-  /** Asks the sandbox past groupsync, as somebody else with the same key would. */
+  /** Calls the sandbox without groupsync, as somebody else with the same key could. */
   call: Client["call"];
   /** Token by id, as the sandbox has it. */
   live(): Promise<Readonly<Record<string, string>>>;
   /** Token by id, as groupsync_tokens has it, in the customer's database or in this one. */
   stored(database?: FreshDatabase): Promise<Readonly<Record<string, string>>>;
-  /** In the order of their ids. */
+  /** All groups of the sandbox, in the order of their ids. */
   groups(): Promise<GroupsReport["groups"]>;
   requests(): Promise<RequestReport>;
-  /** Every token that there ever was. */
+  /** Every token that the sandbox has ever made. */
   tokensEver(): Promise<readonly string[]>;
   /** How many connections the program has to the database. */
   sessions(): Promise<number>;
@@ -77,8 +80,8 @@ export interface World {
 }
 
 /**
- * A world for the running test. When the test is over, everything that the program printed in it is searched
- * for the tokens, the API key and the database's password, and for stack traces.
+ * A world for the running test. When the test is over, searches everything that the program printed in this world
+ * for tokens, the API key, the database's password and stack traces.
  */
 export async function aWorld({
   tenants = 5,
@@ -106,7 +109,7 @@ export async function aWorld({
     GROUPSYNC_API_KEY: sandbox.apiKey,
     DATABASE_URL: database.url,
   };
-  const programs: Program[] = [];
+  const programs: Pick<Program, "output">[] = [];
   const secrets = new Set([sandbox.apiKey, new URL(database.url).password]);
   const tokens = new Set<string>();
 
@@ -144,7 +147,11 @@ export async function aWorld({
       programs.push(program);
       return program;
     },
-    run: (...args) => world.start(...args).ended,
+    run(...args) {
+      const program = runCommand(args, env);
+      programs.push(program);
+      return program.ended;
+    },
     sync: (...args) => runWithReport("sync", ...args),
     rotate: (...args) => runWithReport("rotate", ...args),
     plan: async () => JSON.parse((await world.run("plan", "--json")).stdout),
@@ -177,7 +184,7 @@ export async function aWorld({
     const ended = await world.run(command, "--json", ...args);
     return { ...ended, report: ended.stdout === "" ? {} : JSON.parse(ended.stdout) };
   };
-  /** From the file, which has them also where no sandbox is running, and those of deleted groups. */
+  /** Reads the tokens from the state file, which has them even if no sandbox runs, and also those of deleted groups. */
   const rememberTokens = async (): Promise<void> => {
     for (const [, token = ""] of (await readFile(state, "utf8")).matchAll(/"token":"([^"]+)"/g)) {
       tokens.add(token);
@@ -196,15 +203,15 @@ export async function aWorld({
   return world;
 }
 
-/** The id of the tenant that `addTenants` gives this number, from 1 to 99,999; in order of their numbers. */
+/** The id that `addTenants` gives to the tenant with this number, from 1 to 99,999. Ids sort like the numbers. */
 export const idOf = (number: number): string => `t-${String(number).padStart(5, "0")}`;
 
-/** What the config says for a variable of the environment. */
+/** The config's reference to a variable of the environment. */
 export const fromEnvironment = (name: string): string => `\${${name}}`;
 
 /**
- * Polls until it holds; how long that may take is the test's own time limit. What takes long to find out is asked for
- * less often: the sandbox, which answers, is this process too.
+ * Polls until the condition holds. Only the test's own time limit ends the wait. A condition that takes long to check
+ * is checked less often, because this process also has to answer as the sandbox.
  */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (;;) {

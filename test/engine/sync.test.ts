@@ -1,18 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { noCounts } from "../../src/core/outcome.ts";
-import { ServiceFailure } from "../../src/core/service-failure.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
+import { noCounts } from "../../src/core/report/counts.ts";
 import { aGroup } from "../builders/groups.ts";
 import type { Point } from "../fakes/instance.ts";
 import { BASE_URL, tenants, World } from "../fakes/world.ts";
 
 const counts = (some: object) => ({ ...noCounts(), ...some });
+
 const asked = (world: World): string[] => world.service.requests.map(({ id }) => id);
+
 const rename = (world: World, id: string, name: string): void => {
   world.tenants = world.tenants.map((tenant) => (tenant.id === id ? { ...tenant, name } : tenant));
 };
+
 const change = (world: World, id: string, plan: string): void => {
   world.tenants = world.tenants.map((tenant) => (tenant.id === id ? { ...tenant, plan } : tenant));
 };
+
+/** Fails every GET for these groups, like a service that can't handle something about them. */
+const refusing =
+  (code: ServiceFailureCode, ...ids: string[]) =>
+  ({ when, call, id = "" }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && ids.includes(id)) throw new ServiceFailure(code, code);
+  };
 
 describe("a first sync", () => {
   it("makes each group with one request, and stores the token that the service has", async () => {
@@ -40,7 +50,7 @@ describe("a first sync", () => {
     expect(asked(world)).toEqual(["a"]);
   });
 
-  it("adopts what the service has already, and can't tell what is in it", async () => {
+  it("adopts groups that the service already has, and counts them as unverified if it can't see their content", async () => {
     const world = new World(tenants("a", "b"));
     world.service.put(aGroup({ user_group_id: "a", name: "Name of a" }));
     const report = await world.sync();
@@ -57,7 +67,7 @@ describe("a first sync", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
 
-  it("warns where tokens are there and the ledger is not", async () => {
+  it("warns if there are tokens but no ledger", async () => {
     const world = new World(tenants("a"));
     world.store.tokens.set("a", "ugt_of_old");
     const { events, report } = world.start();
@@ -68,7 +78,7 @@ describe("a first sync", () => {
 });
 
 describe("a further sync", () => {
-  it("asks for nothing where nothing changed", async () => {
+  it("sends no request if nothing changed", async () => {
     const world = new World(tenants("a", "b", "c"));
     await world.sync();
     const report = await world.sync();
@@ -76,7 +86,7 @@ describe("a further sync", () => {
     expect(world.service.requests).toHaveLength(3);
   });
 
-  it("asks for what is new and what changed", async () => {
+  it("sends one request for each new or changed group", async () => {
     const world = new World(tenants("a", "b"));
     world.service.existing = "update";
     await world.sync();
@@ -88,7 +98,7 @@ describe("a further sync", () => {
     expect(world.ledger.service.updates).toBe(true);
   });
 
-  it("leaves changed groups alone and counts them where that is the policy", async () => {
+  it("leaves changed groups alone and counts them if service.update is never", async () => {
     const world = new World(tenants("a"));
     await world.sync();
     rename(world, "a", "New");
@@ -98,7 +108,7 @@ describe("a further sync", () => {
 });
 
 describe("a service that keeps existing groups", () => {
-  it("is found out by a rename, which is tried again with growing delays", async () => {
+  it("is detected by a rename, which is retried with growing delays", async () => {
     const world = new World(tenants("a"));
     await world.sync();
     rename(world, "a", "New");
@@ -106,7 +116,7 @@ describe("a service that keeps existing groups", () => {
     for (let n = 0; n < 5; n++) {
       const report = await world.sync();
       expect(report).toMatchObject({ counts: counts({ failed: 1 }), requests: 1 });
-      const retryAt = world.ledger.rows.get("a")?.failure?.retryAt ?? new Date(0);
+      const retryAt = world.ledger.rows.get("a")?.failures.change?.retryAt ?? new Date(0);
       const delay = retryAt.getTime() - world.time.now().getTime();
       delays.push(delay);
       if (delay === 0) continue;
@@ -118,7 +128,7 @@ describe("a service that keeps existing groups", () => {
     expect(world.ledger.service.updates).toBe(false);
   });
 
-  it("is forgiven once the change that failed is taken back", async () => {
+  it("no longer counts as failing once the failed change is taken back", async () => {
     const world = new World(tenants("a"));
     await world.sync();
     rename(world, "a", "New");
@@ -129,10 +139,10 @@ describe("a service that keeps existing groups", () => {
       counts: counts({ unchanged: 1 }),
       requests: 0,
     });
-    expect(world.ledger.rows.get("a")?.failure).toBeNull();
+    expect(world.ledger.rows.get("a")?.failures.change).toBeNull();
   });
 
-  it("makes what could not be shown before count as failed", async () => {
+  it("makes changes count as failed that could not be verified before", async () => {
     const world = new World(tenants("a", "b"));
     await world.sync();
     change(world, "a", "silver");
@@ -147,7 +157,7 @@ describe("a service that keeps existing groups", () => {
   });
 });
 
-it("a service that is seen to update has taken what could not be shown before", async () => {
+it("once a service is seen to update, unverified changes count as done", async () => {
   const world = new World(tenants("a", "b"));
   world.service.existing = "update";
   await world.sync();
@@ -161,7 +171,7 @@ it("a service that is seen to update has taken what could not be shown before", 
 });
 
 describe("--only", () => {
-  it("touches nothing else, and doesn't wait for a failed group's next try", async () => {
+  it("changes no other group, and doesn't wait for a failed group's next attempt", async () => {
     const world = new World(tenants("a", "b"));
     await world.sync();
     rename(world, "a", "New");
@@ -174,14 +184,14 @@ describe("--only", () => {
     expect(report.counts).toEqual(counts({ failed: 1 }));
   });
 
-  it("refuses an id that nobody knows", async () => {
+  it("refuses an unknown id", async () => {
     const world = new World(tenants("a"));
     const report = await world.sync({ only: new Set(["a", "A"]) });
     expect(report).toMatchObject({ outcome: "failed", requests: 0, error: { code: "UNKNOWN_ID" } });
     expect(report.error?.message).toBe('neither the source nor the ledger has "A"');
   });
 
-  it("with a wrong id leaves no run in the history: it says nothing of how things are", async () => {
+  it("with an unknown id leaves no run in the history", async () => {
     const world = new World(tenants("a"));
     await world.sync();
     const before = [...world.ledger.runs];
@@ -192,7 +202,7 @@ describe("--only", () => {
 
   const GONE = "TENANT_GONE";
 
-  it("says of a tenant that is gone, and has no group, just that", async () => {
+  it("reports a tenant that is gone and has no group", async () => {
     const world = new World([...tenants("a"), { id: "flagged", name: "F", removed: true }]);
     await world.sync();
     const message = "its tenant is gone, and there is no group of it";
@@ -212,7 +222,7 @@ describe("--only", () => {
     expect(neverMade.outcome).toBe("ok");
   });
 
-  it("says what becomes of the group of a tenant that is gone", async () => {
+  it("reports what becomes of the group of a tenant that is gone", async () => {
     const world = new World(tenants("a", "b"));
     await world.sync();
     world.tenants = tenants("a");
@@ -227,7 +237,7 @@ describe("--only", () => {
       errors: [{ user_group_id: "b", code: GONE, message }],
     });
     expect(await errorsOf("absent")).toEqual(
-      said("its tenant is gone; deleted after 1 h 0 min more of this"),
+      said("its tenant is gone; deleted after another 1 h 0 min of absence"),
     );
     expect(await errorsOf("never")).toEqual(said("its tenant is gone; kept"));
     // A sync of all tenants has them in its counts.
@@ -274,8 +284,8 @@ describe("the order of effects", () => {
   );
 });
 
-describe("a run that can't go on", () => {
-  it("says so, and is recorded as failed", async () => {
+describe("a run that has to end early", () => {
+  it("reports why, and is recorded as failed", async () => {
     const world = new World(tenants("a", "b"));
     const refuse = ({ when, call }: Point): void => {
       if (when === "before" && call === "getOrCreate") throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
@@ -286,7 +296,7 @@ describe("a run that can't go on", () => {
     expect(world.ledger.runs[0]?.result?.error?.code).toBe("KEY_REFUSED");
   });
 
-  it("stops between calls when it is told to, and the next one goes on from there", async () => {
+  it("stops between two calls when it is told to, and the next run continues from there", async () => {
     const world = new World(tenants("a", "b", "c", "d", "e", "f"));
     const stopping = new AbortController();
     const stop = ({ when, call, id }: Point): void => {
@@ -298,4 +308,14 @@ describe("a run that can't go on", () => {
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect((await world.sync()).counts).toEqual(counts({ created: 4, unchanged: 2 }));
   });
+});
+
+it("a new tenant gets its group before what has failed before is settled", async () => {
+  const world = new World(tenants("a", "b"));
+  await world.sync({ at: refusing("SERVICE_ERROR", "a") });
+  world.tenants = tenants("a", "b", "new");
+  const { instance, report } = world.start({ at: refusing("SERVICE_ERROR", "a") });
+  expect(await report).toMatchObject({ outcome: "partial", counts: { created: 1, failed: 1 } });
+  const calls = instance.history("before getOrCreate");
+  expect(calls[0]).toBe("before getOrCreate new");
 });

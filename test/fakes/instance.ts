@@ -1,4 +1,4 @@
-/** A place in a simulated port right before or right after something happens there. */
+/** A moment in a simulated port, right before or right after a call takes effect. */
 export interface Point {
   readonly when: "before" | "after";
   readonly call: string;
@@ -8,21 +8,21 @@ export interface Point {
 }
 
 /**
- * Every simulated port passes its points through here. It may resolve, take its time, reject with what the
- * port rejects with, or never resolve: then the process is dead, and what it held in memory is gone.
+ * Every simulated port calls this at each of its points. It may resolve at once or later, reject as the port would, or
+ * never resolve: then the process is dead, and its memory is gone.
  */
 export type Step = (point: Point) => Promise<void>;
 
 export interface Fate {
   /** The number of points that are passed before the process dies. */
   readonly diesAt?: number | undefined;
-  /** What happens at a point: it throws what a port rejects with, or resolves late. `nth` counts from 1. */
+  /** Called at each point; may throw what the port rejects with, or resolve late. `nth` counts from 1. */
   readonly at?: ((point: Point, nth: number) => void | Promise<void>) | undefined;
 }
 
-/** One start of the program, from its birth to its end or its sudden death. */
+/** One process of the program, from its start to its end or its death. */
 export class Instance {
-  /** The points that were passed, in order: the history of its effects. */
+  /** The points that the process passed, in order. */
   readonly passed: Point[] = [];
   readonly died: Promise<"died">;
   readonly #fate: Fate;
@@ -43,7 +43,7 @@ export class Instance {
     try {
       await this.#fate.at?.(point, this.passed.length);
     } finally {
-      // It may have died meanwhile.
+      // The process may have died meanwhile.
       if (this.#dead) await new Promise(() => {});
     }
   };
@@ -53,7 +53,7 @@ export class Instance {
     this.#die();
   }
 
-  /** `after getOrCreate a`, in order. */
+  /** The points of these calls, such as `after getOrCreate a`, in order. */
   history(...calls: string[]): string[] {
     return this.passed
       .filter((point) => calls.includes(`${point.when} ${point.call}`))

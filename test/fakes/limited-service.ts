@@ -1,12 +1,12 @@
-import { parseRetryAfter } from "../../src/adapters/service/wire.ts";
-import type { RateLimit } from "../../src/core/rate-limit.ts";
-import { ServiceFailure } from "../../src/core/service-failure.ts";
-import type { Ceilings } from "../../src/core/service-limits.ts";
-import { Throttle } from "../../src/engine/throttle.ts";
+import { parseRetryAfter } from "../../src/adapters/service/answer-failure.ts";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import type { Ceilings } from "../../src/core/limits/adaptive-limiter.ts";
+import type { RateLimit } from "../../src/core/limits/rate-limit.ts";
+import { Throttle } from "../../src/engine/service/throttle.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import {
+  ConcurrencyLimit,
   fixedWindow,
-  Places,
   type RetryAfter,
   retryAfterValue,
   type TokenBucket,
@@ -14,14 +14,14 @@ import {
 } from "../../src/sandbox/rate-limit.ts";
 import { VirtualClock, VirtualTime } from "./virtual-time.ts";
 
-/** What a service lets through. */
+/** The limit of a service. */
 export interface ServiceLimit {
-  /** Milliseconds until a request may pass; 0 where it passes and is in. */
+  /** Milliseconds until the request may pass; 0 if it passes now. */
   enter(now: number): number;
   leave(): void;
-  /** The most that can have passed in the first `ms`, calls taking `latencyMs` on average. */
+  /** The most requests that can pass in the first `ms` if calls take `latencyMs` on average. */
   allowed(ms: number, latencyMs: number): number;
-  /** The end of the last window within the first `ms`, where there are windows. */
+  /** The end of the last window within the first `ms`, if the limit has windows. */
   lastEnd?(ms: number): number;
 }
 
@@ -32,7 +32,7 @@ export const aWindow = (limit: RateLimit): ServiceLimit => ({
   lastEnd: (ms) => Math.floor(ms / limit.perMs) * limit.perMs,
 });
 
-/** Windows that begin with the minute on the service's clock, wherever in it the first request comes. */
+/** Windows that start with the minute of the service's clock, at whatever second the first request comes. */
 export function aClockWindow({ count, perMs }: RateLimit, into: number): ServiceLimit {
   let window = -1;
   let used = 0;
@@ -58,10 +58,10 @@ export const aBucket = (bucket: TokenBucket): ServiceLimit => ({
 });
 
 export function atOnce(count: number): ServiceLimit {
-  const places = new Places(count);
+  const places = new ConcurrencyLimit(count);
   return {
-    enter: () => (places.take() ? 0 : 1),
-    leave: () => places.free(),
+    enter: () => (places.tryEnter() ? 0 : 1),
+    leave: () => places.leave(),
     allowed: (ms, latencyMs) => (count * ms) / latencyMs,
   };
 }
@@ -71,36 +71,36 @@ export const noLimit: ServiceLimit = { enter: () => 0, leave: () => {}, allowed:
 export interface Backfill {
   readonly calls: number;
   readonly workers: number;
-  /** By the time that has passed: a service may change its mind. */
+  /** A function of the elapsed time gives a service that changes its limit. */
   readonly limit: ServiceLimit | ((now: number) => ServiceLimit);
   /** Milliseconds, evenly spread. */
   readonly latency?: readonly [number, number];
-  /** The limit is looked at when a request has been worked on, and not when it comes in. */
+  /** Whether the limit is checked when a request ends, and not when it arrives. */
   readonly isCheckedLate?: boolean;
   readonly retryAfter?: RetryAfter;
   readonly ceilings?: Ceilings;
   readonly seed?: number;
-  /** What becomes of a call that passed; by default it is answered. */
+  /** The failure of a call that passed; by default the call is answered. */
   readonly outcome?: (random: number) => ServiceFailure | undefined;
 }
 
 export interface Backfilled {
   readonly elapsed: number;
   readonly refused: number;
-  /** Times at which calls began, and at which they had passed. */
+  /** The times at which calls began, and at which they passed. */
   readonly starts: readonly number[];
   readonly passes: readonly number[];
   readonly refusals: readonly number[];
   readonly maxInFlight: number;
   readonly waits: readonly Extract<RunEvent, { kind: "waiting" }>[];
-  /** What passed, of all that the limit would have let pass in the time (in whole windows). */
+  /** The passed requests as a share of those that the limit allows in the same time (in whole windows). */
   share(limit: ServiceLimit): number;
 }
 
 /** One way between program and service, in milliseconds. */
 const WAY = 1;
 
-/** Workers make calls through a throttle to a limited service until so many have passed. */
+/** Workers make calls to a limited service through a throttle until `calls` of them have passed. */
 export async function backfill({
   calls,
   workers,

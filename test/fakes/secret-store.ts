@@ -3,22 +3,22 @@ import {
   notManaged,
   type SecretStore,
   SecretStoreFailure,
-} from "../../src/adapters/token-stores/secret-store.ts";
-import type { Secret } from "../../src/core/secret.ts";
-import { SECRET_NAMING } from "../../src/core/secret-naming-by-store.ts";
+} from "../../src/adapters/token-stores/secrets/secret-store.ts";
+import type { Secret } from "../../src/core/secret/secret.ts";
+import { SECRET_NAMING } from "../../src/core/tokens/secret-name-rules.ts";
 
 export type SecretCall = "prepare" | "get" | "put" | "remove" | "holdsAny";
 
-/** What happens at a call, before anything else does: it rejects with what the store rejects with, or takes its time. */
+/** Called before a call takes effect; may reject as the store would, or resolve late. */
 export type AtCall = (call: SecretCall, name: string) => void | Promise<void>;
 
 export class InMemorySecretStore implements SecretStore {
   readonly title = "the secrets";
   readonly naming = SECRET_NAMING.vault;
   readonly secrets = new Map<string, FoundSecret>();
-  /** Those that were made or given another content, in order. */
+  /** The secrets that were created or changed, in order. */
   readonly written: string[] = [];
-  /** Whether a content, or a secret to remove, is refused. */
+  /** Whether this content is refused. */
   refuses = (_content: Secret): boolean => false;
   keeps = (_content: Secret): boolean => false;
   atCall: AtCall = () => {};

@@ -1,6 +1,6 @@
-import type { Group } from "../../src/core/group.ts";
-import { Secret } from "../../src/core/secret.ts";
-import { ServiceFailure } from "../../src/core/service-failure.ts";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import type { Group } from "../../src/core/group/group.ts";
+import { Secret } from "../../src/core/secret/secret.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../src/ports/group-service.ts";
 import type { Step } from "./instance.ts";
 
@@ -12,23 +12,23 @@ export interface HeldGroup {
 export interface ServiceRequest {
   readonly operation: "GET" | "POST" | "DELETE";
   readonly id: string;
-  /** Where a DELETE names one. */
+  /** The data source that a DELETE names. */
   readonly dataSourceId?: string;
 }
 
-/** The service itself: it outlives whoever calls it. */
+/** The state of the service, which outlives every process. */
 export class ServiceState {
-  /** Whether a GET changes a group that is there. */
+  /** Whether a GET changes an existing group. */
   existing: "keep" | "update" = "keep";
-  /** Whether a DELETE that is answered well deletes the group. */
+  /** Whether a successful DELETE really deletes the group. */
   deletes = true;
-  /** Whether a GET says of every group that it is new. */
+  /** Whether a GET calls every group new. */
   saysNew = false;
-  /** What a DELETE goes by; the field that isn't gone by is ignored. */
+  /** What identifies the group of a DELETE; the service ignores the other field. */
   deleteBy: "token" | "id" | "both" = "both";
   /** The team of the caller's key, which sees no other team's groups. */
   teamId = 7;
-  /** Groups that get the token of another, if there is that other. */
+  /** Groups that get the token of another group, if that group exists. */
   readonly sameToken = new Map<string, string>();
   readonly requests: ServiceRequest[] = [];
   readonly #teams = new Map<number, Map<string, HeldGroup>>();
@@ -56,7 +56,7 @@ export class ServiceState {
     return held;
   }
 
-  /** The id of the group that a DELETE means. */
+  /** The id of the group that a DELETE deletes. */
   find(id: string, token: string): string | undefined {
     switch (this.deleteBy) {
       case "token":
@@ -74,10 +74,10 @@ export type Sent =
   | { readonly operation: "GET"; readonly id: string; readonly group: Group }
   | { readonly operation: "POST" | "DELETE"; readonly id: string; readonly token: string };
 
-/** Resolves when the request is at the service, whatever has become of its sender. */
+/** Resolves when the request arrives at the service, even if its sender has died. */
 export type Network = (request: Sent) => Promise<void>;
 
-/** A call fails before its effect where its first point rejects, and loses its answer where its second does. */
+/** If the first point of a call rejects, the call fails without effect. If the second does, its answer is lost. */
 export class InMemoryGroupService implements GroupService {
   readonly #state: ServiceState;
   readonly #step: Step;

@@ -9,7 +9,7 @@ class InMemorySpool<T> implements Spool<T> {
   }
 
   append(item: T): void {
-    // What is read is a copy, as it is from a file.
+    // Return a copy, as a file would.
     this.#items.push(JSON.parse(JSON.stringify(item)) as T);
   }
 

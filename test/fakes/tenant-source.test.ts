@@ -2,7 +2,7 @@ import { describe } from "vitest";
 import { removedRowsContract } from "../contracts/removed-rows.ts";
 import { InMemoryTenantSource } from "./tenant-source.ts";
 
-describe("the tenant source in memory takes a row for removed", () => {
+describe("the in-memory tenant source counts a row as removed", () => {
   removedRowsContract(async (rows) => {
     const records = rows.map(({ id, state }) => ({ id, removed: state === "gone" }));
     return new InMemoryTenantSource(records, async () => {});

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { BUCKETS, type Cell, type TenantRow } from "../../src/core/tenant.ts";
-import type { BucketSum, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
+import type { BucketSum } from "../../src/core/group/tenant.ts";
+import { BUCKETS, type Cell, type TenantRow } from "../../src/core/group/tenant.ts";
+import type { TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { Step } from "./instance.ts";
 
-/** A row of the customer's table; what it doesn't have is null. Where its column `removed` is true, it is. */
+/** A row of the customer's table. A missing column is null. The row is flagged as removed if its column `removed` is true. */
 export type TenantRecord = Readonly<Record<string, Cell>>;
 
 export class InMemoryTenantSource implements TenantSource {
@@ -50,14 +51,14 @@ export class InMemoryTenantSource implements TenantSource {
   }
 }
 
-/** A row with a digest of its own, as a database would make it. */
+/** A row with its digest, as a database would compute it. */
 export function aTenantRow(cells: readonly Cell[], seed = "seed", removed = false): TenantRow {
   const hashed = (value: unknown): Buffer => createHash("sha256").update(JSON.stringify(value)).digest();
   const bucket = hashed(cells[0]).readUInt32LE() % BUCKETS;
   return { cells, digest: { bucket, digest: String(hashed([seed, cells]).readBigInt64LE()) }, removed };
 }
 
-/** How many there are in each bucket, and what their digests add up to. */
+/** The number of rows in each bucket, and the sum of their digests. */
 export function sumsOf(digests: readonly TenantRow["digest"][]): BucketSum[] {
   const sums = new Map<number, { rows: number; sum: bigint }>();
   for (const { bucket, digest } of digests) {

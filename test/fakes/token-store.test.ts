@@ -1,10 +1,10 @@
-import { SyncError } from "../../src/core/errors.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { type TokenPlace, tokenStoreContract } from "../contracts/token-store.ts";
-import { InMemoryLedger } from "./ledger.ts";
-import { LedgerState } from "./ledger-state.ts";
+import { inMemoryLedger } from "./ledger/ledger.ts";
+import { LedgerState } from "./ledger/ledger-state.ts";
 import { InMemoryTokenStore, TokenState } from "./token-store.ts";
 
-/** It looks at ids where a real store looks at tokens: those of b and d are the ones to be refused. */
+/** Refuses by id, where a real store refuses by token: those of b and d. */
 async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
   const state = new TokenState();
   state.sharesLedger = sharesLedger;
@@ -12,7 +12,7 @@ async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
   const step = async (): Promise<void> => {
     if (isDown) throw new SyncError("TOKEN_STORE_UNAVAILABLE", "no answer", { hint: "is it running?" });
   };
-  const ledger = new InMemoryLedger(
+  const ledger = inMemoryLedger(
     new LedgerState(),
     async () => {},
     () => new Date(),
@@ -20,12 +20,12 @@ async function aTokenPlace(sharesLedger: boolean): Promise<TokenPlace> {
   const attempt = await ledger.acquireLease("me", 60_000);
   if (attempt.kind !== "acquired") throw new Error("the lease should be free");
   const { lease } = attempt;
-  const store = new InMemoryTokenStore(state, step);
+  const store = new InMemoryTokenStore(state, step, ledger);
   return {
     store,
     sharesLedger,
     storesAtOnce: sharesLedger,
-    writeAtOnce: (token) => store.writeAtOnce(token, ledger, lease),
+    writeAtOnce: (token) => store.writeAtOnce(token, lease),
     loseLease: async () => {
       await ledger.releaseLease(lease);
       await ledger.acquireLease("another", 60_000);

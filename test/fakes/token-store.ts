@@ -1,11 +1,11 @@
-import { SyncError } from "../../src/core/errors.ts";
-import { tokenFingerprint } from "../../src/core/group.ts";
-import { compareIds } from "../../src/core/id.ts";
-import { isSameMark, type OwnersMark } from "../../src/core/owners-mark.ts";
-import { Secret } from "../../src/core/secret.ts";
-import { laggingIn } from "../../src/core/token-copies.ts";
-import type { Lease } from "../../src/ports/lease.ts";
-import type { Ledger, LedgerTransaction } from "../../src/ports/ledger.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { tokenFingerprint } from "../../src/core/group/group.ts";
+import { compareIds } from "../../src/core/group/tenant-id.ts";
+import { Secret } from "../../src/core/secret/secret.ts";
+import { isSameMark, type OwnersMark } from "../../src/core/tokens/owner-mark.ts";
+import { laggingIn } from "../../src/core/tokens/token-copies.ts";
+import type { Lease } from "../../src/ports/ledger/lease.ts";
+import type { Ledger, LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
 import type {
   ChangeOptions,
   StoredToken,
@@ -14,33 +14,36 @@ import type {
   WriteOptions,
 } from "../../src/ports/token-store.ts";
 import type { Step } from "./instance.ts";
-import { InMemoryLedgerTransaction } from "./ledger-transaction.ts";
+import { enlist } from "./ledger/ledger-transaction.ts";
 
-/** What is stored: it outlives whoever writes it. */
+/** The content of a token store, which outlives every process. */
 export class TokenState {
   readonly tokens = new Map<string, string>();
   owner: OwnersMark | null = null;
-  /** Whether nobody may read or write marks. */
+  /** Whether reading and writing marks is refused. */
   isUnmarkable = false;
-  /** A table whose database takes names that differ in case alone for one, or doesn't; null for another store. */
+  /** Whether the database of a token table ignores the case of table names; null for any other store. */
   foldsCase: boolean | null = null;
-  /** Whether tokens and ledger are in one database, and so in one transaction. */
+  /** Whether tokens and ledger are in one database, and so share transactions. */
   sharesLedger = false;
-  /** Ids whose tokens don't fit, for whatever reason. */
+  /** Ids whose tokens the store refuses. */
   readonly refused = new Set<string>();
-  /** Ids over whose rows a transaction is lost, whatever is done to them. */
+  /** Ids whose rows make the transaction fail. */
   readonly breaks = new Set<string>();
-  /** Ids whose tokens can't be taken out again. */
+  /** Ids whose tokens can't be removed. */
   readonly notRemovable = new Set<string>();
 }
 
 export class InMemoryTokenStore implements TokenStore {
   readonly #state: TokenState;
   readonly #step: Step;
+  readonly #ledger: Ledger | undefined;
 
-  constructor(state: TokenState, step: Step) {
+  /** `ledger`: used if the state says that tokens and ledger share a database. */
+  constructor(state: TokenState, step: Step, ledger?: Ledger) {
     this.#state = state;
     this.#step = step;
+    this.#ledger = ledger;
   }
 
   inspect(): Promise<void> {
@@ -112,9 +115,10 @@ export class InMemoryTokenStore implements TokenStore {
     );
   }
 
-  async writeAtOnce(token: StoredToken, ledger: Ledger, lease: Lease): Promise<boolean> {
+  async writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean> {
     const { user_group_id: id } = token;
-    if (!this.#state.sharesLedger || this.#state.refused.has(id)) return false;
+    const ledger = this.#ledger;
+    if (!ledger || !this.#state.sharesLedger || this.#state.refused.has(id)) return false;
     const others = await ledger.sharedTokens(new Map([[id, tokenFingerprint(token.token)]]), "recorded");
     if (others.size > 0) return false;
     const refused = await ledger.write(lease, (transaction) => this.write([token], transaction));
@@ -159,8 +163,7 @@ export class InMemoryTokenStore implements TokenStore {
   }
 
   #change(transaction: LedgerTransaction, change: () => void): void {
-    if (this.#state.sharesLedger && transaction instanceof InMemoryLedgerTransaction)
-      transaction.enlist(change);
+    if (this.#state.sharesLedger) enlist(transaction, change);
     else change();
   }
 }

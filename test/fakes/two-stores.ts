@@ -1,21 +1,25 @@
 import { expect } from "vitest";
-import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
+import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
 import type { SyncPorts } from "../../src/engine/sync.ts";
-import type { Instance } from "./instance.ts";
+import type { Instance, Step } from "./instance.ts";
 import { InMemoryTokenStore, TokenState } from "./token-store.ts";
 import type { VirtualClock } from "./virtual-time.ts";
 import { tenants, World } from "./world.ts";
 
-/** Tokens go into two stores. */
+/** A world with two token stores. */
 export class TwoStores extends World {
   readonly second = new TokenState();
   areTables = false;
 
   override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
     const ports = super.ports(instance, clock);
-    const second = new InMemoryTokenStore(this.second, (point) => instance.step({ ...point, store: 1 }));
+    const step: Step = (point) => instance.step({ ...point, store: 1 });
+    const second = new InMemoryTokenStore(this.second, step, ports.ledger);
     const both = [ports.tokens, second];
-    return { ...ports, tokens: this.areTables ? new SeveralStores([], both) : new SeveralStores(both, []) };
+    return {
+      ...ports,
+      tokens: this.areTables ? new CompositeTokenStore([], both) : new CompositeTokenStore(both, []),
+    };
   }
 }
 

@@ -7,12 +7,12 @@ interface Sleeper {
 }
 
 const DAY = 86_400_000;
-/** Nothing here sleeps for so long: whoever got there waits for something that never comes. */
+/** No test sleeps for so long. A sleeper with a later time waits for something that never comes. */
 const END_OF_TIME = 400 * DAY;
 
 /**
- * Time that stands still while anybody is at work, and jumps to the next sleeper once all are waiting.
- * Deterministic as long as nobody waits for anything real.
+ * Time that stops while any code runs, and jumps to the next sleeper once all code is waiting.
+ * Deterministic as long as nothing waits for real IO.
  */
 export class VirtualTime {
   #elapsed = 0;
@@ -24,7 +24,7 @@ export class VirtualTime {
     return this.#elapsed;
   }
 
-  /** What the clock on the wall says where nobody has set it: a database's, for one. */
+  /** The time of a wall clock that was never set, for example a database's. */
   now(): Date {
     return new Date(Date.parse("2026-03-01T00:00:00Z") + this.#elapsed);
   }
@@ -46,7 +46,7 @@ export class VirtualTime {
     });
   }
 
-  /** A macrotask comes once all that could go on without waiting has done so. */
+  /** A macrotask runs only after all code that needn't wait has run. */
   #tickWhenIdle(): void {
     if (this.#ticking || this.#sleepers.length === 0) return;
     this.#ticking = true;
@@ -73,7 +73,7 @@ export class VirtualClock implements Clock {
     this.#seed = seed;
   }
 
-  /** Moves the wall time by so many milliseconds, either way; the monotonic time doesn't notice. */
+  /** Moves the wall time by `ms`, forward or back; the monotonic time stays. */
   jump(ms: number): void {
     this.#offset += ms;
   }

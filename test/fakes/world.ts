@@ -1,15 +1,15 @@
-import type { PlanOptions } from "../../src/engine/plan-run.ts";
-import { RecentCommits } from "../../src/engine/recent-commits.ts";
-import type { RunReport } from "../../src/engine/report.ts";
+import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import type { PlanOptions } from "../../src/engine/plan/make-plan.ts";
+import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { rotate } from "../../src/engine/rotate.ts";
-import type { RotationSelection } from "../../src/engine/rotation-selection.ts";
+import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { DurabilityRisk } from "../../src/ports/durability.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { column, someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "./instance.ts";
-import { InMemoryLedger } from "./ledger.ts";
-import { LedgerState } from "./ledger-state.ts";
+import { inMemoryLedger } from "./ledger/ledger.ts";
+import { LedgerState } from "./ledger/ledger-state.ts";
 import { InMemoryGroupService, type Network, ServiceState } from "./service.ts";
 import { openSpool } from "./spool.ts";
 import { InMemoryTenantSource, type TenantRecord } from "./tenant-source.ts";
@@ -24,7 +24,7 @@ export interface StartOptions extends Fate, PlanOptions {
   readonly seed?: number;
 }
 
-/** A start of the program: what it does, and what it has said so far. */
+/** A started run: its process, its clock, its events so far, and its report. */
 export interface Started {
   readonly instance: Instance;
   readonly clock: VirtualClock;
@@ -32,18 +32,18 @@ export interface Started {
   readonly report: Promise<RunReport | "died">;
 }
 
-/** All that is outside of the program and outlives it: databases, the service, time. */
+/** Everything outside the program that outlives it: databases, the service, time. */
 export class World {
   readonly time = new VirtualTime();
   readonly service = new ServiceState();
   readonly ledger = new LedgerState();
   readonly store = new TokenState();
-  /** What is between the program and the service. */
+  /** The network between the program and the service. */
   network: Network = async () => {};
-  /** Of a process that makes several runs. */
+  /** Shared by the runs of one process; undefined if each run has a process of its own. */
   recent: RecentCommits | undefined;
   risks: readonly DurabilityRisk[] = [];
-  /** What the databases say of themselves; a crash of theirs is a test's own to play. */
+  /** What the databases report about their durability. A test plays their crashes itself. */
   readonly durability = { broken: 0, risks: async (): Promise<readonly DurabilityRisk[]> => this.risks };
   tenants: TenantRecord[];
 
@@ -51,14 +51,15 @@ export class World {
     this.tenants = [...tenants];
   }
 
-  /** Ports of one instance onto this world. */
+  /** The ports of one process to this world. */
   ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
     const { step } = instance;
+    const ledger = inMemoryLedger(this.ledger, step, () => this.time.now());
     return {
       source: new InMemoryTenantSource(this.tenants, step),
       service: new InMemoryGroupService(this.service, step, (sent) => this.network(sent)),
-      tokens: new InMemoryTokenStore(this.store, step),
-      ledger: new InMemoryLedger(this.ledger, step, () => this.time.now()),
+      tokens: new InMemoryTokenStore(this.store, step, ledger),
+      ledger,
       clock,
       openSpool,
       durability: this.durability,
@@ -93,7 +94,7 @@ export class World {
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
   }
 
-  /** A sync that is expected to come to its end, well or not. */
+  /** Runs a sync that is expected to end, well or not; throws if the process dies. */
   async sync(options: StartOptions = {}): Promise<RunReport> {
     const report = await this.start(options).report;
     if (report === "died") throw new Error("it died");
@@ -109,13 +110,13 @@ export const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSetting
   source: "customers",
   rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
   name: "default",
-  tokenPlaces: ["here"],
+  tokenDestinations: ["here"],
   baseUrl: BASE_URL,
   concurrency: 4,
   lease: { holder: "this", ttlMs: 45_000, callMs: 15_000, isDead: async () => false },
   ...overrides,
 });
 
-/** `tenants("a", "b")`: rows with these ids, and names to match. */
+/** Rows with these ids, and with matching names. */
 export const tenants = (...ids: string[]): TenantRecord[] =>
   ids.map((id) => ({ id, name: `Name of ${id}`, plan: "gold" }));

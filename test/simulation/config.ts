@@ -2,7 +2,7 @@ import type { SyncSettings } from "../../src/engine/sync.ts";
 import { column, constant, someRules } from "../builders/rules.ts";
 import type { SimulatedConfig } from "./history.ts";
 
-/** As src/compose.ts makes them of a `service.timeout` of 15 s. */
+/** As src/compose/sync.ts derives them from a `service.timeout` of 15 s. */
 export const CALL_MS = 15_000;
 export const LEASE_MS = 45_000;
 
@@ -12,7 +12,7 @@ export const TIER = "gold";
 /** Rows have the columns id, name, source and plan. */
 export const settingsOf = (
   { update, deletion, rotation, concurrency, source, hasTier }: SimulatedConfig,
-  tokenPlaces: readonly string[],
+  tokenDestinations: readonly string[],
   holder: string,
   isDead: (holder: string) => Promise<boolean>,
 ): SyncSettings => ({
@@ -28,7 +28,7 @@ export const settingsOf = (
   source,
   rotation: { ...rotation, window: null, concurrency },
   name: "default",
-  tokenPlaces,
+  tokenDestinations,
   baseUrl: "https://dashboards.example.com",
   concurrency,
   lease: { holder, ttlMs: LEASE_MS, callMs: CALL_MS, isDead },

@@ -1,21 +1,21 @@
-import { SyncError } from "../../src/core/errors.ts";
-import { ServiceFailure, type ServiceFailureCode } from "../../src/core/service-failure.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { Point } from "../fakes/instance.ts";
 import type { WhichStore } from "./history.ts";
 
-/** What goes wrong in one run. Points are counted from 1. */
+/** A fault of one run. Points are counted from 1. */
 export type Fault =
   /** The process is killed. */
   | { readonly kind: "dies"; readonly at: number }
-  /** It is told to stop. */
+  /** The process is told to stop. */
   | { readonly kind: "is told to stop"; readonly at: number }
-  /** It stands still; where its machine sleeps, its monotonic clock stands still with it. */
+  /** The process pauses; if its machine sleeps, the monotonic clock pauses too. */
   | { readonly kind: "pauses"; readonly at: number; readonly ms: number; readonly isAsleep: boolean }
-  /** The clock on the wall is set. */
+  /** The wall clock is set. */
   | { readonly kind: "clock jumps"; readonly at: number; readonly ms: number }
-  /** Calls to a port fail, from one of them on, before or after they took effect. */
+  /** Calls to a port fail, from the `from`th call on, before or after they take effect. */
   | PortFault
-  /** A token store takes, or gives up, no token of this group for so long. */
+  /** A token store refuses to write (or to remove) this group's token for `ms`. */
   | {
       readonly kind: "refuses" | "keeps";
       readonly store: WhichStore;
@@ -26,7 +26,7 @@ export type Fault =
 export interface PortFault {
   readonly kind: "fails";
   readonly port: Port;
-  /** Of the token stores. */
+  /** Which token store, if the port is a store. */
   readonly store: WhichStore;
   readonly when: Point["when"];
   /** The first call that fails. */
@@ -56,7 +56,7 @@ const CALLS: Readonly<Record<string, Port>> = {
 
 export const portOf = ({ call }: Point): Port => CALLS[call] ?? "ledger";
 
-/** How a call of the service may fail, where it took no effect and where it did. */
+/** How a call of the service may fail, before and after it takes effect. */
 const SERVICE_CODES = {
   before: [
     "CONNECTION_LOST",
@@ -88,7 +88,7 @@ export function failureOf(port: Port, code: string): SyncError {
     : new SyncError(code, `the ${port} failed`);
 }
 
-/** How one group fails for good, while all others are fine. */
+/** How one group fails for good while all others succeed. */
 export const POISON_KINDS = [
   "is refused",
   "makes the service fail",
@@ -103,7 +103,7 @@ export const POISON_KINDS = [
 
 export type PoisonKind = (typeof POISON_KINDS)[number];
 
-/** The failure of a poisoned group's calls, and where; undefined where it is its token alone that fails. */
+/** How a poisoned group's calls fail; undefined if only its token can't be stored. */
 export function poisonous(
   kind: PoisonKind,
 ): { readonly code: ServiceFailureCode; readonly when: Point["when"] } | undefined {
@@ -127,7 +127,7 @@ export function poisonous(
   }
 }
 
-/** The stores that don't take a poisoned group's token. */
+/** The stores that refuse a poisoned group's token. */
 export function refusingStores(kind: PoisonKind): readonly WhichStore[] {
   switch (kind) {
     case "has a token that doesn't fit":

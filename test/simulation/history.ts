@@ -1,39 +1,39 @@
-import type { UpdatePolicy } from "../../src/core/decide.ts";
-import type { DeletionPolicy } from "../../src/core/deletion.ts";
-import type { RotationSelection } from "../../src/engine/rotation-selection.ts";
+import type { DeletionPolicy } from "../../src/core/plan/deletion-policy.ts";
+import type { UpdatePolicy } from "../../src/core/plan/planned-action.ts";
+import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { ServiceState } from "../fakes/service.ts";
 import type { Fault, PoisonKind } from "./faults.ts";
 
-/** All that happens in one simulation until the faults end. */
+/** Everything that happens in one simulation until the faults end. */
 export interface History {
   readonly place: Place;
   readonly config: SimulatedConfig;
-  /** In the table at the start. */
+  /** The rows of the table at the start. */
   readonly tenants: Readonly<Record<string, Row>>;
-  /** A sync without faults comes before everything else. */
+  /** Whether a sync without faults comes first. */
   readonly startsInSync: boolean;
   readonly steps: readonly Step[];
-  /** Whether the sync after the faults looks into the token stores: then it makes good also what somebody did there. */
+  /** Whether the sync after the faults verifies tokens: then it also repairs tampering in the token stores. */
   readonly verifiesAtLast: boolean;
-  /** What goes on failing after all other faults have ended, for one more sync. */
+  /** The group that still fails in one more sync after all other faults have ended. */
   readonly poison: Poison | null;
-  /** For latencies and jitter. */
+  /** The seed of latencies and jitter. */
   readonly seed: number;
 }
 
-/** What stays as it is. */
+/** What doesn't change during a history. */
 export interface Place {
   readonly existing: ServiceState["existing"];
   readonly deleteBy: ServiceState["deleteBy"];
-  /** One or two, each with the ledger in one database or not. */
+  /** One or two token stores, each in the ledger's database or elsewhere. */
   readonly stores: readonly StorePlace[];
-  /** All instances run on one machine, where a dead one is known to be dead. */
+  /** Whether all instances run on one machine, so that a dead process is known to be dead. */
   readonly isOneMachine: boolean;
 }
 
 export type StorePlace = "with the ledger" | "elsewhere";
 
-/** Where there is one, it is both. */
+/** If there is only one store, it is both. */
 export type WhichStore = "first" | "last";
 
 /** What the operator can change between two runs. */
@@ -41,22 +41,22 @@ export interface SimulatedConfig {
   readonly update: UpdatePolicy;
   readonly deletion: DeletionPolicy;
   readonly rotation: { readonly maxAgeMs: number | null; readonly maxPerRun: number | null };
-  /** Of calls, and of rotations. */
+  /** Of calls and of rotations. */
   readonly concurrency: number;
-  /** The source's description: another one makes tenants estranged. */
+  /** The source's description. After a change, tenants count as unseen in the new source. */
   readonly source: "customers" | "clients";
-  /** A rule more: every group differs from what it was. */
+  /** Whether there is one more rule, which changes every group. */
   readonly hasTier: boolean;
-  /** In which stores tokens are kept; in another scope's, nothing may be done there. */
+  /** The stores that the config names. Another scope's store must not be changed. */
   readonly tokens: "everywhere" | WhichStore | "another scope's";
 }
 
-/** What the customer's table has under an id. */
+/** What the customer's table has for an id. */
 export type Row =
   | Active
   | { readonly kind: "gone" }
   | { readonly kind: "flagged" }
-  /** Its mapping is null. */
+  /** The mapping is null. */
   | { readonly kind: "rejected" }
   | { readonly kind: "twice" };
 
@@ -69,21 +69,21 @@ export interface Active {
 
 export type Step =
   | { readonly kind: "row"; readonly id: string; readonly row: Row }
-  /** The whole table is empty, or has its rows again. */
+  /** The whole table becomes empty, or has its rows again. */
   | { readonly kind: "table"; readonly isEmpty: boolean }
   | { readonly kind: "config"; readonly change: Partial<SimulatedConfig> }
   | { readonly kind: "meddling"; readonly what: Meddling; readonly id: string }
   | { readonly kind: "tampering"; readonly what: Tampering; readonly id: string; readonly store: WhichStore }
   | { readonly kind: "loss"; readonly store: WhichStore }
   | { readonly kind: "time"; readonly ms: number }
-  /** The clocks on the walls of all machines are set. */
+  /** The wall clocks of all machines are set. */
   | { readonly kind: "clocks"; readonly ms: number }
   | RunStep;
 
-/** What somebody else does with a group behind groupsync's back. */
+/** What another program does with a group at the service. */
 export type Meddling = "makes the group" | "rotates the token" | "deletes the group";
 
-/** What somebody else does with a group's token in a store. */
+/** What another program does with a group's token in a store. */
 export type Tampering =
   | "stores another token"
   | "stores a copy of another group's token"
@@ -93,9 +93,9 @@ export interface RunStep {
   readonly kind: "run";
   readonly command: Command;
   readonly faults: readonly Fault[];
-  /** Everything outside of the process takes up to so long. */
+  /** The longest time, in milliseconds, that anything outside the process takes. */
   readonly latencyMs: number;
-  /** The history goes on after so long, though the run may not be over; null: when it is over. */
+  /** The history goes on after this time, even if the run is not over; null: when the run is over. */
   readonly meanwhileMs: number | null;
 }
 
@@ -103,9 +103,9 @@ export type Command =
   | {
       readonly name: "sync";
       readonly only: readonly string[] | null;
-      /** The operator looks what is held, and approves it. */
+      /** Whether the operator approves what is held. */
       readonly approves: boolean;
-      /** It looks into the token stores, too. */
+      /** Whether it verifies tokens. */
       readonly verifies: boolean;
     }
   | { readonly name: "rotate"; readonly selection: RotationSelection };

@@ -1,11 +1,11 @@
+import { checkAfterFaults } from "./after-faults.ts";
 import type { History, RunStep, Step } from "./history.ts";
-import { settle } from "./settle.ts";
 import { SimulatedWorld } from "./simulated-world.ts";
 
-/** No run is waited for longer: it is killed then, as by somebody who has lost patience. */
+/** The longest a run may take, in milliseconds; it is killed then. */
 const LONGEST_RUN = 6 * 3_600_000;
 
-/** Plays a history with the whole engine, then ends its faults. Rejects where a guarantee does not hold: with which, and why. */
+/** Plays a history with the whole engine, and ends its faults. Rejects if a guarantee doesn't hold, and says which and why. */
 export async function play(history: History): Promise<void> {
   const world = new SimulatedWorld(history);
   try {
@@ -16,7 +16,7 @@ export async function play(history: History): Promise<void> {
     }
     for (const program of world.programs) await program.endsWithin(LONGEST_RUN);
     insistOn(world);
-    await settle(world, history);
+    await checkAfterFaults(world, history);
     insistOn(world);
   } finally {
     for (const program of world.programs) program.kill();

@@ -5,10 +5,10 @@ interface Pause {
   readonly to: number;
 }
 
-/** The clock of one process, which may be made to stand still. */
+/** The clock of one process, which can be paused. */
 export class ProcessClock extends VirtualClock {
   readonly #time: VirtualTime;
-  /** Of the machine, in which its monotonic clock stood still too. */
+  /** Pauses in which the whole machine slept, and its monotonic clock paused too. */
   readonly #asleep: Pause[] = [];
   #goesOnAt = 0;
 
@@ -21,7 +21,7 @@ export class ProcessClock extends VirtualClock {
     return this.#goesOnAt > this.#time.elapsed;
   }
 
-  /** From now on nothing that waits goes on for so long. */
+  /** Pauses the process for `ms` from now on. */
   pause(ms: number, isAsleep: boolean): void {
     const from = this.#time.elapsed;
     this.#goesOnAt = Math.max(this.#goesOnAt, from + ms);
@@ -41,7 +41,7 @@ export class ProcessClock extends VirtualClock {
   }
 
   override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    // As a timer does: less than what a clock can show would never pass.
+    // At least 1 ms, like a timer: a shorter time would never pass on this clock.
     await super.sleep(Math.max(1, Math.ceil(ms)), signal);
     if (this.isPaused) await this.untilItGoesOn();
   }

@@ -1,13 +1,14 @@
-import { SeveralStores } from "../../src/adapters/token-stores/several.ts";
-import { RecentCommits } from "../../src/engine/recent-commits.ts";
-import type { RunReport } from "../../src/engine/report.ts";
+import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
+import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { rotate } from "../../src/engine/rotate.ts";
-import type { RotationSelection } from "../../src/engine/rotation-selection.ts";
+import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import type { TenantSnapshot } from "../../src/ports/tenant-source.ts";
 import type { TokenStore } from "../../src/ports/token-store.ts";
 import { Instance, type Point } from "../fakes/instance.ts";
+import type { InMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { InMemoryGroupService } from "../fakes/service.ts";
 import { openSpool } from "../fakes/spool.ts";
 import { InMemoryTenantSource } from "../fakes/tenant-source.ts";
@@ -16,28 +17,28 @@ import { CALL_MS, settingsOf } from "./config.ts";
 import { type Fault, failureOf, type Port, type PortFault, poisonous, portOf } from "./faults.ts";
 import type { Command, Poison, RunStep, SimulatedConfig } from "./history.ts";
 import { ProcessClock } from "./process-clock.ts";
-import { askedFor, type TokensAskedFor, withoutOthers } from "./rotated.ts";
+import { askedFor, type LiveTokens, withoutOthers } from "./rotation-checks.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
-import { type RunRecord, WatchedLedger, WatchedTokenStore } from "./watch.ts";
+import { type RunRecord, WatchedTokenStore, watchedLedger } from "./watch.ts";
 
 export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "latencyMs"> {
   readonly config: SimulatedConfig;
   readonly poison?: Poison | null;
-  /** By which the operator approves what is held. */
+  /** The code with which the operator approves held removals. */
   readonly approval?: string | undefined;
 }
 
-/** One start of groupsync, as src/compose.ts puts it together, on simulated ports, with what goes wrong meanwhile. */
+/** One start of groupsync on simulated ports, composed like src/compose/sync.ts, with its faults. */
 export class Program {
   readonly record: RunRecord;
   readonly clock: ProcessClock;
   readonly report: Promise<RunReport | "died">;
-  /** Undefined while it is at work. */
+  /** Undefined while the program runs. */
   end: RunReport | "died" | undefined;
   readonly #world: SimulatedWorld;
   readonly #options: ProgramOptions;
   readonly #instance: Instance;
-  readonly #ledger: WatchedLedger;
+  readonly #ledger: InMemoryLedger;
   readonly #stop = new AbortController();
   readonly #calls = new Map<string, number>();
 
@@ -66,7 +67,7 @@ export class Program {
       at: (point, nth) => this.#pass(point, nth),
     });
     void this.#instance.died.then(() => this.#ledger.disconnect());
-    this.#ledger = new WatchedLedger(world, this.record, this.#instance.step);
+    this.#ledger = watchedLedger(world, this.record, this.#instance.step);
     for (const fault of faults) this.#begin(fault);
     this.report = Promise.race([this.#run(command), this.#instance.died]).then((end) => {
       this.end = end;
@@ -79,7 +80,7 @@ export class Program {
     this.#instance.kill();
   }
 
-  /** Waits for its end for so long; then it is killed. */
+  /** Waits for the end; after `ms` kills the program. */
   async endsWithin(ms: number): Promise<RunReport | "died"> {
     const ended = new AbortController();
     const patience = this.#world.time.sleep(ms, ended.signal).then(() => this.kill());
@@ -101,7 +102,7 @@ export class Program {
 
   #settings(): SyncSettings {
     const { holder, config } = this.record;
-    return settingsOf(config, this.#world.placesOf(config), holder, async (other) =>
+    return settingsOf(config, this.#world.destinationsOf(config), holder, async (other) =>
       this.#world.isKnownToBeDead(other),
     );
   }
@@ -135,13 +136,17 @@ export class Program {
     const { stores } = this.#world;
     const used = this.#world.storesOf(this.record.config);
     const watched = (state: TokenState): TokenStore =>
-      new WatchedTokenStore(this.#world, state, this.record, (point) =>
-        step({ ...point, store: stores.indexOf(state) }),
+      new WatchedTokenStore(
+        this.#world,
+        state,
+        this.record,
+        (point) => step({ ...point, store: stores.indexOf(state) }),
+        this.#ledger,
       );
     const [first, ...more] = used;
     if (first === undefined) throw new Error("there is no token store");
     if (more.length === 0) return watched(first);
-    return new SeveralStores(
+    return new CompositeTokenStore(
       used.filter(({ sharesLedger }) => !sharesLedger).map(watched),
       used.filter(({ sharesLedger }) => sharesLedger).map(watched),
     );
@@ -156,10 +161,10 @@ export class Program {
     if (event.kind === "planned") this.#world.watch.hasRead(this.record);
   }
 
-  /** The tokens that have to be new where it ends well. */
-  #toRotate(selection: RotationSelection): TokensAskedFor {
+  /** The tokens that the rotation has to replace if it ends well. */
+  #toRotate(selection: RotationSelection): LiveTokens {
     const { faults } = this.#options;
-    // Nobody can say by which clock they are older.
+    // The age of a token depends on the clock, which jumps in this run.
     if (selection.kind === "older than" && faults.some(({ kind }) => kind === "clock jumps"))
       return new Map();
     const asked = askedFor(selection, this.#world, this.clock.now());
@@ -175,7 +180,7 @@ export class Program {
   #pass(point: Point, nth: number): void | Promise<void> {
     for (const fault of this.#options.faults) if ("at" in fault && fault.at === nth) this.#strike(fault);
     const failure = this.#failureAt(point);
-    // What has left for a token store elsewhere gets there, whatever becomes of the process.
+    // A request that is on its way to another server's token store arrives, even if the process dies.
     const hasLeft = isChangeOfTokens(point) && this.#world.stores[point.store ?? 0]?.sharesLedger === false;
     const takesTime = failure?.code === "TIMEOUT" || this.#options.latencyMs > 0 || this.clock.isPaused;
     if (!takesTime || hasLeft) {
@@ -198,7 +203,7 @@ export class Program {
         this.#stop.abort();
         return;
       case "pauses":
-        // Where the clock on the wall was set back at the same time, nothing on that machine shows that it slept.
+        // If the wall clock is set back as well, nothing on this machine shows that it slept. So it doesn't sleep then.
         this.clock.pause(fault.ms, fault.isAsleep && !this.#isSetBack());
         return;
       case "clock jumps":

@@ -1,7 +1,7 @@
-import { type Group, groupFingerprint } from "../../src/core/group.ts";
-import { isSameMark, type OwnersMark } from "../../src/core/owners-mark.ts";
-import { InMemoryLedger } from "../fakes/ledger.ts";
-import { LedgerState } from "../fakes/ledger-state.ts";
+import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
+import { isSameMark, type OwnersMark } from "../../src/core/tokens/owner-mark.ts";
+import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
+import { LedgerState } from "../fakes/ledger/ledger-state.ts";
 import { ServiceState } from "../fakes/service.ts";
 import type { TenantRecord } from "../fakes/tenant-source.ts";
 import { TokenState } from "../fakes/token-store.ts";
@@ -20,7 +20,7 @@ import type {
 import { Program, type ProgramOptions } from "./program.ts";
 import { Watch } from "./watch.ts";
 
-/** What is in the store of another scope, which has a ledger and a service of its own. */
+/** The owner's mark in the store of another scope, which has its own ledger and service. */
 const ANOTHERS: OwnersMark = {
   name: "production",
   baseUrl: "https://production.example.com",
@@ -32,7 +32,7 @@ const ANOTHERS_TOKENS: ReadonlyMap<string, string> = new Map([
   ["z", "ugt_z_of_production"],
 ]);
 
-/** All that outlives the programs: databases, the service, time, and those who have a hand in them. */
+/** Everything that outlives the programs: databases, the service, time, and what other programs do there. */
 export class SimulatedWorld {
   readonly time = new VirtualTime();
   readonly service = new ServiceState();
@@ -40,20 +40,20 @@ export class SimulatedWorld {
   readonly stores: readonly TokenState[];
   readonly anothersStore = new TokenState();
   readonly watch = new Watch(this);
-  /** What the source returns by now. */
+  /** The rows that the source has now. */
   readonly records: TenantRecord[] = [];
   readonly programs: Program[] = [];
   /** Who made a group, by its id. */
   readonly makers = new Map<string, "groupsync" | "somebody else">();
-  /** Groups whose token or existence somebody else has changed: a sync doesn't notice. */
+  /** Groups whose token or existence another program changed at the service: a sync doesn't notice that. */
   readonly meddledWith = new Set<string>();
-  /** Groups whose token somebody else has changed in a store, and by which of all such changes, counted from 1. */
+  /** Groups whose token another program changed in a store, each with the number of its last change, counted from 1. */
   readonly tamperedWith = new Map<string, number>();
   tamperings = 0;
   config: SimulatedConfig;
-  /** Stores that were not named for a while: nobody looked after what was in them then. */
+  /** Stores that the config did not name for a while: tokens in them may be old. */
   readonly abandoned = new Set<TokenState>();
-  /** How far the clocks on the walls are from the true time, in milliseconds. */
+  /** The difference of all wall clocks from the true time, in milliseconds. */
   clockOffset = 0;
   readonly #place: Place;
   readonly #rows = new Map<string, Row>();
@@ -88,7 +88,7 @@ export class SimulatedWorld {
     this.#show();
   }
 
-  /** What a read finds now. */
+  /** The rows that a read would find now. */
   visibleRows(): ReadonlyMap<string, Row> {
     return this.#isEmpty ? new Map() : new Map(this.#rows);
   }
@@ -146,7 +146,7 @@ export class SimulatedWorld {
     tokens.clear();
   }
 
-  /** Has a store refuse this group's token, or keep it. */
+  /** Makes a store refuse to write or to remove this group's token, until `end` is called. */
   trouble(kind: "refuses" | "keeps", which: WhichStore, id: string): { end: () => void } {
     const { refused, notRemovable } = this.#store(which);
     const ids = kind === "refuses" ? refused : notRemovable;
@@ -160,13 +160,13 @@ export class SimulatedWorld {
 
   configure(change: Partial<SimulatedConfig>): void {
     this.config = { ...this.config, ...change };
-    // Nothing is done then.
+    // A config that names another scope's store changes nothing.
     if (this.config.tokens === "another scope's") return;
     const used = this.storesOf(this.config);
     for (const store of this.stores) if (!used.includes(store)) this.abandoned.add(store);
   }
 
-  /** In which tokens are kept by this config. */
+  /** The stores that this config names. */
   storesOf({ tokens }: Pick<SimulatedConfig, "tokens">): readonly TokenState[] {
     switch (tokens) {
       case "everywhere":
@@ -179,18 +179,18 @@ export class SimulatedWorld {
     }
   }
 
-  /** Whether the store of the other scope is as it was. */
+  /** Whether the store of the other scope is unchanged. */
   leftAnothersAlone(): boolean {
     const { owner, tokens } = this.anothersStore;
     const isAsItWas = [...ANOTHERS_TOKENS].every(([id, token]) => tokens.get(id) === token);
     return isSameMark(owner, ANOTHERS) && tokens.size === ANOTHERS_TOKENS.size && isAsItWas;
   }
 
-  placesOf(config: Pick<SimulatedConfig, "tokens">): readonly string[] {
+  destinationsOf(config: Pick<SimulatedConfig, "tokens">): readonly string[] {
     return this.storesOf(config).map((store) => this.#placeOf(store));
   }
 
-  /** Whether the live token is in the stores at all of these places; where there are none, in any. */
+  /** Whether all stores of these destinations have the live token; with null, whether any store has it. */
   holdsLive(id: string, places: readonly string[] | null): boolean {
     const live = this.service.groups.get(id)?.token;
     const holdsIt = ({ tokens }: TokenState): boolean => live !== undefined && tokens.get(id) === live;
@@ -202,7 +202,7 @@ export class SimulatedWorld {
     return store === this.anothersStore ? "another scope's store" : `store ${this.stores.indexOf(store)}`;
   }
 
-  /** Whether what somebody else did to it excuses that its stored token is not the live one, also after this run. */
+  /** Whether another program's changes excuse that the stored token is not the live one; `run`: even after this run. */
   isExcused(id: string, run?: { readonly verifies: boolean; readonly tamperingsBefore: number }): boolean {
     if (this.meddledWith.has(id)) return true;
     const nth = this.tamperedWith.get(id);
@@ -216,10 +216,10 @@ export class SimulatedWorld {
     return program;
   }
 
-  /** The operator looks at what is held, finds it right, and is given the code for it. */
+  /** The code of the held removals, as an operator would approve them; undefined if nothing is held. */
   async approval(): Promise<string | undefined> {
     const noStep = async (): Promise<void> => {};
-    const { held } = await new InMemoryLedger(this.ledger, noStep, () => this.time.now()).status();
+    const { held } = await inMemoryLedger(this.ledger, noStep, () => this.time.now()).status();
     if (!held?.code) return undefined;
     this.watch.approve(held.groups.map((group) => group.user_group_id));
     return held.code;

@@ -1,57 +1,56 @@
-import type { SyncError } from "../../src/core/errors.ts";
-import { groupFingerprint, tokenFingerprint } from "../../src/core/group.ts";
-import type { Intent } from "../../src/core/ledger-group.ts";
-import { Secret } from "../../src/core/secret.ts";
-import type { RunReport } from "../../src/engine/report.ts";
-import type { Lease } from "../../src/ports/lease.ts";
-import type { LedgerTransaction } from "../../src/ports/ledger.ts";
+import type { SyncError } from "../../src/core/failure/sync-error.ts";
+import { groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
+import type { Intent } from "../../src/core/group/ledger-group.ts";
+import { Secret } from "../../src/core/secret/secret.ts";
+import type { RunReport } from "../../src/engine/report/run-report.ts";
+import type { Ledger, LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import type { ChangeOptions, StoredToken, WriteOptions } from "../../src/ports/token-store.ts";
 import type { Step } from "../fakes/instance.ts";
-import { InMemoryLedger } from "../fakes/ledger.ts";
-import { InMemoryLedgerTransaction } from "../fakes/ledger-transaction.ts";
+import { type InMemoryLedger, inMemoryLedger } from "../fakes/ledger/ledger.ts";
+import { enlist } from "../fakes/ledger/ledger-transaction.ts";
 import type { Sent } from "../fakes/service.ts";
 import { InMemoryTokenStore, type TokenState } from "../fakes/token-store.ts";
 import type { Row, SimulatedConfig } from "./history.ts";
-import { isRejected, outOfSync, tellsToken } from "./in-sync.ts";
-import { stillLive, type TokensAskedFor } from "./rotated.ts";
+import { type LiveTokens, stillLive } from "./rotation-checks.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
+import { isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
 
 const DAY = 86_400_000;
 
-/** What the watch knows of one start of the program. */
+/** What the watch knows about one run of the program. */
 export interface RunRecord {
   readonly holder: string;
   readonly config: SimulatedConfig;
-  /** It has faults. */
+  /** Whether the run has faults. */
   readonly isTroubled: boolean;
-  /** A sync of all tenants. */
+  /** Whether it is a sync of all tenants. */
   readonly isWhole: boolean;
-  /** It looks into the token stores, too. */
+  /** Whether it verifies tokens. */
   readonly verifies: boolean;
-  /** What somebody else had done to the stores until it started: so many changes. */
+  /** The number of changes that other programs had made in the stores when the run started. */
   readonly tamperingsBefore: number;
-  /** Whether it decides on this id, and notes what it has seen of it. */
+  /** Whether the run decides about this id and records what it saw of the tenant. */
   readonly isAbout: (id: string) => boolean;
-  /** Of its machine, in milliseconds. */
+  /** The wall clock of its machine, in milliseconds. */
   readonly wallTime: () => number;
-  /** Live when the run got its lease, and to be replaced by it; undefined where it is no rotation. */
-  toRotate: TokensAskedFor | undefined;
+  /** The tokens that were live when the run got its lease and that it has to replace; undefined if it is no rotation. */
+  toRotate: LiveTokens | undefined;
   readonly events: RunEvent[];
-  /** The last that began. */
+  /** The last read that began. */
   read: Read | undefined;
-  /** It came to its end and recorded what it found. */
+  /** Whether the run came to its end and recorded what it found. */
   isRecorded?: boolean;
 }
 
-/** One read of the source, and what there was in the ledger when it began. */
+/** One read of the source, and what the ledger had when the read began. */
 interface Read {
   readonly run: RunRecord;
   readonly wallTime: number;
   readonly owned: number;
   readonly intents: ReadonlyMap<string, Intent>;
   readonly held: ReadonlySet<string>;
-  /** What the customer's table had; an id that it didn't have is gone. */
+  /** The rows of the customer's table. A tenant without a row is gone. */
   rows: ReadonlyMap<string, Row>;
   isComplete: boolean;
 }
@@ -62,8 +61,10 @@ interface Removal {
 }
 
 /**
- * Looks on from outside and knows the truth. Judges everything that reaches the service, the ledger and the token
- * store by design.md, without asking the engine why.
+ * Checks from outside, with full knowledge of the world, that everything that reaches the service, the ledger and the
+ * token stores keeps the guarantees, without asking the engine. The number of a breach names the guarantee: 1 every tenant
+ * has a group and its live token is stored, 2 no orphan, 3 no deletion on bad evidence, 5 no token is told, 6 one instance
+ * at a time, 7 one bad tenant costs one tenant, 8 no wasted calls, 10 done means done, 11 nobody else's tokens.
  */
 export class Watch {
   readonly breaches: string[] = [];
@@ -72,7 +73,7 @@ export class Watch {
   readonly #removals: Removal[] = [];
   readonly #approved = new Set<string>();
   #clockHasJumped = false;
-  /** Who has written the ledger last: a lease that was given back names nobody. */
+  /** The run that wrote the ledger last. A released lease doesn't name its holder. */
   #lastAtWork: RunRecord | undefined;
 
   constructor(world: SimulatedWorld) {
@@ -87,12 +88,12 @@ export class Watch {
     for (const id of ids) this.#approved.add(id);
   }
 
-  /** In the middle of a run: by which clock is a grace period to be measured then? */
+  /** A clock jumps during a run. From now on the watch can't measure grace periods. */
   clockJumps(): void {
     this.#clockHasJumped = true;
   }
 
-  /** A sync is about to read. */
+  /** A sync is about to read the source. */
   begins(run: RunRecord): void {
     const { rows } = this.#world.ledger;
     const read: Read = {
@@ -112,7 +113,7 @@ export class Watch {
     const { read } = run;
     if (read === undefined) return;
     read.rows = this.#world.visibleRows();
-    // Of one that has lost the lease nothing will come.
+    // A run without the lease can't record its read.
     if (this.#isHolder(run)) this.#reads.push(read);
   }
 
@@ -120,7 +121,7 @@ export class Watch {
     if (read) read.isComplete = true;
   }
 
-  /** A request takes effect now. */
+  /** A request takes effect at the service. */
   arrives(request: Sent, run: RunRecord): void {
     const { service, ledger } = this.#world;
     const { operation, id } = request;
@@ -144,13 +145,13 @@ export class Watch {
     this.#removals.push({ id, wallTime: run.wallTime() });
   }
 
-  /** Whether it asks for the group that the ledger has, and so for its token alone. */
+  /** Whether a GET sends the group as the ledger has it, and so asks for the token alone. */
   #repeats(request: Sent): boolean {
     const known = this.#world.ledger.rows.get(request.id)?.fingerprint;
     return request.operation === "GET" && known === groupFingerprint(request.group);
   }
 
-  /** At any moment, whatever is under way and whoever has died. */
+  /** Checks what has to hold at any moment, whatever is under way and whichever process has died. */
   looksAround(): void {
     const { service, ledger, makers, tamperedWith } = this.#world;
     if (!this.#world.leftAnothersAlone()) this.breach("11: the store of another scope is not as it was");
@@ -159,13 +160,13 @@ export class Watch {
       if (row === undefined && makers.get(id) === "groupsync")
         this.breach(`2: the group of ${id} was made, and the ledger does not know of it`);
       if (row === undefined || row.intent !== null || row.fingerprint === null) continue;
-      // Of a tenant that is gone a token is moved when it comes back.
-      const isAnywhere = row.copies !== null || row.absence !== null;
-      const places = isAnywhere ? null : ledger.tokenPlaces;
+      // The token of a tenant that is gone moves to a new destination only when the tenant comes back.
+      const isAnywhere = row.failures.storing !== null || row.absence !== null;
+      const places = isAnywhere ? null : ledger.tokenDestinations;
       const isStored = this.#world.holdsLive(id, places);
       if (!isStored && !this.#world.isExcused(id))
         this.breach(`1: the ledger has ${id} at rest, and its live token is not stored`);
-      // What somebody else did there is made good: from now on nothing excuses that it's not as it should be.
+      // The tampering is repaired: from now on it excuses nothing.
       if (isStored && places !== null && row.tokenFingerprint === tokenFingerprint(new Secret(token)))
         tamperedWith.delete(id);
     }
@@ -196,7 +197,7 @@ export class Watch {
     this.#insistOnLease(`a commit of ${run.holder}`, run);
   }
 
-  /** Whatever else ends a run is a fault's doing, or another instance's. */
+  /** A run whose config names another scope's store may end with another error only because of a fault or another instance. */
   #insistOnRefusal(run: RunRecord, { error }: RunReport): void {
     const mayEndOtherwise = run.isTroubled || this.#lastAtWork !== run;
     if (error === undefined || !(error.code === "CONFIG_TOKENS_OWNED" || mayEndOtherwise))
@@ -237,7 +238,7 @@ export class Watch {
     return this.#exceedsLimit(id, read) ? "that is more than the limit" : undefined;
   }
 
-  /** The time between good reads, since one that it was gone in; never more than the engine may count. */
+  /** Adds up the time between good reads since a read that missed the tenant: the engine may not count more. */
   #hasServedGrace(id: string, last: Read): boolean {
     const { gracePeriodMs } = last.run.config.deletion;
     if (gracePeriodMs === 0 || this.#clockHasJumped) return true;
@@ -247,7 +248,7 @@ export class Watch {
       const sinceThen = isGood(read) && isGood(next) ? Math.max(0, next.wallTime - read.wallTime) : 0;
       if (read.isComplete && isGoneFrom(read, id) && healthyMs + sinceThen >= gracePeriodMs) return true;
       if (read.isComplete && !isGoneFrom(read, id) && read.run.isRecorded) return false;
-      // A sync of a few ids leaves the clock alone.
+      // A sync of some ids doesn't advance the grace clock.
       if (!read.run.isWhole) continue;
       healthyMs += sinceThen;
       next = read;
@@ -255,7 +256,7 @@ export class Watch {
     return false;
   }
 
-  /** When its row was last seen. A read that wasn't recorded may have been noted or not. */
+  /** Whether the tenant was flagged when its row was last seen. A read whose run failed may be recorded or not. */
   #wasFlaggedLast(id: string): boolean {
     for (const { rows, run, isComplete } of this.#reads.filter((other) => other.run.isAbout(id)).reverse()) {
       const row = rows.get(id);
@@ -291,34 +292,27 @@ const isConclusive = ({ rows }: Read): boolean => [...rows.values()].some((row) 
 
 const isGood = (read: Read): boolean => read.isComplete && isConclusive(read);
 
-/** A ledger whose commits are watched. */
-export class WatchedLedger extends InMemoryLedger {
-  readonly #world: SimulatedWorld;
-  readonly #run: RunRecord;
-
-  constructor(world: SimulatedWorld, run: RunRecord, step: Step) {
-    super(world.ledger, step, () => world.time.now());
-    this.#world = world;
-    this.#run = run;
-  }
-
-  override write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
-    return super.write(lease, (transaction) => {
-      if (transaction instanceof InMemoryLedgerTransaction)
-        transaction.enlist(() => this.#world.watch.commits(this.#run));
-      return body(transaction);
-    });
-  }
+/** A ledger that reports its commits to the watch. */
+export function watchedLedger(world: SimulatedWorld, run: RunRecord, step: Step): InMemoryLedger {
+  const ledger = inMemoryLedger(world.ledger, step, () => world.time.now());
+  return {
+    ...ledger,
+    write: (lease, body) =>
+      ledger.write(lease, (transaction) => {
+        enlist(transaction, () => world.watch.commits(run));
+        return body(transaction);
+      }),
+  };
 }
 
-/** A token store whose writes are watched. */
+/** A token store that reports its writes to the watch. */
 export class WatchedTokenStore extends InMemoryTokenStore {
   readonly #world: SimulatedWorld;
   readonly #run: RunRecord;
   readonly #state: TokenState;
 
-  constructor(world: SimulatedWorld, state: TokenState, run: RunRecord, step: Step) {
-    super(state, step);
+  constructor(world: SimulatedWorld, state: TokenState, run: RunRecord, step: Step, ledger: Ledger) {
+    super(state, step, ledger);
     this.#world = world;
     this.#state = state;
     this.#run = run;

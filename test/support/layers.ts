@@ -14,6 +14,8 @@ export interface Layer {
   readonly packages: readonly string[];
   /** The Node.js modules it may import, without `node:`. `process` is never among them. */
   readonly node: readonly string[] | "all";
+  /** Its folders, and which of the others each may import. A folder that is not named may not exist. */
+  readonly rooms?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The longest key that is a file's path, or a folder above it, is the file's layer. */
@@ -24,6 +26,8 @@ export interface Rules {
   /** The one file that may touch `process`. */
   readonly processFile: string;
   readonly maxLines: number;
+  /** Most files directly in one folder. */
+  readonly maxFiles: number;
   /** Names that say nothing about what is inside. */
   readonly emptyNames: readonly string[];
 }
@@ -39,7 +43,9 @@ export function breaches(files: readonly SourceFile[], rules: Rules): string[] {
       ...(path === rules.processFile ? [] : processBreaches(path, code, rules.processFile)),
     ]),
     ...[...imports].flatMap(([path, specifiers]) => importBreaches(path, specifiers, imports, rules)),
-    ...cycles(imports),
+    ...cycles(fileGraph(imports)).map((cycle) => `import cycle: ${cycle}`),
+    ...cycles(folderGraph(imports)).map((cycle) => `folders import each other: ${cycle}`),
+    ...folderBreaches(files, rules),
   ];
 }
 
@@ -62,7 +68,11 @@ function importBreaches(
       const target = resolve(path, specifier);
       if (!files.has(target)) return `${quoted}, which is no file under src`;
       const of = layerOf(target, rules.layers);
-      if (of === undefined || of === name || layer.layers === "all" || layer.layers.includes(of)) return;
+      if (of === name) {
+        const rule = roomRule(path, target, name, layer);
+        return rule === undefined ? undefined : `${quoted}: ${rule}`;
+      }
+      if (of === undefined || layer.layers === "all" || layer.layers.includes(of)) return;
       return `${quoted}: ${name} may import ${list([name, ...layer.layers])}, not ${of}`;
     }
     if (specifier === "process" || specifier === "node:process") {
@@ -75,10 +85,29 @@ function importBreaches(
     if (layer.packages.includes(packageOf(specifier))) return;
     return `${quoted}: of npm packages ${name} may import ${list(layer.packages)}`;
   };
+  const room = roomOf(path, name);
+  const isUnknownRoom = room !== undefined && layer.rooms !== undefined && layer.rooms[room] === undefined;
+  if (isUnknownRoom) return [`${path} belongs to no room of ${name}: add ${room} to the table`];
   return specifiers.flatMap((specifier) => {
     const breach = breachOf(specifier);
     return breach === undefined ? [] : [`${path} imports ${breach}`];
   });
+}
+
+/** Files directly in the layer's folder belong to no room, and may import every room. */
+function roomRule(path: string, target: string, name: string, { rooms }: Layer): string | undefined {
+  const from = roomOf(path, name);
+  if (rooms === undefined || from === undefined) return undefined;
+  const to = roomOf(target, name);
+  const allowed = [from, ...(rooms[from] ?? [])];
+  if (to !== undefined && allowed.includes(to)) return undefined;
+  return `in ${name}, ${from} may import ${list(allowed)}, not ${to ?? "the files outside of the rooms"}`;
+}
+
+/** `engine/lease/lease.ts` → `lease`; undefined for a file directly in the layer's folder. */
+function roomOf(path: string, layer: string): string | undefined {
+  const [first, ...rest] = path.slice(layer.length + 1).split("/");
+  return rest.length > 0 ? first : undefined;
 }
 
 function layerOf(path: string, layers: Layers): string | undefined {
@@ -97,26 +126,58 @@ const packageOf = (specifier: string): string =>
 
 const list = (names: readonly string[]): string => names.join(", ") || "none";
 
-/** Each file is entered once; meeting one that is still open closes a cycle. */
-function cycles(files: Imports): string[] {
+type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
+const fileGraph = (files: Imports): Graph =>
+  new Map([...files.keys()].map((path) => [path, new Set(targetsOf(path, files))]));
+
+/** A folder and a folder inside it are two nodes. */
+function folderGraph(files: Imports): Graph {
+  const graph = new Map<string, Set<string>>();
+  for (const path of files.keys()) {
+    const folder = posix.dirname(path);
+    const targets = graph.get(folder) ?? new Set();
+    for (const target of targetsOf(path, files)) targets.add(posix.dirname(target));
+    targets.delete(folder);
+    graph.set(folder, targets);
+  }
+  return graph;
+}
+
+const targetsOf = (path: string, files: Imports): string[] =>
+  (files.get(path) ?? []).flatMap((specifier) =>
+    specifier?.startsWith(".") ? [resolve(path, specifier)] : [],
+  );
+
+/** Enters each node once. A node that is met again while it is still open closes a cycle. */
+function cycles(graph: Graph): string[] {
   const found: string[] = [];
   const open: string[] = [];
   const done = new Set<string>();
-  const visit = (path: string): void => {
-    if (open.includes(path)) {
-      found.push(`import cycle: ${[...open.slice(open.indexOf(path)), path].join(" → ")}`);
+  const visit = (node: string): void => {
+    if (open.includes(node)) {
+      found.push([...open.slice(open.indexOf(node)), node].join(" → "));
       return;
     }
-    if (done.has(path)) return;
-    done.add(path);
-    open.push(path);
-    for (const specifier of files.get(path) ?? []) {
-      if (specifier?.startsWith(".")) visit(resolve(path, specifier));
-    }
+    if (done.has(node)) return;
+    done.add(node);
+    open.push(node);
+    for (const target of graph.get(node) ?? []) visit(target);
     open.pop();
   };
-  for (const path of files.keys()) visit(path);
+  for (const node of graph.keys()) visit(node);
   return found;
+}
+
+function folderBreaches(files: readonly SourceFile[], { maxFiles }: Rules): string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([folder, count]) =>
+    count > maxFiles ? [`${folder} holds ${count} files, and ${maxFiles} is the most`] : [],
+  );
 }
 
 function processBreaches(path: string, code: string, processFile: string): string[] {

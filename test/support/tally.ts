@@ -6,7 +6,7 @@ export interface Tally {
   skipped: number;
 }
 
-/** The last line of a run, for whatever reads it: `N passed, N failed`, and `, N skipped` where some were. */
+/** Prints the last line of a run, for programs: `N passed, N failed`, and `, N skipped` if tests were skipped. */
 export const tally: Reporter = {
   onTestRunEnd(modules, unhandledErrors, reason) {
     // A run that could not begin, for want of a server or of tests, has failed with neither tests nor errors.

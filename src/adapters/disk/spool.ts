@@ -4,18 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { promisify } from "node:util";
-import { describe, SyncError } from "../../core/errors.ts";
+import { describe, SyncError } from "../../core/failure/sync-error.ts";
 import type { Spool } from "../../ports/spool.ts";
 
 const readAt = promisify(read);
 
-/** Items that are kept in memory before they go to a file. */
+/** How many items are kept in memory before they go to a file. */
 const IN_MEMORY = 10_000;
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Keeps a short list in memory and a long one in a temporary file, as lines of JSON. The file has no name
- * from the moment it is open: nothing is left behind, however the process ends.
+ * Keeps a short list in memory and a long one in a temporary file, as lines of JSON. The file loses its name as soon as
+ * it is open, and so no file is left behind, however the process ends.
  */
 export class DiskSpool<T> implements Spool<T> {
   length = 0;

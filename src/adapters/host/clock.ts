@@ -2,13 +2,13 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../ports/clock.ts";
 
-/** The machine's own time and chance. */
+/** The machine's own time and random numbers. */
 export const hostClock: Clock = {
   now: () => new Date(),
   monotonic: () => performance.now(),
   sleep: (ms, signal) => {
     if (!signal) return sleep(ms);
-    // All calls of a run wait on its one signal: that is no leak, and nothing to warn of.
+    // Many calls of a run wait on one signal. By default Node.js warns at the eleventh listener.
     setMaxListeners(0, signal);
     return sleep(ms, undefined, { signal }).catch(() => {});
   },

@@ -2,13 +2,15 @@ import { createHash, randomUUID } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 
-/** A process as others may see it: on Linux, enough to tell for certain whether it is gone. */
+/**
+ * A process as its name describes it. On Linux the name is enough to tell for certain whether the process has ended.
+ */
 interface Instance {
   readonly host: string;
   readonly pid: number;
-  /** Names the machine, its kernel's run and the process namespace: only within all of them does a pid mean anything. */
+  /** A hash of the machine, its boot and the process namespace: a pid is unique only within all three. */
   readonly realm: string;
-  /** When the process started, in the kernel's ticks: pids are used again. */
+  /** When the process started, in the kernel's ticks: the kernel reuses pids. */
   readonly start: string;
 }
 
@@ -20,8 +22,8 @@ export async function thisInstance(pid: number): Promise<string> {
 }
 
 /**
- * Whether that process is gone for certain. False where it may live, or live on another machine.
- * `isRunning` asks the kernel, which answers for other users' processes too where /proc hides them.
+ * Whether that process has ended for certain. False if it may run, here or on another machine. `isRunning` asks the
+ * kernel whether a pid is in use: the kernel answers for other users' processes too, even if /proc hides them.
  */
 export async function isDead(name: string, isRunning: (pid: number) => boolean): Promise<boolean> {
   const instance = parse(name);
@@ -41,7 +43,8 @@ function parse(name: string): Instance | undefined {
 async function realmOf(): Promise<string | undefined> {
   try {
     const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8");
-    // A clone of a running machine has its boot id as well. A machine's id is not to be told as it is (machine-id(5)).
+    // The boot id alone isn't enough: a clone of a running machine has the same one. Only a hash leaves the process,
+    // because a machine's id is confidential (machine-id(5)).
     const machine = await readFile("/etc/machine-id", "utf8").catch(() => "");
     const processes = await readlink("/proc/self/ns/pid");
     return createHash("sha256").update([boot, machine, processes].join("\0")).digest("hex").slice(0, 32);
@@ -50,12 +53,12 @@ async function realmOf(): Promise<string | undefined> {
   }
 }
 
-/** Field 22 of /proc/PID/stat; the name before it may hold blanks and brackets. Undefined where there is none. */
+/** Field 22 of /proc/PID/stat; undefined if there is no such file. The name in field 2 may hold blanks and brackets. */
 async function startOf(pid: number): Promise<string | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // A zombie has ended: only its parent hasn't noticed.
+    // A zombie has ended, though its parent hasn't waited for it yet.
     return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
   } catch {
     return undefined;

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-export interface FileAccess {
+interface FileAccess {
   /** The permission bits. */
   readonly mode: number;
   readonly uid: number;
@@ -11,8 +11,8 @@ const OTHERS_READ = 0o004;
 const OTHERS_PASS = 0o001;
 
 /**
- * Undefined where some user of this machine can't read the file: its own mode keeps others out, or that of a folder on
- * the way. So it is for what is no file, or is gone.
+ * The access to a file that every user of this machine can read. Undefined if the mode of the file or of a folder above
+ * it keeps others out, and if there is no such file.
  */
 export function readableByAll(path: string): FileAccess | undefined {
   try {

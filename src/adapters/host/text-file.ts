@@ -1,10 +1,10 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** No config and no secret comes near this; what does is another file than was meant, or a device without an end. */
+/** Far more than any config or secret: a larger file is the wrong file, or a device without an end. */
 const MOST_BYTES = 1024 * 1024;
 const CHUNK = 64 * 1024;
 
-/** As the system would say it. */
+/** In the form of an error of the operating system. */
 class TooBig extends Error {
   readonly code = "EFBIG";
 
@@ -13,7 +13,7 @@ class TooBig extends Error {
   }
 }
 
-/** Reads a whole file as text. Throws what the system says, and an error with the code EFBIG for more than 1 MiB. */
+/** Reads a whole file as text. Throws the error of the operating system, or EFBIG if the file has more than 1 MiB. */
 export function readTextFile(path: string): string {
   const file = openSync(path, "r");
   try {

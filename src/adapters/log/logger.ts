@@ -1,9 +1,10 @@
 import { destination, type Logger, pino } from "pino";
-import type { LogLevel } from "../../core/log-level.ts";
-import { noCounts } from "../../core/outcome.ts";
-import { printable, visible } from "../../core/printable.ts";
+import { noCounts } from "../../core/report/counts.ts";
+import type { LogLevel } from "../../core/report/log-level.ts";
+import { printable, visible } from "../../core/text/printable.ts";
+import type { Log } from "../../ports/log.ts";
 
-/** Lines of JSON on standard error; readable ones on a terminal. */
+/** Logs to standard error: lines of JSON, or readable lines on a terminal. */
 export async function createLogger(level: LogLevel, isTerminal: boolean): Promise<Logger> {
   const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
   if (!isTerminal)
@@ -26,7 +27,7 @@ export async function createLogger(level: LogLevel, isTerminal: boolean): Promis
 
 const LONGEST_TEXT = 2_000;
 
-/** On a terminal; a machine that reads the log has them as fields. */
+/** Fields that a terminal leaves out, because the message says them. In JSON they stay. */
 const SAID_IN_THE_MESSAGE = [
   "run",
   "command",
@@ -36,7 +37,7 @@ const SAID_IN_THE_MESSAGE = [
   "duration_ms",
 ];
 
-/** Ids and the service's words come from outside: in JSON they are harmless, on a terminal they are not. */
+/** Ids and the service's words come from outside. JSON escapes control characters; a terminal would obey them. */
 const printableFields = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [printable(name), printableField(value)]));
 
@@ -49,10 +50,16 @@ function printableField(value: unknown): unknown {
 }
 
 /**
- * Written at once: a line must not be lost when the process is killed. What can't be written, as to a full disk,
- * is tried again with the next line, up to a limit; the run doesn't end for it.
+ * Writes each line at once, because no line may be lost when the process is killed. Lines that can't be written, as to
+ * a full disk, are tried again with the next line, up to a limit. A failed write doesn't end the run.
  */
 const stderr = () => destination({ fd: 2, sync: true, maxLength: MAX_UNWRITTEN }).on("error", () => {});
 
 /** In characters. */
 const MAX_UNWRITTEN = 1_000_000;
+
+/** The daemon's own log lines, between its runs. */
+export const logTo =
+  (logger: Logger): Log =>
+  ({ level, message, ...fields }) =>
+    logger[level](fields, message);

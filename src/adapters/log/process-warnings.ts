@@ -1,13 +1,13 @@
 import type { Observe } from "../../ports/observer.ts";
 
 /**
- * Tells what Node.js and the packages warn of (`process.on("warning")`) as a run's own warnings are told, each once.
- * Node.js itself would print it in several lines between those of the log.
+ * Turns the warnings of Node.js and of packages (`process.on("warning")`) into warnings of the run, each once. Node.js
+ * itself would print several lines between those of the log.
  */
 export function processWarnings(observe: Observe): (warning: Error) => void {
   const told = new Set<string>();
   return ({ name, message }) => {
-    // Some packages write the kind into the message, and leave the name as it is.
+    // Some packages write the kind of the warning into the message and not into the name.
     const text = /^\w*Warning: /.test(message) ? message : `${name}: ${message}`;
     const line = withoutCredentials(text.replace(/\s+/g, " ").trim());
     if (told.has(line)) return;
@@ -16,5 +16,5 @@ export function processWarnings(observe: Observe): (warning: Error) => void {
   };
 }
 
-/** Node.js warns of a url that it may soon refuse, and quotes it. */
+/** A warning about an odd url quotes the url with its password. */
 const withoutCredentials = (text: string): string => text.replace(/(\w+:\/\/)\S*@/g, "$1…@");

@@ -1,17 +1,18 @@
 import type { Logger } from "pino";
-import { ABSENCE_TEXT } from "../../core/absence-text.ts";
-import { counted } from "../../core/counted.ts";
-import { isNoFault } from "../../core/outcome.ts";
-import { advanced, durationText, NO_WORK, progress, rateText, type WorkEvent } from "../../core/progress.ts";
-import { summaryText } from "../../core/summary-text.ts";
+import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
+import { isNoFault } from "../../core/failure/failure.ts";
+import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
+import { summaryText } from "../../core/report/summary-text.ts";
+import { durationText, rateText } from "../../core/text/duration.ts";
+import { quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
 
 const PROGRESS_EVERY = 10_000;
 
 /**
- * Writes a run to the log: what went wrong in a line each, how far it is now and then, what it did in one at its end,
- * the rest at debug. `atEnd` gives that line more fields.
+ * Writes a run to the log: a line for each problem, the progress now and then, and a summary at the end. Logs all other
+ * events at debug. `atEnd` returns more fields for the summary.
  */
 export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () => ({})): Observe {
   let log = logger;
@@ -53,16 +54,16 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         advance(event);
         log.debug(
           withoutMessage(fields),
-          `${counted(event.changes, "change")} to make, ${counted(event.unchanged, "group")} unchanged`,
+          `${quantity(event.changes, "change")} to make, ${quantity(event.unchanged, "group")} unchanged`,
         );
         break;
       case "restoring":
         advance(event);
-        log.info(withoutMessage(fields), `${counted(event.tokens, "token")} to restore`);
+        log.info(withoutMessage(fields), `${quantity(event.tokens, "token")} to restore`);
         break;
       case "rotating":
         advance(event);
-        log.info(withoutMessage(fields), `${counted(event.tokens, "token")} to rotate`);
+        log.info(withoutMessage(fields), `${quantity(event.tokens, "token")} to rotate`);
         break;
       case "warning":
         log.warn(withoutMessage(fields), event.message);
@@ -86,7 +87,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         log.info(withoutMessage(fields), `waits ${durationText(event.ms)}: ${event.reason}`);
         break;
       case "recorded":
-        // What cost a group its token is worth a line.
+        // A replaced group has lost its token: log that at info.
         log[event.result === "replaced" ? "info" : "debug"](withoutMessage(fields), event.result);
         advance(event);
         break;
@@ -114,7 +115,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         const duration_ms = Math.round(durationMs);
         const wasInStandby = inStandby;
         inStandby = error?.code === "LEASE_HELD";
-        // Who waits for the lease asks for it several times a minute.
+        // An instance in standby asks for the lease several times a minute: log that once.
         log[inStandby && wasInStandby ? "debug" : levelOf(event)](
           {
             command,
@@ -128,7 +129,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
           },
           summaryText(event),
         );
-        // A daemon's next run may end before it has an id.
+        // A daemon's next run may end before it gets an id: don't log that run with the id of this one.
         log = logger;
         break;
       }

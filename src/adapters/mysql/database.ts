@@ -6,53 +6,58 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
-import { SyncError } from "../../core/errors.ts";
-import { ASKING, Attendance, READING, unlessStopped, type WaitLimits, WRITING } from "../sql/attendance.ts";
-import type { InTransaction } from "../sql/connections.ts";
-import type { Database, DatabaseOptions } from "../sql/database.ts";
-import { OpenTransaction } from "../sql/open-transaction.ts";
-import { sessionOf, type Thread, WHO_AM_I } from "./attended-session.ts";
-import { connectionOptions } from "./connection.ts";
-import { cutOff, endInTime } from "./cut-off.ts";
+import { SyncError } from "../../core/failure/sync-error.ts";
+import type { InTransaction } from "../sql/connection/connections.ts";
+import { SessionWatchdog } from "../sql/connection/session-watchdog.ts";
+import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
+import {
+  LONG_READ,
+  SHORT_READ,
+  type WaitLimits,
+  WRITE,
+  withinLimits,
+} from "../sql/connection/wait-limits.ts";
+import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
+import { connectionOptions, cutOff, EVERY_SESSION, endInTime } from "./connection/connection.ts";
+import { isAnswer, tooLarge } from "./connection/failures.ts";
+import { readStream } from "./connection/read-stream.ts";
+import { columnValue, withValues } from "./connection/statement.ts";
+import { type Thread, WHO_AM_I, watchedSession } from "./connection/watched-session.ts";
 import { mysql as dialect } from "./dialect.ts";
-import { isAnswer, tooLarge } from "./failures.ts";
-import { readStream } from "./read-stream.ts";
-import { EVERY_SESSION } from "./session.ts";
-import { withValues } from "./statement.ts";
-import { columnValue } from "./values.ts";
 
-/** How long a connection rests before it is ended, in milliseconds: the server would end it soon after. */
+/** In milliseconds: the pool ends a connection that is idle for longer, before the server does. */
 const IDLE_TIMEOUT = 20_000;
 
 /**
- * Tokens stand in the text of statements, and prepared ones would be logged with their values too. The number of rows
- * also keeps out what a server logs because it uses no index.
+ * Keeps statements out of the server's slow log, because their text holds tokens. The number of rows also keeps out
+ * statements that the server would log because they use no index.
  */
 const NOT_IN_SLOW_LOG = "long_query_time = 31536000, min_examined_row_limit = 4294967295";
 
 /**
- * What the dialect's statements count on. A COMMIT must neither begin a transaction nor end the session. A statement
- * that waits for a table somebody is altering must not outlive its sender: it would keep the lease's row locked.
+ * The settings that the dialect's statements need, whatever the server's defaults are. A COMMIT must neither begin a
+ * transaction nor end the session. `lock_wait_timeout` is in seconds: if a statement waited for an ALTER TABLE after
+ * this process has ended, its transaction would keep the lease's row locked.
  */
 const SESSION = `SET SESSION ${EVERY_SESSION}, sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
   lock_wait_timeout = 30, autocommit = 1, completion_type = NO_CHAIN, sql_safe_updates = 0,
   foreign_key_checks = 1, unique_checks = 1, ${NOT_IN_SLOW_LOG}`;
-/** For a stream: it locks nobody out, and its reader may wait for the source for an hour. */
+/** For a stream, in seconds. Its reader may wait an hour for the source. Its transaction locks nobody out. */
 const UNHURRIED = "wait_timeout = 3600, net_write_timeout = 3600";
 const ISOLATION = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /** A MySQL or MariaDB database. */
 export class MysqlDatabase implements Database {
   readonly dialect = dialect;
-  /** There is no such path. */
+  /** MySQL has no search_path. */
   readonly byRolesPath = this;
   readonly #pool: Pool;
   readonly #options: DatabaseOptions;
   readonly #open = new Set<PoolConnection>();
   readonly #busy = new Set<PoolConnection>();
-  /** Of the connections whose sessions are set up. */
+  /** The server's ids of the connections whose sessions are set up. */
   readonly #threads = new WeakMap<PoolConnection, Thread>();
-  /** Of these, too: the most bytes that the server takes as a statement. */
+  /** The largest statement that the server takes on each of these connections, in bytes. */
   readonly #largest = new WeakMap<PoolConnection, number>();
   #closed = false;
   #broken = 0;
@@ -66,7 +71,7 @@ export class MysqlDatabase implements Database {
       maxIdle: 0,
       idleTimeout: IDLE_TIMEOUT,
       timezone: "Z",
-      // What the interface promises: 64-bit integers as text, times as Dates.
+      // As `Queryable` promises: 64-bit integers as text.
       supportBigNumbers: true,
       bigNumberStrings: true,
       typeCast: columnValue,
@@ -74,7 +79,7 @@ export class MysqlDatabase implements Database {
     this.#pool.on("connection", (connection) => {
       this.#open.add(connection);
       connection.once("end", () => this.#open.delete(connection));
-      // While it rests: a statement that it breaks in gets the error.
+      // Emitted if an idle connection breaks. If a statement is under way, the statement gets the error.
       connection.once("error", () => this.#broken++);
     });
   }
@@ -84,35 +89,35 @@ export class MysqlDatabase implements Database {
   }
 
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#withConnection(ASKING, async (ask) => rowsOf<Row>(await ask(text, values)));
+    return this.#withConnection(SHORT_READ, async (ask) => rowsOf(await ask<Rows<Row>>(text, values)));
   }
 
   write<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#withConnection(WRITING, async (ask) => rowsOf<Row>(await ask(text, values)));
+    return this.#withConnection(WRITE, async (ask) => rowsOf(await ask<Rows<Row>>(text, values)));
   }
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
-    return this.#withConnection(WRITING, async (ask) => {
-      const result = (await ask(text, values)) as ResultSetHeader;
-      return result.affectedRows;
+    return this.#withConnection(WRITE, async (ask) => {
+      const { affectedRows } = await ask<ResultSetHeader>(text, values);
+      return affectedRows;
     });
   }
 
   async transaction<T>(
     begin: readonly string[],
     body: (connection: InTransaction, begun: readonly object[]) => Promise<T>,
-    limits = WRITING,
+    limits = WRITE,
   ): Promise<T> {
     const connection = await this.#connect(limits);
     const askAnyway = this.#asking(connection, limits);
-    const transaction = new OpenTransaction(() => askAnyway("SELECT 1"), this.#options.idleMs);
-    const ask: Ask = (text, values) => transaction.ask(() => askAnyway(text, values));
+    const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
+    const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
     let broken = true;
     try {
       let begun: readonly object[] = [];
-      for (const statement of begin) begun = rowsOf(await ask(statement));
+      for (const statement of begin) begun = rowsOf(await ask<Rows<object>>(statement));
       const query = async <Row extends object>(text: string, values?: readonly unknown[]) =>
-        rowsOf<Row>(await ask(text, values));
+        rowsOf(await ask<Rows<Row>>(text, values));
       const result = await body({ query, assertOpen: () => transaction.assertOpen() }, begun);
       await ask("COMMIT");
       broken = false;
@@ -121,8 +126,8 @@ export class MysqlDatabase implements Database {
       if (hasBroken(error)) this.#broken++;
       throw error;
     } finally {
-      await transaction.over();
-      // Closing the connection rolls back too, and works where the server no longer answers.
+      await transaction.end();
+      // Close a broken connection instead of sending ROLLBACK: that works even if the server no longer answers.
       this.#end(connection, broken);
     }
   }
@@ -133,19 +138,19 @@ export class MysqlDatabase implements Database {
     values: readonly unknown[],
     size: number,
   ): AsyncGenerator<Row[]> {
-    const connection = await this.#connect(READING);
-    const ask = this.#asking(connection, READING);
+    const connection = await this.#connect(LONG_READ);
+    const ask = this.#asking(connection, LONG_READ);
     let broken = true;
     try {
       await ask(`SET SESSION ${UNHURRIED}`);
       for (const statement of begin) await ask(statement);
       const query = { sql: withValues(text, values), rowsAsArray: true };
-      yield* this.#attendance(connection).each(readStream<Row>(connection, query, size));
+      yield* this.#watchdog(connection).each(readStream<Row>(connection, query, size));
       await ask("COMMIT");
       await ask(`SET SESSION ${this.#idle}`);
       broken = false;
     } finally {
-      // Also where the reader stops early: the transaction must not stay open.
+      // Runs even if the reader stops early: the transaction must not stay open.
       this.#end(connection, broken);
     }
   }
@@ -179,9 +184,9 @@ export class MysqlDatabase implements Database {
         const ask = this.#asking(connection, limits);
         await ask(`${SESSION}, ${this.#idle}`);
         await ask(ISOLATION);
-        const [thread] = rowsOf<Thread>(await ask(WHO_AM_I));
+        const [thread] = rowsOf(await ask<Rows<Thread>>(WHO_AM_I));
         if (thread) this.#threads.set(connection, thread);
-        const [largest] = rowsOf<{ bytes: number }>(await ask("SELECT @@max_allowed_packet AS bytes"));
+        const [largest] = rowsOf(await ask<Rows<{ bytes: number }>>("SELECT @@max_allowed_packet AS bytes"));
         if (largest) this.#largest.set(connection, Number(largest.bytes));
       }
       return connection;
@@ -192,14 +197,14 @@ export class MysqlDatabase implements Database {
     }
   }
 
-  /** Where nobody waits for the connection any more, it is given back as soon as it is there. */
+  /** If a read stops waiting for its connection, returns the connection to the pool as soon as it is open. */
   async #connected(limits: WaitLimits): Promise<PoolConnection> {
     const connecting = new Promise<PoolConnection>((resolve, reject) => {
       this.#pool.getConnection((error, connected) => (error ? reject(error) : resolve(connected)));
     });
     if (!limits.isRead) return connecting;
     try {
-      return await unlessStopped(this.#options.stop, connecting, limits);
+      return await withinLimits(this.#options.stop, connecting, limits);
     } catch (error) {
       connecting.then(
         (connection) => connection.release(),
@@ -209,30 +214,31 @@ export class MysqlDatabase implements Database {
     }
   }
 
-  /** The server ends a session that it hears nothing of, and its transaction with it. */
+  /** If this process stands still for longer, the server ends its session and the session's transaction. */
   get #idle(): string {
     return `wait_timeout = ${Math.ceil(this.#options.idleMs / 1_000)}`;
   }
 
-  #attendance(connection: PoolConnection): Attendance {
-    const session = sessionOf(connection, this.#options, () => this.#threads.get(connection));
-    return new Attendance(session, this.#options.patience, this.#options.stop);
+  #watchdog(connection: PoolConnection): SessionWatchdog {
+    const session = watchedSession(connection, this.#options, () => this.#threads.get(connection));
+    return new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
   }
 
   #asking(connection: PoolConnection, limits: WaitLimits): Ask {
-    const attendance = this.#attendance(connection);
-    return async (text, values) => {
+    const watchdog = this.#watchdog(connection);
+    return async <Answer extends QueryResult>(text: string, values?: readonly unknown[]) => {
       const statement = withValues(text, values);
-      // Over a larger one the server ends the connection, and nobody could tell whose row it was. One byte is the command's.
+      // Don't send a statement that is too large: the server would end the connection, and no error would tell which
+      // row is at fault. The command takes one more byte.
       const bytes = Buffer.byteLength(statement) + 1;
       const most = this.#largest.get(connection) ?? Number.POSITIVE_INFINITY;
       if (bytes > most) throw tooLarge(bytes, most);
       try {
-        const ask = () => connection.promise().query<RowDataPacket[]>(statement);
-        const [answer] = await attendance.wait(ask, limits);
+        const ask = () => connection.promise().query<Answer>(statement);
+        const [answer] = await watchdog.wait(ask, limits);
         return answer;
       } catch (error) {
-        // The driver puts the statement there, with the values, and a token may be one of them.
+        // The driver puts the statement there, and a token may be in the statement.
         if (error instanceof Error) Reflect.deleteProperty(error, "sql");
         throw error;
       }
@@ -246,14 +252,15 @@ export class MysqlDatabase implements Database {
   }
 }
 
-/** Runs one statement on a connection that is waited for with a limit. */
-type Ask = (text: string, values?: readonly unknown[]) => Promise<QueryResult>;
+/** Runs one statement, and waits for its answer no longer than the limits allow. */
+type Ask = <Answer extends QueryResult>(text: string, values?: readonly unknown[]) => Promise<Answer>;
 
-/** A statement that finds nothing answers with a header. */
-const rowsOf = <Row extends object>(answer: QueryResult): Row[] =>
-  Array.isArray(answer) ? (answer as unknown as Row[]) : [];
+type Rows<Row extends object> = (Row & RowDataPacket)[];
 
-/** Whoever works in a transaction may have put words of its own around the driver's error. */
+/** For a statement without rows, the driver returns a header instead of a list. */
+const rowsOf = <Row extends object>(answer: Rows<Row>): Row[] => (Array.isArray(answer) ? answer : []);
+
+/** Whether the connection has broken. A SyncError may wrap the driver's error. */
 function hasBroken(error: unknown): boolean {
   const cause = error instanceof SyncError ? error.cause : error;
   return cause instanceof Error && !(cause instanceof SyncError) && !isAnswer(cause);

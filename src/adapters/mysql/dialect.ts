@@ -1,16 +1,15 @@
 import { escape as quoted } from "mysql2";
-import type { Assignments, Dialect } from "../sql/dialect.ts";
-import { durabilityRisks } from "./durability.ts";
-import { failures } from "./failures.ts";
-import { jsonRows } from "./json-rows.ts";
-import { inspectLedger } from "./ledger-inspection.ts";
-import { migrateLedger } from "./ledger-migration.ts";
-import { ansiNames } from "./names.ts";
-import { SNAPSHOT } from "./session.ts";
-import { tableExists } from "./table-exists.ts";
-import { tablePlace } from "./table-place.ts";
-import { tokenOwners } from "./token-owners.ts";
-import { MysqlTokenStatements } from "./token-statements.ts";
+import type { Assignments, Dialect } from "../sql/dialect/dialect.ts";
+import { SNAPSHOT } from "./connection/connection.ts";
+import { durabilityRisks } from "./connection/durability.ts";
+import { failures } from "./connection/failures.ts";
+import { ansiIdentifiers } from "./connection/identifiers.ts";
+import { jsonRows } from "./connection/json-rows.ts";
+import { tableExists, tablePlace } from "./connection/table-place.ts";
+import { inspectLedger } from "./ledger/ledger-inspection.ts";
+import { migrateLedger } from "./ledger/ledger-migration.ts";
+import { tokenOwners } from "./tokens/token-owners.ts";
+import { MysqlTokenStatements } from "./tokens/token-statements.ts";
 
 function lockWait(seconds = 50): string {
   return `SET SESSION innodb_lock_wait_timeout = ${seconds}`;
@@ -18,7 +17,7 @@ function lockWait(seconds = 50): string {
 
 /** MySQL and MariaDB, in sessions with ANSI_QUOTES and the time zone UTC. */
 export const mysql: Dialect = {
-  ...ansiNames,
+  ...ansiIdentifiers,
   ...failures,
   ...tokenOwners,
   begin: {
@@ -50,7 +49,7 @@ export const mysql: Dialect = {
   },
   updateFrom: ({ table, from, set, where }) =>
     `UPDATE ${from} STRAIGHT_JOIN ${table} AS g SET ${assign(set, "g")} WHERE ${where}`,
-  // The index has all that is asked for: its entry is locked, and not the row that a heartbeat writes to.
+  // Read from the index alone: that locks the index entry, and not the row that a renewal of the lease updates.
   selectFenced: (leases, where) =>
     `SELECT epoch FROM ${leases} FORCE INDEX (fence) WHERE ${where} LOCK IN SHARE MODE`,
   durabilityRisks,

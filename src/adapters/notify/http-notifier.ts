@@ -1,31 +1,37 @@
 import { request } from "undici";
-import { describe } from "../../core/errors.ts";
-import { visible } from "../../core/printable.ts";
-import type { Secret } from "../../core/secret.ts";
+import { describe } from "../../core/failure/sync-error.ts";
+import type { Secret } from "../../core/secret/secret.ts";
+import { visible } from "../../core/text/printable.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 
-export interface NotifyOptions {
+interface NotifyOptions {
   readonly webhook?: Secret;
   readonly heartbeat?: Secret;
 }
 
-/** For one attempt. */
+/** The limit of one attempt, in milliseconds. */
 const TIMEOUT = 5_000;
-/** For an attempt that is under way when the daemon is told to stop, from then on. */
+/** How long an attempt may go on after the daemon is told to stop, in milliseconds. */
 const LAST_MOMENT = 1_000;
-/** Before each attempt: a change of state is told once, so a receiver that is away for a moment is asked again. */
+/**
+ * The waits before each attempt, in milliseconds. Each message is sent once, so a short outage of the receiver is
+ * retried.
+ */
 const ATTEMPTS = [0, 1_000, 4_000];
 
-/** A webhook that takes Slack's `{"text": "…"}`, and a monitor's address. What is left out is not told. */
+/**
+ * Sends messages to a webhook as Slack's `{"text": "…"}`, and heartbeats to a monitor. An address that is left out gets
+ * nothing.
+ */
 export class HttpNotifier implements Notifier {
   readonly #options: NotifyOptions;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #signal: AbortSignal;
 
-  /** Once the signal aborts no further attempt is made, and one that is under way gets a moment more. */
+  /** Once the signal aborts, no new attempt begins, and the present one has a moment to end. */
   constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
     this.#options = options;
     this.#clock = clock;
@@ -43,7 +49,7 @@ export class HttpNotifier implements Notifier {
     await this.#send("notify.heartbeat", this.#options.heartbeat, { method: "GET" });
   }
 
-  /** The address is a secret, and an error of the client may hold it: neither is in what is logged. */
+  /** Logs no address: it is a secret. The client's errors may hold it, too. */
   async #send(key: string, url: Secret | undefined, options: Sent): Promise<void> {
     if (url === undefined) return;
     let problem = "";
@@ -84,7 +90,7 @@ interface Sent {
   readonly body?: string;
 }
 
-/** What went wrong; undefined where nothing did. */
+/** What went wrong; undefined if nothing did. */
 async function attempt(url: Secret, options: Sent, ending: AbortSignal): Promise<string | undefined> {
   try {
     const { statusCode, body } = await request(url.reveal(), {
@@ -99,13 +105,13 @@ async function attempt(url: Secret, options: Sent, ending: AbortSignal): Promise
   }
 }
 
-/** What the client leaves in an address with user and password. */
+/** Basic authentication from the user and password in the address: the client ignores them. */
 function authorization({ username, password }: URL): Record<string, string> {
   if (username === "" && password === "") return {};
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` };
 }
 
-/** Slack's three: an id must not become a mention or a link. */
+/** Escapes Slack's three special characters: an id must not become a mention or a link. */
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -1,31 +1,30 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
+import type { Connections, InTransaction } from "../sql/connection/connections.ts";
+import { SessionWatchdog, type WatchedSession } from "../sql/connection/session-watchdog.ts";
+import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
-  ASKING,
-  Attendance,
-  READING,
-  type Session,
-  unlessStopped,
+  LONG_READ,
+  SHORT_READ,
   type WaitLimits,
-  WRITING,
-} from "../sql/attendance.ts";
-import type { Connections, InTransaction } from "../sql/connections.ts";
-import type { Database, DatabaseOptions } from "../sql/database.ts";
-import { OpenTransaction } from "../sql/open-transaction.ts";
-import { allInTime, type Backend, sessionOf, WHO_AM_I } from "./attended-session.ts";
-import { connectionOptions } from "./connection.ts";
+  WRITE,
+  withinLimits,
+} from "../sql/connection/wait-limits.ts";
+import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
+import { connectionOptions } from "./connection/connection.ts";
+import { DURABLY } from "./connection/durability.ts";
+import { isAnswer } from "./connection/failures.ts";
+import { PIN, pinnedQuery } from "./connection/search-path.ts";
+import { allInTime, type Backend, WHO_AM_I, watchedSession } from "./connection/watched-session.ts";
 import { postgres } from "./dialect.ts";
-import { DURABLY } from "./durability.ts";
-import { isAnswer } from "./failures.ts";
-import { PIN, pinnedQuery } from "./search-path.ts";
 
-/** Runs one statement on a connection that is waited for with a limit. */
+/** Runs one statement, and waits for its answer no longer than the limits allow. */
 type Ask = <Row extends object>(
   text: string,
   values?: readonly unknown[],
 ) => Promise<pg.QueryResult<Row & pg.QueryResultRow>>;
 
-/** What is done in one transaction. */
+/** An open transaction. */
 interface Open {
   readonly ask: Ask;
   assertOpen(): void;
@@ -34,21 +33,21 @@ interface Open {
 export class PostgresDatabase implements Database {
   readonly dialect = postgres;
   readonly byRolesPath: Connections["byRolesPath"] = {
-    query: (text, values) => this.#answer(ASKING, run, text, values),
-    write: (text, values) => this.#answer(WRITING, run, text, values),
+    query: (text, values) => this.#answer(SHORT_READ, run, text, values),
+    write: (text, values) => this.#answer(WRITE, run, text, values),
     stream: (begin, ...query) => this.#stream(begin, ...query),
   };
   readonly #options: DatabaseOptions;
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();
-  readonly #busy = new Set<Session>();
+  readonly #busy = new Set<WatchedSession>();
   #broken = 0;
 
   constructor(options: DatabaseOptions) {
     const { url, applicationName, maxConnections } = options;
     this.#options = options;
     this.#pool = new pg.Pool({ ...connectionOptions(url, applicationName), max: maxConnections });
-    // A connection that breaks while it is idle is replaced; the next statement tells if that fails.
+    // The pool replaces an idle connection that breaks. If that fails, the next statement rejects.
     this.#pool.on("error", ignore);
     this.#pool.on("connect", (client) => {
       client.on("error", () => this.#broken++);
@@ -62,11 +61,11 @@ export class PostgresDatabase implements Database {
   }
 
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#answer(ASKING, pinnedQuery, text, values);
+    return this.#answer(SHORT_READ, pinnedQuery, text, values);
   }
 
   write<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#answer(WRITING, pinnedQuery, text, values);
+    return this.#answer(WRITE, pinnedQuery, text, values);
   }
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
@@ -101,19 +100,19 @@ export class PostgresDatabase implements Database {
     values: readonly unknown[],
     size: number,
   ): AsyncGenerator<Row[]> {
-    const client = await this.#connect(READING);
+    const client = await this.#connect(LONG_READ);
     let backend: Backend | undefined;
     const session = this.#attend(client, () => backend);
-    const attendance = new Attendance(session, this.#options.patience, this.#options.stop);
+    const watchdog = new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
     let broken = true;
     try {
-      const begun = await attendance.wait(() => client.query([...begin, WHO_AM_I].join("; ")));
+      const begun = await watchdog.wait(() => client.query([...begin, WHO_AM_I].join("; ")));
       backend = resultsOf<Backend>(begun).at(-1)?.rows[0];
-      yield* attendance.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
-      await attendance.wait(() => client.query("COMMIT"));
+      yield* watchdog.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
+      await watchdog.wait(() => client.query("COMMIT"));
       broken = false;
     } finally {
-      // Also where the reader stops early: the transaction must not stay open.
+      // Runs even if the reader stops early: the transaction must not stay open.
       this.#release(client, session, broken);
     }
   }
@@ -124,17 +123,17 @@ export class PostgresDatabase implements Database {
     await allInTime(this.#pool.end(), this.#open);
   }
 
-  /** The statements that open it go in one round trip. */
+  /** Runs `body` in a transaction. All statements of `begin` go to the server in one round trip. */
   #within<T>(
     begin: readonly string[],
     body: (transaction: Open, begun: readonly object[]) => Promise<T>,
-    limits = WRITING,
+    limits = WRITE,
   ): Promise<T> {
     const [first = "BEGIN", ...others] = begin;
     const idle = `SET LOCAL idle_in_transaction_session_timeout = ${this.#options.idleMs}`;
     return this.#use(limits, run, async (askAnyway) => {
-      const transaction = new OpenTransaction(() => askAnyway("SELECT 1"), this.#options.idleMs);
-      const ask: Ask = (text, values) => transaction.ask(() => askAnyway(text, values));
+      const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
+      const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
       try {
         const begun = await ask([first, idle, PIN, ...others].join("; "));
         const rows = resultsOf(begun).at(-1)?.rows ?? [];
@@ -142,7 +141,7 @@ export class PostgresDatabase implements Database {
         await ask("COMMIT");
         return result;
       } finally {
-        await transaction.over();
+        await transaction.end();
       }
     });
   }
@@ -159,11 +158,11 @@ export class PostgresDatabase implements Database {
   async #use<T>(limits: WaitLimits, how: typeof run, body: (ask: Ask) => Promise<T>): Promise<T> {
     const client = await this.#connect(limits);
     const session = this.#attend(client, () => undefined);
-    const attendance = new Attendance(session, this.#options.patience, this.#options.stop);
+    const watchdog = new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
     let broken = true;
     try {
       const result = await body(<Row extends object>(text: string, values: readonly unknown[] = []) =>
-        attendance
+        watchdog
           .wait(() => how<Row>(client, text, values), limits)
           .catch((error: unknown) => {
             if (!isAnswer(error)) this.#broken++;
@@ -173,39 +172,39 @@ export class PostgresDatabase implements Database {
       broken = false;
       return result;
     } finally {
-      // Closing the connection rolls back too, and works where the server no longer answers.
+      // Close a broken connection instead of sending ROLLBACK: that works even if the server no longer answers.
       this.#release(client, session, broken);
     }
   }
 
-  /** Where nobody waits for the connection any more, it is given back as soon as it is there. */
+  /** If a read stops waiting for its connection, returns the connection to the pool as soon as it is open. */
   async #connect(limits: WaitLimits): Promise<pg.PoolClient> {
     const connecting = this.#pool.connect();
     if (!limits.isRead) return connecting;
     try {
-      return await unlessStopped(this.#options.stop, connecting, limits);
+      return await withinLimits(this.#options.stop, connecting, limits);
     } catch (error) {
       connecting.then((client) => client.release(), ignore);
       throw error;
     }
   }
 
-  #attend(client: pg.PoolClient, backend: () => Backend | undefined): Session {
-    const session = sessionOf(client, this.#options, backend);
+  #attend(client: pg.PoolClient, backend: () => Backend | undefined): WatchedSession {
+    const session = watchedSession(client, this.#options, backend);
     this.#busy.add(session);
     return session;
   }
 
-  #release(client: pg.PoolClient, session: Session, broken: boolean): void {
+  #release(client: pg.PoolClient, session: WatchedSession, broken: boolean): void {
     this.#busy.delete(session);
     client.release(broken);
   }
 }
 
-/** As the session is. */
+/** Runs a statement with the session's own search_path, unlike `pinnedQuery`. */
 const run: typeof pinnedQuery = (client, text, values) => client.query(text, [...values]);
 
-/** Several statements at once have several results, whatever the types say. */
+/** For several statements in one text the driver returns a list of results, though its types say otherwise. */
 const resultsOf = <Row extends object>(results: unknown): pg.QueryResult<Row>[] =>
   [results as pg.QueryResult<Row>].flat();
 

@@ -1,17 +1,16 @@
 import { escapeLiteral } from "pg";
-import type { Assignments, ColumnType, Dialect } from "../sql/dialect.ts";
-import { DURABLY, durabilityRisks } from "./durability.ts";
-import { failures } from "./failures.ts";
-import { inspectLedger } from "./ledger-inspection.ts";
-import { migrateLedger } from "./ledger-migration.ts";
-import { quoteName, quoteTable } from "./names.ts";
-import { PIN_AGAIN, UNPIN } from "./search-path.ts";
-import { UNLOGGED } from "./server-log.ts";
-import { tableExists } from "./table-exists.ts";
-import { foreignTables } from "./table-owner.ts";
-import { tablePlace } from "./table-place.ts";
-import { tokenOwners } from "./token-owners.ts";
-import { PostgresTokenStatements } from "./token-statements.ts";
+import type { Assignments, ColumnType, Dialect } from "../sql/dialect/dialect.ts";
+import { DURABLY, durabilityRisks } from "./connection/durability.ts";
+import { failures } from "./connection/failures.ts";
+import { quoteName, quoteTable } from "./connection/identifiers.ts";
+import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
+import { UNLOGGED } from "./connection/server-log.ts";
+import { foreignTables } from "./connection/table-owner.ts";
+import { tableExists, tablePlace } from "./connection/table-place.ts";
+import { inspectLedger } from "./ledger/ledger-inspection.ts";
+import { migrateLedger } from "./ledger/ledger-migration.ts";
+import { tokenOwners } from "./tokens/token-owners.ts";
+import { PostgresTokenStatements } from "./tokens/token-statements.ts";
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
   id: "text",
@@ -25,7 +24,9 @@ function lockWait(seconds = 50): string {
   return `SET LOCAL lock_timeout = '${seconds}s'`;
 }
 
-/** A deferred constraint or trigger would speak at the commit, and nobody could tell of which row. */
+/**
+ * Otherwise a deferred constraint or trigger would fail at the commit, and no error would tell which row is at fault.
+ */
 const IMMEDIATELY = "SET CONSTRAINTS ALL IMMEDIATE";
 
 export const postgres: Dialect = {

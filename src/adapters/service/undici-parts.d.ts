@@ -1,4 +1,4 @@
-// undici says what its main module exports, not which file that comes from.
+// undici's types cover its main module only. These files export parts of that module.
 declare module "undici/lib/core/connect.js" {
   export { buildConnector as default } from "undici";
 }

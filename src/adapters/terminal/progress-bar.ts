@@ -1,13 +1,14 @@
 import { styleText } from "node:util";
-import { printable, printableId } from "../../core/printable.ts";
-import { advanced, durationText, NO_WORK, progress, rateText, type WorkEvent } from "../../core/progress.ts";
+import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
+import { durationText, rateText } from "../../core/text/duration.ts";
+import { printable, printableId } from "../../core/text/printable.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 
 /** What is used of a terminal's output stream. */
 export interface Terminal {
   write(text: string): unknown;
-  /** 0 where the terminal doesn't know how wide it is. */
+  /** 0 if the terminal doesn't know its width. */
   readonly columns?: number;
 }
 
@@ -20,8 +21,8 @@ const LONGEST_WARNING = 2_000;
 const CLEAR_LINE_ABOVE = "\u001b[A\r\u001b[K";
 
 /**
- * One line at the bottom that says how far the run is; what goes wrong scrolls past above it. The cursor stays
- * below that line: however the run ends, what is printed next has a line of its own.
+ * One line at the bottom shows the progress; problems scroll past above it. The cursor stays below that line, so that
+ * later output begins on a line of its own, however the run ends.
  */
 export function progressBar(terminal: Terminal, clock: Clock): Observe {
   let work = NO_WORK;
@@ -47,7 +48,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     if (total === 0 || (!force && now - drawnAt < REDRAW_EVERY)) return;
     drawnAt = now;
     const { rate, leftMs } = progress(done, total, now - startedAt);
-    // The narrower the terminal, the shorter the bar: what is waited for is to be seen.
+    // On a narrow terminal the bar gets shorter, because the text after it is more useful.
     const next =
       waitsUntil > now
         ? ` · waiting ${durationText(waitsUntil - now)}: ${reason}`
@@ -78,7 +79,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
     switch (event.kind) {
       // The command prints the report.
       case "finished":
-      // Known before the first call: the report at the end lists them.
+      // The report at the end lists these.
       case "rejected":
       case "held":
       case "left":
@@ -92,7 +93,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         wait(event.ms, printable(event.reason));
         break;
       case "retry":
-        // What has failed several times over may be all that the run still waits for.
+        // The run may be waiting for nothing but this retry: say so.
         if (event.waitMs >= LONG_WAIT) wait(event.waitMs, `${event.code}: ${printable(event.message)}`);
         break;
       case "warning": {
@@ -131,10 +132,10 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   };
 }
 
-/** What tells how much there is to do is shown at once. */
+/** Events that say how much there is to do: the bar is drawn at once. */
 const ANNOUNCED: ReadonlySet<WorkEvent["kind"]> = new Set(["planned", "restoring", "rotating"]);
 
-/** As much of it as there is room for. */
+/** The bar in at most `room` columns; empty if that is too narrow. */
 function bar(share: number, room: number): string {
   const cells = Math.min(BAR_CELLS, room);
   if (cells < SHORTEST_BAR) return "";

@@ -1,33 +1,33 @@
-import { type Health, type HealthFacts, healthOf } from "../../core/health.ts";
-import type { WentMissing } from "../../core/went-missing.ts";
-import type { HeldGroups } from "../../ports/ledger.ts";
-import { type DaemonState, wentMissingOf } from "../state.ts";
-import { grouped, groupedCount, relative, roundText, withGrouped } from "./figures.ts";
+import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
+import { type Health, type HealthFacts, healthOf } from "../../core/report/health.ts";
+import type { HeldGroups } from "../../ports/ledger/status.ts";
+import { type DaemonState, wentMissingOf } from "../state/state.ts";
+import { grouped, groupedCount, relative, roundText, withGrouped } from "./number-and-time-text.ts";
 import { type PastRun, pastRuns } from "./past-runs.ts";
 
 export interface Headline {
   readonly tone: Tone;
-  /** Is all well? */
+  /** Says in one sentence whether all is well. */
   readonly sentence: string;
-  /** What that means, or what to do; empty where there is nothing to add. */
+  /** What the sentence means, or what to do. May be empty. */
   readonly advice: readonly string[];
   /** The part of the page that says more. */
   readonly see: "held" | "failing" | null;
 }
 
-/** From nothing to do to somebody is needed now. */
+/** From `good` (nothing to do) to `bad` (somebody is needed now). */
 export type Tone = "good" | "idle" | "busy" | "attention" | "bad";
 
 /**
- * The one thing that an operator has to know, the worst first. Where the ledger says it, in the words of
- * `groupsync status`.
+ * The most important thing for an operator to know. If several things are wrong, the headline is the worst of them.
+ * What comes from the ledger is worded as in `groupsync status`.
  */
 export function headlineOf(state: DaemonState, now: Date): Headline {
   const { ledger, current, standby, nextRun, lastRun } = state;
   const runs = pastRuns(state);
   const hint = asSentence(runs[0]?.hint ?? "");
   const { kind, sentence } = healthOf(factsOf(state, runs));
-  // Nothing is wrong with a run that was told to stop.
+  // A run that was told to stop is not a failure, even though it counts as failed.
   const wasStopped = runs[0]?.result?.error?.code === "INTERRUPTED";
   if (kind === "failed" && !(wasStopped && current)) {
     return headline(wasStopped ? "attention" : "bad", sentence, hint, retryText(state, now));
@@ -90,7 +90,7 @@ const attentionHeadline = (sentence: string, failing: number): Headline =>
 const MISSING =
   "Look at the source first: are these tenants really gone? groupsync plan names them, and says when their groups are due.";
 
-/** What there is to say of the time before a run that goes on. */
+/** While a run is under way: what the runs before it left. */
 const BEFORE: Readonly<Record<Health["kind"], string>> = {
   empty: "It is the first one: nothing has been synced yet.",
   killed: "It settles what the last one left, which was killed.",

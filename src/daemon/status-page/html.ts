@@ -1,6 +1,6 @@
-import { printable } from "../../core/printable.ts";
+import { printable } from "../../core/text/printable.ts";
 
-/** Markup that is safe as it is. */
+/** Markup in which everything from outside is escaped. */
 class Html {
   readonly markup: string;
 
@@ -14,13 +14,13 @@ export type { Html };
 export type Content = Html | string | number | null | readonly Content[];
 
 /**
- * Markup with values in it, as text or in quoted attributes. Strings are escaped, and what is invisible or reorders
- * text is shown as an escape; markup stays as it is; null is nothing.
+ * Builds markup from a template. Values may stand in text or in quoted attributes. Strings are escaped, and characters
+ * that are invisible or reorder text are shown as escapes. `Html` stays as it is; null becomes nothing.
  */
 export const html = (strings: TemplateStringsArray, ...values: readonly Content[]): Html =>
   new Html(strings.map((part, index) => (index === 0 ? part : markupOf(values[index - 1]) + part)).join(""));
 
-/** Text of our own that goes into the page as it stands. */
+/** Markup of our own, taken as it is. Never for text from outside. */
 export const trusted = (markup: string): Html => new Html(markup);
 
 function markupOf(value: Content | undefined): string {

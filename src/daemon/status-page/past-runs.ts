@@ -1,15 +1,15 @@
-import type { RecordedRun } from "../../ports/ledger.ts";
-import type { DaemonState, FinishedRun } from "../state.ts";
+import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { DaemonState, FinishedRun } from "../state/state.ts";
 
-/** A run as this process or the ledger knows it. */
+/** A finished or killed run, from this process's memory or from the ledger. */
 export interface PastRun extends RecordedRun {
-  /** What the operator can do about its error; empty where nothing is known. */
+  /** What the operator can do about the run's error; empty if unknown. */
   readonly hint: string;
 }
 
 /**
- * The last runs, newest first. This process knows of its own last run what the ledger may not: how it ended, where the
- * ledger could not be reached to write it down, and what helps.
+ * The last runs, newest first. For the last run of this process, its memory replaces what the ledger has: it knows the
+ * hint, and also how the run ended if the ledger was out of reach at the end.
  */
 export function pastRuns({ ledger, lastRun }: DaemonState): readonly PastRun[] {
   const recorded = (ledger?.status.runs ?? []).map((run) => ({ ...run, hint: "" }));

@@ -1,7 +1,7 @@
-import type { RecordedRun } from "../../ports/ledger.ts";
-import { grouped, groupedCount, roundText, took } from "./figures.ts";
+import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import { type Html, html } from "./html.ts";
-import { type Day, daysOf, ENDINGS, type Ending, type RunTally, worstOf } from "./run-tallies.ts";
+import { grouped, groupedCount, roundText, took } from "./number-and-time-text.ts";
+import { type Day, ENDINGS, type Ending, type RunsSummary, runsByDay, worstOf } from "./runs-by-hour.ts";
 
 /** Seven times 24 hours touch eight days. */
 const DAYS = 8;
@@ -11,10 +11,10 @@ const COLUMN = 7;
 const BAR = 5;
 const WIDTH = 24 * COLUMN;
 const HEIGHT = 108;
-/** Of the strip above the bars, for marks. */
+/** Height of the strip above the bars that has room for marks. */
 const TOP = 12;
 const SHORTEST_BAR = 3;
-/** One with no end has no length, and has to be seen. */
+/** The height of a bar for runs without an end, which have no duration. */
 const ENDLESS_BAR = 14;
 
 const DAY_NAME = new Intl.DateTimeFormat("en", {
@@ -24,7 +24,7 @@ const DAY_NAME = new Intl.DateTimeFormat("en", {
   timeZone: "UTC",
 });
 
-/** What a bar can stand for. Each looks different in black and white, too. */
+/** What each kind of bar means. The kinds differ in black and white, too. */
 const MEANING: Readonly<Record<Ending, string>> = {
   ok: "ok",
   partial: "partial: rows rejected or groups failing",
@@ -33,11 +33,11 @@ const MEANING: Readonly<Record<Ending, string>> = {
   failed: "failed",
 };
 
-/** The runs of the last days: a bar for each hour in which runs began, marked by the worst ending among them. */
+/** The runs of the last days, with a bar for each hour in which runs began. The bar shows the worst ending. */
 export function runChart(runs: readonly RecordedRun[], now: Date, goesOn: string | null): Html {
-  const days = daysOf(runs, now, DAYS, goesOn);
+  const days = runsByDay(runs, now, DAYS, goesOn);
   const scale = scaleFor(days);
-  const seen = ENDINGS.filter((ending) => days.some(({ tally }) => tally.endings[ending] > 0));
+  const seen = ENDINGS.filter((ending) => days.some(({ summary }) => summary.endings[ending] > 0));
   return html`<div class="days">${days.map((day) => dayChart(day, scale))}</div>
 <ul class="legend">${seen.map(legendEntry)}</ul>
 <p class="note">A bar is an hour (UTC) and shows the worst ending among its runs. Its height is the longest run, on a
@@ -45,21 +45,21 @@ logarithmic scale from ${took(SHORTEST_MS)} to ${roundText(scale.topMs)}${linesT
 ${asTable(days)}`;
 }
 
-const dayChart = ({ start, tally, hours }: Day, scale: Scale): Html =>
-  html`<figure><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${dayName(start)}: ${tallyText(tally)}">
+const dayChart = ({ start, summary, hours }: Day, scale: Scale): Html =>
+  html`<figure><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${dayName(start)}: ${summaryText(summary)}">
 ${scale.lines.map((ms) => html`<path class="grid" d="M0 ${yOf(ms, scale)}h${WIDTH}"/>`)}
 <path class="base" d="M0 ${HEIGHT - 0.5}h${WIDTH}"/>
 ${hours.map((ofHour, hour) => ofHour && hourBar(ofHour, hour, scale))}</svg>
 <figcaption>${dayName(start)}</figcaption></figure>`;
 
-function hourBar(tally: RunTally, hour: number, scale: Scale): Html {
-  const ending = worstOf(tally);
+function hourBar(summary: RunsSummary, hour: number, scale: Scale): Html {
+  const ending = worstOf(summary);
   const y =
-    tally.longestMs === null
+    summary.longestMs === null
       ? HEIGHT - ENDLESS_BAR
-      : Math.min(yOf(tally.longestMs, scale), HEIGHT - SHORTEST_BAR);
+      : Math.min(yOf(summary.longestMs, scale), HEIGHT - SHORTEST_BAR);
   const hours = `${twoDigits(hour)}:00 to ${twoDigits(hour + 1)}:00`;
-  return html`<g><title>${hours}: ${tallyText(tally)}</title>${bar(ending, hour * COLUMN + 1, y)}</g>`;
+  return html`<g><title>${hours}: ${summaryText(summary)}</title>${bar(ending, hour * COLUMN + 1, y)}</g>`;
 }
 
 /** Full, striped, hollow, dashed, or dark under a cross. */
@@ -86,17 +86,17 @@ const legendBar = (ending: Ending): Html =>
     ? html`<rect class="failed" x="1" y="${HEIGHT - 10}" width="${BAR}" height="10"/><path class="cross" d="M1 ${HEIGHT - 18}l${BAR} ${BAR}m0 -${BAR}l-${BAR} ${BAR}"/>`
     : bar(ending, 1, HEIGHT - 17);
 
-/** For those who can't see the picture, and whoever wants the numbers. */
+/** The same numbers as a table, for readers who can't see the chart. */
 const asTable = (days: readonly Day[]): Html =>
   html`<details><summary>The same in numbers</summary><div class="scrolls" tabindex="0" role="region" aria-label="Runs by day"><table>
 <thead><tr><th scope="col">Day</th><th scope="col">Runs</th>${ENDINGS.map((ending) => html`<th scope="col">${ending}</th>`)}<th scope="col">Longest</th></tr></thead>
 <tbody>${days.map(
-    ({ start, tally }) =>
-      html`<tr><th scope="row">${dayName(start)}</th><td>${grouped(tally.runs)}</td>${ENDINGS.map((ending) => html`<td>${grouped(tally.endings[ending])}</td>`)}<td>${tally.longestMs === null ? "–" : took(tally.longestMs)}</td></tr>`,
+    ({ start, summary }) =>
+      html`<tr><th scope="row">${dayName(start)}</th><td>${grouped(summary.runs)}</td>${ENDINGS.map((ending) => html`<td>${grouped(summary.endings[ending])}</td>`)}<td>${summary.longestMs === null ? "–" : took(summary.longestMs)}</td></tr>`,
   )}</tbody></table></div></details>`;
 
 /** `288 runs: 286 ok, 2 failed; the longest took 4.2 s` */
-function tallyText({ runs, endings, longestMs }: RunTally): string {
+function summaryText({ runs, endings, longestMs }: RunsSummary): string {
   if (runs === 0) return "no runs";
   const counts = ENDINGS.flatMap((ending) =>
     endings[ending] > 0 ? [`${grouped(endings[ending])} ${ending}`] : [],
@@ -108,7 +108,7 @@ function tallyText({ runs, endings, longestMs }: RunTally): string {
 const dayName = (start: Date): string => DAY_NAME.format(start);
 const twoDigits = (hour: number): string => String(hour).padStart(2, "0");
 
-/** From 100 ms to the longest run: runs of seconds and of hours are to fit beside each other. */
+/** Logarithmic, from 100 ms to the longest run, because runs may take seconds or hours. */
 interface Scale {
   readonly topMs: number;
   readonly lines: readonly number[];
@@ -119,7 +119,7 @@ const LOWEST_TOP_MS = 5_000;
 const LINES_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 360_000_000];
 
 function scaleFor(days: readonly Day[]): Scale {
-  const longest = Math.max(0, ...days.map(({ tally }) => tally.longestMs ?? 0));
+  const longest = Math.max(0, ...days.map(({ summary }) => summary.longestMs ?? 0));
   const topMs = Math.max(longest, LOWEST_TOP_MS);
   return { topMs, lines: LINES_MS.filter((ms) => ms < topMs / 1.2) };
 }

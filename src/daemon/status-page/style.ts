@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** All of the page's looks: nothing is loaded, so nothing has to be allowed but this text. */
+/** The page's whole style sheet. It is part of the page, and its hash is all that the security policy allows. */
 export const STYLE = `
 :root{color-scheme:light dark;--page:#f5f6f8;--card:#fff;--text:#1a1f26;--muted:#56606c;--line:#dce1e7;--grid:#e4e8ed;--code:#eef1f5;
 --good:#17693f;--good-tint:#e3f3ea;--idle:#3d4753;--idle-tint:#e9ecf0;--busy:#0b4f9c;--busy-tint:#e4effb;
@@ -83,7 +83,7 @@ table{border-collapse:collapse;font-size:.875rem}
 
 const hash = createHash("sha256").update(STYLE).digest("base64");
 
-/** To be sent with the page: its own style, its icon, and nothing else from anywhere. */
+/** The headers to send with the page. They allow the page's own style and icon, and nothing else. */
 export const statusPageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",

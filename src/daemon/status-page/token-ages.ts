@@ -1,8 +1,8 @@
-import type { TokenAge } from "../state.ts";
-import { grouped } from "./figures.ts";
+import type { TokenAge } from "../state/state.ts";
 import { type Html, html } from "./html.ts";
+import { grouped } from "./number-and-time-text.ts";
 
-/** How old the tokens are: a histogram on its side, which is a table that anybody can read. */
+/** A histogram of the tokens' ages, as a table with a bar in each row. */
 export function tokenAges(ages: readonly TokenAge[]): Html {
   const most = Math.max(1, ...ages.map(({ groups }) => groups));
   return html`<table class="histogram"><caption>Groups by the age of their token</caption>
@@ -19,6 +19,6 @@ function spanText(from: number, to: number | undefined): string {
   return from === 0 ? `under ${to === 1 ? "1 day" : `${to} days`}` : `${from} to ${to} days`;
 }
 
-/** A single group is not to look like none. */
+/** In percent. Even a single group gets a bar that can be seen. */
 const widthOf = (groups: number, most: number): number =>
   groups === 0 ? 0 : Math.max(0.5, Math.round((groups / most) * 1000) / 10);

@@ -1,9 +1,9 @@
 import { createLogger } from "../../../src/adapters/log/logger.ts";
 import { runLog } from "../../../src/adapters/log/run-log.ts";
-import type { LogLevel } from "../../../src/core/log-level.ts";
-import { noCounts } from "../../../src/core/outcome.ts";
-import { Secret } from "../../../src/core/secret.ts";
-import { aClock } from "../clock.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import type { LogLevel } from "../../../src/core/report/log-level.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import { aClock } from "../../fakes/set-clock.ts";
 
 /** Logs a little of everything, in a process of its own: `lines.ts LEVEL terminal|file` */
 const [level, kind] = process.argv.slice(2);

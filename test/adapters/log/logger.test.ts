@@ -1,11 +1,23 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
+import { logTo } from "../../../src/adapters/log/logger.ts";
+import type { LogEntry } from "../../../src/ports/log.ts";
 
 const ESC = "\u001b";
 
-/** What a process wrote to standard error before it was killed. */
-const linesOf = (level: string, kind: "terminal" | "file"): Promise<string> =>
+const processes = new Map<string, Promise<string>>();
+
+/** What a process wrote to standard error before it was killed. Its lines are the same each time, so that one is enough. */
+function linesOf(level: string, kind: "terminal" | "file"): Promise<string> {
+  const name = `${level} ${kind}`;
+  const lines = processes.get(name) ?? startProcess(level, kind);
+  processes.set(name, lines);
+  return lines;
+}
+
+const startProcess = (level: string, kind: "terminal" | "file"): Promise<string> =>
   new Promise((resolve) => {
     const script = fileURLToPath(new URL("lines.ts", import.meta.url));
     execFile(process.execPath, ["--import", "tsx", script, level, kind], (_, __, stderr) => resolve(stderr));
@@ -57,4 +69,31 @@ describe("the log", () => {
     expect(text.replace(colour, "")).toContain("sync ok: 7 unchanged; 0 requests in 20 ms\n[");
     expect(text.replace(colour, "").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
+});
+
+test.each<[LogEntry, object]>([
+  [
+    { level: "debug", message: "a detail" },
+    { level: 20, msg: "a detail" },
+  ],
+  [
+    { level: "info", message: "told to stop" },
+    { level: 30, msg: "told to stop" },
+  ],
+  [
+    { level: "warn", code: "NOTIFY_FAILED", message: "not reached", hint: "check it" },
+    { level: 40, code: "NOTIFY_FAILED", hint: "check it", msg: "not reached" },
+  ],
+  [
+    { level: "error", code: "INTERNAL", message: "50 % of %s" },
+    { level: 50, code: "INTERNAL", msg: "50 % of %s" },
+  ],
+])("logTo writes %j at its level", (entry, line) => {
+  const lines: unknown[] = [];
+  const logger = pino(
+    { level: "debug", base: null, timestamp: false },
+    { write: (text: string) => lines.push(JSON.parse(text)) },
+  );
+  logTo(logger)(entry);
+  expect(lines).toEqual([line]);
 });

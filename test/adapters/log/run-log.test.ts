@@ -1,10 +1,10 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { runLog } from "../../../src/adapters/log/run-log.ts";
-import { noCounts } from "../../../src/core/outcome.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import { aRunSummary } from "../../builders/daemon-state.ts";
-import { aClock } from "../clock.ts";
+import { aClock } from "../../fakes/set-clock.ts";
 
 function aLog(level = "debug", atEnd?: () => object) {
   const clock = aClock();

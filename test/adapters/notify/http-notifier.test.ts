@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { HttpNotifier } from "../../../src/adapters/notify/http-notifier.ts";
-import { Secret } from "../../../src/core/secret.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
 import type { LogEntry } from "../../../src/ports/log.ts";
-import { aClock } from "../clock.ts";
-import { listening } from "../listening.ts";
+import { aClock } from "../../fakes/set-clock.ts";
+import { listening } from "../../support/servers/listening.ts";
 
 /** What such an address has in place of a password. */
 const KEY = "T0p5ecret";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { Operation } from "../../../src/adapters/service/wire.ts";
-import { writtenForms } from "../../support/written-forms.ts";
+import type { ServiceMethod } from "../../../src/ports/group-service.ts";
+import { writtenForms } from "../../support/databases/written-forms.ts";
 
 /** An answer as a server sends it, and how it goes about that. */
 export interface WireBytes {
@@ -262,17 +262,17 @@ export const isOrdinary = ({ framing, headers, before, after, status }: WireByte
   status !== 204 &&
   status !== 205;
 
-/** What an answer to this operation promises, where it does. The other side of the readers in wire.ts. */
+/** What an answer to this method promises, where it does. The other side of the readers in read-answer.ts. */
 export function promisedIn(
   wire: WireBytes,
-  operation: Operation,
+  method: ServiceMethod,
   id: string,
 ): Record<string, unknown> | undefined {
   const answer = jsonObject(bodyOf(wire));
   if (answer?.success !== 1) return undefined;
-  if (operation === "DELETE") return {};
+  if (method === "DELETE") return {};
   const { user_group: group, new_user_group: isNew } = answer;
-  if (operation === "GET" && typeof isNew !== "boolean") return undefined;
+  if (method === "GET" && typeof isNew !== "boolean") return undefined;
   if (typeof group !== "object" || group === null) return undefined;
   const own = (name: string): unknown => (Object.hasOwn(group, name) ? Reflect.get(group, name) : undefined);
   const [teamId, token, name] = [own("team_id"), own("token"), own("name")];
@@ -286,7 +286,7 @@ export function promisedIn(
     /\p{Cs}/u.test(token)
   )
     return undefined;
-  return operation === "GET" ? { isNew, group: { teamId, token, name } } : { teamId, token, name };
+  return method === "GET" ? { isNew, group: { teamId, token, name } } : { teamId, token, name };
 }
 
 /** Whether an answer leaves no doubt that nothing was done. */

@@ -1,5 +1,5 @@
-import { HttpGroupService } from "../../../src/adapters/service/http.ts";
-import { Secret } from "../../../src/core/secret.ts";
+import { HttpGroupService } from "../../../src/adapters/service/http-group-service.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
 import { aGroup } from "../../builders/groups.ts";
 
 /** Makes so many calls at once, in a process of its own: `calls.ts BASE_URL API_KEY CALLS CONCURRENCY` */

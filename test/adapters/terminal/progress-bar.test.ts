@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { progressBar } from "../../../src/adapters/terminal/progress-bar.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
-import { aClock } from "../clock.ts";
+import { aClock } from "../../fakes/set-clock.ts";
 
 const ESC = "\u001b";
 const COLOUR = new RegExp(`${ESC}\\[[\\d;]*m`, "g");

@@ -1,23 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
-import { compareIds } from "../../../src/core/id.ts";
-import type { BucketOptions } from "../../../src/ports/ledger.ts";
+import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
+import type { BucketOptions } from "../../../src/ports/ledger/groups.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import {
+  aChangeFailure,
   aDelete,
   aDeleted,
   aFailed,
   aGroup,
-  aGroupFailure,
   aKnownGroup,
   aLedgerGroup,
   aNotUpdated,
   anApplied,
   anApply,
-  anEvidence,
+  aReadHistory,
   aRow,
+  failures,
 } from "../../builders/groups.ts";
+import { rounds } from "../../support/long.ts";
 import { collect } from "../collect.ts";
 import {
   begin,
@@ -40,7 +42,7 @@ import {
 const atRest = aLedgerGroup();
 const change = anApply();
 const { fingerprint } = change;
-const FAILED_ONCE = aGroupFailure({ count: 1, retryAt: LATER });
+const FAILED_ONCE = aChangeFailure({ count: 1, retryAt: LATER });
 
 /** What becomes of groups that are created and updated. */
 export function ledgerGroupsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -69,7 +71,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
             dataSourceId: "ds",
             intent: "apply",
             intended: b.fingerprint,
-            failures: 1,
+            failures: { change: 1, rotation: 0, storing: 0 },
           }),
         },
         { change: a, before: null },
@@ -111,7 +113,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const failure = { code: "NOT_UPDATED", message: "it kept the old name" };
       expect(await groupOf(at)).toEqual({
         ...atRest,
-        failure: { ...FAILED_ONCE, ...failure, fingerprint: "changed" },
+        failures: failures({ change: { ...FAILED_ONCE, ...failure, fingerprint: "changed" } }),
       });
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map([["acme", change.group]]));
       expect(await knownOf(at, change)).toMatchObject({ dataSourceId: null });
@@ -121,7 +123,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       await carryOut(at, aNotUpdated({ change, serviceName: "Somebody's" }), LATER);
       const group = await groupOf(at);
-      expect(group).toMatchObject({ intent: null, failure: { code: "NOT_UPDATED" } });
+      expect(group).toMatchObject({ intent: null, failures: { change: { code: "NOT_UPDATED" } } });
       expect(group?.fingerprint).not.toBeNull();
       expect(group?.fingerprint).not.toBe(fingerprint);
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
@@ -134,11 +136,14 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       await carryOut(at, aFailed({ change, mayHaveHappened }), LATER);
       const unmade = { ...atRest, fingerprint: null, row: null, intent };
-      expect(await groupOf(at)).toEqual({ ...unmade, failure: FAILED_ONCE });
+      expect(await groupOf(at)).toEqual({ ...unmade, failures: failures({ change: FAILED_ONCE }) });
 
-      expect((await begin(at, change))[0]?.before).toMatchObject({ failures: 1 });
+      expect((await begin(at, change))[0]?.before).toMatchObject({ failures: { change: 1 } });
       await record(at, aFailed({ change, mayHaveHappened }), LATER);
-      expect(await groupOf(at)).toEqual({ ...unmade, failure: { ...FAILED_ONCE, count: 2 } });
+      expect(await groupOf(at)).toEqual({
+        ...unmade,
+        failures: failures({ change: { ...FAILED_ONCE, count: 2 } }),
+      });
 
       await carryOut(at, anApplied({ change }));
       expect(await groupOf(at)).toEqual(atRest);
@@ -148,7 +153,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       await carryOut(at, anApplied({ change }));
       await carryOut(at, aFailed({ change: anApply({ fingerprint: "renamed" }) }), LATER);
-      expect((await groupOf(at))?.failure?.count).toBe(1);
+      expect((await groupOf(at))?.failures.change?.count).toBe(1);
       const row = aRow({ bucket: 8, digest: "-9223372036854775808" });
       const settled = ["acme", "unknown"].map((user_group_id) => ({
         kind: "settled" as const,
@@ -262,7 +267,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
           const groups = await groupsOf(at);
           expect(groups.map((group) => group.user_group_id)).toEqual([...all].sort(compareIds));
         }),
-        { numRuns: 30 },
+        { numRuns: rounds(100) },
       );
     });
 
@@ -285,7 +290,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       await leave(other, "absent", { ms: 0, reads: 1 }, "acme");
       await hold(other, [{ kind: "delete", user_group_id: "acme" }]);
       await write(other, async (transaction) => {
-        await transaction.keepEvidence(anEvidence());
+        await transaction.recordReadHistory(aReadHistory());
         await transaction.bindService({ baseUrl: "https://other.test", teamId: 8, updates: true });
       });
       expect(await groupOf(at)).toEqual(atRest);
@@ -306,7 +311,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       await write(other, (transaction) => transaction.forget(["acme"]));
       expect(await groupOf(at)).toEqual(atRest);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
-      expect(await at.ledger.evidence()).toEqual(NO_EVIDENCE);
+      expect(await at.ledger.readHistory()).toEqual(NO_READ_HISTORY);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { NO_EVIDENCE } from "../../../src/core/evidence.ts";
-import { aDelete, aDeleted, anApplied, anApply, anEvidence } from "../../builders/groups.ts";
+import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
+import { aDelete, aDeleted, anApplied, anApply, aReadHistory } from "../../builders/groups.ts";
 import { collect } from "../collect.ts";
 import {
   carryOut,
@@ -18,7 +18,7 @@ import {
 /** Who may write, and that a write happens as a whole. */
 export function ledgerLeaseContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   describe(`${name}: the lease`, () => {
-    test("is held by one, and says by whom", async () => {
+    test("has one holder at a time, and names the holder", async () => {
       const { database, ledger, lease } = await opened(makePlace);
       const attempt = await database.ledger().acquireLease("another", TTL);
       expect(attempt).toEqual({
@@ -30,7 +30,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
     });
 
-    test("goes to one of many that want it at once", async () => {
+    test("goes to one of many processes that ask at once", async () => {
       const database = await makePlace();
       const ledger = await prepared(database);
       const names = Array.from({ length: 8 }, (_, index) => `instance ${index}`);
@@ -38,7 +38,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect(attempts.filter((attempt) => attempt.kind === "acquired")).toHaveLength(1);
     });
 
-    test("can be taken once it has expired, with a higher epoch each time", async () => {
+    test("can be acquired after it has expired, each time with a higher epoch", async () => {
       const database = await makePlace();
       const ledger = await prepared(database);
       const epochs: bigint[] = [];
@@ -49,14 +49,14 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((await ledger.status()).lease).toBeNull();
     });
 
-    test("can be taken at once when it was released", async () => {
+    test("can be acquired as soon as it is released", async () => {
       const { ledger, lease } = await opened(makePlace);
       await ledger.releaseLease(lease);
       expect((await ledger.status()).lease).toBeNull();
       expect((await leaseOf(ledger, "another")).epoch).not.toBe(lease.epoch);
     });
 
-    test("tells whether its last holder gave it back, and if not, how long it has been over", async () => {
+    test("tells how long ago an abandoned lease expired", async () => {
       const ledger = await prepared(await makePlace());
       const taken = async (ttlMs = EXPIRED) => {
         const attempt = await ledger.acquireLease("me", ttlMs);
@@ -79,7 +79,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((await ledger.status()).lease).toMatchObject({ holder: "another" });
     });
 
-    test("is renewed by its holder alone", async () => {
+    test("can be renewed only by its holder", async () => {
       const database = await makePlace();
       const ledger = await prepared(database);
       const former = await leaseOf(ledger, "former", EXPIRED);
@@ -92,7 +92,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((shown?.expiresAt.getTime() ?? 0) - (shown?.acquiredAt.getTime() ?? 0)).toBe(TTL);
     });
 
-    test("is seized from a holder that is known to be dead, but not from its successor", async () => {
+    test("can be seized from a dead holder, but not from the next holder", async () => {
       const { ledger } = await opened(makePlace);
       const attempt = await ledger.acquireLease("another", TTL);
       if (attempt.kind !== "held") throw new Error("the lease should be held");
@@ -102,7 +102,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((await ledger.status()).lease).toMatchObject({ holder: "another", epoch: seized?.epoch });
     });
 
-    test("is not seized from a holder that has renewed it since", async () => {
+    test("can't be seized once its holder has renewed it", async () => {
       const { ledger, lease } = await opened(makePlace);
       const attempt = await ledger.acquireLease("another", TTL);
       if (attempt.kind !== "held") throw new Error("the lease should be held");
@@ -111,7 +111,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect((await ledger.status()).lease).toMatchObject({ epoch: lease.epoch });
     });
 
-    test("a write without it changes nothing", async () => {
+    test("a write without the lease changes nothing", async () => {
       const { ledger, lease } = await opened(makePlace);
       await ledger.releaseLease(lease);
       await leaseOf(ledger, "another");
@@ -128,7 +128,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       expect(await collect(ledger.groups())).toEqual([]);
     });
 
-    test("that has expired is good for writing until somebody takes it", async () => {
+    test("allows writes after it has expired, until somebody else acquires it", async () => {
       const database = await makePlace();
       const ledger = await prepared(database);
       const lease = await leaseOf(ledger, "late", EXPIRED);
@@ -147,16 +147,16 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       const writing = write(at, async (transaction) => {
         await transaction.begin([anApply({ user_group_id: "b" }), aDelete()], NOW);
         await transaction.record([{ outcome: aDeleted() }], NOW);
-        await transaction.keepEvidence(anEvidence());
+        await transaction.recordReadHistory(aReadHistory());
         throw new Error("half-way");
       });
       await expect(writing).rejects.toThrow("half-way");
       expect(await groupsOf(at)).toEqual(before);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
-      expect(await at.ledger.evidence()).toEqual(NO_EVIDENCE);
+      expect(await at.ledger.readHistory()).toEqual(NO_READ_HISTORY);
     });
 
-    test("of nothing is fine", async () => {
+    test("that changes nothing is fine", async () => {
       const { ledger, lease } = await opened(makePlace);
       await ledger.write(lease, async (transaction) => {
         expect(await transaction.begin([], NOW)).toEqual([]);

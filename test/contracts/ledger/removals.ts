@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { DELETED } from "../../../src/core/change.ts";
+import { DELETED } from "../../../src/core/plan/change.ts";
 import {
+  aChangeFailure,
   aDelete,
   aDeleted,
   aFailed,
   aGroup,
-  aGroupFailure,
   aKnownGroup,
   aLedgerGroup,
   aNotUpdated,
   anApplied,
   anApply,
   aReplace,
+  failures,
 } from "../../builders/groups.ts";
 import {
   begin,
@@ -107,8 +108,9 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
       const notRemoved = { code: "TOKEN_NOT_REMOVED", message: "still needed" };
       const kept = { outcome: aDeleted(), notRemoved, retryAt: LATER };
       await write(at, (transaction) => transaction.record([kept], NOW));
-      const failure = aGroupFailure({ ...notRemoved, fingerprint: DELETED, count: 1, retryAt: LATER });
-      const left = { ...atRest, fingerprint: null, row: null, intent: "remove", absence: absent, failure };
+      const change = aChangeFailure({ ...notRemoved, fingerprint: DELETED, count: 1, retryAt: LATER });
+      const unborn = { ...atRest, fingerprint: null, row: null, failures: failures({ change }) };
+      const left = { ...unborn, intent: "remove", absence: absent };
       expect(await groupsOf(at)).toEqual([left]);
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
       expect(await at.database.formerTokens()).toHaveLength(1);
@@ -164,10 +166,10 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
         ),
       );
       expect(await groupsOf(at)).toMatchObject([
-        { user_group_id: "applied", fingerprint: "new", intent: null, failure: null },
-        { user_group_id: "failed", intent: null, failure: { count: 1 } },
-        { user_group_id: "replaced", fingerprint: "new", intent: null, failure: null },
-        { user_group_id: "undeleted", intent: null, failure: { fingerprint: DELETED } },
+        { user_group_id: "applied", fingerprint: "new", intent: null, failures: failures() },
+        { user_group_id: "failed", intent: null, failures: { change: { count: 1 } } },
+        { user_group_id: "replaced", fingerprint: "new", intent: null, failures: failures() },
+        { user_group_id: "undeleted", intent: null, failures: { change: { fingerprint: DELETED } } },
       ]);
       expect(await at.ledger.removalsSince(NOW)).toBe(2);
     });
@@ -180,13 +182,17 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
       await leave(at, "absent", absent.at, "acme");
       await hold(at, [{ kind: "delete", user_group_id: "acme" }]);
       const gone = { ...atRest, absence: absent, held: "delete" };
-      const failure = aGroupFailure({ fingerprint: DELETED, count: 1, retryAt: LATER });
+      const change = aChangeFailure({ fingerprint: DELETED, count: 1, retryAt: LATER });
       await carryOut(at, aFailed({ change: aDelete(), mayHaveHappened }), LATER);
-      expect(await groupOf(at)).toEqual({ ...gone, intent, failure });
+      expect(await groupOf(at)).toEqual({ ...gone, intent, failures: failures({ change }) });
 
-      expect((await begin(at, aDelete()))[0]?.before).toMatchObject({ failures: 1, intent });
+      expect((await begin(at, aDelete()))[0]?.before).toMatchObject({ failures: { change: 1 }, intent });
       await record(at, aFailed({ change: aDelete(), mayHaveHappened }), LATER);
-      expect(await groupOf(at)).toEqual({ ...gone, intent, failure: { ...failure, count: 2 } });
+      expect(await groupOf(at)).toEqual({
+        ...gone,
+        intent,
+        failures: failures({ change: { ...change, count: 2 } }),
+      });
     });
 
     test("a group whose tenant is back is neither gone nor held, whatever became of the call", async () => {

@@ -1,10 +1,11 @@
 import { expect } from "vitest";
-import type { Change } from "../../../src/core/change.ts";
-import type { Held } from "../../../src/core/clearance.ts";
-import type { AbsenceKind, HealthyTime, LedgerGroup } from "../../../src/core/ledger-group.ts";
-import type { Outcome } from "../../../src/core/outcome.ts";
-import type { Lease } from "../../../src/ports/lease.ts";
-import type { Begun, Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger.ts";
+import type { Outcome } from "../../../src/core/apply/outcome.ts";
+import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import type { AbsenceKind, GraceClock, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import type { Change } from "../../../src/core/plan/change.ts";
+import type { Begun } from "../../../src/ports/ledger/groups.ts";
+import type { Lease } from "../../../src/ports/ledger/lease.ts";
+import type { Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger/ledger.ts";
 import { collect } from "../collect.ts";
 
 /** Where the ledgers of one test are kept. Whatever is opened in it is closed when the test is over. */
@@ -93,12 +94,7 @@ export async function carryOut(at: Opened, outcome: Outcome, retryAt?: Date): Pr
 }
 
 /** Their tenants are gone, since this point of the healthy clock. */
-export const leave = (
-  at: Opened,
-  absence: AbsenceKind,
-  clock: HealthyTime,
-  ...ids: string[]
-): Promise<void> =>
+export const leave = (at: Opened, absence: AbsenceKind, clock: GraceClock, ...ids: string[]): Promise<void> =>
   write(at, (transaction) =>
     transaction.markLeft(
       ids.map((user_group_id) => ({ kind: "left", user_group_id, absence })),
@@ -108,7 +104,7 @@ export const leave = (
   );
 
 /** Marks what is held, in batches. */
-export const hold = (at: Opened, ...batches: Held[][]): Promise<void> =>
+export const hold = (at: Opened, ...batches: HeldRemoval[][]): Promise<void> =>
   write(at, (transaction) =>
     transaction.markHeld(
       (async function* () {

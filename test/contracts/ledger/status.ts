@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { noCounts } from "../../../src/core/outcome.ts";
-import type { RunResult } from "../../../src/ports/ledger.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import type { RunResult } from "../../../src/ports/ledger/runs.ts";
 import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
 import { begin, carryOut, hold, inDays, LATER, type LedgerPlace, leave, NOW, opened, write } from "./rig.ts";
 
@@ -14,7 +14,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       error: null,
     };
 
-    test("a run is open until it is finished; the newest ten are told", async () => {
+    test("a run is open until it is finished; the status shows the newest ten", async () => {
       const { ledger, lease } = await opened(makePlace);
       const ids: string[] = [];
       for (let index = 0; index < 11; index++) {
@@ -39,7 +39,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       });
     });
 
-    test("groups count as missing since a time until they are back or held", async () => {
+    test("tenants count as missing since a time until they are back or held", async () => {
       const at = await opened(makePlace);
       for (const id of ["back", "held", "long", "short", "there"])
         await carryOut(at, anApplied({ change: anApply({ user_group_id: id }) }));
@@ -60,7 +60,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       expect(await at.ledger.missingSince(inDays(30))).toBe(0);
     });
 
-    test("status counts the groups by state, and names the failing ones", async () => {
+    test("the status counts the groups by state, and lists the failing groups", async () => {
       const at = await opened(makePlace);
       const of = (id: string) => anApply({ user_group_id: id, fingerprint: `f-${id}` });
       for (const id of ["ok", "missing"]) await carryOut(at, anApplied({ change: of(id) }));
@@ -86,7 +86,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       });
     });
 
-    test("tells how many tokens are live since a time, or longer", async () => {
+    test("counts the tokens that have been live since a time or longer", async () => {
       const at = await opened(makePlace);
       const nobody = at.database.view("another");
       const times = [inDays(1), inDays(-1), inDays(9), NOW, inDays(1, -1)];
@@ -101,7 +101,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       expect(await nobody.tokensLiveSince(times)).toEqual([0, 0, 0, 0, 0]);
     });
 
-    test("the service is remembered, with a team of any size", async () => {
+    test("remembers the service, with a team id of any size", async () => {
       const { ledger, lease, database } = await opened(makePlace);
       for (const service of [
         { baseUrl: "https://service.test", teamId: null, updates: null },

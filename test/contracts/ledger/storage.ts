@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { tokenFingerprint } from "../../../src/core/group.ts";
-import { noCounts } from "../../../src/core/outcome.ts";
-import { Secret } from "../../../src/core/secret.ts";
+import { tokenFingerprint } from "../../../src/core/group/group.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
 import { aFailed, aGroup, aNotUpdated, anApplied, anApply, aRotation } from "../../builders/groups.ts";
 import { collect, rejection } from "../collect.ts";
 import {
@@ -45,7 +45,9 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
         name: "half \ufffd and NUL \ufffd",
         dataSourceId: "NUL \ufffd, half \ufffd",
       });
-      expect(await groupOf(at, "b")).toMatchObject({ failure: { message: "NUL \ufffd, half \ufffd" } });
+      expect(await groupOf(at, "b")).toMatchObject({
+        failures: { change: { message: "NUL \ufffd, half \ufffd" } },
+      });
     });
 
     test("holds why a run failed, whatever the words", async () => {
@@ -70,7 +72,9 @@ export function ledgerStorageContract(name: string, makeDatabase: () => Promise<
       await write(at, (transaction) =>
         transaction.recordRotation(aRotation({ tokenFingerprint: null, failure }), NOW),
       );
-      expect(await groupOf(at)).toMatchObject({ failure: { message: "NUL \ufffd and half \ufffd" } });
+      expect(await groupOf(at)).toMatchObject({
+        failures: { rotation: { message: "NUL \ufffd and half \ufffd" } },
+      });
     });
 
     test("never holds a token, but its fingerprint", async () => {

@@ -1,0 +1,137 @@
+import { describe } from "../../../core/failure/sync-error.ts";
+import { connectionHint, LOCKED } from "../../sql/connection/connection-hints.ts";
+import type { Failures } from "../../sql/connection/failures.ts";
+import { LockWait } from "../../sql/connection/session-watchdog.ts";
+import type { SourceFailures } from "../../sql/source/source-checks.ts";
+import { identifiers } from "./identifiers.ts";
+
+/** The server's SQLSTATE for an error; empty if the error comes from the driver or the network. */
+const sqlState = (error: unknown): string =>
+  error instanceof Error && "sqlState" in error && typeof error.sqlState === "string" ? error.sqlState : "";
+
+/**
+ * The server's number for an error. The driver's name for an error is MySQL's: MariaDB may give the number another
+ * meaning.
+ */
+const errorNumber = (error: unknown): number =>
+  sqlState(error) !== "" && error instanceof Error && "errno" in error ? Number(error.errno) : 0;
+
+const GRANT = "grant the user the right that is missing";
+const NO_CONNECTION =
+  "the server has no connection to spare; raise max_connections, or the limit of this user";
+const TOO_SLOW =
+  "the server cancelled it: is max_statement_time (MariaDB) or max_execution_time (MySQL) too short for this user?";
+
+const HINTS: Readonly<Record<number, string>> = {
+  1038: "a row is too large for the server to sort: raise sort_buffer_size beyond the size of the largest JSON",
+  1040: NO_CONNECTION,
+  1203: NO_CONNECTION,
+  1226: NO_CONNECTION,
+  1044: "check the database's name in the url, and grant the user rights on it",
+  1045: "check user and password in the url: the server doesn't let this user in from here, or not without TLS (ssl-mode=REQUIRED)",
+  1130: "the server doesn't let this host in: create the user for it ('user'@'host')",
+  1698: "check user and password in the url: this user logs in by the server's socket alone",
+  3159: "the server wants TLS: add ssl-mode=REQUIRED to the url",
+  1046: "name a database: mysql://user:password@host/database",
+  1049: "check the database's name in the url, or in front of the table",
+  1146: "check the table's name and database",
+  1153: "a statement is larger than the server lets it be: raise max_allowed_packet",
+  1142: GRANT,
+  1143: GRANT,
+  1227: GRANT,
+  1205: LOCKED,
+  3572: LOCKED,
+  1370: GRANT,
+  1288: "this view can't be written to: name the table that it reads",
+  1290: "is this a read-only replica? The ledger and the tokens need a server that takes writes",
+  1356: "look at the view with SHOW CREATE VIEW: what it reads has changed, or its definer may no longer read it",
+  1412: "the table was altered meanwhile; the next run reads it as it is then",
+  1665: "set binlog_format to ROW or MIXED on the server: as STATEMENT it can't log these writes",
+  1969: TOO_SLOW,
+  3024: TOO_SLOW,
+};
+
+/**
+ * Mistakes in the SQL outside of class 42: ambiguous names, misplaced aggregates, columns that don't fit, collations.
+ */
+const MISTAKES: ReadonlySet<number> = new Set([
+  1052, 1111, 1191, 1210, 1221, 1222, 1241, 1267, 1270, 1271, 4078,
+]);
+/** Errors of class 42 that are no mistake in the SQL: missing rights, databases and tables, and limits. */
+const NO_MISTAKES: ReadonlySet<number> = new Set([1044, 1049, 1142, 1143, 1146, 1203, 1226, 1227, 1370]);
+
+/** No room on disk or in memory, no connection to spare, a shutdown, a read-only server, an unusable binary log. */
+const GENERAL: ReadonlySet<number> = new Set([
+  3, 1021, 1026, 1030, 1037, 1040, 1041, 1053, 1077, 1079, 1114, 1203, 1226, 1290, 1598, 1665, 1792, 1836,
+  1927, 3100,
+]);
+
+const grantFor = (error: unknown): string | undefined =>
+  [1142, 1143, 1370].includes(errorNumber(error)) ? missingGrant(describe(error)) : undefined;
+
+export const failures: Failures & SourceFailures = {
+  hintFor: (error) =>
+    error instanceof LockWait
+      ? LOCKED
+      : (grantFor(error) ?? HINTS[errorNumber(error)] ?? connectionHint("mysql", error)),
+  isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
+  refusesNull: (error, column) =>
+    error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
+  isDeadlock: (error) => errorNumber(error) === 1213,
+  isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
+  // 25006: the SQL writes.
+  isSqlMistake: (error) =>
+    MISTAKES.has(errorNumber(error)) ||
+    (/^(42|25006)/.test(sqlState(error)) && !NO_MISTAKES.has(errorNumber(error))),
+};
+
+/**
+ * The table or its database is missing. Not if the url's database is missing: then the server refuses the connection.
+ */
+export const isMissingTable = (error: unknown): boolean =>
+  errorNumber(error) === 1146 || (errorNumber(error) === 1049 && isAnswer(error));
+
+/** A column is missing, or the server computes its values. */
+export const isColumnMistake = (error: unknown): boolean => [1054, 1906, 3105].includes(errorNumber(error));
+
+/** The column or key has already been added or dropped. */
+export const isDoneAlready = (error: unknown): boolean => [1060, 1061, 1091].includes(errorNumber(error));
+
+/** The server's own error for a statement that is too large. The connection stays usable, because nothing was sent. */
+export const tooLarge = (bytes: number, most: number): Error =>
+  Object.assign(
+    new Error(`a statement of ${bytes} bytes is larger than max_allowed_packet, which is ${most}`),
+    { errno: 1153, sqlState: "08S01" },
+  );
+
+/** A right to a database, a table or a column is missing. */
+export const isDenied = (error: unknown): boolean => [1044, 1142, 1143].includes(errorNumber(error));
+
+/** The error comes from the server, and not from the driver or the network. */
+export const isFromServer = (error: unknown): boolean => sqlState(error) !== "";
+
+/** The server has answered with an error, and the connection is still usable. */
+export const isAnswer = (error: unknown): boolean =>
+  sqlState(error) !== "" && !(error instanceof Error && "fatal" in error && error.fatal === true);
+
+const ON_TABLE = /^([A-Z][A-Z ,]*) command denied to user '([^']*)'@'[^']*' for table (\S+)$/;
+const ON_COLUMN = /^([A-Z]+) command denied to user '([^']*)'@'[^']*' for column '.*' in table '([^']+)'$/;
+const ON_ROUTINE = /^execute command denied to user '([^']*)'@'[^']*' for routine '([^']+)'$/;
+
+/** The missing GRANT, read from the server's message; undefined if the message has another form. */
+function missingGrant(message: string): string | undefined {
+  const [, right, user, table] = ON_TABLE.exec(message) ?? ON_COLUMN.exec(message) ?? [];
+  if (right && user !== undefined && table) return `GRANT ${right} ON ${quoted(table)} ${to(user)}`;
+  const [, caller, routine] = ON_ROUTINE.exec(message) ?? [];
+  return caller !== undefined && routine
+    ? `GRANT EXECUTE ON FUNCTION ${routine.split(".").map(identifiers.quoteName).join(".")} ${to(caller)}`
+    : undefined;
+}
+
+/** MariaDB's messages quote the database and the table; MySQL's have the table's bare name. */
+const quoted = (table: string): string =>
+  table.startsWith("`") ? table : identifiers.quoteName(table.replace(/^'|'$/g, ""));
+
+/** The message has the host from which the user connects. A GRANT needs the host for which the user was created. */
+const to = (user: string): string =>
+  `TO ${identifiers.quoteName(user)}@\`%\`, or whichever host the user was created for`;

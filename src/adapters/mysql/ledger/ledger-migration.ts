@@ -1,0 +1,78 @@
+import { SyncError } from "../../../core/failure/sync-error.ts";
+import type { Connections } from "../../sql/connection/connections.ts";
+import { MIGRATION } from "../../sql/connection/wait-limits.ts";
+import type { LedgerMigration } from "../../sql/dialect/dialect.ts";
+import type { LedgerLocation, LedgerTables } from "../../sql/dialect/ledger-tables.ts";
+import { leaseLost } from "../../sql/ledger/schema.ts";
+import { isDoneAlready } from "../connection/failures.ts";
+import { MIGRATIONS, TABLE_OPTIONS } from "./ledger-migrations.ts";
+
+/** In seconds: how long a program waits for another program that migrates the tables. */
+const LONGEST_WAIT = 30;
+
+/**
+ * Brings the ledger's tables to the latest version. A statement that changes a table commits by itself. A program that
+ * dies halfway leaves the old version's number, and the next program repeats the migration from there.
+ */
+export async function migrateLedger(
+  connections: Connections,
+  { migrations, ...tables }: LedgerTables,
+  { tablePrefix }: LedgerLocation,
+  migration: LedgerMigration,
+): Promise<void> {
+  // The named lock lasts until RELEASE_LOCK or the end of the session; a COMMIT does not release it.
+  await connections.transaction(
+    ["DO 0"],
+    async (connection) => {
+      const lock = `groupsync ${tablePrefix}`;
+      const [row] = await connection.query<{ locked: unknown }>("SELECT GET_LOCK($1, $2) AS locked", [
+        lock,
+        LONGEST_WAIT,
+      ]);
+      if (Number(row?.locked) !== 1) throw busy();
+      try {
+        await connection.query(
+          `CREATE TABLE IF NOT EXISTS ${migrations} (
+           version INT NOT NULL PRIMARY KEY,
+           applied_at DATETIME(6) NOT NULL
+         ) ${TABLE_OPTIONS}`,
+        );
+        const [latest] = await connection.query<{ version: number }>(
+          `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
+        );
+        const before = Number(latest?.version ?? 0);
+        if (migration.from === "nothing" && before > 0) return;
+        for (const { version, statements } of MIGRATIONS) {
+          if (version <= before) continue;
+          for (const statement of statements({ migrations, ...tables })) {
+            // Check each time: a statement that changes a table commits, and the commit releases the lock on the lease.
+            const isHeld =
+              migration.from === "nothing" || (await connection.query(migration.ifHeld)).length > 0;
+            if (!isHeld) throw leaseLost();
+            try {
+              await connection.query(statement);
+            } catch (error) {
+              if (!isDoneAlready(error)) throw error;
+            }
+          }
+          await connection.query(
+            `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`,
+            [version],
+          );
+        }
+      } finally {
+        await connection.query("DO RELEASE_LOCK($1)", [lock]);
+      }
+    },
+    MIGRATION,
+  );
+}
+
+const busy = (): SyncError =>
+  new SyncError(
+    "LEDGER_UNAVAILABLE",
+    `another program has been migrating the ledger's tables for ${LONGEST_WAIT} seconds`,
+    {
+      hint: "look for it with SHOW PROCESSLIST; try again when it has ended",
+    },
+  );

@@ -1,0 +1,176 @@
+import { randomUUID } from "node:crypto";
+import { STALE_CODE } from "../../../core/plan/read-history.ts";
+import type { LedgerTables } from "../../sql/dialect/ledger-tables.ts";
+
+/** Compared by its bytes: case, accents and trailing blanks make a difference. */
+const ID = "VARBINARY(512)";
+const SCOPE = "VARBINARY(255)";
+const WORD = "VARCHAR(100)";
+/** An engine with transactions, and texts compared by their bytes, whatever the server's defaults are. */
+export const TABLE_OPTIONS =
+  "ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+
+interface Migration {
+  /** The version that the statements lead to. */
+  readonly version: number;
+  /**
+   * Each statement commits by itself, so a migration may run again. A column or key that exists already is no error.
+   */
+  readonly statements: (tables: LedgerTables) => readonly string[];
+}
+
+/** MySQL assigns from left to right: read an old value before its column is assigned. */
+const moveFailures = (groups: string, fingerprint: string, kind: string): string =>
+  `UPDATE ${groups} SET
+     ${kind}_code = failure_code, ${kind}_message = failure_message, ${kind}_count = failure_count,
+     ${kind}_retry_at = retry_at, ${kind}_since = failing_since,
+     failing_since = NULL, failure_fingerprint = NULL, failure_code = NULL, failure_message = NULL,
+     failure_count = 0, retry_at = NULL
+   WHERE failure_fingerprint = '${fingerprint}'`;
+
+/**
+ * The steps to the latest version. MySQL's begin with version 3. PostgreSQL's migrations say what each column is for.
+ * Never change a released migration: add a new one.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 3,
+    statements: ({ groups, services, leases, runs, evidence, removals, formerTokens }) => [
+      `CREATE TABLE IF NOT EXISTS ${groups} (
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        bucket SMALLINT NOT NULL,
+        row_digest BIGINT,
+        fingerprint ${WORD},
+        confirmed LONGTEXT,
+        service_name LONGTEXT,
+        token_fingerprint ${WORD},
+        token_since DATETIME(6),
+        data_source_id LONGTEXT,
+        unverified ${WORD},
+        intent ${WORD},
+        intent_fingerprint ${WORD},
+        intent_at DATETIME(6),
+        missing_since DATETIME(6),
+        missing_kind ${WORD},
+        missing_ms BIGINT,
+        missing_reads BIGINT,
+        held ${WORD},
+        failure_fingerprint ${WORD},
+        failure_code ${WORD},
+        failure_message LONGTEXT,
+        failure_count INT NOT NULL DEFAULT 0,
+        retry_at DATETIME(6),
+        created_at DATETIME(6) NOT NULL,
+        updated_at DATETIME(6) NOT NULL,
+        PRIMARY KEY (scope, user_group_id),
+        KEY held (scope, held, user_group_id),
+        KEY token_since (scope, token_since, user_group_id)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${services} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        base_url TEXT NOT NULL,
+        team_id BIGINT,
+        updates BOOLEAN
+      ) ${TABLE_OPTIONS}`,
+      // A writer locks its entry in the second index. A renewal of the lease doesn't touch the entry; a new holder
+      // does.
+      `CREATE TABLE IF NOT EXISTS ${leases} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        epoch BIGINT NOT NULL,
+        holder TEXT NOT NULL,
+        acquired_at DATETIME(6) NOT NULL,
+        expires_at DATETIME(6) NOT NULL,
+        UNIQUE KEY fence (scope, epoch)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${runs} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        command TEXT NOT NULL,
+        started_at DATETIME(6) NOT NULL,
+        finished_at DATETIME(6),
+        outcome ${WORD},
+        counts TEXT,
+        requests BIGINT,
+        error_code ${WORD},
+        error_message LONGTEXT,
+        KEY history (scope, id)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${evidence} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        source LONGTEXT,
+        healthy_ms BIGINT NOT NULL,
+        healthy_reads BIGINT NOT NULL,
+        healthy_at DATETIME(6),
+        holding BOOLEAN NOT NULL,
+        approvals INT NOT NULL
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${removals} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        removed_at DATETIME(6) NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        kind ${WORD} NOT NULL,
+        KEY removed_at (scope, removed_at)
+      ) ${TABLE_OPTIONS}`,
+      `CREATE TABLE IF NOT EXISTS ${formerTokens} (
+        id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        token_fingerprint ${WORD} NOT NULL,
+        live_since DATETIME(6),
+        live_until DATETIME(6) NOT NULL,
+        KEY user_group_id (scope, user_group_id),
+        KEY live_until (scope, live_until)
+      ) ${TABLE_OPTIONS}`,
+    ],
+  },
+  {
+    version: 4,
+    statements: ({ groups, runs }) => [
+      `ALTER TABLE ${groups} ADD COLUMN failing_since DATETIME(6)`,
+      `UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0 AND failing_since IS NULL`,
+      `ALTER TABLE ${runs} ADD KEY started_at (scope, started_at)`,
+    ],
+  },
+  {
+    version: 5,
+    statements: ({ tokenDestinations }) => [
+      `CREATE TABLE IF NOT EXISTS ${tokenDestinations} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        places LONGTEXT NOT NULL
+      ) ${TABLE_OPTIONS}`,
+    ],
+  },
+  {
+    version: 6,
+    statements: ({ identity, groups, evidence, tokenDestinations }) => [
+      `CREATE TABLE IF NOT EXISTS ${identity} (
+        id ${WORD} NOT NULL PRIMARY KEY
+      ) ${TABLE_OPTIONS}`,
+      // If a program died after this statement, keep the id that it chose.
+      `INSERT INTO ${identity} (id) SELECT '${randomUUID()}' FROM (SELECT 1) AS one
+       WHERE NOT EXISTS (SELECT 1 FROM ${identity})`,
+      `ALTER TABLE ${groups} ADD COLUMN shared_token ${WORD}`,
+      ...["rotation", "storing"].flatMap((kind) => [
+        `ALTER TABLE ${groups} ADD COLUMN ${kind}_code ${WORD}`,
+        `ALTER TABLE ${groups} ADD COLUMN ${kind}_message LONGTEXT`,
+        `ALTER TABLE ${groups} ADD COLUMN ${kind}_count INT NOT NULL DEFAULT 0`,
+        `ALTER TABLE ${groups} ADD COLUMN ${kind}_retry_at DATETIME(6)`,
+        `ALTER TABLE ${groups} ADD COLUMN ${kind}_since DATETIME(6)`,
+      ]),
+      `UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0 AND failing_since IS NULL`,
+      moveFailures(groups, "rotated", "rotation"),
+      moveFailures(groups, "not_everywhere", "storing"),
+      `ALTER TABLE ${groups} ADD KEY token_fingerprint (scope, token_fingerprint)`,
+      `ALTER TABLE ${groups} ADD KEY shared_token (scope, shared_token)`,
+      `ALTER TABLE ${evidence} ADD COLUMN held_code ${WORD}`,
+      `UPDATE ${evidence} SET held_code = '${STALE_CODE}'
+    WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL)`,
+      `ALTER TABLE ${evidence} DROP COLUMN holding`,
+      `ALTER TABLE ${evidence} ADD COLUMN source_table LONGTEXT`,
+      `ALTER TABLE ${tokenDestinations} ADD COLUMN token_tables LONGTEXT`,
+      `ALTER TABLE ${tokenDestinations} MODIFY places LONGTEXT NULL`,
+    ],
+  },
+];

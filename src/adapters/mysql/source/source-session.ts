@@ -1,0 +1,107 @@
+import { type Connection, createConnection } from "mysql2";
+import type { FieldPacket, RowDataPacket } from "mysql2/promise";
+import { SessionWatchdog } from "../../sql/connection/session-watchdog.ts";
+import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts";
+import type { SourceOptions } from "../../sql/source/source-request.ts";
+import type { SourceSession } from "../../sql/source/source-session.ts";
+import { connectionOptions, cutOff, EVERY_SESSION, endInTime, SNAPSHOT } from "../connection/connection.ts";
+import { readStream } from "../connection/read-stream.ts";
+import { type Thread, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
+
+/**
+ * Gives every value the same text whatever the server's settings are. The sql_mode keeps its other parts, because the
+ * customer's SQL is written for them. max_sort_length is in bytes, and has to cover the longest id. net_write_timeout
+ * is in seconds: the reader may pause for an hour.
+ */
+const SESSION = `SET SESSION ${EVERY_SESSION},
+  sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', ''),
+  max_sort_length = 4096,
+  net_write_timeout = 3600`;
+
+/** The connection of one read of the source. It waits for nothing without a limit. */
+export class MysqlSourceSession implements SourceSession {
+  readonly #connection: Connection;
+  readonly #watchdog: SessionWatchdog;
+  #thread: Thread | undefined;
+  #isReading = false;
+  /** Why the connection was lost. Later statements would fail with no more than "connection is closed". */
+  #lost: Error | undefined;
+
+  private constructor(options: SourceOptions, stop: AbortSignal) {
+    this.#connection = createConnection({
+      ...connectionOptions(options.url, options.applicationName),
+      jsonStrings: true,
+    });
+    this.#connection.on("error", (error) => {
+      this.#lost ??= error;
+    });
+    const session = watchedSession(this.#connection, options, () => this.#thread);
+    this.#watchdog = new SessionWatchdog(session, options.timeouts, stop);
+  }
+
+  static async open(options: SourceOptions, stop: AbortSignal): Promise<MysqlSourceSession> {
+    const lockSeconds = Math.ceil(serverLockMs(options.timeouts) / 1_000);
+    const session = new MysqlSourceSession(options, stop);
+    try {
+      await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()));
+      [session.#thread] = await session.query<Thread>(WHO_AM_I);
+      await session.query(
+        `${SESSION}, lock_wait_timeout = ${lockSeconds}, innodb_lock_wait_timeout = ${lockSeconds}`,
+      );
+      for (const statement of SNAPSHOT) await session.query(statement);
+      return session;
+    } catch (error) {
+      cutOff(session.#connection);
+      throw error;
+    }
+  }
+
+  async query<Row extends object>(sql: string): Promise<Row[]> {
+    const [rows] = await this.#query<Row>(sql);
+    return rows;
+  }
+
+  /** What the server says of a query's columns. */
+  async fields(sql: string): Promise<FieldPacket[]> {
+    const [, fields] = await this.#query(sql);
+    return fields;
+  }
+
+  async prepare(sql: string): Promise<void> {
+    const prepared = await this.#orWhyLost(
+      this.#watchdog.wait(() => this.#connection.promise().prepare(sql)),
+    );
+    await prepared.close();
+  }
+
+  async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
+    this.#isReading = true;
+    try {
+      yield* this.#watchdog.each(readStream<Row>(this.#connection, { sql, rowsAsArray: true }, size));
+    } catch (error) {
+      throw this.#lost ?? error;
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    // During a read, a graceful end would wait for rows that nobody takes any more.
+    if (this.#isReading) cutOff(this.#connection);
+    else await endInTime(this.#connection.promise().end(), [this.#connection]);
+  }
+
+  #query<Row extends object>(sql: string): Promise<[(Row & RowDataPacket)[], FieldPacket[]]> {
+    return this.#orWhyLost(
+      this.#watchdog.wait(() => this.#connection.promise().query<(Row & RowDataPacket)[]>(sql)),
+    );
+  }
+
+  async #orWhyLost<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw this.#lost ?? error;
+    }
+  }
+}

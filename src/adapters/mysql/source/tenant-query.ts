@@ -1,0 +1,83 @@
+import type { FieldPacket } from "mysql2/promise";
+import { BUCKETS } from "../../../core/group/tenant.ts";
+import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
+import { asText } from "../../sql/source/cells.ts";
+import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
+import type { SourceRequest } from "../../sql/source/source-request.ts";
+import { isTrue, type TenantQuery, typedSeed, whereAll } from "../../sql/source/tenant-query.ts";
+import { failures } from "../connection/failures.ts";
+import { identifiers } from "../connection/identifiers.ts";
+import { type ColumnType, columnTypeOf } from "./column-types.ts";
+import type { MysqlSourceSession } from "./source-session.ts";
+
+/** In bytes. A digest takes the hash of a longer value: a CONCAT beyond `max_allowed_packet` is NULL. */
+const LONG = 4_096;
+
+/** MySQL's number for its JSON type. MariaDB's JSON is a text. */
+const MYSQL_JSON = 245;
+/**
+ * MySQL sorts whole JSON values along with the ids, and gives up if one row doesn't fit into the sort buffer: one
+ * tenant would fail the read. By default no packet can bring a larger value than this into the table. The server
+ * allocates only what a sort needs.
+ */
+const ROOM_TO_SORT = `SET SESSION sort_buffer_size =
+  CAST(GREATEST(@@SESSION.sort_buffer_size, ${64 * 1024 ** 2}) AS UNSIGNED)`;
+
+export async function tenantQuery(
+  session: Pick<MysqlSourceSession, "query" | "fields" | "prepare">,
+  request: SourceRequest,
+): Promise<TenantQuery> {
+  const { relation, where, removedWhen, columns, seed } = request;
+  const conditions = where === undefined ? [] : [where];
+  const fields = await session.fields(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
+  const described = columns.flatMap((column) => {
+    const field = fields.find((one) => one.name === column);
+    return field ? [{ column, field, type: columnTypeOf(field) }] : [];
+  });
+  if (described.length < columns.length) {
+    throw missingColumns(
+      request,
+      fields.map((field) => field.name),
+    );
+  }
+  if (described.some(({ field }) => field.columnType === MYSQL_JSON)) await session.query(ROOM_TO_SORT);
+  const [id, ...rest] = described as [Described, ...Described[]];
+  if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
+  const removed = removedWhen === undefined ? undefined : isTrue(removedWhen);
+  await checkSql(session, failures, request, removed);
+
+  // One character more than an id may have is enough to reject the row, and little enough to sort by.
+  const idText = `LEFT(${textOf(id)}, ${MAX_ID_BYTES + 1})`;
+  const types = described.map(({ type }) => type.name);
+  const hashed = [`'${typedSeed(seed, types)}'`, `QUOTE(${idText})`, ...rest.map(digestible)].join(", ");
+  const bucket = `(COALESCE(CRC32(${idText}), 0) & ${BUCKETS - 1})`;
+  // Not SHA1 or MD5: MySQL 9.7 has them only if somebody installs a component.
+  const digest = `CONV(LEFT(SHA2(CONCAT(${hashed}), 256), 16), 16, -10)`;
+  return {
+    relation,
+    conditions,
+    removed,
+    selected: [idText, ...rest.map(textOf)],
+    parsers: [asText, ...rest.map(({ type }) => type.parse)],
+    order: `${idText} IS NULL, CAST(${idText} AS BINARY)`,
+    bucket,
+    digest,
+    bucketSum: `${bucket} AS bucket, COUNT(*) AS \`rows\`, CAST(SUM(CAST(${digest} AS SIGNED)) AS CHAR) AS sum`,
+    // -1 is no bucket: it keeps the list from being empty.
+    inBuckets: (buckets) => `${bucket} IN (${[-1, ...buckets].join(", ")})`,
+  };
+}
+
+interface Described {
+  readonly column: string;
+  readonly field: FieldPacket;
+  readonly type: ColumnType;
+}
+
+const textOf = ({ column, type }: Described): string => type.text(identifiers.quoteName(column));
+
+/** Text that shows where it ends: it is in quotes. NULL has no quotes. */
+const digestible = (described: Described): string =>
+  (described.field.columnLength ?? LONG) < LONG
+    ? `QUOTE(${textOf(described)})`
+    : `QUOTE(SHA2(${textOf(described)}, 256))`;

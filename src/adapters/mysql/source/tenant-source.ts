@@ -1,0 +1,25 @@
+import type { TenantSource } from "../../../ports/tenant-source.ts";
+import type { SourceOptions } from "../../sql/source/source-request.ts";
+import { type SourceDialect, SqlTenantSource } from "../../sql/source/tenant-source.ts";
+import { failures } from "../connection/failures.ts";
+import { identifiers } from "../connection/identifiers.ts";
+import { sourceRole } from "./source-role.ts";
+import { MysqlSourceSession } from "./source-session.ts";
+import { tenantQuery } from "./tenant-query.ts";
+
+const MYSQL: SourceDialect<MysqlSourceSession> = {
+  identifiers,
+  failures: () => failures,
+  open: MysqlSourceSession.open,
+  async findTable(session, { schema: named, table }) {
+    const [current] = await session.query<{ name: string | null }>("SELECT database() AS name");
+    // Null if the url names no database.
+    const schema = named ?? current?.name;
+    return schema == null ? undefined : { schema, table, owner: null, isOurs: false };
+  },
+  tenantQuery,
+  role: sourceRole,
+};
+
+export const mysqlTenantSource = (options: SourceOptions): TenantSource =>
+  new SqlTenantSource(MYSQL, options);

@@ -1,0 +1,35 @@
+import type { ClientConfig } from "pg";
+import type { Secret } from "../../../core/secret/secret.ts";
+import { databaseHost, tlsParameters } from "../../../core/tls/database-tls.ts";
+import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
+
+/** The options of every connection. Throws SyncError `CONFIG_TLS` if the url asks for TLS that can't be had. */
+export function connectionOptions(url: Secret, applicationName: string): ClientConfig {
+  const tls = tlsSettings("postgres", url);
+  const bare = new URL(url.reveal());
+  const isDirect = bare.searchParams.get("sslnegotiation") === "direct";
+  // The driver would read the TLS parameters itself, print a warning on stderr, and throw bare errors of the file
+  // system.
+  for (const name of tlsParameters("postgres")) bare.searchParams.delete(name);
+  // Name a host in any case: otherwise the driver takes PGHOST, and the TLS settings were made for another host.
+  if (bare.hostname === "") bare.searchParams.set("host", databaseHost("postgres", url.reveal()));
+  return {
+    connectionString: bare.href,
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    // Set both in any case: otherwise the driver takes PGSSLMODE and PGSSLNEGOTIATION.
+    ssl: driverTls(tls),
+    sslnegotiation: isDirect ? "direct" : "postgres",
+  };
+}
+
+function driverTls(tls: TlsSettings): NonNullable<ClientConfig["ssl"]> {
+  if (tls.kind === "off") return false;
+  return {
+    ...tls.pem,
+    rejectUnauthorized: tls.verify !== "none",
+    ...(tls.verify === "ca" && { checkServerIdentity: () => undefined }),
+  };
+}

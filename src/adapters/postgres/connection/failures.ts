@@ -1,0 +1,44 @@
+import { connectionHint, LOCKED } from "../../sql/connection/connection-hints.ts";
+import type { Failures } from "../../sql/connection/failures.ts";
+import { LockWait } from "../../sql/connection/session-watchdog.ts";
+import type { SourceFailures } from "../../sql/source/source-checks.ts";
+
+/** PostgreSQL's SQLSTATE for an error. Errors of the network have codes of Node.js. */
+const sqlState = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+
+const HINTS: Readonly<Record<string, string>> = {
+  "28P01": "check user and password in the url",
+  "28000":
+    "check user and pg_hba.conf: the server doesn't let this user in from here, or not without TLS (sslmode=require)",
+  "3D000": "check the database's name in the url",
+  "42P01": "check the table's name and schema, and that the user's search_path finds it",
+  "3F000": "check the schema's name",
+  "42501": "grant the user the right that is missing",
+  "53300": "the server has no connection to spare; raise max_connections or use a pooler",
+  "55P03": LOCKED,
+  "57014": "the server cancelled it: is statement_timeout too short for this user?",
+};
+
+/** A broken connection (08), a read-only transaction or server (25), no room (53), and trouble with files (58). */
+const GENERAL = /^(08|25|53|58)/;
+
+/** The server has answered with an error, and the session is still usable. */
+export const isAnswer = (error: unknown): boolean =>
+  error instanceof Error && "severity" in error && error.severity === "ERROR";
+
+/** The error comes from the server, and not from the driver or the network. */
+export const isFromServer = (error: unknown): boolean => error instanceof Error && "severity" in error;
+
+export const failures: Failures & SourceFailures = {
+  hintFor: (error) =>
+    error instanceof LockWait ? LOCKED : (HINTS[sqlState(error)] ?? connectionHint("postgres", error)),
+  isGeneral: (error) => !isAnswer(error) || GENERAL.test(sqlState(error)),
+  refusesNull: (error, column) =>
+    error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
+  isDeadlock: (error) => /^40(001|P01)/.test(sqlState(error)),
+  isLockTimeout: (error) => sqlState(error) === "55P03",
+  // Class 42 without a missing right and a missing table; SQL that writes (25006); SQL in a place where PostgreSQL
+  // doesn't support it (0A000).
+  isSqlMistake: (error) => /^(42(?!501|P01)|25006|0A000)/.test(sqlState(error)),
+};

@@ -1,0 +1,83 @@
+import pg from "pg";
+import { SessionWatchdog } from "../../sql/connection/session-watchdog.ts";
+import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts";
+import type { SourceOptions } from "../../sql/source/source-request.ts";
+import type { SourceSession } from "../../sql/source/source-session.ts";
+import { connectionOptions } from "../connection/connection.ts";
+import { type Backend, endInTime, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
+import { readCursor } from "../database.ts";
+
+/** Opens the snapshot, and gives every value the same text whatever the server's settings are. */
+const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL TimeZone = 'UTC';
+  SET LOCAL DateStyle = 'ISO, YMD';
+  SET LOCAL IntervalStyle = 'iso_8601';
+  SET LOCAL bytea_output = 'hex';
+  SET LOCAL extra_float_digits = 1`;
+
+/** The connection of one read of the source. It waits for nothing without a limit. */
+export class PostgresSourceSession implements SourceSession {
+  readonly #client: pg.Client;
+  readonly #watchdog: SessionWatchdog;
+
+  private constructor(client: pg.Client, watchdog: SessionWatchdog) {
+    this.#client = client;
+    this.#watchdog = watchdog;
+  }
+
+  static async open(options: SourceOptions, stop: AbortSignal): Promise<PostgresSourceSession> {
+    const begin = `${BEGIN};
+      SET LOCAL row_security = ${options.rowSecurity === "filter" ? "on" : "off"};
+      SET LOCAL lock_timeout = ${serverLockMs(options.timeouts)}`;
+    const client = new pg.Client(connectionOptions(options.url, options.applicationName));
+    // Without a listener a broken connection would end the process. The waiting query rejects in any case.
+    client.on("error", () => {});
+    let backend: Backend | undefined;
+    const session = watchedSession(client, options, () => backend);
+    try {
+      await withinLimits(stop, client.connect());
+      const watchdog = new SessionWatchdog(session, options.timeouts, stop);
+      const answers: unknown = await watchdog.wait(() => client.query(`${begin}; ${WHO_AM_I}`));
+      backend = (answers as pg.QueryResult<Backend>[]).at(-1)?.rows[0];
+      return new PostgresSourceSession(client, watchdog);
+    } catch (error) {
+      await endInTime(client);
+      throw error;
+    }
+  }
+
+  async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return (await this.#query<Row>(sql, values)).rows;
+  }
+
+  /** What the server says of a query's columns. */
+  async fields(sql: string): Promise<pg.FieldDef[]> {
+    return (await this.#query(sql)).fields;
+  }
+
+  async prepare(sql: string): Promise<void> {
+    await this.query(`EXPLAIN ${sql}`);
+  }
+
+  batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
+    const types = { getTypeParser: () => (text: string) => text };
+    const config = { rowMode: "array", types } as const;
+    return this.#watchdog.each(readCursor<Row>(this.#client, sql, [], config, size));
+  }
+
+  close(): Promise<void> {
+    return endInTime(this.#client);
+  }
+
+  /**
+   * By the extended protocol, which takes one statement: the config's SQL can't add another and end the transaction.
+   */
+  #query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult<Row>> {
+    const query: pg.QueryConfig & { queryMode: "extended" } = {
+      text,
+      values: [...values],
+      queryMode: "extended",
+    };
+    return this.#watchdog.wait(() => this.#client.query<Row & pg.QueryResultRow>(query));
+  }
+}

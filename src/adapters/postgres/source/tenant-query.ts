@@ -1,0 +1,98 @@
+import type pg from "pg";
+import { BUCKETS, Unusable } from "../../../core/group/tenant.ts";
+import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
+import { asText, type CellParser } from "../../sql/source/cells.ts";
+import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
+import type { SourceRequest } from "../../sql/source/source-request.ts";
+import { isTrue, type TenantQuery, typedSeed, whereAll } from "../../sql/source/tenant-query.ts";
+import { failures } from "../connection/failures.ts";
+import { quoteName } from "../connection/identifiers.ts";
+import { canBeLong, ID_TYPES, parsersOf, type TypeInfo } from "./column-types.ts";
+import type { PostgresSourceSession } from "./source-session.ts";
+
+/** In characters. More than a group may have, even if the text is JSON with blanks in it. */
+const LONGEST_TEXT = 2 * 1024 ** 2;
+
+type Session = Pick<PostgresSourceSession, "query" | "fields" | "prepare">;
+
+export async function tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery> {
+  const { relation, where, removedWhen, columns, seed } = request;
+  const conditions = where === undefined ? [] : [where];
+  const fields = await session.fields(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
+  const found = columns.map((column) => fields.find((field) => field.name === column));
+  if (found.includes(undefined)) {
+    throw missingColumns(
+      request,
+      fields.map((field) => field.name),
+    );
+  }
+
+  const types = await describeTypes(session, fields);
+  const typeNames = found.map((field) => types.find((type) => type.oid === field?.dataTypeID)?.name);
+  const [id, ...rest] = columns as readonly [string, ...string[]];
+  const idType = typeNames[0] ?? "unknown";
+  if (!ID_TYPES.has(idType)) throw wrongIdType(id, idType);
+  const removed = removedWhen === undefined ? undefined : isTrue(removedWhen);
+  await checkSql(session, failures, request, removed);
+
+  const parserOf = parsersOf(types);
+  const idText = `${quoteName(id)}::pg_catalog.text`;
+  const [encoding] = await session.query<{ server_encoding: string }>("SHOW server_encoding");
+  const isUtf8 = encoding?.server_encoding === "UTF8";
+  const row = [`'${typedSeed(seed, typeNames)}'`, idText, ...rest.map(quoteName)].join(", ");
+  const bucket = `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`;
+  const digest = `pg_catalog.hashtextextended(ROW(${row})::pg_catalog.text ${BY_BYTES}, 0)`;
+  return {
+    relation,
+    conditions,
+    removed,
+    selected: [
+      startOf(idText, MAX_ID_BYTES),
+      ...rest.map((name, index) => {
+        const column = quoteName(name);
+        const isLong = canBeLong(types, found[index + 1]?.dataTypeID ?? 0);
+        return isLong ? startOf(`${column}::pg_catalog.text`, LONGEST_TEXT) : column;
+      }),
+    ],
+    parsers: [asText, ...found.slice(1).map((field) => unlessTooLong(parserOf(field?.dataTypeID ?? 0)))],
+    order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
+    bucket,
+    digest,
+    bucketSum: `(${bucket})::pg_catalog.int4 AS bucket, pg_catalog.count(*)::pg_catalog.int4 AS rows,
+      pg_catalog.sum(${digest})::pg_catalog.text AS sum`,
+    inBuckets: (buckets) =>
+      `${bucket} OPERATOR(pg_catalog.=) ANY ('{${buckets.join(", ")}}'::pg_catalog.int8[])`,
+  };
+}
+
+/**
+ * One character more than a text may have is enough to refuse it. Without this limit, one row could fill this process's
+ * memory, and a text of half a gigabyte makes the driver end the process.
+ */
+const startOf = (text: string, length: number): string => `pg_catalog.left(${text}, ${length + 1})`;
+
+const unlessTooLong =
+  (parse: CellParser): CellParser =>
+  (text) =>
+    text.length > LONGEST_TEXT ? new Unusable(`holds more than ${LONGEST_TEXT} characters`) : parse(text);
+
+const asNumber = (column: string): string => `${column}::pg_catalog.int8::pg_catalog.float8 AS ${column}`;
+
+/** The types of the fields, and the types that their arrays and domains are made of. */
+async function describeTypes(session: Session, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
+  return session.query<TypeInfo>(
+    `WITH RECURSIVE described AS (
+       SELECT type.oid, type.typname AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
+       FROM pg_catalog.pg_type AS type
+       LEFT JOIN pg_catalog.pg_type AS element ON element.typarray OPERATOR(pg_catalog.=) type.oid),
+     needed AS (
+       SELECT * FROM described WHERE oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])
+       UNION
+       SELECT described.* FROM needed JOIN described
+         ON described.oid OPERATOR(pg_catalog.=) ANY (ARRAY[needed.base, needed.element]))
+     SELECT ${asNumber("oid")}, name, ${asNumber("base")}, ${asNumber("element")} FROM needed`,
+    [[...new Set(fields.map((field) => field.dataTypeID))]],
+  );
+}
+
+const BY_BYTES = 'COLLATE pg_catalog."C"';

@@ -1,0 +1,26 @@
+import { SyncError } from "../../../core/failure/sync-error.ts";
+import type { Failures } from "./failures.ts";
+
+const MOST_ATTEMPTS = 5;
+
+/**
+ * Repeats a transaction that the database rolled back in favour of another one (a deadlock), at once and up to five
+ * times in all. `transact` is told whether this is the last time.
+ *
+ * This is the lowest retry of database work: such a rollback says nothing about the tokens or groups in the
+ * transaction, so no layer above has to see it. The layer above repeats whole batches (engine/tokens/retry-batch.ts).
+ */
+export async function retryDeadlocks<T>(
+  { isDeadlock }: Pick<Failures, "isDeadlock">,
+  transact: (isLast: boolean) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transact(attempt === MOST_ATTEMPTS);
+    } catch (error) {
+      // A token store in the same transaction wraps the database's error.
+      const cause = error instanceof SyncError ? error.cause : error;
+      if (attempt === MOST_ATTEMPTS || !isDeadlock(cause)) throw error;
+    }
+  }
+}

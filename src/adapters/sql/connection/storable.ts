@@ -1,0 +1,9 @@
+/**
+ * Replaces characters from outside that a database can't store: half of a surrogate pair, which isn't UTF-8, and NUL.
+ * MySQL could store NUL, but both databases have to keep the same text.
+ */
+export function storable(text: string): string;
+export function storable(text: string | null): string | null;
+export function storable(text: string | null): string | null {
+  return text === null ? null : Buffer.from(text.replaceAll("\0", "\ufffd")).toString();
+}

@@ -1,0 +1,23 @@
+import type { Secret } from "../../../core/secret/secret.ts";
+import type { Connections } from "../connection/connections.ts";
+import type { SessionTimeouts } from "../connection/wait-limits.ts";
+import type { Dialect } from "./dialect.ts";
+
+/** One database that can hold the ledger and the tokens. */
+export interface Database extends Connections {
+  readonly dialect: Dialect;
+  /** How many connections have broken so far. */
+  readonly broken: number;
+}
+
+export interface DatabaseOptions {
+  readonly url: Secret;
+  /** Shown in the server's list of sessions. */
+  readonly applicationName: string;
+  readonly maxConnections: number;
+  /** After how many idle milliseconds the server ends a transaction. MySQL rounds up to seconds. */
+  readonly idleMs: number;
+  readonly timeouts: SessionTimeouts;
+  /** Aborted when this process is told to stop. */
+  readonly stop: AbortSignal;
+}

@@ -1,0 +1,118 @@
+import type { DurabilityRisk } from "../../../ports/durability.ts";
+import type { Connections, Queryable } from "../connection/connections.ts";
+import type { Failures } from "../connection/failures.ts";
+import type { Identifiers } from "../connection/identifiers.ts";
+import type { TablePlaces } from "../connection/table-place.ts";
+import type { LedgerLocation, LedgerTables } from "./ledger-tables.ts";
+import type { TableOwners } from "./table-owner.ts";
+import type { TokenOwnerStatements } from "./token-owner-statements.ts";
+import type { PlacedTokenTable, TokenStatements } from "./token-statements.ts";
+
+/** Types of columns of rows that a statement gets as JSON. Ids are compared by their bytes. */
+export type ColumnType = "id" | "text" | "integer" | "bigint" | "time";
+
+/** The statements that open a transaction. */
+interface Beginnings {
+  readonly write: readonly string[];
+  /** To take the lease. The server waits ten seconds for a lock; this process gives up sooner if it sees the lock. */
+  readonly lease: readonly string[];
+  /** To read at one point in time. */
+  readonly snapshot: readonly string[];
+}
+
+interface Upsert {
+  /** A table, quoted. */
+  readonly into: string;
+  readonly columns: readonly string[];
+  /** `VALUES (…)` or a query. */
+  readonly from: string;
+  /** The primary key. */
+  readonly key: readonly string[];
+  /**
+   * Changes of a row that already exists; none if left out. MySQL assigns one column after the other: put an expression
+   * that needs an old value before the assignment to that column.
+   */
+  readonly set?: (is: (column: string) => string, was: (column: string) => string) => Assignments;
+}
+
+interface UpdateFrom {
+  /** A table, quoted; `g` in the expressions. */
+  readonly table: string;
+  /** A relation made by `rows`; `t` in the expressions. */
+  readonly from: string;
+  /** MySQL may compute these in any order: use values of `t`, or values that no other assignment changes. */
+  readonly set: Assignments;
+  readonly where: string;
+}
+
+/** Column to expression, in order. */
+export type Assignments = Readonly<Record<string, string>>;
+
+/** A migration from nothing leaves tables alone that somebody else has made in the meantime. */
+export type LedgerMigration =
+  | { readonly from: "nothing" }
+  | {
+      readonly from: "an older version";
+      /** A query that finds a row if the lease is held. The rest of its transaction then runs under the lease. */
+      readonly ifHeld: string;
+    };
+
+/**
+ * What differs between the databases that can hold the ledger and the tokens. Arguments and results are SQL text, in
+ * which names stand in double quotes and parameters are $1, $2 ….
+ */
+export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners, TokenOwnerStatements {
+  readonly begin: Beginnings;
+  /** The time on the database's clock, taken after any wait for a lock. */
+  readonly now: string;
+  /** Opens and closes the savepoint for statements on the customer's tables. */
+  readonly savepoint: { readonly open: string; readonly release: string };
+  /**
+   * Sets how many seconds a statement of this transaction waits for a lock; left out: as at the transaction's start.
+   */
+  lockWait(seconds?: number): string;
+  literal(text: string): string;
+  /** `now` plus this number of milliseconds. */
+  later(milliseconds: string): string;
+  /** Whether the column has one of the values of the parameter, which is an array. */
+  isOneOf(column: string, parameter: string): string;
+  /** Whether two texts are the same. Also for statements on the customer's tables. */
+  same(a: string, b: string): string;
+  /** Whether two values differ; null differs from everything but null. */
+  differ(a: string, b: string): string;
+  /** A relation `t` with these columns, from a parameter that is a JSON array of objects. Times are ISO 8601. */
+  rows(parameter: string, columns: Readonly<Record<string, ColumnType>>): string;
+  /** The text of a JSON object. Times are text that JavaScript can parse. */
+  jsonObject(members: Readonly<Record<string, { readonly of: string; readonly isTime?: boolean }>>): string;
+  upsert(upsert: Upsert): string;
+  updateFrom(update: UpdateFrom): string;
+  /** Selects a lease's row and locks it against a new holder until the transaction ends, but not against a renewal. */
+  selectFenced(leases: string, where: string): string;
+  /** The server's settings by which a crash loses commits, and which a session can't change. */
+  durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]>;
+  /** Whether this user finds the table. The name is quoted. */
+  tableExists(database: Connections, table: string): Promise<boolean>;
+  tokenStatements(options: PlacedTokenTable): TokenStatements;
+  /**
+   * Rejects if this user could not create the ledger's tables or, if they exist, could not write to them. The SyncError
+   * names the missing right or schema. Changes nothing.
+   */
+  inspectLedger(
+    database: Connections,
+    tables: LedgerTables,
+    location: LedgerLocation,
+    isThere: boolean,
+  ): Promise<void>;
+  /**
+   * The schema that the ledger's tables are in or would be created in. Undefined if their names need no schema, or if
+   * there is no usable schema.
+   */
+  ledgerSchema(database: Connections, location: LedgerLocation): Promise<string | undefined>;
+  /** Creates or migrates the ledger's tables. Two programs that do so at once take turns. */
+  migrateLedger(
+    database: Connections,
+    tables: LedgerTables,
+    location: LedgerLocation,
+    migration: LedgerMigration,
+  ): Promise<void>;
+}

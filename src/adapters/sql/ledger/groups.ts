@@ -1,0 +1,174 @@
+import type { Group } from "../../../core/group/group.ts";
+import type { LedgerGroup } from "../../../core/group/ledger-group.ts";
+import type { SettledUpdate } from "../../../core/plan/ledger-update.ts";
+import type {
+  BucketOptions,
+  ExistingOptions,
+  GroupReads,
+  GroupWrites,
+  LedgerBucket,
+} from "../../../ports/ledger/groups.ts";
+import { databaseError } from "../connection/failures.ts";
+import { storable } from "../connection/storable.ts";
+import { NOTHING_MISSING } from "./deletions.ts";
+import { intentWrites } from "./intents.ts";
+import { recordOutcomes } from "./outcomes.ts";
+import { noFailure } from "./rows/failure-columns.ts";
+import { type GroupColumns, groupColumns, ledgerGroup } from "./rows/group-rows.ts";
+import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./scope.ts";
+
+const BATCH = 5_000;
+const SETTLED_COLUMNS = { id: "id", bucket: "integer", digest: "bigint", data_source_id: "text" } as const;
+
+export const groupReads = (reader: LedgerReader): GroupReads => ({
+  buckets: (options) => reader.read([], (ledger) => buckets(ledger, options)),
+  groups: (ofBuckets) => groups(reader, ofBuckets),
+  confirmed: (ids) => reader.read(new Map(), (ledger) => confirmed(ledger, ids)),
+  existing: (options) => reader.read([], (ledger) => existing(ledger, options)),
+  existingCount: (which) => reader.read(0, (ledger) => existingCount(ledger, which)),
+});
+
+export const groupWrites = (ledger: LedgerScope): GroupWrites => ({
+  ...intentWrites(ledger),
+  record: (outcomes, now) => recordOutcomes(ledger, outcomes, now),
+  markSettled: (settled) => markSettled(ledger, settled),
+  forget: (ids) => forget(ledger, ids),
+});
+
+async function buckets(
+  { connection, tables, scope }: LedgerScope,
+  { unverifiedAtRest }: BucketOptions,
+): Promise<readonly LedgerBucket[]> {
+  const rows = await connection.query<BucketColumns>(
+    `SELECT bucket, count(CASE WHEN at_rest THEN 1 END) AS "rows",
+       coalesce(sum(CASE WHEN at_rest THEN row_digest END), 0) AS "sum",
+       count(CASE WHEN NOT at_rest THEN 1 END) AS "restless"
+     FROM (
+       SELECT bucket, row_digest, fingerprint IS NOT NULL AND row_digest IS NOT NULL AND intent IS NULL
+         AND missing_kind IS NULL AND failure_count = 0
+         AND (unverified IS NULL OR unverified <> 'updated' OR $2) AS at_rest
+       FROM ${tables.groups} WHERE scope = $1) AS g
+     GROUP BY bucket`,
+    [scope, unverifiedAtRest],
+  );
+  return rows.map(({ bucket, rows, sum, restless }) => {
+    return { bucket, rows: Number(rows), sum, restless: Number(restless) };
+  });
+}
+
+interface BucketColumns {
+  readonly bucket: number;
+  readonly rows: string;
+  readonly sum: string;
+  readonly restless: string;
+}
+
+async function* groups(
+  reader: LedgerReader,
+  ofBuckets: readonly number[] | undefined,
+): AsyncGenerator<readonly LedgerGroup[]> {
+  const ledger = await reader.read(undefined, async (found) => found);
+  if (!ledger) return;
+  const { dialect, tables, scope } = ledger;
+  const text = `
+    SELECT ${groupColumns(dialect)} FROM ${tables.groups}
+    WHERE scope = $1 ${ofBuckets ? `AND ${dialect.isOneOf("bucket", "$2")}` : ""}
+    ORDER BY user_group_id`;
+  try {
+    const batches = reader.database.stream<GroupColumns>(
+      dialect.begin.snapshot,
+      text,
+      ofBuckets ? [scope, ofBuckets] : [scope],
+      BATCH,
+    );
+    for await (const rows of batches) yield rows.map(ledgerGroup);
+  } catch (error) {
+    throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot read the ledger", error);
+  }
+}
+
+async function confirmed(
+  { dialect, connection, tables, scope }: LedgerScope,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Group>> {
+  const rows = await connection.query<{ confirmed: string }>(
+    `SELECT confirmed FROM ${tables.groups}
+     WHERE scope = $1 AND ${dialect.isOneOf("user_group_id", "$2")} AND confirmed IS NOT NULL`,
+    [scope, ids],
+  );
+  const groups = rows.map((row) => JSON.parse(row.confirmed) as Group);
+  return new Map(groups.map((group) => [group.user_group_id, group]));
+}
+
+async function existing(
+  { dialect, connection, tables, scope }: LedgerScope,
+  { limit, after, ...which }: ExistingOptions,
+): Promise<string[]> {
+  const { text, values } = existingCondition(dialect, which, 4);
+  const rows = await connection.query<{ user_group_id: string }>(
+    `SELECT user_group_id FROM ${tables.groups}
+     WHERE scope = $1 AND user_group_id > $2 AND ${text} ORDER BY user_group_id LIMIT $3`,
+    [scope, after ?? "", limit, ...values],
+  );
+  return rows.map((row) => row.user_group_id);
+}
+
+async function existingCount(
+  { dialect, connection, tables, scope }: LedgerScope,
+  which: WhichExisting,
+): Promise<number> {
+  const { text, values } = existingCondition(dialect, which, 2);
+  const [row] = await connection.query<{ count: string }>(
+    `SELECT count(*) AS "count" FROM ${tables.groups} WHERE scope = $1 AND ${text}`,
+    [scope, ...values],
+  );
+  return Number(row?.count ?? 0);
+}
+
+type WhichExisting = Pick<ExistingOptions, "liveSince" | "of" | "underWay">;
+
+/** `first` is the number of the condition's first parameter. */
+function existingCondition(
+  { isOneOf }: LedgerScope["dialect"],
+  { of, liveSince, underWay }: WhichExisting,
+  first: number,
+): { text: string; values: unknown[] } {
+  const conditions = ["(intent <> 'remove' OR (intent IS NULL AND fingerprint IS NOT NULL))"];
+  const values: unknown[] = [];
+  const parameter = (value: unknown): string => `$${first + values.push(value) - 1}`;
+  if (underWay !== undefined) conditions.push("intent IS NOT NULL");
+  if (underWay === "another change") conditions.push("intent <> 'rotate'");
+  if (of !== undefined) conditions.push(isOneOf("user_group_id", parameter(of)));
+  if (liveSince !== undefined) {
+    // A group that has neither time may have an old token.
+    const since = "coalesce(token_since, intent_at)";
+    conditions.push(`(${since} IS NULL OR ${since} <= ${parameter(liveSince)})`);
+  }
+  return { text: conditions.join(" AND "), values };
+}
+
+function markSettled(ledger: LedgerScope, settled: readonly SettledUpdate[]): Promise<void> {
+  const rows = settled.map(({ user_group_id, row, dataSourceId }) => ({
+    id: user_group_id,
+    bucket: row.bucket,
+    digest: row.digest,
+    data_source_id: storable(dataSourceId),
+  }));
+  return updateGroups(ledger, rows, SETTLED_COLUMNS, {
+    bucket: "t.bucket",
+    row_digest: "t.digest",
+    data_source_id: "t.data_source_id",
+    ...NOTHING_MISSING,
+    held: "NULL",
+    ...noFailure("change"),
+  });
+}
+
+async function forget(ledger: LedgerScope, ids: readonly string[]): Promise<void> {
+  // Keep groups that were made, or may have been made: no other inventory has them.
+  await ledger.connection.query(
+    `DELETE FROM ${ledger.tables.groups}
+     WHERE ${ofIds(ledger)} AND fingerprint IS NULL AND intent IS NULL`,
+    [ledger.scope, ids],
+  );
+}

@@ -1,0 +1,107 @@
+import type { Lease } from "../../../ports/ledger/lease.ts";
+import type { Ledger, LedgerTransaction, LedgerView } from "../../../ports/ledger/ledger.ts";
+import type { StoredToken } from "../../../ports/token-store.ts";
+import type { InTransaction } from "../connection/connections.ts";
+import { retryDeadlocks } from "../connection/deadlock-retry.ts";
+import { databaseError } from "../connection/failures.ts";
+import type { Database } from "../dialect/database.ts";
+import type { LedgerLocation } from "../dialect/ledger-tables.ts";
+import { deletionReads, deletionWrites } from "./deletions.ts";
+import { groupReads, groupWrites } from "./groups.ts";
+import { ifHeld, ifOfNoOther, leases } from "./lease.ts";
+import { rotationReads, rotationWrites } from "./rotations.ts";
+import { runReads, runWrites } from "./runs.ts";
+import { leaseLost, ledgerSchema, schemaReads } from "./schema.ts";
+import { LedgerReader, type LedgerScope } from "./scope.ts";
+import { serviceReads, serviceWrites } from "./service.ts";
+import { statusReads } from "./status.ts";
+import { tokenReads, tokenWrites } from "./tokens.ts";
+
+/** Reads one scope of the ledger, and changes nothing: it doesn't create missing tables either. */
+export const sqlLedgerView = (database: Database, location: LedgerLocation, scope: string): LedgerView =>
+  allReads(new LedgerReader(database, location, scope));
+
+/**
+ * The ledger in an SQL database, with what a token table in the same database needs to take part in its transactions.
+ */
+export interface SqlLedger extends Ledger {
+  /** The database connection of a transaction that this ledger has open. */
+  sessionOf(transaction: LedgerTransaction): LedgerSession;
+  /** A query that finds a row if the lease is held and no other group of the scope has this token. */
+  ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
+}
+
+interface LedgerSession {
+  readonly connection: InTransaction;
+  /** If true, this transaction is not repeated when the database rolls it back. */
+  readonly isLastAttempt: boolean;
+}
+
+/** `historyMs`: how long the history of the runs is kept. */
+export function sqlLedger(
+  database: Database,
+  location: LedgerLocation,
+  scope: string,
+  historyMs: number,
+): SqlLedger {
+  const { dialect } = database;
+  const reader = new LedgerReader(database, location, scope);
+  const sessions = new WeakMap<LedgerTransaction, LedgerSession>();
+
+  async function writeOnce<T>(
+    lease: Lease,
+    body: (transaction: LedgerTransaction) => Promise<T>,
+    isLastAttempt: boolean,
+  ): Promise<T> {
+    const tables = await reader.tables();
+    const begin = [...dialect.begin.write, await ifHeld(reader, lease)];
+    return database.transaction(begin, async (connection, held) => {
+      if (held.length === 0) throw leaseLost();
+      const transaction = {
+        ...allWrites({ dialect, connection, tables, scope }, historyMs),
+        assertOpen: () => connection.assertOpen(),
+      };
+      sessions.set(transaction, { connection, isLastAttempt });
+      return body(transaction);
+    });
+  }
+
+  return {
+    ...allReads(reader),
+    ...ledgerSchema(reader),
+    ...leases(reader),
+    write: async (lease, body) => {
+      try {
+        return await retryDeadlocks(dialect, (isLast) => writeOnce(lease, body, isLast));
+      } catch (error) {
+        throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot write the ledger", error);
+      }
+    },
+    sessionOf: (transaction) => {
+      const session = sessions.get(transaction);
+      if (!session) throw new Error("the transaction belongs to another ledger");
+      return session;
+    },
+    ifOfNoOther: (token, lease) => ifOfNoOther(reader, token, lease),
+  };
+}
+
+const allReads = (reader: LedgerReader): LedgerView => ({
+  ...schemaReads(reader),
+  ...serviceReads(reader),
+  ...groupReads(reader),
+  ...deletionReads(reader),
+  ...rotationReads(reader),
+  ...tokenReads(reader),
+  ...runReads(reader),
+  ...statusReads(reader),
+});
+
+const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransaction, "assertOpen"> => ({
+  ...serviceWrites(ledger),
+  ...groupWrites(ledger),
+  ...deletionWrites(ledger),
+  ...rotationWrites(ledger),
+  ...tokenWrites(ledger),
+  ...runWrites(ledger, historyMs),
+});

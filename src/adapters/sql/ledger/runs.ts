@@ -1,0 +1,127 @@
+import type { Counts, RunOutcome } from "../../../core/report/counts.ts";
+import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../ports/ledger/runs.ts";
+import { storable } from "../connection/storable.ts";
+import type { LedgerReader, LedgerScope } from "./scope.ts";
+
+/** The newest runs are kept, however old they are: if nothing has run for long, they tell what happened last. */
+const LEAST_RUNS = 10;
+
+/** In days. No limit looks back so far, but removals are also the record of what was deleted when. */
+const KEPT_REMOVALS = 90;
+/** In days. After an incident somebody asks which token was live when, and an incident may be noticed late. */
+const KEPT_TOKENS = 365;
+
+export const runReads = (reader: LedgerReader): RunReads => ({
+  history: (since, limit) =>
+    reader.read([], (ledger) => recordedRuns(ledger, "started_at >= $3", limit, [since])),
+});
+
+/** `historyMs`: how long the history of the runs is kept. */
+export const runWrites = (ledger: LedgerScope, historyMs: number): RunWrites => ({
+  startRun: (command, now) => startRun(ledger, command, now, historyMs),
+  finishRun: (run, result, now) => finishRun(ledger, run, result, now),
+  discardRun: (run) => discardRun(ledger, run),
+});
+
+export const latestRuns = (ledger: LedgerScope, limit: number): Promise<RecordedRun[]> =>
+  recordedRuns(ledger, "TRUE", limit);
+
+/** `more` are the values of `condition`, from $3 on. */
+async function recordedRuns(
+  { connection, tables, scope }: LedgerScope,
+  condition: string,
+  limit: number,
+  more: readonly unknown[] = [],
+): Promise<RecordedRun[]> {
+  const rows = await connection.query<RunColumns>(
+    `SELECT * FROM ${tables.runs} WHERE scope = $1 AND ${condition} ORDER BY id DESC LIMIT $2`,
+    [scope, limit, ...more],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    command: row.command,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    result: row.outcome && {
+      outcome: row.outcome,
+      counts: JSON.parse(row.counts) as Counts,
+      requests: Number(row.requests),
+      error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
+    },
+  }));
+}
+
+interface RunColumns {
+  readonly id: string;
+  readonly command: string;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly outcome: RunOutcome | null;
+  readonly counts: string;
+  readonly requests: string;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+}
+
+/**
+ * Begins a run. Deletes what is too old, such as runs that began more than `historyMs` ago, but never the newest runs.
+ */
+async function startRun(
+  { connection, tables, scope }: LedgerScope,
+  command: string,
+  now: Date,
+  historyMs: number,
+): Promise<RunId> {
+  const { runs, removals, formerTokens } = tables;
+  const [oldestOfLast] = await connection.query<{ id: string }>(
+    `SELECT id FROM ${runs} WHERE scope = $1 ORDER BY id DESC LIMIT 1 OFFSET ${LEAST_RUNS - 1}`,
+    [scope],
+  );
+  if (oldestOfLast) {
+    await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND started_at < $2 AND id < $3`, [
+      scope,
+      new Date(now.getTime() - historyMs),
+      oldestOfLast.id,
+    ]);
+  }
+  await connection.query(`DELETE FROM ${removals} WHERE scope = $1 AND removed_at < $2`, [
+    scope,
+    daysBefore(now, KEPT_REMOVALS),
+  ]);
+  await connection.query(`DELETE FROM ${formerTokens} WHERE scope = $1 AND live_until < $2`, [
+    scope,
+    daysBefore(now, KEPT_TOKENS),
+  ]);
+  await connection.query(`INSERT INTO ${runs} (scope, command, started_at) VALUES ($1, $2, $3)`, [
+    scope,
+    command,
+    now,
+  ]);
+  // The newest run is this one: nobody else starts a run while the lease is held.
+  const [started] = await connection.query<{ id: string }>(
+    `SELECT max(id) AS id FROM ${runs} WHERE scope = $1`,
+    [scope],
+  );
+  return started?.id ?? "";
+}
+
+async function finishRun(
+  { connection, tables }: LedgerScope,
+  run: RunId,
+  { outcome, counts, requests, error }: RunResult,
+  now: Date,
+): Promise<void> {
+  const message = error === null ? null : storable(error.message);
+  await connection.query(
+    `UPDATE ${tables.runs}
+       SET finished_at = $2, outcome = $3, counts = $4, requests = $5, error_code = $6, error_message = $7
+       WHERE id = $1`,
+    [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, message],
+  );
+}
+
+async function discardRun({ connection, tables }: LedgerScope, run: RunId): Promise<void> {
+  await connection.query(`DELETE FROM ${tables.runs} WHERE id = $1`, [run]);
+}
+
+const daysBefore = (time: Date, days: number): Date => new Date(time.getTime() - days * 86_400_000);

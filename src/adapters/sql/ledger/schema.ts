@@ -1,0 +1,136 @@
+import { SyncError } from "../../../core/failure/sync-error.ts";
+import type { LedgerSchema, SchemaReads } from "../../../ports/ledger/schema.ts";
+import { databaseError } from "../connection/failures.ts";
+import type { Database } from "../dialect/database.ts";
+import type { LedgerLocation, LedgerTables } from "../dialect/ledger-tables.ts";
+import { ifHeld } from "./lease.ts";
+import { LATEST_VERSION, type LedgerReader, type LedgerScope, ledgerVersion } from "./scope.ts";
+
+export const schemaReads = (reader: LedgerReader): SchemaReads => ({
+  id: () => reader.read(null, ledgerId),
+  inspect: () =>
+    opening(reader, async () => inspectLedger(reader.database, await reader.tables(), reader.location)),
+  ownTables: () => shownTables(reader.database, reader.location),
+});
+
+export const ledgerSchema = (reader: LedgerReader): Pick<LedgerSchema, "prepare" | "migrate"> => ({
+  prepare: () =>
+    opening(reader, async () => {
+      await createLedger(reader.database, await reader.tables(), reader.location);
+      // Check again: somebody else may have created a table just before `prepare` did.
+      await reader.insistOnOwner();
+    }),
+  migrate: (lease) =>
+    opening(reader, async () =>
+      migrateLedger(reader.database, await reader.tables(), reader.location, {
+        scope: reader.scope,
+        ifHeld: await ifHeld(reader, lease),
+      }),
+    ),
+});
+
+async function opening<T>({ database }: LedgerReader, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    throw databaseError(database.dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
+  }
+}
+
+async function ledgerId({ connection, tables }: LedgerScope): Promise<string | null> {
+  const [row] = await connection.query<{ id: string }>(`SELECT id FROM ${tables.identity}`);
+  return row?.id ?? null;
+}
+
+/** Rejects if this user could not create or write the tables. The error names the missing right or schema. */
+async function inspectLedger(
+  database: Database,
+  tables: LedgerTables,
+  location: LedgerLocation,
+): Promise<void> {
+  const { dialect } = database;
+  let isThere = false;
+  try {
+    isThere = (await ledgerVersion(database, tables)) > 0;
+  } catch (error) {
+    // MySQL doesn't tell a user without any right to the table whether it exists.
+    if (!(error instanceof SyncError)) await dialect.inspectLedger(database, tables, location, false);
+    throw error;
+  }
+  await dialect.inspectLedger(database, tables, location, isThere);
+}
+
+/** Creates the tables of a new ledger. Leaves the tables of an older groupsync as they are. */
+async function createLedger(
+  database: Database,
+  tables: LedgerTables,
+  location: LedgerLocation,
+): Promise<void> {
+  try {
+    if ((await ledgerVersion(database, tables)) > 0) return;
+    await database.dialect.migrateLedger(database, tables, location, { from: "nothing" });
+  } catch (error) {
+    if (!(error instanceof SyncError))
+      await database.dialect.inspectLedger(database, tables, location, false);
+    throw databaseError(database.dialect, "LEDGER_UNAVAILABLE", "cannot create the ledger's tables", error);
+  }
+}
+
+/**
+ * Brings the tables to the latest version. Rejects with LEASE_LOST if `ifHeld` finds no row. Rejects with LEASE_HELD
+ * while somebody holds another scope's lease in the same tables: that may be an older program, which can't read newer
+ * tables.
+ */
+async function migrateLedger(
+  database: Database,
+  tables: LedgerTables,
+  location: LedgerLocation,
+  { scope, ifHeld }: { readonly scope: string; readonly ifHeld: string },
+): Promise<void> {
+  const version = await ledgerVersion(database, tables);
+  if (version === LATEST_VERSION) return;
+  try {
+    const [other] = await database.query<ScopeHolder>(
+      `SELECT scope, holder, expires_at AS "expiresAt" FROM ${tables.leases}
+       WHERE scope <> $1 AND expires_at > ${database.dialect.now} ORDER BY scope`,
+      [scope],
+    );
+    if (other) throw heldElsewhere(version, other);
+    await database.dialect.migrateLedger(database, tables, location, { from: "an older version", ifHeld });
+  } catch (error) {
+    throw databaseError(database.dialect, "LEDGER_UNAVAILABLE", "cannot migrate the ledger's tables", error);
+  }
+}
+
+interface ScopeHolder {
+  readonly scope: string;
+  readonly holder: string;
+  readonly expiresAt: Date;
+}
+
+const heldElsewhere = (version: number, { scope, holder, expiresAt }: ScopeHolder): SyncError =>
+  new SyncError(
+    "LEASE_HELD",
+    `the ledger has version ${version} and can't be migrated yet: the config named ${JSON.stringify(scope)} shares its tables, and ${holder} has that lease until ${expiresAt.toISOString()}`,
+    {
+      hint: `nothing was changed. Try again once that run has ended; the next sync migrates the ledger. If that process is gone, wait until its lease expires, or run a sync of ${JSON.stringify(scope)}`,
+    },
+  );
+
+export const leaseLost = (): SyncError =>
+  new SyncError("LEASE_LOST", "another instance has taken the lease", {
+    hint: "nothing more was changed; that instance settles what was under way",
+  });
+
+/** For messages, such as `public.groupsync_*`; null if nobody can name the schema. Rejects with LEDGER_UNAVAILABLE. */
+async function shownTables(
+  { dialect, byRolesPath }: Pick<Database, "dialect" | "byRolesPath">,
+  { schema, tablePrefix }: LedgerLocation,
+): Promise<string | null> {
+  try {
+    const place = await dialect.tablePlace(byRolesPath, { schema, table: `${tablePrefix}migrations` });
+    return place ? `${place.schema}.${tablePrefix}*` : null;
+  } catch (error) {
+    throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot open the ledger", error);
+  }
+}

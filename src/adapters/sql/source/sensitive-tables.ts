@@ -1,0 +1,35 @@
+import { nameOf } from "../connection/identifiers.ts";
+import type { TablePlace } from "../connection/table-place.ts";
+import type { Database } from "../dialect/database.ts";
+import type { LedgerLocation } from "../dialect/ledger-tables.ts";
+
+/** A table that holds secrets, by the database's own spelling of its names. */
+export interface SensitiveTable extends Pick<TablePlace, "schema" | "table"> {
+  /** The column with the secrets; every column, if left out. */
+  readonly column?: string;
+}
+
+/** A table that holds secrets, as the config names it. `database` connects as the user that writes to the table. */
+export interface SensitiveTableName {
+  readonly database: Database;
+  readonly at: LedgerLocation | { readonly table: string; readonly tokenColumn: string };
+}
+
+/** Finds the tables. Never rejects: leaves a table out if its database doesn't answer. */
+export async function sensitiveTables(secrets: readonly SensitiveTableName[]): Promise<SensitiveTable[]> {
+  const found = await Promise.all(secrets.map((secret) => placeOf(secret).catch(() => [])));
+  return found.flat();
+}
+
+async function placeOf({ database, at }: SensitiveTableName): Promise<SensitiveTable[]> {
+  const { dialect, byRolesPath } = database;
+  if ("tablePrefix" in at) {
+    const place = await dialect.tablePlace(byRolesPath, {
+      schema: at.schema,
+      table: `${at.tablePrefix}groups`,
+    });
+    return place ? [place] : [];
+  }
+  const place = await dialect.tablePlace(byRolesPath, nameOf(at.table));
+  return place ? [{ ...place, column: at.tokenColumn }] : [];
+}

@@ -1,0 +1,84 @@
+import { describe, SyncError } from "../../../core/failure/sync-error.ts";
+import { databaseError, type Failures } from "../connection/failures.ts";
+import type { SourceRequest } from "./source-request.ts";
+import type { SourceSession } from "./source-session.ts";
+import { whereAll } from "./tenant-query.ts";
+
+/** Tells apart the errors of a read. */
+export interface SourceFailures extends Pick<Failures, "hintFor"> {
+  /** The SQL itself is wrong, or does something that a read can't do, such as a write. */
+  isSqlMistake(error: unknown): boolean;
+}
+
+export function missingColumns({ name, columns }: SourceRequest, there: readonly string[]): SyncError {
+  const missing = columns.filter((column) => !there.includes(column));
+  return new SyncError("CONFIG_COLUMNS", `${name} has no column ${missing.join(", ")}`, {
+    hint: `its columns, as the group rules have to write them: ${there.join(", ")}`,
+  });
+}
+
+export const wrongIdType = (column: string, type: string): SyncError =>
+  new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type}`, {
+    hint: "an id is a text, integer or uuid column; a query can cast another type to text",
+  });
+
+/**
+ * Rejects with CONFIG_SOURCE if the config's SQL is wrong. `removed` is the predicate of `source.removed_when` as the
+ * read uses it: it is tried alone first, so that the error names the right key.
+ */
+export async function checkSql(
+  session: Pick<SourceSession, "query" | "prepare">,
+  failures: SourceFailures,
+  request: SourceRequest,
+  removed: string | undefined,
+): Promise<void> {
+  const { name, relation } = request;
+  if (removed !== undefined) {
+    const readRemoved = session.query(`SELECT 1 FROM ${relation} ${whereAll([removed])} LIMIT 0`);
+    await readRemoved.catch((error: unknown) => {
+      if (!failures.isSqlMistake(error)) throw error;
+      throw new SyncError("CONFIG_SOURCE", `cannot tell the removed rows of ${name}: ${describe(error)}`, {
+        hint: "check source.removed_when: it is a condition on these rows, in SQL of this database",
+        cause: error,
+      });
+    });
+  }
+  await checkWhole(session, failures, request);
+}
+
+/**
+ * The config's SQL stands in parentheses in every statement of a read. SQL that closes these parentheses could add to
+ * the statement. Such SQL makes no sense without the parentheses: here it has to be one query or one condition.
+ */
+async function checkWhole(
+  session: Pick<SourceSession, "query" | "prepare">,
+  failures: SourceFailures,
+  { query, relation, where, removedWhen }: SourceRequest,
+): Promise<void> {
+  const whole = async (key: string, what: string, ask: () => Promise<unknown>): Promise<void> => {
+    try {
+      await ask();
+    } catch (error) {
+      if (!failures.isSqlMistake(error)) throw error;
+      throw new SyncError("CONFIG_SOURCE", `${key} is not ${what} by itself: ${describe(error)}`, {
+        hint: `check the parentheses of ${key}: each that it closes has to be its own`,
+        cause: error,
+      });
+    }
+  };
+  const readNone = (condition: string) => () =>
+    session.query(`SELECT 1 FROM ${relation} WHERE ${condition}\nLIMIT 0`);
+  if (query !== undefined) await whole("source.query", "one query", () => session.prepare(query));
+  if (where !== undefined) await whole("source.where", "one condition", readNone(where));
+  if (removedWhen !== undefined) await whole("source.removed_when", "one condition", readNone(removedWhen));
+}
+
+export function sourceError({ name }: SourceRequest, failures: SourceFailures, error: unknown): SyncError {
+  if (!failures.isSqlMistake(error)) {
+    return databaseError(failures, "SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
+  }
+  return new SyncError("CONFIG_SOURCE", `cannot read ${name}: ${describe(error)}`, {
+    hint: "check source.where, source.query and source.removed_when: they are SQL of this database",
+    cause: error,
+  });
+}

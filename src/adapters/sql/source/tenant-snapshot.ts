@@ -1,0 +1,69 @@
+import type { SyncError } from "../../../core/failure/sync-error.ts";
+import type { BucketSum, TenantRow } from "../../../core/group/tenant.ts";
+import type { SourceRole, TenantSnapshot } from "../../../ports/tenant-source.ts";
+import { parseCells } from "./cells.ts";
+import type { SourceSession } from "./source-session.ts";
+import { type RawRow, selectBuckets, selectRows, type TenantQuery } from "./tenant-query.ts";
+
+const BATCH = 2_000;
+
+interface SnapshotParts {
+  readonly table: string | null;
+  readonly session: SourceSession;
+  readonly query: TenantQuery;
+  readonly role: () => Promise<SourceRole>;
+  /** Turns what the driver threw into an error for the operator. */
+  readonly explain: (error: unknown) => SyncError;
+}
+
+/** Reads the tenants in its session's one transaction. */
+export class SqlTenantSnapshot implements TenantSnapshot {
+  readonly table: string | null;
+  readonly #parts: SnapshotParts;
+
+  constructor(parts: SnapshotParts) {
+    this.table = parts.table;
+    this.#parts = parts;
+  }
+
+  buckets(): Promise<readonly BucketSum[]> {
+    const { session, query } = this.#parts;
+    return this.#explained(session.query<BucketSum>(selectBuckets(query)));
+  }
+
+  async *rows(buckets?: readonly number[]): AsyncGenerator<readonly TenantRow[]> {
+    const { session, query, explain } = this.#parts;
+    try {
+      for await (const batch of session.batches<RawRow>(selectRows(query, buckets), BATCH)) {
+        yield batch.map((row) => this.#tenantRow(row));
+      }
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+
+  role(): Promise<SourceRole> {
+    return this.#explained(this.#parts.role());
+  }
+
+  close(): Promise<void> {
+    return this.#parts.session.close();
+  }
+
+  #tenantRow([bucket, digest, ...cells]: RawRow): TenantRow {
+    const { parsers } = this.#parts.query;
+    return {
+      cells: parseCells(cells, parsers),
+      digest: { bucket: Number(bucket), digest },
+      removed: cells[parsers.length] != null,
+    };
+  }
+
+  async #explained<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw this.#parts.explain(error);
+    }
+  }
+}

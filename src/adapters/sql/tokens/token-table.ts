@@ -1,0 +1,285 @@
+import type { SyncError } from "../../../core/failure/sync-error.ts";
+import { Secret } from "../../../core/secret/secret.ts";
+import { laggingIn } from "../../../core/tokens/token-copies.ts";
+import type { Lease } from "../../../ports/ledger/lease.ts";
+import type { LedgerTransaction } from "../../../ports/ledger/ledger.ts";
+import type {
+  ChangeOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../../../ports/token-store.ts";
+import type { Queryable } from "../connection/connections.ts";
+import { retryDeadlocks } from "../connection/deadlock-retry.ts";
+import { databaseError } from "../connection/failures.ts";
+import { once } from "../connection/table-place.ts";
+import type { Database } from "../dialect/database.ts";
+import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
+import { type OpenTable, openTable } from "./open-table.ts";
+import { orElse, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
+import { withoutTokens } from "./token-error.ts";
+import { TokenTableOwner } from "./token-table-owner.ts";
+
+/** How many ids are read at a time. */
+const BATCH = 5_000;
+
+/** Why one group's token could not be stored or removed. */
+type Refusal = readonly [user_group_id: string, error: SyncError];
+
+/** An empty text is no token: a column that takes no NULL may be full of them. */
+const tokensOf = (rows: readonly TokenRow[]): [id: string, token: Secret][] =>
+  rows.flatMap(({ id, token }) => (token ? [[id, new Secret(token)]] : []));
+
+const secretsIn = (rows: readonly TokenRow[]): Secret[] => tokensOf(rows).map(([, token]) => token);
+
+/** The ledger of the database that the token table is in. Its transactions write the tokens too. */
+export interface LedgerBesideTokens {
+  sessionOf(transaction: LedgerTransaction): Pick<Savepoints, "connection" | "isLastAttempt">;
+  /** A query that finds a row if the lease is held and no other group of the scope has this token. */
+  ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
+}
+
+/** Tokens in a table of the customer's database. */
+export class SqlTokenTable implements TokenStore {
+  readonly #database: Database;
+  readonly #options: TokenTableOptions;
+  readonly #ledger: LedgerBesideTokens | undefined;
+  /** The table, found once, with all statements on it. */
+  readonly #open: () => Promise<OpenTable>;
+  readonly destinations: readonly TokenDestination[];
+
+  /** `ledger`: left out if the ledger is in another database. */
+  constructor(database: Database, options: TokenTableOptions, ledger?: LedgerBesideTokens) {
+    this.#database = database;
+    this.#options = options;
+    this.#ledger = ledger;
+    this.#open = once(
+      () => openTable(database, options),
+      ({ marked }) => marked !== undefined,
+    );
+    const contents = { holdsAny: () => this.holdsAny(), ids: () => this.#ids() };
+    const place = async () => (await this.#open()).marked;
+    this.destinations = [new TokenTableOwner(database, options, place, contents)];
+  }
+
+  async prepare(): Promise<void> {
+    try {
+      const { statements, insist } = await this.#open();
+      await statements.prepare(this.#database);
+      // Check again: somebody else may have created the table just before `prepare` did.
+      await insist();
+    } catch (error) {
+      throw this.#unavailable("write tokens to", error);
+    }
+  }
+
+  async inspect(): Promise<void> {
+    try {
+      const { statements } = await this.#open();
+      await statements.inspect(this.#database);
+    } catch (error) {
+      throw this.#unavailable("write tokens to", error);
+    }
+  }
+
+  async holdsAny(): Promise<boolean> {
+    try {
+      const { statements } = await this.#open();
+      return await statements.holdsAny(this.#database);
+    } catch (error) {
+      throw this.#unavailable("read tokens from", error);
+    }
+  }
+
+  async *#ids(): AsyncGenerator<readonly string[]> {
+    if (!(await this.holdsAny())) return;
+    const { dialect } = this.#database;
+    try {
+      const { statements } = await this.#open();
+      const batches = this.#database.byRolesPath.stream<[id: string]>(
+        dialect.begin.snapshot,
+        statements.selectIds,
+        [],
+        BATCH,
+      );
+      for await (const rows of batches) yield rows.map(([id]) => id);
+    } catch (error) {
+      throw this.#unavailable("read tokens from", error);
+    }
+  }
+
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
+    try {
+      const { statements } = await this.#open();
+      const find = (byText: boolean) => statements.find(this.#database.byRolesPath, ids, byText);
+      const rows = await find(false).catch((error: unknown) => {
+        if (this.#database.dialect.isGeneral(error)) throw error;
+        return find(true);
+      });
+      return new Map(tokensOf(rows));
+    } catch (error) {
+      throw this.#unavailable("read tokens from", error);
+    }
+  }
+
+  async write(
+    tokens: readonly StoredToken[],
+    transaction: LedgerTransaction,
+    { rewrite = false, assertHeld }: WriteOptions = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    assertHeld?.();
+    const secrets = tokens.map((entry) => entry.token);
+    try {
+      const table = await this.#open();
+      const refusals = await this.#within(transaction, (savepoints) =>
+        togetherOrEach<StoredToken, Refusal>(
+          savepoints,
+          tokens,
+          (some) => this.#write(table, some, savepoints.connection, rewrite),
+          ({ user_group_id, token }, error) => [user_group_id, table.refusals.notStored(error, token)],
+        ),
+      ).catch((error: unknown) => {
+        throw error instanceof TransactionLost
+          ? table.refusals.notStoredTogether(error.cause, secrets)
+          : error;
+      });
+      return new Map(refusals);
+    } catch (error) {
+      throw this.#unavailable("write tokens to", withoutTokens(error, secrets));
+    }
+  }
+
+  async writeAtOnce(token: StoredToken, lease: Lease): Promise<boolean> {
+    const ledger = this.#ledger;
+    if (!ledger) return false;
+    const database = this.#database;
+    try {
+      const { statements } = await this.#open();
+      const statement = statements.writeIf(await ledger.ifOfNoOther(token, lease), token);
+      if (!statement) return false;
+      const rows = await database.byRolesPath
+        .write<TokenRow>(statement.text, statement.values)
+        .catch(async (error: unknown): Promise<TokenRow[]> => {
+          if (database.dialect.isGeneral(error)) throw error;
+          // Try again without any token: if that fails too, the fault is the table's.
+          await statements.write({ query: (...asked) => database.byRolesPath.write(...asked) }, [], false);
+          return [];
+        });
+      return rows.some((row) => row.token === token.token.reveal());
+    } catch (error) {
+      throw this.#unavailable("write tokens to", withoutTokens(error, [token.token]));
+    }
+  }
+
+  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+    return laggingIn(expected, [await this.read([...expected.keys()])]);
+  }
+
+  async remove(
+    ids: readonly string[],
+    transaction: LedgerTransaction,
+    { assertHeld }: ChangeOptions = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    assertHeld?.();
+    // Read the tokens first: an error may quote a token, and only a known token can be kept out of the message.
+    let rows: readonly TokenRow[] = [];
+    try {
+      const table = await this.#open();
+      const refusals = await this.#within(transaction, async (savepoints) => {
+        rows = await this.#find(table, ids, savepoints);
+        const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
+        return togetherOrEach<string, Refusal>(
+          savepoints,
+          [...new Set(rows.map((row) => row.id))],
+          (some) => this.#remove(table, some, savepoints.connection),
+          (id, error) => [id, table.refusals.notRemoved(id, error, secretsOf(id))],
+        );
+      }).catch((error: unknown) => {
+        throw error instanceof TransactionLost
+          ? table.refusals.notRemovedTogether(error.cause, secretsIn(rows))
+          : error;
+      });
+      return new Map(refusals);
+    } catch (error) {
+      throw this.#unavailable("remove tokens from", withoutTokens(error, secretsIn(rows)));
+    }
+  }
+
+  /** Runs `body` in the ledger's transaction, or in its own if the ledger is in another database. */
+  #within<T>(transaction: LedgerTransaction, body: (savepoints: Savepoints) => Promise<T>): Promise<T> {
+    const { dialect } = this.#database;
+    if (this.#ledger) return body({ dialect, ...this.#ledger.sessionOf(transaction) });
+    return retryDeadlocks(dialect, (isLastAttempt) =>
+      this.#database.transaction(dialect.begin.write, (connection) =>
+        body({ dialect, connection, isLastAttempt }),
+      ),
+    );
+  }
+
+  /** Resolves to the tokens that did not get into the table. Rejects if the database refuses one. */
+  async #write(
+    table: OpenTable,
+    tokens: readonly StoredToken[],
+    connection: Queryable,
+    rewrite: boolean,
+  ): Promise<readonly Refusal[]> {
+    const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
+    const rows = await table.statements.write(connection, tokens, rewrite);
+    // A trigger can write another token instead, even the old one.
+    const written = new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
+    const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
+    return this.#whyNot(table, unwritten, connection, rewrite);
+  }
+
+  /**
+   * Why tokens were not written: a trigger, a policy or a rule can skip a write without an error. A token that is
+   * already there needs no write, except with `rewrite`.
+   */
+  async #whyNot(
+    { statements, refusals }: OpenTable,
+    unwritten: readonly StoredToken[],
+    connection: Queryable,
+    rewrite: boolean,
+  ): Promise<readonly Refusal[]> {
+    if (unwritten.length === 0) return [];
+    const checks = await statements.check(connection, unwritten);
+    const hasRow = (isThere: boolean | null): boolean => isThere !== null || this.#options.rows === "own";
+    return checks
+      .filter(({ isThere }) => rewrite || !isThere)
+      .map(({ id, isThere }) => [id, hasRow(isThere) ? refusals.skipped(id) : refusals.noRow(id)]);
+  }
+
+  /** The rows that have a token to remove. */
+  #find(
+    { statements }: OpenTable,
+    ids: readonly string[],
+    savepoints: Savepoints,
+  ): Promise<readonly TokenRow[]> {
+    const { connection } = savepoints;
+    return orElse(
+      savepoints,
+      () => statements.find(connection, ids, false),
+      () => statements.find(connection, ids, true),
+    );
+  }
+
+  /** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */
+  async #remove(
+    { statements, refusals }: OpenTable,
+    ids: readonly string[],
+    connection: Queryable,
+  ): Promise<readonly Refusal[]> {
+    const removed = new Set(await statements.remove(connection, ids));
+    return ids.filter((id) => !removed.has(id)).map((id) => [id, refusals.kept(id)]);
+  }
+
+  #unavailable(doing: string, error: unknown): SyncError {
+    return databaseError(
+      this.#database.dialect,
+      "TOKEN_STORE_UNAVAILABLE",
+      `cannot ${doing} ${this.#options.table}`,
+      error,
+    );
+  }
+}

@@ -1,0 +1,189 @@
+import { interrupted, SyncError } from "../../../core/failure/sync-error.ts";
+import type { Secret } from "../../../core/secret/secret.ts";
+import { type SecretPath, secretName } from "../../../core/tokens/secret-name.ts";
+import { laggingIn } from "../../../core/tokens/token-copies.ts";
+import { formatToken, type TokenFormat, tokenIn } from "../../../core/tokens/token-format.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { LedgerTransaction } from "../../../ports/ledger/ledger.ts";
+import type {
+  ChangeOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../../../ports/token-store.ts";
+import { inParallel } from "./concurrency.ts";
+import { SecretOwnerMark } from "./secret-owner-mark.ts";
+import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { CONCURRENCY, StoreRetries } from "./store-retries.ts";
+
+interface SecretTokenOptions {
+  readonly path: SecretPath;
+  readonly format: TokenFormat;
+}
+
+/** Keeps tokens in a secret store, one secret for each group. */
+export class SecretTokenStore implements TokenStore {
+  readonly #secrets: SecretStore;
+  readonly #options: SecretTokenOptions;
+  readonly #clock: Clock;
+  readonly #retries: StoreRetries;
+  readonly #owner: SecretOwnerMark;
+
+  constructor(secrets: SecretStore, options: SecretTokenOptions, clock: Clock) {
+    this.#secrets = secrets;
+    this.#options = options;
+    this.#clock = clock;
+    this.#retries = new StoreRetries(clock);
+    this.#owner = new SecretOwnerMark(secrets, options.path);
+  }
+
+  get destinations(): readonly TokenDestination[] {
+    const secrets = this.#secrets;
+    const { name } = this.#owner;
+    const [before, after] = this.#options.path;
+    return [
+      {
+        // A store with its own place for the owner mark belongs to one config as a whole: the path adds nothing.
+        title: secrets.owner ? secrets.title : `the secrets ${before}…${after} of ${secrets.title}`,
+        holdsAny: () => this.holdsAny(),
+        ids: () => null,
+        owner: () => this.#usable("read", () => this.#retries.with(() => this.#owner.read())),
+        claim: (mark, former) =>
+          this.#usable("write", () => this.#retries.with(() => this.#owner.write(mark, former))),
+        foldsCase: async () => null,
+        release: () =>
+          this.#usable("read", async () => (await secrets.release?.()) ?? `delete the secret ${name}`),
+      },
+    ];
+  }
+
+  /** Nothing to inspect: only a write shows whether secrets can be written. */
+  async inspect(): Promise<void> {}
+
+  prepare(signal?: AbortSignal): Promise<void> {
+    return this.#usable("use", () => this.#retries.with(() => this.#secrets.prepare(), { signal }));
+  }
+
+  holdsAny(): Promise<boolean> {
+    return this.#usable("read", () => this.#retries.with(() => this.#secrets.holdsAny(this.#owner.name)));
+  }
+
+  async write(
+    tokens: readonly StoredToken[],
+    _transaction: LedgerTransaction,
+    { rewrite = false, assertHeld, signal }: WriteOptions = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
+    return this.#each([...wanted], "TOKEN_NOT_STORED", signal, ([id, token], name) => {
+      assertHeld?.();
+      const content = formatToken(this.#options.format, id, token, this.#clock.now());
+      // Don't write equal content again: stores keep every version, and charge for it.
+      const isGood = (found: Secret): boolean =>
+        !rewrite && (this.#tokenIn(found, id)?.equals(token) ?? false);
+      return this.#secrets.put(name, content, isGood, id);
+    });
+  }
+
+  /** Always false: a secret store can't check the lease in the same step as the write. */
+  async writeAtOnce(): Promise<boolean> {
+    return false;
+  }
+
+  async read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>> {
+    const found = new Map<string, Secret>();
+    const find = async (id: string): Promise<void> => {
+      if (signal?.aborted) throw interrupted();
+      // A secret that can't be read counts as missing: the attempt to write it then reports what is wrong.
+      const secret = await this.#retries
+        .with(() => this.#secrets.get(this.#nameOf(id)), { signal })
+        .catch((error: unknown) => void refusal(error));
+      const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
+      if (token) found.set(id, token);
+    };
+    await this.#usable("read", () => inParallel([...new Set(ids)], CONCURRENCY, find));
+    return found;
+  }
+
+  async lagging(
+    expected: ReadonlyMap<string, string>,
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, Secret | null>> {
+    return laggingIn(expected, [await this.read([...expected.keys()], signal)]);
+  }
+
+  remove(
+    ids: readonly string[],
+    _transaction: LedgerTransaction,
+    { assertHeld, signal }: ChangeOptions = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const entries = [...new Set(ids)].map((id) => [id] as const);
+    return this.#each(entries, "TOKEN_NOT_REMOVED", signal, (_, name) => {
+      assertHeld?.();
+      return this.#secrets.remove(name);
+    });
+  }
+
+  #nameOf(id: string): string {
+    return secretName(id, this.#options.path, this.#secrets.naming);
+  }
+
+  #tokenIn(content: Secret, id: string): Secret | undefined {
+    return tokenIn(this.#options.format, id, content);
+  }
+
+  /** Resolves to the errors of the secrets that the store refused to change, by id. */
+  async #each<Entry extends readonly [id: string, ...unknown[]]>(
+    entries: readonly Entry[],
+    code: string,
+    signal: AbortSignal | undefined,
+    change: (entry: Entry, name: string) => Promise<void>,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const refused = new Map<string, SyncError>();
+    const begun = this.#clock.monotonic();
+    const changeOne = async (entry: Entry): Promise<void> => {
+      const [id] = entry;
+      try {
+        await this.#retries.with(() => change(entry, this.#nameOf(id)), { begun, signal });
+      } catch (error) {
+        const { message, hint } = refusal(error);
+        refused.set(id, new SyncError(code, `${this.#secrets.title}: ${message}`, { hint }));
+      }
+    };
+    await this.#usable("write", () => inParallel(entries, CONCURRENCY, changeOne));
+    // In the order of `entries`, whichever call ended first.
+    return new Map(
+      entries.flatMap(([id]) => {
+        const error = refused.get(id);
+        return error ? [[id, error] as const] : [];
+      }),
+    );
+  }
+
+  async #usable<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SyncError) throw error;
+      const { problem, message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
+      const what = `cannot ${doing} ${this.#secrets.title}: ${message}`;
+      if (problem === "throttled") throw new SyncError("TOKEN_STORE_BUSY", what, { hint });
+      if (problem === "slow") throw new SyncError("TOKEN_STORE_SLOW", what, { hint });
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", what, { hint });
+    }
+  }
+}
+
+/** Returns a failure that concerns one secret alone, and throws any other. */
+function refusal(error: unknown): SecretStoreFailure {
+  if (error instanceof SecretStoreFailure && error.problem === "refused") return error;
+  throw error;
+}
+
+/** An unknown error may quote a token: only its name is told. */
+const unforeseen = (error: unknown): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    `${error instanceof Error ? error.name : typeof error}, which nobody has foreseen`,
+    "please report it: its text is left out, for it may hold a token",
+  );

@@ -1,0 +1,154 @@
+import { ABSENCE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
+import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
+import type { SyncError } from "../../core/failure/sync-error.ts";
+import type { FieldChange } from "../../core/group/group-diff.ts";
+import { tablesText } from "../../core/report/tables-text.ts";
+import type { Json } from "../../core/text/json.ts";
+import { printable, printableId } from "../../core/text/printable.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import { changeCount, changeCounts, isHeld, missingCount, type Plan } from "../../engine/plan/plan.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import { type Paint, painter } from "./colours.ts";
+import { type DetailedEntry, detailedEntries } from "./detailed-entries.ts";
+import type { DueRotations } from "./due-rotations.ts";
+import type { SyncForecast } from "./sync-forecast.ts";
+
+const LONGEST_REASON = 2_000;
+
+/**
+ * Writes the plan for people: + for a create, ~ for an update with old → new, ± for a replacement, - for a
+ * deletion, ↻ for a new token, = for a group that stays as it is, ! for what needs attention. Held removals are marked.
+ */
+export async function writePlanText(
+  plan: Plan,
+  { tables, rotations, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
+  ledger: LedgerView,
+  write: (text: string) => void,
+  colours: boolean,
+): Promise<void> {
+  const paint = painter(colours);
+  let any = false;
+  for await (const line of detailedEntries(plan, ledger)) {
+    for (const text of linesOf(line, isHeld(line.entry, plan), paint)) {
+      write(`${text}\n`);
+      any = true;
+    }
+  }
+  for (const text of rotationLines(rotations, paint)) {
+    write(`${text}\n`);
+    any = true;
+  }
+  const isWell = failures.length === 0;
+  write(`${any ? "\n" : ""}${summary(plan, rotations, isWell ? paint : painter(false))}\n`);
+  if (tokensMayBeMissingIn.length > 0) write(`${lackText(tokensMayBeMissingIn)}\n`);
+  for (const { message, hint } of warnings)
+    write(`${withHint(paint("yellow", `A sync would warn: ${printable(message, LONGEST_REASON)}`), hint)}\n`);
+  for (const failure of failures) write(`${failureText(failure, paint)}\n`);
+  write(`${paint("dim", `Tables: ${tablesText(tables)}.`)}\n`);
+}
+
+const lackText = (places: readonly string[]): string =>
+  `Tokens may be missing: a sync checks every token in ${places.join(" and in ")}, and writes the missing ones.`;
+
+/** The reason why a sync would fail, with its hint. */
+export function failureText({ message, hint }: SyncError, paint: Paint = painter(false)): string {
+  return withHint(paint("red", `A sync would fail: ${printable(message, LONGEST_REASON)}`), hint);
+}
+
+const withHint = (text: string, hint: string | undefined): string =>
+  hint === undefined ? text : `${text}\n  ${printable(hint, LONGEST_REASON)}`;
+
+function linesOf({ entry, changes }: DetailedEntry, held: boolean, paint: Paint): string[] {
+  const id = `${printableId(entry.user_group_id)}${held ? paint("yellow", "  held") : ""}`;
+  switch (entry.kind) {
+    case "create": {
+      const note = entry.underWay ? paint("dim", "  (begun by an earlier run)") : "";
+      return [`${paint("green", "+")} ${id}  ${paint("dim", quoted(entry.group.name))}${note}`];
+    }
+    case "update":
+    case "replace": {
+      const sign = entry.kind === "replace" ? "±" : "~";
+      const note = entry.underWay
+        ? "begun by an earlier run"
+        : "sent again: the ledger can't tell what the service holds";
+      const details = changes?.length
+        ? changes.map((change) => changeText(change, paint))
+        : [paint("dim", note)];
+      return [`${paint("yellow", sign)} ${id}`, ...details.map((detail) => `    ${detail}`)];
+    }
+    case "delete": {
+      const note = entry.underWay ? "; begun by an earlier run" : "";
+      return [`${paint("red", "-")} ${id}  ${paint("dim", `${ABSENCE_TEXT[entry.absence]}${note}`)}`];
+    }
+    case "missing":
+      return [`${paint("cyan", "=")} ${id}  ${paint("dim", missingText(entry))}`];
+    case "outdated":
+      return [`${paint("cyan", "=")} ${id}  ${paint("dim", "changed, but service.update is never")}`];
+    case "rejected":
+      return [`${paint("red", "!")} ${id}  rejected: ${printable(entry.message)}`];
+    case "waiting":
+      return [waitingLine(id, entry.code, entry.message, entry.retryAt, paint)];
+    // These kinds occur only in a sync of single tenants (`--only`), or need no line.
+    case "gone":
+    case "left":
+    case "returned":
+    case "forgotten":
+    case "settled":
+      return [];
+  }
+}
+
+const waitingLine = (id: string, code: string, message: string, retryAt: string, paint: Paint): string =>
+  `${paint("red", "!")} ${id}  ${code}: ${printable(message)}; next try after ${retryAt}`;
+
+function rotationLines({ count, next, waiting }: DueRotations, paint: Paint): string[] {
+  const failed = waiting.map(({ user_group_id, failure: { code, message, retryAt } }) =>
+    waitingLine(printableId(user_group_id), code, message, retryAt.toISOString(), paint),
+  );
+  const due = next.map(({ user_group_id, tokenSince }) => {
+    const note = `a new token; the present one is from ${tokenSince.toISOString()}`;
+    return `${paint("yellow", "↻")} ${printableId(user_group_id)}  ${paint("dim", note)}`;
+  });
+  const more = count - next.length;
+  return [...failed, ...due, ...(more > 0 ? [`  … and ${quantity(more, "more token")}`] : [])];
+}
+
+function changeText({ field, from, to }: FieldChange, paint: Paint): string {
+  const old = from === undefined ? paint("dim", "(none)") : paint("red", quoted(from));
+  const next = to === undefined ? paint("dim", "(none)") : paint("green", quoted(to));
+  return `${printable(field)}: ${old} → ${next}`;
+}
+
+const quoted = (value: Json): string => printable(JSON.stringify(value), 80);
+
+function summary(plan: Plan, rotations: DueRotations, paint: Paint): string {
+  const { counts, unchanged, guard } = plan;
+  const hold = guard.kind === "allowed" ? undefined : describeHeldRemovals(guard);
+  const changes = changeCounts(plan);
+  const extras = [
+    [hold?.count ?? 0, "held"],
+    [missingCount(plan), "missing"],
+    [counts.outdated, "outdated"],
+    [counts.waiting + rotations.waiting.length, "waiting for the next try"],
+    [counts.rejected, "rejected"],
+  ] as const;
+  const later = rotations.total - rotations.count - rotations.waiting.length;
+  const laterIn = rotations.isTime ? "later syncs" : "rotation.window";
+  const more = [
+    ...(later > 0 ? [`${quantity(later, "token")} to rotate in ${laterIn}`] : []),
+    ...extras.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : [])),
+  ];
+  if (changeCount(plan) + rotations.count + more.length === 0)
+    return paint("green", `Nothing to do: ${quantity(unchanged, "group")} in sync.`);
+  const parts = [
+    `${changes.create} to create`,
+    `${changes.update} to update`,
+    ...(changes.replace > 0 ? [`${changes.replace} to replace`] : []),
+    `${changes.delete} to delete`,
+    ...(rotations.count > 0 ? [`${quantity(rotations.count, "token")} to rotate`] : []),
+    `${unchanged} unchanged`,
+  ];
+  const lines = [`${paint("bold", "Plan:")} ${[...parts, ...more].join(", ")}.`];
+  if (hold) lines.push(paint("yellow", `Held: ${hold.message}.`), `  ${hold.hint}`);
+  return lines.join("\n");
+}

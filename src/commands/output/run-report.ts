@@ -1,0 +1,93 @@
+import { isTenantGone } from "../../core/failure/failure.ts";
+import { countsText, outOfSyncText } from "../../core/report/summary-text.ts";
+import { durationText } from "../../core/text/duration.ts";
+import { printable, printableId } from "../../core/text/printable.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import type { RunReport } from "../../engine/report/run-report.ts";
+import type { ReportedError } from "../../engine/report/tally.ts";
+import { type Paint, painter } from "./colours.ts";
+import { heldJson, heldLines } from "./held-removals.ts";
+
+/** The kind of run that the report is about. */
+type Reported = "sync" | "rotation";
+
+/** The object of `sync --json` and `rotate --json`. */
+export function reportJson({ outcome, counts, requests, durationMs, hold, errors }: RunReport): string {
+  const object = {
+    outcome,
+    ...counts,
+    requests,
+    duration_ms: Math.round(durationMs),
+    held_code: hold?.approval ?? null,
+    held_groups: hold?.groups.map(heldJson) ?? [],
+    errors,
+  };
+  return `${JSON.stringify(object)}\n`;
+}
+
+const SHOWN_ERRORS = 20;
+/** In characters. The reason of a whole run gets more room than the reason of a group. */
+const LONGEST_REASON = 2_000;
+
+/** The report for people: a line with the outcome, a line with the numbers, then what needs attention. */
+export function reportText(of: Reported, report: RunReport, colours: boolean): string {
+  const paint = painter(colours);
+  const { counts, requests, durationMs, error, hold } = report;
+  const numbers = countsText(counts);
+  const reason = error ?? hold;
+  const lines = [
+    headline(of, report, reason?.message ?? "unknown", paint),
+    ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
+    `  ${numbers}${numbers === "" ? "" : "; "}${quantity(requests, "request")} in ${durationText(durationMs)}`,
+    ...(hold && hold.count > 0
+      ? ["  held:", ...heldLines(hold.groups, hold.count).map((line) => `    ${line}`)]
+      : []),
+    // The headline has the run's reason already.
+    ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
+  ];
+  if (counts.unverified > 0) {
+    lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");
+  }
+  if (counts.outdated > 0) lines.push("  outdated: changed, but left alone (service.update is never)");
+  if (counts.missing > 0)
+    lines.push("  missing: their tenants are gone; groupsync plan tells what becomes of them");
+  return `${lines.join("\n")}\n`;
+}
+
+function headline(
+  of: Reported,
+  { outcome, counts, errors }: RunReport,
+  reason: string,
+  paint: Paint,
+): string {
+  switch (outcome) {
+    case "ok":
+    case "partial": {
+      const outOfSync = outOfSyncText(counts);
+      if (outOfSync !== "") return paint("yellow", `Done, with ${outOfSync}`);
+      const gone = errors.filter(isTenantGone).length;
+      if (gone > 0)
+        return paint("yellow", `Done, but ${quantity(gone, "tenant")} ${gone === 1 ? "is" : "are"} gone`);
+      return paint("green", allWell(of, counts));
+    }
+    case "held":
+      return paint("yellow", `Done, but ${printable(reason, LONGEST_REASON)}`);
+    case "failed":
+      return paint("red", `The ${of} failed: ${printable(reason, LONGEST_REASON)}`);
+  }
+}
+
+function allWell(of: Reported, { rotated }: RunReport["counts"]): string {
+  if (of === "sync") return "In sync";
+  return rotated > 0 ? "Rotated" : "Nothing to rotate";
+}
+
+function errorLines(errors: readonly ReportedError[]): string[] {
+  const lines = errors.slice(0, SHOWN_ERRORS).map(({ user_group_id, code, message }) => {
+    // A rejected row without an id and an error of the whole run both have no id. Only the former gets one printed.
+    const isOfRow = user_group_id !== null || code.startsWith("ID_");
+    return `  ${isOfRow ? `${printableId(user_group_id)}: ` : ""}${code}: ${printable(message)}`;
+  });
+  const more = errors.length - lines.length;
+  return more > 0 ? [...lines, `  … and ${more} more; --json lists them`] : lines;
+}

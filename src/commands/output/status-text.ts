@@ -1,0 +1,99 @@
+import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
+import type { FailingGroup } from "../../core/report/failing-group.ts";
+import { type Health, healthOf } from "../../core/report/health.ts";
+import { countsText } from "../../core/report/summary-text.ts";
+import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
+import { durationText } from "../../core/text/duration.ts";
+import { printable, printableId } from "../../core/text/printable.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import { type Paint, painter } from "./colours.ts";
+import { heldLines } from "./held-removals.ts";
+
+const SHOWN_FAILURES = 20;
+/** The longest error message in the list of runs, in characters. */
+const LONGEST = 120;
+
+const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
+  killed: "red",
+  failed: "red",
+  held: "yellow",
+  missing: "yellow",
+  attention: "yellow",
+  well: "green",
+};
+
+/** What the ledger knows: whether all is well, the numbers, what needs attention, the last runs. */
+export function statusText(
+  status: LedgerStatus,
+  tables: ResolvedTables,
+  missing: WentMissing,
+  runs: readonly RecordedRun[],
+  now: Date,
+  colours: boolean,
+): string {
+  const paint = painter(colours);
+  const { groups, oldestToken, held, failing, lease, service } = status;
+  const counts = [
+    [groups.in_sync, "in sync"],
+    [groups.under_way, "under way"],
+    [groups.failing, "failing"],
+    [groups.missing, "missing"],
+    [groups.unverified, "unverified"],
+  ] as const;
+  const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
+  const { kind, sentence } = healthOf({ ...status, missing });
+  const colour = COLOURS[kind];
+  const lines = [
+    colour === undefined ? sentence : paint(colour, sentence),
+    "",
+    `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
+    `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
+    `Service  ${service.baseUrl === null ? "not known yet" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known yet"}`}`,
+    `Tables   ${tablesText(tables) || "not known yet"}`,
+    `Lease    ${lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
+  ];
+  if (isAlarming(missing))
+    lines.push("", "Look at the source first: are these tenants really gone? `groupsync plan` names them.");
+  if (held) {
+    lines.push("", "Held", ...heldLines(held.groups, held.count).map((line) => `  ${line}`));
+    lines.push(
+      `  if they are meant to go: ${held.code === null ? "groupsync plan shows the code" : `groupsync sync --approve-deletions ${held.code}`}`,
+    );
+  }
+  if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
+  if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
+  if (runs.length > 0) lines.push("", "Last runs", ...runLines(runs, now, lease !== null));
+  return `${lines.join("\n")}\n`;
+}
+
+const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
+  `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;
+
+function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
+  const width = Math.max(...runs.map(({ command }) => command.length));
+  // Only the newest run can still be running. Another run without an end was killed.
+  return runs.map((run, index) =>
+    runLine({ ...run, command: run.command.padEnd(width) }, now, leaseHeld && index === 0),
+  );
+}
+
+function runLine(
+  { command, startedAt, finishedAt, result }: RecordedRun,
+  now: Date,
+  mayGoOn: boolean,
+): string {
+  const when = `  ${startedAt.toISOString()}  ${command}`;
+  if (!result || !finishedAt) {
+    return `${when}  ${mayGoOn ? `running for ${durationText(now.getTime() - startedAt.getTime())}` : "did not finish"}`;
+  }
+  const { outcome, counts, requests, error } = result;
+  const changed = countsText({ ...counts, unchanged: 0 });
+  const what = [
+    ...(changed === "" && error ? [] : [changed || "nothing to do"]),
+    `${quantity(requests, "request")} in ${durationText(finishedAt.getTime() - startedAt.getTime())}`,
+    ...(error ? [`${error.code}: ${printable(error.message, LONGEST)}`] : []),
+  ];
+  return `${when}  ${outcome.padEnd(7)}  ${what.join("; ")}`;
+}

@@ -1,0 +1,127 @@
+import { hostClock } from "../adapters/host/clock.ts";
+import { readTextFile } from "../adapters/host/text-file.ts";
+import { createLogger, logTo } from "../adapters/log/logger.ts";
+import { runLog } from "../adapters/log/run-log.ts";
+import { HttpNotifier } from "../adapters/notify/http-notifier.ts";
+import { AcceptedConfig } from "../config/accepted-config.ts";
+import type { Config } from "../config/model/config.ts";
+import { defaultListenAddress, type ListenAddress } from "../config/model/listen-address.ts";
+import { SyncError } from "../core/failure/sync-error.ts";
+import type { LogLevel } from "../core/report/log-level.ts";
+import type { ListenAt } from "../daemon/http/http-server.ts";
+import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
+import { measuredService } from "../daemon/metrics/measured-service.ts";
+import { Metrics } from "../daemon/metrics/metrics.ts";
+import { pages } from "../daemon/pages.ts";
+import { CronTimetable } from "../daemon/schedule.ts";
+import { ServicePause } from "../daemon/service-pause.ts";
+import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
+import { RecentCommits } from "../engine/durability/recent-commits.ts";
+import { warnOfReadable } from "./config.ts";
+import type { Host } from "./host.ts";
+import { composeLedgerView } from "./ledger-view.ts";
+import { composeSync } from "./sync.ts";
+
+interface DaemonOptions {
+  readonly version: string;
+  readonly logLevel: LogLevel;
+  readonly signal: AbortSignal;
+}
+
+/** What `run` needs. Throws CONFIG_… if the config is wrong. Contacts nothing before the daemon begins. */
+export async function composeDaemon(
+  path: string,
+  host: Host,
+  { version, logLevel, signal }: DaemonOptions,
+): Promise<Lifecycle> {
+  const logger = await createLogger(logLevel, host.terminal !== undefined);
+  const log = logTo(logger);
+  const accepted = new AcceptedConfig(
+    path,
+    { env: host.env, readFile: readTextFile },
+    warnOfReadable(path, host, (warning) => log({ level: "warn", ...warning })),
+  );
+  const settings = ({
+    name,
+    schedule,
+    http,
+    shutdownTimeoutMs,
+    notify,
+    tokens,
+    deletion,
+  }: Config): LifecycleSettings => ({
+    name,
+    schedule,
+    shutdownTimeoutMs,
+    deletionLimit: deletion.limit,
+    listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowedHosts),
+    ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
+    ...verifyTokens(tokens),
+    notifier: new HttpNotifier(notify, hostClock, log, signal),
+  });
+  const pause = new ServicePause(hostClock);
+  const recent = new RecentCommits(hostClock);
+  const metrics = new Metrics(() => lifecycle.state, hostClock);
+  const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
+  const lifecycle = new Lifecycle(
+    version,
+    settings(accepted.current()),
+    {
+      openSync: async () => {
+        // The daemon passes its own observer to each run.
+        const { value, close } = await composeSync(accepted.current(), host, () => {}, recent);
+        const { ports, settings } = value;
+        const measured = measuredService(ports.service, hostClock, metrics.observeCall);
+        return {
+          ...value,
+          ports: { ...ports, service: pause.keptTo(measured, settings.baseUrl) },
+          close,
+        };
+      },
+      readLedgerSnapshot: async () => {
+        const ledger = await composeLedgerView(accepted.current(), host);
+        try {
+          return await readLedgerSnapshot(ledger.value, hostClock.now());
+        } finally {
+          await ledger.close();
+        }
+      },
+      reread: () => {
+        const { config, accept } = accepted.reread();
+        if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
+        return { settings: settings(config), take: accept };
+      },
+      pages: pages(
+        () => lifecycle.state,
+        metrics,
+        () => hostClock.now(),
+      ),
+      timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
+      clock: hostClock,
+      observers: [tellLog, metrics.observe],
+      log,
+    },
+    signal,
+  );
+  return lifecycle;
+}
+
+/** One check covers all token stores, so the store with the shortest period decides how often it happens. */
+function verifyTokens(tokens: Config["tokens"]): Pick<LifecycleSettings, "verifyTokensMs"> {
+  const periods = tokens.flatMap(({ verifyMs }) => verifyMs ?? []);
+  return periods.length === 0 ? {} : { verifyTokensMs: Math.min(...periods) };
+}
+
+/** Identifies a ledger. The same database with a new password is the same ledger. */
+function ledgerOf({ name, ledger: { url, schema, tablePrefix } }: Config): string {
+  const { host, pathname } = new URL(url.url.reveal());
+  return JSON.stringify([name, url.dialect, host, pathname, schema, tablePrefix]);
+}
+
+const needsRestart = (): SyncError =>
+  new SyncError("CONFIG_NEEDS_RESTART", "the new config has another name or another ledger", {
+    hint: "restart the daemon: it works with one name and one ledger from its start to its end",
+  });
+
+const listenAt = (address: ListenAddress, allowedHosts: readonly string[] = []): ListenAt | "off" =>
+  address === "off" ? "off" : { ...address, allowedHosts };

@@ -1,0 +1,69 @@
+import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
+import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
+import type { DatabaseUrl } from "../config/model/config.ts";
+import type { Durability, DurabilityRisk } from "../ports/durability.ts";
+
+/** The most connections to the ledger's database, beside one for each rotation that is under way. */
+export const LEDGER_CONNECTIONS = 2;
+export const TOKEN_CONNECTIONS = 2;
+/** For commands that only read. */
+export const VIEW_CONNECTIONS = 2;
+
+/** If a lock lasts longer, it is somebody's mistake or a long migration. The next run may find it gone. */
+export const TIMEOUTS: SessionTimeouts = { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 };
+/** For commands whose user waits at the screen. */
+export const VIEW_TIMEOUTS: SessionTimeouts = { silenceMs: 2_000, inspectMs: 5_000, lockMs: 5_000 };
+
+/**
+ * Shorter than most leases. If an instance stands still inside a transaction, the database ends the transaction before
+ * another instance needs the lease.
+ */
+const IDLE_MS = 30_000;
+
+export const applicationName = (name: string): string => `groupsync:${name}`;
+
+/** One pool for each url, because the ledger and a token table in one database share transactions. */
+export class Databases implements Durability {
+  readonly #shared: Omit<DatabaseOptions, "url" | "maxConnections">;
+  readonly #open = new Map<string, Database>();
+
+  constructor(name: string, timeouts: SessionTimeouts, stop: AbortSignal) {
+    this.#shared = { applicationName: applicationName(name), idleMs: IDLE_MS, timeouts, stop };
+  }
+
+  async open({ dialect, url }: DatabaseUrl, maxConnections: number): Promise<Database> {
+    const Kind = await kindOfDatabase(dialect);
+    const known = this.#open.get(url.reveal());
+    if (known) return known;
+    const database = new Kind({ ...this.#shared, url, maxConnections });
+    this.#open.set(url.reveal(), database);
+    return database;
+  }
+
+  get broken(): number {
+    return [...this.#open.values()].reduce((sum, { broken }) => sum + broken, 0);
+  }
+
+  async risks(): Promise<readonly DurabilityRisk[]> {
+    const risks = await Promise.all(
+      [...this.#open.values()].map((database) => database.dialect.durabilityRisks(database)),
+    );
+    return [...new Map(risks.flat().map((risk) => [risk.setting, risk])).values()];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((database) => database.close()));
+  }
+}
+
+/** Loads a database driver only if the config names its kind of database. */
+async function kindOfDatabase(
+  dialect: DatabaseUrl["dialect"],
+): Promise<new (options: DatabaseOptions) => Database> {
+  switch (dialect) {
+    case "postgres":
+      return (await import("../adapters/postgres/database.ts")).PostgresDatabase;
+    case "mysql":
+      return (await import("../adapters/mysql/database.ts")).MysqlDatabase;
+  }
+}

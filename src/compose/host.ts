@@ -1,0 +1,14 @@
+import type { Terminal } from "../adapters/terminal/progress-bar.ts";
+
+/** What the adapters need from the process. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  /** The user that owns the files that this process writes. */
+  readonly uid: number;
+  readonly isRunning: (pid: number) => boolean;
+  /** Standard error, if it is a terminal. */
+  readonly terminal: Terminal | undefined;
+  /** Aborts when the process is told to stop. Reads end then, whatever they wait for. */
+  readonly stop: AbortSignal;
+}

@@ -1,0 +1,45 @@
+import { DiskSpool } from "../adapters/disk/spool.ts";
+import { hostClock } from "../adapters/host/clock.ts";
+import type { Opened } from "../commands/command-io.ts";
+import type { PlanSetup } from "../commands/plan.ts";
+import type { Config } from "../config/model/config.ts";
+import { describeSource } from "../config/model/database-description.ts";
+import { describeTokenDestinations } from "../config/model/token-destinations.ts";
+import type { PlanSettings } from "../engine/plan/make-plan.ts";
+import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import type { Host } from "./host.ts";
+import { openLedgerView } from "./ledger-view.ts";
+import { tenantSource } from "./tenant-source.ts";
+import { openTokens } from "./token-stores.ts";
+
+/**
+ * What `plan` needs. It has no way to call the service. Contacts nothing before its first use; the caller closes it.
+ */
+export async function composePlan(config: Config, { uid, stop }: Host): Promise<Opened<PlanSetup>> {
+  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
+  const ledger = await openLedgerView(config, databases);
+  const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));
+  return {
+    value: {
+      ports: { source: await tenantSource(config, databases), ledger, openSpool: () => new DiskSpool() },
+      settings: planSettings(config),
+      rotation: config.rotation,
+      tokens: tokens.value,
+      tokenDestinations: describeTokenDestinations(config.tokens),
+      baseUrl: config.service.baseUrl,
+      now: () => hostClock.now(),
+    },
+    close: async () => {
+      await tokens.close();
+      await databases.close();
+    },
+  };
+}
+
+export const planSettings = ({ name, group, service, source, deletion }: Config): PlanSettings => ({
+  name,
+  rules: group,
+  update: service.update,
+  deletion,
+  source: describeSource(source, group.id),
+});

@@ -1,0 +1,76 @@
+import { DiskSpool } from "../adapters/disk/spool.ts";
+import { hostClock } from "../adapters/host/clock.ts";
+import { isDead, thisInstance } from "../adapters/host/instance.ts";
+import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
+import type { Opened } from "../commands/command-io.ts";
+import type { SyncSetup } from "../commands/sync.ts";
+import type { Config } from "../config/model/config.ts";
+import { describeTokenDestinations } from "../config/model/token-destinations.ts";
+import { RecentCommits } from "../engine/durability/recent-commits.ts";
+import type { Observe } from "../ports/observer.ts";
+import { Databases, LEDGER_CONNECTIONS, TIMEOUTS, TOKEN_CONNECTIONS } from "./databases.ts";
+import type { Host } from "./host.ts";
+import { planSettings } from "./plan.ts";
+import { tenantSource } from "./tenant-source.ts";
+import { openTokens } from "./token-stores.ts";
+
+/**
+ * What `sync` and `rotate` need. Contacts nothing before its first use; the caller closes it. `recent` has the commits
+ * of earlier runs of this process.
+ */
+export async function composeSync(
+  config: Config,
+  host: Host,
+  observe: Observe,
+  recent = new RecentCommits(hostClock),
+): Promise<Opened<SyncSetup>> {
+  const { service } = config;
+  const databases = new Databases(config.name, TIMEOUTS, host.stop);
+  const ledgerDatabase = await databases.open(
+    config.ledger.url,
+    LEDGER_CONNECTIONS + config.rotation.concurrency,
+  );
+  const ledger = sqlLedger(ledgerDatabase, config.ledger, config.name, config.historyMs);
+  const tokens = await openTokens(config, host.uid, (url) => databases.open(url, TOKEN_CONNECTIONS), {
+    database: ledgerDatabase,
+    ledger,
+  });
+  const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
+  const groups = new HttpGroupService(service);
+  const holder = await thisInstance(host.pid);
+  return {
+    value: {
+      ports: {
+        source: await tenantSource(config, databases),
+        service: groups,
+        tokens: tokens.value,
+        ledger,
+        clock: hostClock,
+        openSpool: () => new DiskSpool(),
+        observe,
+        durability: databases,
+        recent,
+      },
+      settings: {
+        ...planSettings(config),
+        rotation: config.rotation,
+        tokenDestinations: describeTokenDestinations(config.tokens),
+        baseUrl: service.baseUrl,
+        concurrency: service.concurrency,
+        rateLimit: service.rateLimit,
+        lease: {
+          holder,
+          // Long enough for a call and one repetition of it, each up to its timeout, before the lease ends.
+          ttlMs: 2 * service.timeoutMs + 15_000,
+          callMs: service.timeoutMs,
+          isDead: (other) => isDead(other, host.isRunning),
+        },
+      },
+    },
+    close: async () => {
+      await groups.close();
+      await tokens.close();
+      await databases.close();
+    },
+  };
+}

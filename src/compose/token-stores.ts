@@ -1,0 +1,95 @@
+import { hostClock } from "../adapters/host/clock.ts";
+import type { Database } from "../adapters/sql/dialect/database.ts";
+import { type LedgerBesideTokens, SqlTokenTable } from "../adapters/sql/tokens/token-table.ts";
+import { CompositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
+import type { SecretStore } from "../adapters/token-stores/secrets/secret-store.ts";
+import { SecretTokenStore } from "../adapters/token-stores/secrets/secret-token-store.ts";
+import type { Opened } from "../commands/command-io.ts";
+import type { Config, DatabaseUrl, SecretTokenConfig, TokenConfig } from "../config/model/config.ts";
+import { describeTokenDestinations } from "../config/model/token-destinations.ts";
+import type { TokenStore } from "../ports/token-store.ts";
+
+interface Self {
+  /** The name of this config: it marks the tokens, and other configs leave them alone. */
+  readonly scope: string;
+  /** The user of this process. */
+  readonly uid: number;
+}
+
+type OpenDatabase = (url: DatabaseUrl) => Promise<Database>;
+
+interface OpenLedger {
+  readonly database: Database;
+  readonly ledger: LedgerBesideTokens;
+}
+
+/**
+ * Opens every token store that the config names. A token table in the ledger's database takes part in the ledger's
+ * transactions. A secret store loads its vendor's client at its first use.
+ */
+export async function openTokens(
+  { name, tokens }: Config,
+  uid: number,
+  openDatabase: OpenDatabase,
+  ledger?: OpenLedger,
+): Promise<Opened<TokenStore>> {
+  const openAll = (entries: readonly TokenConfig[]) =>
+    Promise.all(entries.map((entry) => openStore(entry, { scope: name, uid }, openDatabase, ledger)));
+  const tables = await openAll(tokens.filter(({ store }) => store === "table"));
+  const others = await openAll(tokens.filter(({ store }) => store !== "table"));
+  const all = [...others, ...tables];
+  const [first, ...more] = all;
+  if (first === undefined) throw new Error("there is no token store");
+  const values = (stores: readonly Opened<TokenStore>[]) => stores.map(({ value }) => value);
+  return {
+    value: more.length === 0 ? first.value : new CompositeTokenStore(values(others), values(tables)),
+    close: async () => {
+      await Promise.all(all.map((store) => store.close()));
+    },
+  };
+}
+
+async function openStore(
+  tokens: TokenConfig,
+  self: Self,
+  openDatabase: OpenDatabase,
+  ledger: OpenLedger | undefined,
+): Promise<Opened<TokenStore>> {
+  if (tokens.store === "table") {
+    const [written] = describeTokenDestinations([tokens]);
+    const database = await openDatabase(tokens.url);
+    const beside = ledger?.database === database ? ledger.ledger : undefined;
+    return { value: new SqlTokenTable(database, { ...tokens, written }, beside), close: async () => {} };
+  }
+  const secrets = await secretStore(tokens, self);
+  return { value: new SecretTokenStore(secrets, tokens, hostClock), close: () => secrets.close() };
+}
+
+async function secretStore(tokens: SecretTokenConfig, { scope, uid }: Self): Promise<SecretStore> {
+  switch (tokens.store) {
+    case "file": {
+      const { FileStore } = await import("../adapters/token-stores/file/file-store.ts");
+      return new FileStore({ ...tokens, scope, uid });
+    }
+    case "vault": {
+      const { VaultStore } = await import("../adapters/token-stores/vault/vault-store.ts");
+      return new VaultStore({ ...tokens, scope }, hostClock);
+    }
+    case "aws_secrets_manager": {
+      const { AwsStore } = await import("../adapters/token-stores/aws/aws-store.ts");
+      return new AwsStore({ ...tokens, scope });
+    }
+    case "gcp_secret_manager": {
+      const { GcpStore } = await import("../adapters/token-stores/gcp/gcp-store.ts");
+      return new GcpStore({ ...tokens, scope });
+    }
+    case "azure_key_vault": {
+      const { AzureStore } = await import("../adapters/token-stores/azure/azure-store.ts");
+      return new AzureStore({ ...tokens, scope });
+    }
+    case "kubernetes": {
+      const { KubernetesStore } = await import("../adapters/token-stores/kubernetes/kubernetes-store.ts");
+      return new KubernetesStore({ ...tokens, scope });
+    }
+  }
+}

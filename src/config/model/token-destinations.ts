@@ -1,0 +1,69 @@
+import { join, resolve } from "node:path";
+import type { SecretPath } from "../../core/tokens/secret-name.ts";
+import type { SecretTokenConfig, TokenConfig, TokenTableConfig } from "./config.ts";
+import { describeDatabase, describeTable } from "./database-description.ts";
+
+/**
+ * The destinations of the tokens, one sorted line for each store, with the form in which the token is written:
+ * `vault https://vault.internal:8200 mount secret dashboards/{{ user_group_id }} as json`.
+ * The lines are the same for every spelling and order of the stores; another destination or form gives another line.
+ * They go into the ledger and into messages, so they hold no credential. If the config leaves out a value that the
+ * environment decides, such as a region, so do the lines.
+ */
+export const describeTokenDestinations = (stores: readonly TokenConfig[]): readonly string[] =>
+  stores
+    .map((store) =>
+      store.store === "table"
+        ? tableDestination(store)
+        : words(...containerOf(store), describePath(store), ...keyIn(store), "as", store.format),
+    )
+    .toSorted();
+
+const tableDestination = ({ url, table, tokenColumn, idColumn, rows }: TokenTableConfig): string =>
+  `${words("table", describeDatabase(url))} ${describeTable(table)} ` +
+  words("column", tokenColumn, "by", idColumn, "in", rows, "rows");
+
+/**
+ * What holds the secrets of a store, such as a vault or a namespace. The directory of a file is part of the secret's
+ * name.
+ */
+export function containerOf(tokens: SecretTokenConfig): readonly string[] {
+  const { store } = tokens;
+  switch (store) {
+    case "file":
+      return [store];
+    case "vault":
+      return [store, tokens.address, ...named({ namespace: tokens.namespace, mount: tokens.mount })];
+    case "aws_secrets_manager":
+      return [store, ...named({ region: tokens.region, endpoint: tokens.endpoint })];
+    case "gcp_secret_manager":
+      return [store, ...named({ project: tokens.project, endpoint: tokens.endpoint })];
+    case "azure_key_vault":
+      return [store, tokens.vaultUrl];
+    case "kubernetes": {
+      const { context, namespace } = tokens;
+      // Two kubeconfigs may use one context name for two clusters. So a kubeconfig with another path is another
+      // destination.
+      const kubeconfig = tokens.kubeconfig === undefined ? undefined : resolve(tokens.kubeconfig);
+      return [store, ...named({ kubeconfig, context, namespace })];
+    }
+  }
+}
+
+/** A folder names the same files, whether it stands in the path or in the directory. */
+const describePath = (tokens: SecretTokenConfig): string =>
+  tokens.store === "file" ? join(resolve(tokens.directory), template(tokens.path)) : template(tokens.path);
+
+const keyIn = (tokens: SecretTokenConfig): readonly string[] =>
+  tokens.store === "kubernetes" ? ["key", tokens.key] : [];
+
+const template = ([before, after]: SecretPath): string => `${before}{{ user_group_id }}${after}`;
+
+const named = (values: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+
+/** Joins texts, with quotes around each that could pass for two words. */
+const words = (...texts: readonly string[]): string =>
+  texts
+    .map((text) => (/^(?:\{\{ user_group_id \}\}|[^\s"\p{C}])+$/u.test(text) ? text : JSON.stringify(text)))
+    .join(" ");

@@ -1,0 +1,39 @@
+import type { Failure } from "../failure/failure.ts";
+import type { Apply, Change, Delete } from "../plan/change.ts";
+import type { Secret } from "../secret/secret.ts";
+
+/** What became of a planned change, ready to be recorded. */
+export type Outcome = Applied | NotUpdated | Deleted | Failed;
+
+/** The service has the group as sent, and `token` is its live token. */
+export interface Applied {
+  readonly kind: "created" | "adopted" | "updated" | "replaced";
+  readonly change: Apply;
+  readonly token: Secret;
+  /** The name in the service's answer. */
+  readonly serviceName: string;
+  readonly unverified: boolean;
+}
+
+/** The service kept the group as it was before the change. The token in its answer is valid. */
+export interface NotUpdated {
+  readonly kind: "not_updated";
+  readonly change: Apply;
+  readonly token: Secret;
+  readonly serviceName: string;
+  readonly failure: Failure;
+}
+
+/** The service doesn't have the group any more. */
+export interface Deleted {
+  readonly kind: "deleted";
+  readonly change: Delete;
+}
+
+export interface Failed {
+  readonly kind: "failed";
+  readonly change: Change;
+  readonly failure: Failure;
+  /** The service may have carried out a call: the intent stays until a later call shows whether it did. */
+  readonly mayHaveHappened: boolean;
+}

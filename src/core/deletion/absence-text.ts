@@ -1,0 +1,17 @@
+import type { AbsenceKind } from "../group/ledger-group.ts";
+import type { Missing } from "../plan/planned-action.ts";
+import { durationText } from "../text/duration.ts";
+
+/** Why a group counts as without a tenant, for an operator. */
+export const ABSENCE_TEXT: Record<AbsenceKind, string> = {
+  absent: "its tenant is gone",
+  flagged: "its tenant's row was flagged as removed",
+  estranged: "its tenant was never seen in the source that the config names now",
+};
+
+/** Why the group counts as without a tenant, and when it is deleted. */
+export function missingText({ absence, dueInMs }: Missing): string {
+  const end = absence === "estranged" ? "held for approval" : "deleted";
+  const until = dueInMs === null ? "kept" : `${end} after another ${durationText(dueInMs)} of absence`;
+  return `${ABSENCE_TEXT[absence]}; ${until}`;
+}

@@ -1,0 +1,47 @@
+import type { Failure } from "./failure.ts";
+
+/** A failure after which the same thing is tried again. */
+export interface RetryableFailure extends Failure {
+  /** How many times in a row it has failed. */
+  readonly count: number;
+  readonly retryAt: Date;
+}
+
+/** A failure as the ledger records it. */
+export interface RecordedFailure extends RetryableFailure {
+  /** The time of the first failure in the row. */
+  readonly since: Date;
+}
+
+export interface ChangeFailure extends RetryableFailure {
+  /** The fingerprint of the change that failed, by `fingerprintOf`: another change is tried at once. */
+  readonly fingerprint: string;
+}
+
+/**
+ * The failures of one group. Each kind has its own count and its own backoff.
+ *
+ * | kind     | set when                        | cleared when                        | its backoff holds back          |
+ * |----------|---------------------------------|-------------------------------------|---------------------------------|
+ * | change   | a create, update, replacement   | a change is done, or the group is   | the same change                 |
+ * |          | or deletion failed              | already as the row wants it         |                                 |
+ * | rotation | a rotation failed               | the group has another token, from   | a rotation because of           |
+ * |          |                                 | a rotation or from somebody else    | `rotation.max_age`              |
+ * | storing  | a token is not in every store,  | the live token is in every store    | copying the token, and the GET  |
+ * |          | or a store refused it before a  |                                     | for the token alone             |
+ * |          | rotation, or a GET for it failed|                                     |                                 |
+ *
+ * All failures are forgotten with the group.
+ */
+export interface GroupFailures {
+  readonly change: ChangeFailure | null;
+  readonly rotation: RetryableFailure | null;
+  readonly storing: RetryableFailure | null;
+}
+
+export type FailureKind = keyof GroupFailures;
+
+/** How many times in a row each kind has failed. */
+export type FailureCounts = Readonly<Record<FailureKind, number>>;
+
+export const NO_FAILURES: GroupFailures = { change: null, rotation: null, storing: null };

@@ -1,0 +1,56 @@
+import type { GroupFailures } from "../failure/group-failures.ts";
+import type { RowDigest } from "./tenant.ts";
+
+/**
+ * A mark in the ledger, committed before a call that changes the service. `remove`: the group is deleted, and only its
+ * token still has to be removed from the token stores.
+ */
+export type Intent = "apply" | "replace" | "delete" | "remove" | "rotate";
+
+/** Whether a removal was begun. Until its outcome is recorded, nobody knows whether the group still exists. */
+export const intendsRemoval = (intent: Intent | null): boolean => intent === "replace" || intent === "delete";
+
+/** In place of a fingerprint: the service has the group, but in a state that no row asked for. */
+export const UNKNOWN_STATE = "unknown";
+
+/** What the ledger keeps of a user group, as far as a plan needs it. */
+export interface LedgerGroup {
+  readonly user_group_id: string;
+  /** The fingerprint of the group as the service last confirmed it, or `UNKNOWN_STATE`; null if it never confirmed the group. */
+  readonly fingerprint: string | null;
+  /** The digest of the row from which the confirmed group was computed; null if none is recorded. */
+  readonly row: RowDigest | null;
+  /** Set if a run ended between a call and the record of its outcome. */
+  readonly intent: Intent | null;
+  /** The outcome of the last call, if its answer didn't show that the service took mapping and properties. */
+  readonly unverified: "adopted" | "updated" | null;
+  /** Set while its tenant is gone. */
+  readonly absence: Absence | null;
+  /** The removal that waits for approval. */
+  readonly held: "replace" | "delete" | null;
+  readonly failures: GroupFailures;
+}
+
+/**
+ * How a tenant is gone.
+ * - `absent`: complete reads of the source don't have it, and an earlier read of the same source had it.
+ * - `flagged`: its row is flagged (`source.removed_when`), or was when it was last seen.
+ * - `estranged`: absent or flagged, and never seen present in the source that the config names now.
+ */
+export type AbsenceKind = "absent" | "flagged" | "estranged";
+
+export interface Absence {
+  readonly kind: AbsenceKind;
+  /** For display only: the grace period is counted by `at`. */
+  readonly since: Date;
+  /** The grace clock when the tenant was first seen to be gone in this way. */
+  readonly at: GraceClock;
+}
+
+/**
+ * A time on the grace clock, which only good reads of the source advance: the time between good reads, and their number.
+ */
+export interface GraceClock {
+  readonly ms: number;
+  readonly reads: number;
+}

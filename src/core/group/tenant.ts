@@ -1,0 +1,81 @@
+import type { Json } from "../text/json.ts";
+import type { Group } from "./group.ts";
+
+/** A column value that JSON can't carry. `reason` continues a sentence that begins with "column x". */
+export class Unusable {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+export type Cell = Json | Unusable;
+
+/**
+ * Computed from a row by the source's database, to recognise unchanged rows without reading them. Both numbers depend
+ * only on the row and the seed. Compare them only with numbers from the same database and seed.
+ */
+export interface RowDigest {
+  /** 0 to `BUCKETS` - 1. Depends only on the id. */
+  readonly bucket: number;
+  /** A signed 64-bit integer in decimal. Depends on all columns that the query selects. */
+  readonly digest: string;
+}
+
+export const BUCKETS = 4096;
+
+/** The number of rows in a bucket, and the exact sum of their digests, in decimal. */
+export interface BucketSum {
+  readonly bucket: number;
+  readonly rows: number;
+  readonly sum: string;
+}
+
+/** One row of the source. */
+export interface TenantRow {
+  /** In the order of the selected columns; the id comes first. */
+  readonly cells: readonly Cell[];
+  readonly digest: RowDigest;
+  /** `source.removed_when` is true for the row: its tenant is gone. */
+  readonly removed: boolean;
+}
+
+export type RejectionCode =
+  | "ID_NULL"
+  | "ID_EMPTY"
+  | "ID_TOO_LONG"
+  | "ID_UNUSABLE"
+  | "ID_DUPLICATE"
+  | "VALUE_NULL"
+  | "VALUE_UNUSABLE"
+  | "GROUP_TOO_LARGE";
+
+/** A tenant row from which no desired group can be computed. */
+export interface RejectedTenant {
+  readonly kind: "rejected";
+  /** Null if the row has no usable id. */
+  readonly user_group_id: string | null;
+  readonly code: RejectionCode;
+  readonly message: string;
+}
+
+/** A tenant row and the user group that it should have. */
+export interface DesiredTenant {
+  readonly kind: "desired";
+  readonly user_group_id: string;
+  readonly group: Group;
+  readonly fingerprint: string;
+  /** The digest of the row from which the group was computed. */
+  readonly row: RowDigest;
+  /** What a later DELETE sends as `data_source_provided_id`; null if it sends none. */
+  readonly dataSourceId: string | null;
+}
+
+/** A tenant whose row says that the tenant is gone (`source.removed_when`). */
+export interface FlaggedTenant {
+  readonly kind: "flagged";
+  readonly user_group_id: string;
+}
+
+export type Tenant = DesiredTenant | FlaggedTenant | RejectedTenant;

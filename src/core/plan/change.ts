@@ -1,0 +1,77 @@
+import type { Group } from "../group/group.ts";
+import { type AbsenceKind, type Intent, intendsRemoval } from "../group/ledger-group.ts";
+import type { RowDigest } from "../group/tenant.ts";
+
+/** Brings a group to its desired state. */
+export type Apply = Upsert | Replace;
+
+/** Creates or updates a group by one GET. */
+export interface Upsert extends DesiredState {
+  readonly kind: "create" | "update";
+  /** The group is already as desired. The GET is sent only to get the token. */
+  readonly restores?: boolean;
+}
+
+/** Replaces a group by a new one: a DELETE, then a GET. */
+export interface Replace extends DesiredState {
+  readonly kind: "replace";
+}
+
+interface DesiredState {
+  readonly user_group_id: string;
+  readonly group: Group;
+  readonly fingerprint: string;
+  readonly row: RowDigest;
+  readonly dataSourceId: string | null;
+  /** A run that ended early may have sent this change already. */
+  readonly underWay: boolean;
+  /** The last try to change this group failed. */
+  readonly failedBefore: boolean;
+}
+
+/** Deletes a group whose tenant is gone. */
+export interface Delete {
+  readonly kind: "delete";
+  readonly user_group_id: string;
+  readonly absence: AbsenceKind;
+  /** `underWay` and `failedBefore` as for an `Apply`. */
+  readonly underWay: boolean;
+  readonly failedBefore: boolean;
+}
+
+/** What is done to one group in the service. */
+export type Change = Apply | Delete;
+
+/** A change that ends a group and its token: it counts against `deletion.limit`. */
+export type Removal = Replace | Delete;
+
+export const isRemoval = (entry: { readonly kind: string }): entry is Removal =>
+  entry.kind === "replace" || entry.kind === "delete";
+
+/** What `fingerprintOf` returns for every deletion. */
+export const DELETED = "deleted";
+
+/** Identifies a change. After a failure, only the same change waits for its next try; another change is tried at once. */
+export function fingerprintOf(change: Change): string {
+  switch (change.kind) {
+    case "create":
+    case "update":
+      return change.fingerprint;
+    case "replace":
+      // If an update by GET failed, replacing the group may still succeed, so it must not wait.
+      return `replaced ${change.fingerprint}`;
+    case "delete":
+      return DELETED;
+  }
+}
+
+/** Whether the change is made for the group's token alone. Its failure counts as `storing` in `GroupFailures`. */
+export const isForToken = (change: Change): boolean =>
+  change.kind !== "delete" && change.kind !== "replace" && change.restores === true;
+
+/** The intent to record before the change. `standing` is the intent that an earlier run left. */
+export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
+  if (kind === "replace" || kind === "delete") return kind;
+  // An earlier run's DELETE may have removed the group. Record a replacement, because a replacement under way is never held.
+  return intendsRemoval(standing) ? "replace" : "apply";
+}

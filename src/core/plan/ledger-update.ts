@@ -1,0 +1,75 @@
+import type { AbsenceKind, LedgerGroup } from "../group/ledger-group.ts";
+import type { RowDigest, Tenant } from "../group/tenant.ts";
+import { absenceKind, type PlannedAction, standingAbsence, wasNeverMade } from "./planned-action.ts";
+import type { Reading } from "./read-history.ts";
+
+/** The tenant is gone, and the ledger has recorded no absence yet, or another kind of absence. */
+export interface LeftUpdate {
+  readonly kind: "left";
+  readonly user_group_id: string;
+  readonly absence: AbsenceKind;
+}
+
+/** `returned`: the tenant came back. `forgotten`: its group was never created, and the tenant is gone. */
+interface BareUpdate {
+  readonly kind: "returned" | "forgotten";
+  readonly user_group_id: string;
+}
+
+/** The group is as desired: clears its absence and its failed change, and records its row. */
+export interface SettledUpdate {
+  readonly kind: "settled";
+  readonly user_group_id: string;
+  readonly row: RowDigest;
+  readonly dataSourceId: string | null;
+  /** The tenant was gone and came back. */
+  readonly wasGone: boolean;
+}
+
+/** An entry of a plan that needs no call to the service. */
+export type LedgerUpdate = LeftUpdate | BareUpdate | SettledUpdate;
+
+/**
+ * What the ledger has to record about an id, in addition to the planned action. The first row that fits counts. Null if
+ * none fits: the ledger is up to date.
+ *
+ * | tenant              | planned action | in the ledger                           | ledger update |
+ * |---------------------|----------------|-----------------------------------------|---------------|
+ * | gone                | any            | the group was never created             | forgotten     |
+ * | gone                | any            | no absence, another kind of absence, or | left          |
+ * |                     |                | one from a run that ended early         |               |
+ * | desired             | none           | an absence, a failed change, or another | settled       |
+ * |                     |                | row digest                              |               |
+ * | desired or rejected | any            | an absence                              | returned      |
+ */
+export function ledgerUpdateOf(
+  tenant: Tenant | undefined,
+  known: LedgerGroup | undefined,
+  action: PlannedAction | null,
+  reading: Reading,
+): LedgerUpdate | null {
+  if (known === undefined) return null;
+  const { user_group_id, absence, failures } = known;
+  if (tenant === undefined || tenant.kind === "flagged") {
+    if (wasNeverMade(known)) return { kind: "forgotten", user_group_id };
+    const kind = absenceKind(tenant, known, reading);
+    if (standingAbsence(known, kind, reading)) return null;
+    return { kind: "left", user_group_id, absence: kind };
+  }
+  if (action === null && tenant.kind === "desired") {
+    const isRecorded = absence === null && failures.change === null && sameRow(known.row, tenant.row);
+    return isRecorded
+      ? null
+      : {
+          kind: "settled",
+          user_group_id,
+          row: tenant.row,
+          dataSourceId: tenant.dataSourceId,
+          wasGone: absence !== null,
+        };
+  }
+  return absence === null ? null : { kind: "returned", user_group_id };
+}
+
+const sameRow = (a: RowDigest | null, b: RowDigest): boolean =>
+  a?.digest === b.digest && a.bucket === b.bucket;

@@ -1,0 +1,216 @@
+import { isDue } from "../failure/backoff.ts";
+import type { ChangeFailure } from "../failure/group-failures.ts";
+import {
+  type Absence,
+  type AbsenceKind,
+  intendsRemoval,
+  type LedgerGroup,
+  UNKNOWN_STATE,
+} from "../group/ledger-group.ts";
+import type { DesiredTenant, FlaggedTenant, RejectedTenant, Tenant } from "../group/tenant.ts";
+import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
+import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion-policy.ts";
+import type { Reading } from "./read-history.ts";
+
+/** How a changed group is brought up to date (`service.update`). */
+export type UpdatePolicy = "upsert" | "replace" | "never";
+
+/** A group whose change has failed before, and whose next try is not due. */
+interface Waiting {
+  readonly kind: "waiting";
+  readonly user_group_id: string;
+  readonly code: string;
+  readonly message: string;
+  /** ISO 8601, because plans are written as JSON. */
+  readonly retryAt: string;
+}
+
+/** A group whose tenant is gone, and that is not deleted now. */
+export interface Missing {
+  readonly kind: "missing";
+  readonly user_group_id: string;
+  readonly absence: AbsenceKind;
+  /** Milliseconds on the grace clock until the group is deleted; null if the group is kept for good. */
+  readonly dueInMs: number | null;
+}
+
+/** A changed group that `service.update: never` leaves alone. */
+interface Outdated {
+  readonly kind: "outdated";
+  readonly user_group_id: string;
+}
+
+/** A tenant that the operator named. The tenant is gone and has no group. */
+export interface Gone {
+  readonly kind: "gone";
+  readonly user_group_id: string;
+}
+
+/** What a plan says about one tenant: a change to make, or why none is made. */
+export type PlannedAction = Change | Waiting | Missing | Gone | Outdated | RejectedTenant;
+
+export interface PlanningContext {
+  readonly now: Date;
+  readonly update: UpdatePolicy;
+  readonly deletion: DeletionPolicy;
+  readonly reading: Reading;
+  /** Whether GET changes an existing group; null as long as no answer has shown it. */
+  readonly serviceUpdates: boolean | null;
+  /** The operator named these tenants: failed groups are tried even if their next try is not due. */
+  readonly eager: boolean;
+}
+
+/**
+ * What is to be done about one id. Null if nothing. The first row that fits counts.
+ *
+ * | tenant   | in the ledger                        | planned action                       |
+ * |----------|--------------------------------------|--------------------------------------|
+ * | rejected | any                                  | rejected: its group stays as it is   |
+ * | gone     | unknown, or never created            | none; gone, if the operator named it |
+ * | gone     | kept, by `deletion.when`             | missing                              |
+ * | gone     | a deletion under way, or a token     | delete                               |
+ * |          | that still has to be removed         |                                      |
+ * | gone     | a held deletion, or the grace period | delete                               |
+ * |          | is over                              |                                      |
+ * | gone     | the grace period goes on             | missing                              |
+ * | desired  | a replacement under way, or a        | replace                              |
+ * |          | deletion under way of a group that   |                                      |
+ * |          | was never confirmed                  |                                      |
+ * | desired  | unknown, or never confirmed          | create                               |
+ * | desired  | another intent of an earlier run     | update; or replace, if the next row  |
+ * |          |                                      | fits too and says replace            |
+ * | desired  | another fingerprint, or an update    | update, replace or outdated, by      |
+ * |          | that this service can't have done    | `service.update`                     |
+ * | desired  | the same fingerprint                 | none                                 |
+ *
+ * A gone tenant is absent or flagged, see `absenceKind`. If the same change has failed before, `waiting` is planned until
+ * the next try is due. `guardRemovals` decides later whether deletions and replacements may be done.
+ */
+export function planAction(
+  tenant: Tenant | undefined,
+  known: LedgerGroup | undefined,
+  context: PlanningContext,
+): PlannedAction | null {
+  if (tenant?.kind === "rejected") return tenant;
+  if (tenant?.kind === "desired") return decidePresent(tenant, known, context);
+  if (known !== undefined && !wasNeverMade(known)) return decideGone(tenant, known, context);
+  const id = tenant?.user_group_id ?? known?.user_group_id;
+  return context.eager && id !== undefined ? { kind: "gone", user_group_id: id } : null;
+}
+
+function decidePresent(
+  tenant: DesiredTenant,
+  known: LedgerGroup | undefined,
+  context: PlanningContext,
+): PlannedAction | null {
+  if (known === undefined) return apply("create", tenant, known, context);
+  const wasConfirmed = known.fingerprint !== null && known.fingerprint !== UNKNOWN_STATE;
+  // A GET for the token, sent before the DELETE, may have created a group that matches no row.
+  if (!wasConfirmed && intendsRemoval(known.intent)) return apply("replace", tenant, known, context);
+  if (known.fingerprint === null) return apply("create", tenant, known, context);
+  const differs = known.fingerprint !== tenant.fingerprint;
+  const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
+  const isOutdated = differs || wasNotTaken;
+  if (known.intent === null) {
+    if (!isOutdated) return null;
+    if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
+  }
+  const replaces = known.intent === "replace" || (context.update === "replace" && isOutdated);
+  return apply(replaces ? "replace" : "update", tenant, known, context);
+}
+
+function decideGone(
+  tenant: FlaggedTenant | undefined,
+  known: LedgerGroup,
+  context: PlanningContext,
+): Delete | Missing | Waiting {
+  const { user_group_id, failures, held } = known;
+  const failure = failures.change;
+  const { deletion, reading, now } = context;
+  const kind = absenceKind(tenant, known, reading);
+  const underWay = known.intent === "delete" || known.intent === "remove";
+  const isFlagged = tenant !== undefined || kind === "flagged";
+  const isEvidence = deletion.when === "absent" || (deletion.when === "flagged" && (isFlagged || underWay));
+  if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
+
+  const absence = standingAbsence(known, kind, reading) ?? { kind, since: now, at: reading.clock };
+  // A held deletion stays due, because its approval code has to stay valid.
+  if (!underWay && held !== "delete" && !isGraceOver(absence, reading.clock, deletion)) {
+    const dueInMs = graceLeftMs(absence, reading.clock, deletion);
+    return { kind: "missing", user_group_id, absence: kind, dueInMs };
+  }
+  const failedBefore = failure !== null;
+  return unlessWaiting(
+    { kind: "delete", user_group_id, absence: kind, underWay, failedBefore },
+    failure,
+    context,
+  );
+}
+
+/**
+ * How a tenant is gone. The tenant has no row, or a flagged row. If the row was flagged before it disappeared, the tenant
+ * stays flagged: customers flag a row first and purge it later.
+ */
+export function absenceKind(
+  tenant: FlaggedTenant | undefined,
+  known: LedgerGroup,
+  { sourceChanged }: Reading,
+): AbsenceKind {
+  // Until a tenant was seen present in a new source, a flag there proves no more than a missing row.
+  if (sourceChanged || known.absence?.kind === "estranged") return "estranged";
+  return tenant || known.absence?.kind === "flagged" ? "flagged" : "absent";
+}
+
+/**
+ * The recorded absence, if it is of this kind. Undefined if the absence began later than the grace clock shows now: the
+ * run that recorded the absence ended before it recorded its grace clock.
+ */
+export const standingAbsence = (
+  { absence }: LedgerGroup,
+  kind: AbsenceKind,
+  { clock }: Reading,
+): Absence | undefined => (absence?.kind === kind && absence.at.ms <= clock.ms ? absence : undefined);
+
+/** Whether no group exists: the service refused to create it, and nothing is under way. */
+export const wasNeverMade = ({ fingerprint, intent }: LedgerGroup): boolean =>
+  fingerprint === null && intent === null;
+
+/**
+ * Whether an earlier run left an update or a rotation under way that the planned action doesn't settle. Then nobody knows
+ * which token is live. A group that was never confirmed doesn't count, because no application has its token.
+ */
+export const isLeftUnderWay = ({ intent, fingerprint }: LedgerGroup, action: PlannedAction | null): boolean =>
+  (intent === "apply" || intent === "rotate") &&
+  fingerprint !== null &&
+  !(action?.kind === "create" || action?.kind === "update" || action?.kind === "waiting");
+
+function apply(
+  kind: Apply["kind"],
+  { user_group_id, group, fingerprint, row, dataSourceId }: DesiredTenant,
+  known: LedgerGroup | undefined,
+  context: PlanningContext,
+): Apply | Waiting {
+  const intent = known?.intent ?? null;
+  // Finish a replacement that was begun: if it were held back, the tenant might be left without a group.
+  const underWay = kind === "replace" ? intendsRemoval(intent) : intent !== null;
+  const failure = known?.failures.change ?? null;
+  const failedBefore = failure !== null;
+  return unlessWaiting(
+    { kind, user_group_id, group, fingerprint, row, dataSourceId, underWay, failedBefore },
+    failure,
+    context,
+  );
+}
+
+/** The change; `waiting` if the same change has failed before and its next try is not due. */
+function unlessWaiting<C extends Change>(
+  change: C,
+  failure: ChangeFailure | null,
+  { now, eager }: PlanningContext,
+): C | Waiting {
+  if (failure === null || eager || failure.fingerprint !== fingerprintOf(change)) return change;
+  const { code, message, retryAt } = failure;
+  if (isDue(retryAt, now)) return change;
+  const { user_group_id } = change;
+  return { kind: "waiting", user_group_id, code, message, retryAt: retryAt.toISOString() };
+}

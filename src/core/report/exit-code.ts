@@ -1,0 +1,40 @@
+import { isUsageMistake } from "../failure/failure.ts";
+import type { SyncError } from "../failure/sync-error.ts";
+import type { RunOutcome } from "./counts.ts";
+
+/** The exit codes that users and other programs rely on. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  changesPending: 2,
+  partial: 3,
+  held: 4,
+  leaseHeld: 5,
+  usage: 64,
+  config: 78,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The exit code of a command that ended with this error. */
+export function exitCodeOfError(error: SyncError): ExitCode {
+  const { code } = error;
+  if (code === "LEASE_HELD") return EXIT.leaseHeld;
+  if (isUsageMistake(error)) return EXIT.usage;
+  return code.startsWith("CONFIG_") ? EXIT.config : EXIT.failed;
+}
+
+/** The exit code of a sync. An error outranks the outcome. */
+export function exitCodeOfRun(outcome: RunOutcome, error: SyncError | undefined): ExitCode {
+  if (error) return exitCodeOfError(error);
+  switch (outcome) {
+    case "ok":
+      return EXIT.done;
+    case "partial":
+      return EXIT.partial;
+    case "held":
+      return EXIT.held;
+    case "failed":
+      return EXIT.failed;
+  }
+}

@@ -1,0 +1,49 @@
+/** How much of a run's work is done; `done` is never more than `total`. */
+interface Work {
+  readonly done: number;
+  readonly total: number;
+}
+
+export const NO_WORK: Work = { done: 0, total: 0 };
+
+/** The events of a run that change how much it has to do, or has done. */
+export type WorkEvent =
+  | { readonly kind: "started" }
+  | { readonly kind: "planned"; readonly changes: number }
+  | { readonly kind: "restoring" | "rotating"; readonly tokens: number }
+  | { readonly kind: "recorded" | "deleted" | "restored" | "rotated" | "failed" };
+
+export function advanced({ done, total }: Work, event: WorkEvent): Work {
+  switch (event.kind) {
+    case "started":
+      return NO_WORK;
+    case "planned":
+      return { done, total: total + event.changes };
+    case "restoring":
+    case "rotating":
+      return { done, total: total + event.tokens };
+    case "recorded":
+    case "deleted":
+    case "restored":
+    case "rotated":
+    case "failed":
+      return { done: done + 1, total: Math.max(total, done + 1) };
+    default:
+      return event satisfies never;
+  }
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+  /** Items per second since the start; 0 at the start. */
+  readonly rate: number;
+  /** Milliseconds until the end at that rate; undefined as long as the rate is 0. */
+  readonly leftMs: number | undefined;
+}
+
+export function progress(done: number, total: number, elapsedMs: number): Progress {
+  const rate = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
+  const leftMs = rate > 0 ? ((total - done) * 1000) / rate : undefined;
+  return { done, total, rate, leftMs };
+}

@@ -1,0 +1,40 @@
+/** Any value that JSON can carry. No value is undefined. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [key: string]: Json };
+
+export const isJsonObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** JSON with the keys of every object sorted, so that equal values give equal text. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
+  return `{${members.join(",")}}`;
+}
+
+/** A quote, an escape or a number. There is no pattern for whole strings, because it would overflow on long strings. */
+const TOKEN = /\\.|"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const MAY_NOT_FIT = /\d{16}|[eE]\+?\d{3}/;
+
+/**
+ * JSON.parse without rounding: integers beyond ±(2^53-1) and numbers beyond the largest double become strings, as they do
+ * if they come from columns of their own. Throws SyntaxError like JSON.parse.
+ */
+export function parseJson(text: string): Json {
+  const rounded = JSON.parse(text) as Json;
+  if (!MAY_NOT_FIT.test(text)) return rounded;
+  let inString = false;
+  const exact = text.replace(TOKEN, (token) => {
+    if (token === '"') inString = !inString;
+    return inString || fits(token) ? token : `"${token}"`;
+  });
+  return JSON.parse(exact) as Json;
+}
+
+function fits(token: string): boolean {
+  if (/^-?\d+$/.test(token)) return Number.isSafeInteger(Number(token));
+  return !/^-?\d/.test(token) || Number.isFinite(Number(token));
+}

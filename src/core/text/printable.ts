@@ -1,0 +1,36 @@
+/** Characters that are invisible, or that reorder the text around them. */
+const UNSEEN = "\\p{Cf}\\u2028\\u2029\\u115f\\u1160\\u3164\\uffa0";
+const UNSEEN_OR_CONTROL = new RegExp(`[\\p{Cc}${UNSEEN}]`, "gu");
+const UNSEEN_OR_HIGH_CONTROL = new RegExp(`[\\u007f-\\u009f${UNSEEN}]`, "gu");
+
+/** Makes text from outside safe on a terminal: shows control characters as escapes, and cuts long text. */
+export function printable(text: string, maxLength = 200): string {
+  const shown = text.replace(UNSEEN_OR_CONTROL, (char) =>
+    JSON.stringify(char)
+      .slice(1, -1)
+      .replace(/^[^\\]$/u, escaped),
+  );
+  if (shown.length <= maxLength) return shown;
+  // Don't leave half of a surrogate pair at the end.
+  return `${shown.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/**
+ * The last step for all output to an operator, text or JSON: shows invisible characters as `\uXXXX`, which means the same
+ * in JSON. Line ends and colours stay.
+ */
+export const visible = (output: string): string =>
+  output.replace(UNSEEN_OR_HIGH_CONTROL, (char) =>
+    Array.from({ length: char.length }, (_, at) => `\\u${hex(char.charCodeAt(at))}`).join(""),
+  );
+
+const hex = (unit: number): string => unit.toString(16).padStart(4, "0");
+
+const escaped = (char: string): string => `\\u{${char.codePointAt(0)?.toString(16)}}`;
+
+/** An id as shown in a list. */
+export const printableId = (id: string | null): string =>
+  id === null ? "(a row without an id)" : printable(id);
+
+/** Quotes any text as one word of a shell command, which an operator can copy. */
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,180 @@
+import { isLoopback } from "./loopback.ts";
+
+/** How the certificate of the server is checked: `full` with the host name, `ca` without it, `none` not at all. */
+export type Verification = "full" | "ca" | "none";
+
+/** PEM files: either their paths or their contents. */
+export interface TlsFiles {
+  /** The CA certificates to trust in place of the usual CAs. */
+  readonly ca?: string;
+  /** The client's own certificate. Always together with its key. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+type Tls =
+  | { readonly kind: "off" }
+  | { readonly kind: "on"; readonly verify: Verification; readonly files: TlsFiles };
+
+export type TlsDialect = "postgres" | "mysql";
+
+/** The parameters of a database url that are about TLS. */
+interface TlsParameters {
+  readonly mode: string;
+  readonly modes: Readonly<Record<string, Verification | "off">>;
+  /** Modes that continue without TLS if the server, or an impostor, says that it has no TLS. */
+  readonly opportunistic: readonly string[];
+  readonly files: Readonly<Record<keyof TlsFiles, string>>;
+  /** The value that names the usual CAs in place of a CA file. */
+  readonly usualRoots?: string;
+  /** The parameter that says whether TLS begins at once or after a request for it. */
+  readonly negotiation?: string;
+}
+
+/** The names that each database's own clients use. MySQL takes its modes in capitals and small letters. */
+const PARAMETERS: Readonly<Record<TlsDialect, TlsParameters>> = {
+  postgres: {
+    mode: "sslmode",
+    modes: {
+      disable: "off",
+      require: "full",
+      "verify-full": "full",
+      "verify-ca": "ca",
+      "no-verify": "none",
+    },
+    opportunistic: ["allow", "prefer"],
+    files: { ca: "sslrootcert", cert: "sslcert", key: "sslkey" },
+    usualRoots: "system",
+    negotiation: "sslnegotiation",
+  },
+  mysql: {
+    mode: "ssl-mode",
+    modes: { DISABLED: "off", REQUIRED: "full", VERIFY_IDENTITY: "full", VERIFY_CA: "ca", NO_VERIFY: "none" },
+    opportunistic: ["PREFERRED"],
+    files: { ca: "ssl-ca", cert: "ssl-cert", key: "ssl-key" },
+  },
+};
+
+/** The names of the url parameters that hold the paths of the files. */
+export const tlsFileNames = (dialect: TlsDialect): TlsParameters["files"] => PARAMETERS[dialect].files;
+
+/** The names of all url parameters that are about TLS. */
+export function tlsParameters(dialect: TlsDialect): readonly string[] {
+  const { mode, files, negotiation } = PARAMETERS[dialect];
+  return [mode, ...Object.values(files), ...(negotiation === undefined ? [] : [negotiation])];
+}
+
+interface TlsReading {
+  /** Has no meaning if there are problems. */
+  readonly tls: Tls;
+  /** What is wrong, and what would be right. */
+  readonly problems: readonly string[];
+}
+
+/** The host of a url: a name, an address or the path of a Unix socket. */
+export function databaseHost(dialect: TlsDialect, url: string): string {
+  const { hostname, searchParams } = new URL(url);
+  // PostgreSQL's driver prefers the parameter `host`, which can name a Unix socket, and takes the last of several.
+  const preferred = dialect === "postgres" ? searchParams.getAll("host").at(-1) : undefined;
+  return preferred || decodeURIComponent(hostname) || "localhost";
+}
+
+/**
+ * Reads what a database url says about TLS. Every parameter that asks for TLS, even a file alone, has the server verified:
+ * `require` is stricter here than in libpq, and `REQUIRED` is stricter than in MySQL's own clients. A url that says
+ * nothing means no TLS on this machine, and is a problem for any other host.
+ */
+export function readTls(dialect: TlsDialect, url: string): TlsReading {
+  const parameters = PARAMETERS[dialect];
+  const given = new URL(url).searchParams;
+  const mode = readMode(parameters, dialect, given.get(parameters.mode));
+  const files = readFiles(parameters, given);
+  const problems = [
+    ...tlsParameters(dialect)
+      .filter((name) => given.getAll(name).length > 1)
+      .map((name) => `the url has ${name} more than once; keep one`),
+    ...mode.problems,
+    ...fileProblems(parameters, mode.verify, files, given),
+    ...negotiationProblems(parameters, mode.verify, given),
+  ];
+  if (mode.verify === "off") return { tls: { kind: "off" }, problems };
+  const isAsked =
+    mode.verify !== undefined || Object.values(parameters.files).some((name) => given.has(name));
+  if (isAsked) return { tls: { kind: "on", verify: mode.verify ?? "full", files }, problems };
+  const isInClear = problems.length === 0 && !isLoopback(databaseHost(dialect, url));
+  return { tls: { kind: "off" }, problems: isInClear ? [inClear(parameters)] : problems };
+}
+
+function inClear({ mode, modes }: TlsParameters): string {
+  const [off, required] = Object.keys(modes);
+  return (
+    `the url leads to another host and says nothing of TLS; write ${mode}=${required}, which verifies the server, ` +
+    `or ${mode}=${off} if nobody can listen in between, for everything is sent in clear then`
+  );
+}
+
+interface Mode {
+  readonly verify: Verification | "off" | undefined;
+  readonly problems: readonly string[];
+}
+
+function readMode(
+  { mode, modes, opportunistic }: TlsParameters,
+  dialect: TlsDialect,
+  written: string | null,
+): Mode {
+  if (written === null) return { verify: undefined, problems: [] };
+  const value = dialect === "mysql" ? written.toUpperCase().replaceAll("-", "_") : written;
+  const verify = Object.hasOwn(modes, value) ? modes[value] : undefined;
+  if (verify !== undefined) return { verify, problems: [] };
+  const [off, required] = Object.keys(modes);
+  const problem = opportunistic.includes(value)
+    ? `the url's ${mode}=${written} would go on without TLS where it is told that there is none; ` +
+      `write ${required}, which insists on it, or ${off}`
+    : `the url's ${mode}${shown(written)} is none of ${Object.keys(modes).join(", ")}; ` +
+      `${required} is TLS with a verified server`;
+  return { verify: undefined, problems: [problem] };
+}
+
+function readFiles({ files, usualRoots }: TlsParameters, given: URLSearchParams): TlsFiles {
+  const [ca, cert, key] = [files.ca, files.cert, files.key].map((name) => given.get(name));
+  return { ...(ca && ca !== usualRoots && { ca }), ...(cert && { cert }), ...(key && { key }) };
+}
+
+function* fileProblems(
+  { mode, modes, files: names }: TlsParameters,
+  verify: Mode["verify"],
+  files: TlsFiles,
+  given: URLSearchParams,
+): Generator<string> {
+  for (const name of Object.values(names)) {
+    if (given.get(name) === "") yield `the url's ${name} is empty; write the path of a PEM file`;
+  }
+  if (verify === "ca" && files.ca === undefined) {
+    const written = Object.keys(modes).find((name) => modes[name] === "ca");
+    yield `the url's ${mode}=${written} needs a CA file, like ${names.ca}=/etc/ssl/my-ca.pem; ` +
+      "without one, a certificate that a public CA has signed for anybody would do";
+  }
+  if (given.has(names.cert) !== given.has(names.key)) {
+    const [there, missing] = given.has(names.cert) ? [names.cert, names.key] : [names.key, names.cert];
+    yield `the url has ${there} without ${missing}; a client's certificate goes together with its key`;
+  }
+}
+
+function* negotiationProblems(
+  { mode, negotiation }: TlsParameters,
+  verify: Mode["verify"],
+  given: URLSearchParams,
+): Generator<string> {
+  const written = negotiation === undefined ? null : given.get(negotiation);
+  if (written === null) return;
+  if (written !== "postgres" && written !== "direct") {
+    yield `the url's ${negotiation}${shown(written)} is none of postgres, direct`;
+  }
+  if (written === "direct" && (verify === undefined || verify === "off")) {
+    yield `the url's ${negotiation}=direct needs TLS; add ${mode}=require`;
+  }
+}
+
+/** Shows a plain word only, because another value may be a piece of a password in a broken url. */
+const shown = (value: string): string => (/^[\w-]{1,24}$/.test(value) ? `=${value}` : "");

@@ -1,0 +1,43 @@
+import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { GroupService } from "../../ports/group-service.ts";
+
+export type OperationLabel = "get" | "post" | "delete";
+/** `ok`, or the failure's code in small letters. */
+export type ResultLabel = "ok" | Lowercase<ServiceFailureCode>;
+
+/** A request that was sent, or for which no connection could be made. */
+export interface MeasuredCall {
+  readonly operation: OperationLabel;
+  readonly result: ResultLabel;
+  readonly seconds: number;
+}
+
+type OnMeasuredCall = (call: MeasuredCall) => void;
+
+/** The same service. Calls `onCall` after each request. */
+export function measuredService(service: GroupService, clock: Clock, onCall: OnMeasuredCall): GroupService {
+  const measured = async <T>(operation: OperationLabel, request: () => Promise<T>): Promise<T> => {
+    const start = clock.monotonic();
+    const ended = (result: ResultLabel): void =>
+      onCall({ operation, result, seconds: (clock.monotonic() - start) / 1_000 });
+    try {
+      const answer = await request();
+      ended("ok");
+      return answer;
+    } catch (error) {
+      // Any other error comes from `beforeSend`, before a request was sent.
+      if (error instanceof ServiceFailure) ended(resultLabel(error.code));
+      throw error;
+    }
+  };
+  return {
+    getOrCreate: (group, beforeSend) => measured("get", () => service.getOrCreate(group, beforeSend)),
+    rotate: (id, token, beforeSend) => measured("post", () => service.rotate(id, token, beforeSend)),
+    remove: (group, beforeSend) => measured("delete", () => service.remove(group, beforeSend)),
+  };
+}
+
+/** For TypeScript, toLowerCase() returns any string. */
+export const resultLabel = (code: ServiceFailureCode): Lowercase<ServiceFailureCode> =>
+  code.toLowerCase() as Lowercase<ServiceFailureCode>;

@@ -1,0 +1,75 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { SERVICE_FAILURES, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { RunEvent } from "../../ports/observer.ts";
+import type { DaemonState } from "../state/state.ts";
+import { type MeasuredCall, type OperationLabel, type ResultLabel, resultLabel } from "./measured-service.ts";
+import { RunMetrics } from "./run-metrics.ts";
+import { registerStateMetrics } from "./state-metrics.ts";
+
+const OPERATIONS: readonly OperationLabel[] = ["get", "post", "delete"];
+const RESULTS: readonly ResultLabel[] = [
+  "ok",
+  ...(Object.keys(SERVICE_FAILURES) as ServiceFailureCode[]).map(resultLabel),
+];
+/** The last two are for timeouts: service.timeout is 15 s by default. */
+const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+
+/** prom-client's gauges with names like counters. Gauges such as `nodejs_active_resources` have the same numbers. */
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
+/**
+ * The metrics for Prometheus: counters of what this process has done, gauges of the daemon's state, and metrics of the
+ * process. They contain no ids, tokens or keys, and the number of series doesn't grow.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #runs: RunMetrics;
+  readonly #requests: Counter<"operation" | "result">;
+  readonly #durations: Histogram<"operation">;
+
+  constructor(state: () => DaemonState, clock: Clock) {
+    const registers = [this.#registry];
+    registerStateMetrics(this.#registry, state);
+    this.#runs = new RunMetrics(this.#registry, clock);
+    this.#requests = new Counter({
+      name: "groupsync_requests_total",
+      help: "Requests to the service, by operation and result: ok, or why they failed.",
+      labelNames: ["operation", "result"],
+      registers,
+    });
+    this.#durations = new Histogram({
+      name: "groupsync_request_duration_seconds",
+      help: "How long requests to the service took, whatever their result.",
+      labelNames: ["operation"],
+      buckets: REQUEST_SECONDS,
+      registers,
+    });
+    for (const operation of OPERATIONS) {
+      this.#durations.zero({ operation });
+      for (const result of RESULTS) this.#requests.inc({ operation, result }, 0);
+    }
+    collectDefaultMetrics({ register: this.#registry });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+  }
+
+  readonly observe = (event: RunEvent): void => this.#runs.observe(event);
+
+  readonly observeCall = ({ operation, result, seconds }: MeasuredCall): void => {
+    this.#requests.inc({ operation, result });
+    this.#durations.observe({ operation }, seconds);
+  };
+
+  /** In the text format of Prometheus. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+}

@@ -1,0 +1,126 @@
+import { Counter, Histogram, type Registry } from "prom-client";
+import type { RunOutcome } from "../../core/report/counts.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { RunEvent, RunSummary } from "../../ports/observer.ts";
+
+/** A run that was told to stop counts as `interrupted`, not as failed. */
+type Ending = RunOutcome | "interrupted";
+
+const OUTCOMES: readonly Ending[] = ["ok", "partial", "held", "failed", "interrupted"];
+const CHANGES = ["created", "adopted", "updated", "replaced", "deleted", "rotated"] as const;
+
+const RUN_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800];
+
+/** Counts the events of runs. */
+export class RunMetrics {
+  readonly #clock: Clock;
+  readonly #runs: Counter<"outcome">;
+  readonly #durations: Histogram<"outcome">;
+  readonly #changes: Counter<"change">;
+  readonly #failures: Counter;
+  readonly #retries: Counter;
+  readonly #unstored: Counter;
+  readonly #throttled: Counter;
+  /**
+   * On the monotonic clock, in milliseconds. Waiting time up to `#countedTo` is counted. A wait that was announced
+   * lasts until `#waitsUntil`.
+   */
+  #countedTo = 0;
+  #waitsUntil = 0;
+
+  constructor(registry: Registry, clock: Clock) {
+    const registers = [registry];
+    this.#clock = clock;
+    this.#runs = new Counter({
+      name: "groupsync_runs_total",
+      help: "Runs that have ended, by outcome; waiting for the lease is no run.",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#durations = new Histogram({
+      name: "groupsync_run_duration_seconds",
+      help: "How long runs took, by outcome.",
+      labelNames: ["outcome"],
+      buckets: RUN_SECONDS,
+      registers,
+    });
+    this.#changes = new Counter({
+      name: "groupsync_changes_total",
+      help: "Changes of groups that are done and recorded, by what was done.",
+      labelNames: ["change"],
+      registers,
+    });
+    this.#failures = new Counter({
+      name: "groupsync_change_failures_total",
+      help: "Changes of groups that failed in a run, after all its tries; the next runs try again.",
+      registers,
+    });
+    this.#retries = new Counter({
+      name: "groupsync_request_retries_total",
+      help: "Requests that were sent again because they failed.",
+      registers,
+    });
+    this.#unstored = new Counter({
+      name: "groupsync_unstored_tokens_total",
+      help: "Attempts to store a new token that failed while the old one was dead: a tenant is locked out.",
+      registers,
+    });
+    this.#throttled = new Counter({
+      name: "groupsync_throttle_seconds_total",
+      help: "How long runs have waited for the service's limits, or for service.rate_limit.",
+      registers,
+      collect: () => this.#countWaiting(),
+    });
+    // Begin every series with 0. Prometheus sees no increase in a series that begins with 1, so an alert would miss it.
+    for (const outcome of OUTCOMES) {
+      this.#runs.inc({ outcome }, 0);
+      this.#durations.zero({ outcome });
+    }
+    for (const change of CHANGES) this.#changes.inc({ change }, 0);
+  }
+
+  observe(event: RunEvent): void {
+    switch (event.kind) {
+      case "recorded":
+        this.#changes.inc({ change: event.result });
+        break;
+      case "deleted":
+      case "rotated":
+        this.#changes.inc({ change: event.kind });
+        break;
+      case "failed":
+        this.#failures.inc();
+        break;
+      case "retry":
+        this.#retries.inc();
+        break;
+      case "unstored":
+        this.#unstored.inc();
+        break;
+      case "waiting":
+        this.#countWaiting();
+        this.#waitsUntil = Math.max(this.#waitsUntil, this.#clock.monotonic() + event.ms);
+        break;
+      case "finished":
+        this.#countWaiting();
+        this.#waitsUntil = 0;
+        this.#finished(event);
+        break;
+    }
+  }
+
+  #finished({ outcome, error, durationMs }: RunSummary): void {
+    // Not a run: another instance holds the lease, and this one asks again every few seconds.
+    if (error?.code === "LEASE_HELD") return;
+    const ending: Ending = error?.code === "INTERRUPTED" ? "interrupted" : outcome;
+    this.#runs.inc({ outcome: ending });
+    this.#durations.observe({ outcome: ending }, durationMs / 1_000);
+  }
+
+  /** Counts waiting time only after it has passed, because a wait may be cut short, and two waits may overlap. */
+  #countWaiting(): void {
+    const now = this.#clock.monotonic();
+    this.#throttled.inc(Math.max(0, Math.min(now, this.#waitsUntil) - this.#countedTo) / 1_000);
+    this.#countedTo = now;
+  }
+}

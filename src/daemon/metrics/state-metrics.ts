@@ -1,0 +1,144 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import { type DaemonState, wentMissingOf } from "../state/state.ts";
+
+/** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
+type Sample = number | null | undefined;
+
+interface StateGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly value: (state: DaemonState) => Sample;
+}
+
+const GAUGES: readonly StateGauge[] = [
+  {
+    name: "groupsync_last_good_sync_timestamp_seconds",
+    help: "When a sync last reached its end, of whichever instance.",
+    value: ({ lastGoodSync }) => timestamp(lastGoodSync),
+  },
+  {
+    name: "groupsync_stale_after_seconds",
+    help: "How old the last good sync may be: http.stale_after.",
+    value: ({ staleAfterMs }) => staleAfterMs / 1_000,
+  },
+  {
+    name: "groupsync_next_run_timestamp_seconds",
+    help: "When the next run begins.",
+    value: ({ nextRun }) => timestamp(nextRun),
+  },
+  {
+    name: "groupsync_standby",
+    help: "1 while another instance holds the lease and this one waits for it, otherwise 0.",
+    value: ({ standby }) => (standby === null ? 0 : 1),
+  },
+  {
+    name: "groupsync_current_run_start_timestamp_seconds",
+    help: "When the run that goes on began.",
+    value: ({ current }) => timestamp(current?.since),
+  },
+  {
+    name: "groupsync_current_run_planned_changes",
+    help: "Changes, tokens to restore and rotations that the run that goes on has to make.",
+    value: ({ current }) => current?.total,
+  },
+  {
+    name: "groupsync_current_run_done_changes",
+    help: "Planned changes, tokens to restore and rotations of the run that goes on that are done, or have failed.",
+    value: ({ current }) => current?.done,
+  },
+  {
+    name: "groupsync_ledger_read_timestamp_seconds",
+    help: "When the ledger was read for the metrics that come from it: after the last run, or at the start.",
+    value: ({ ledger }) => timestamp(ledger?.readAt),
+  },
+  {
+    name: "groupsync_groups",
+    help: "Groups in the ledger.",
+    value: ({ ledger }) => ledger?.status.groups.total,
+  },
+  {
+    name: "groupsync_held_removals",
+    help: "Deletions and replacements that wait for approval or better evidence.",
+    value: ({ ledger }) => ledger && (ledger.status.held?.count ?? 0),
+  },
+  {
+    name: "groupsync_recently_missing_groups",
+    help: "Groups whose tenants went missing in the 24 hours before the ledger was read, without those that are held.",
+    value: (state) => wentMissingOf(state)?.count,
+  },
+  {
+    name: "groupsync_removals_allowed",
+    help: "How many of the groups deletion.limit lets go in 24 hours.",
+    value: (state) => wentMissingOf(state)?.allowed,
+  },
+  {
+    name: "groupsync_rejected_rows",
+    help: "Rows that the last sync that reached its end could not use.",
+    value: ({ ledger }) => lastSyncCounts(ledger)?.rejected,
+  },
+  {
+    name: "groupsync_oldest_unsynced_timestamp_seconds",
+    help: "Since when the change waits that has been failing or under way for the longest.",
+    value: ({ ledger }) => timestamp(ledger?.status.oldestUnsynced),
+  },
+  {
+    name: "groupsync_oldest_token_timestamp_seconds",
+    help: "Since when the token is live that has been so for the longest.",
+    value: ({ ledger }) => timestamp(ledger?.status.oldestToken),
+  },
+];
+
+/** A group may be in several states. */
+const GROUP_STATES = ["in_sync", "under_way", "failing", "missing", "unverified"] as const;
+
+/** Registers the metrics that are computed from the daemon's state at each scrape. */
+export function registerStateMetrics(registry: Registry, state: () => DaemonState): void {
+  const registers = [registry];
+  for (const { name, help, value } of GAUGES) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        const known = value(state());
+        if (known === null || known === undefined) this.remove();
+        else this.set(known);
+      },
+    });
+  }
+  new Gauge({
+    name: "groupsync_groups_in_state",
+    help: "Groups in the ledger by state; a group may be in several.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      this.reset();
+      const groups = state().ledger?.status.groups;
+      if (groups) for (const name of GROUP_STATES) this.set({ state: name }, groups[name]);
+    },
+  });
+  new Counter({
+    name: "groupsync_skipped_ticks_total",
+    help: "Ticks of the schedule that came while a run went on.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(state().skippedTicks);
+    },
+  });
+  new Gauge({
+    name: "groupsync_build_info",
+    help: "Which groupsync this is; always 1.",
+    labelNames: ["version"],
+    registers,
+    collect() {
+      this.set({ version: state().version }, 1);
+    },
+  });
+}
+
+const timestamp = (at: Date | null | undefined): Sample => at && at.getTime() / 1_000;
+
+const lastSyncCounts = (ledger: DaemonState["ledger"]) =>
+  ledger?.history.find(({ command, result }) => command === "sync" && result && result.outcome !== "failed")
+    ?.result?.counts;

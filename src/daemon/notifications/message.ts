@@ -1,0 +1,80 @@
+import { summaryText } from "../../core/report/summary-text.ts";
+import { durationText } from "../../core/text/duration.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import type { RunSummary } from "../../ports/observer.ts";
+import { lasting, type ProblemChange, type ProblemKind, type Problems } from "./problems.ts";
+
+/**
+ * The text of the webhook message after a run: the daemon's name, which problems began, grew or ended, how the run
+ * ended, what to do, and which problems last.
+ */
+export function messageText(
+  name: string,
+  changes: readonly ProblemChange[],
+  problems: Problems,
+  run: RunSummary,
+  now: Date,
+): string {
+  const told = new Set(changes.map(({ kind }) => kind));
+  const others = lasting(problems).filter(([kind]) => !told.has(kind));
+  const worse = changes.filter(({ change }) => change !== "ended");
+  const isRecovery = worse.length === 0 && others.length === 0;
+  const headline = changes.map((entry) => changeText(entry, now)).join("; ");
+  const still = others.map(
+    ([kind, { count, since }]) => `${PHRASES[kind].lasts(count)}, since ${since.toISOString()}`,
+  );
+  return [
+    `groupsync ${name}: ${isRecovery ? "recovered: " : ""}${headline}`,
+    summaryText(run),
+    ...new Set(worse.map(({ kind }) => PHRASES[kind].advice ?? run.error?.hint ?? "")),
+    ...(still.length > 0 ? [`still: ${still.join("; ")}`] : []),
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+function changeText({ kind, change, count, before, since }: ProblemChange, now: Date): string {
+  const says = PHRASES[kind];
+  switch (change) {
+    case "began":
+      return says.lasts(count);
+    case "grew":
+      return `${says.lasts(count)}, up from ${before}`;
+    case "ended":
+      return `${says.over} (after ${durationText(Math.max(0, now.getTime() - since.getTime()))})`;
+  }
+}
+
+interface Phrases {
+  readonly lasts: (count: number) => string;
+  readonly over: string;
+  /** What to do. If left out, the hint of the run's error says. */
+  readonly advice?: string;
+}
+
+const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
+  program: { lasts: () => "groupsync can't sync", over: "groupsync can sync again" },
+  ledger: { lasts: () => "the ledger fails", over: "the ledger works again" },
+  stores: { lasts: () => "a token store fails", over: "the token store works again" },
+  source: { lasts: () => "the source fails", over: "the source works again" },
+  service: { lasts: () => "the service fails", over: "the service works again" },
+  held: {
+    lasts: (count) => `${quantity(count, "removal")} ${count === 1 ? "is" : "are"} held`,
+    over: "no removal is held any more",
+  },
+  missing: {
+    lasts: (count) => `the tenants of ${quantity(count, "group")} went missing within 24 hours`,
+    over: "no more tenants went missing in the last 24 hours than deletion.limit lets go",
+    advice: "look at the source first: are these tenants really gone? groupsync plan names them",
+  },
+  failing: {
+    lasts: (count) => `${quantity(count, "group")} ${count === 1 ? "fails" : "fail"}`,
+    over: "no group fails any more",
+    advice: "groupsync status names the groups that fail",
+  },
+  rejected: {
+    lasts: (count) => `${quantity(count, "row")} ${count === 1 ? "is" : "are"} rejected`,
+    over: "no row is rejected any more",
+    advice: "groupsync plan names the rows that are rejected",
+  },
+};

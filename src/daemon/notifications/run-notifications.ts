@@ -1,0 +1,51 @@
+import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { Notifier } from "../../ports/notifier.ts";
+import type { RunSummary } from "../../ports/observer.ts";
+import { messageText } from "./message.ts";
+import { type ProblemCounts, type Problems, updateProblems } from "./problems.ts";
+import { problemsOfRun } from "./problems-of-run.ts";
+
+/**
+ * Notifies people when a problem begins, grows or ends, and a monitor of every good sync. Everything is sent in the
+ * background.
+ */
+export class RunNotifications {
+  #problems: Problems = {};
+  readonly #beats = new Set<Promise<void>>();
+  /** One message after the other, because the end of a problem must not arrive before its beginning. */
+  #told = Promise.resolve();
+
+  /** Takes the problems that these runs have shown as known. `history` is newest first. */
+  recall(history: readonly RecordedRun[], others: ProblemCounts, now: Date): void {
+    this.#problems = {};
+    for (const { command, result, finishedAt } of history.toReversed())
+      if (command === "sync" && result && finishedAt) this.#take(problemsOfRun(result), finishedAt);
+    this.#take(others, now);
+  }
+
+  /** Sends in the background. `others` has problems that the run itself doesn't report. */
+  announce(name: string, run: RunSummary, others: ProblemCounts, notifier: Notifier, now: Date): void {
+    if (run.outcome !== "failed") this.#beat(notifier);
+    const changes = this.#take({ ...problemsOfRun(run), ...others }, now);
+    if (changes.length === 0) return;
+    const text = messageText(name, changes, this.#problems, run, now);
+    this.#told = this.#told.then(() => notifier.tell(text));
+  }
+
+  /** Resolves once everything is sent. */
+  async ended(): Promise<void> {
+    await Promise.all([this.#told, ...this.#beats]);
+  }
+
+  #take(counts: ProblemCounts, now: Date) {
+    const { problems, changes } = updateProblems(this.#problems, counts, now);
+    this.#problems = problems;
+    return changes;
+  }
+
+  #beat(notifier: Notifier): void {
+    const beat = notifier.beat();
+    this.#beats.add(beat);
+    void beat.finally(() => this.#beats.delete(beat));
+  }
+}

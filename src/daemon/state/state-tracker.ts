@@ -1,0 +1,119 @@
+import { advanced, NO_WORK } from "../../core/report/progress.ts";
+import type { RunEvent } from "../../ports/observer.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot } from "./state.ts";
+
+type Identity = Pick<DaemonState, "version" | "startedAt">;
+type Tracked = Omit<DaemonState, "nextRun">;
+export type Configured = Pick<
+  DaemonState,
+  "name" | "schedule" | "timezone" | "deletionLimit" | "staleAfterMs"
+>;
+
+/** Computes the daemon's state from the events of its runs. */
+export class StateTracker {
+  readonly #nextRun: () => Date | null;
+  readonly #now: () => Date;
+  #state: Tracked;
+
+  constructor(identity: Identity, configured: Configured, nextRun: () => Date | null, now: () => Date) {
+    this.#nextRun = nextRun;
+    this.#now = now;
+    this.#state = {
+      ...identity,
+      ...configured,
+      current: null,
+      standby: null,
+      lastRun: null,
+      lastGoodSync: null,
+      skippedTicks: 0,
+      ledger: null,
+    };
+  }
+
+  get state(): DaemonState {
+    return { ...this.#state, nextRun: this.#nextRun() };
+  }
+
+  reconfigured(configured: Configured): void {
+    this.#set(configured);
+  }
+
+  skipped(): void {
+    this.#set({ skippedTicks: this.#state.skippedTicks + 1 });
+  }
+
+  begins(): void {
+    this.#set({ current: { since: this.#now(), run: null, ...NO_WORK, waiting: null } });
+  }
+
+  /** Takes the ledger as it is after a run. The ledger also knows the runs of other instances. */
+  read(ledger: LedgerSnapshot): void {
+    const now = this.#now();
+    const good = ledger.history.find(
+      ({ command, result, finishedAt }) =>
+        command === "sync" && reachedItsEnd(result) && finishedAt !== null && finishedAt <= now,
+    );
+    this.#set({ ledger });
+    this.#goodSync(good?.finishedAt);
+  }
+
+  observe(event: RunEvent): void {
+    const { current } = this.#state;
+    if (current === null) return;
+    const advance = (by: Partial<CurrentRun>): void => this.#set({ current: { ...current, ...by } });
+    switch (event.kind) {
+      case "started":
+        advance({ run: event.run, ...advanced(current, event) });
+        break;
+      case "planned":
+      case "restoring":
+      case "rotating":
+        advance(advanced(current, event));
+        break;
+      case "recorded":
+      case "deleted":
+      case "restored":
+      case "rotated":
+      case "failed":
+        advance({ ...advanced(current, event), waiting: null });
+        break;
+      case "waiting": {
+        const until = new Date(this.#now().getTime() + event.ms);
+        advance({ waiting: { until, reason: event.reason } });
+        break;
+      }
+      case "finished":
+        this.#finished(event, current);
+    }
+  }
+
+  #finished(event: Extract<RunEvent, { kind: "finished" }>, { since, run }: CurrentRun): void {
+    const { kind: _, ...summary } = event;
+    this.#set({ current: null });
+    if (summary.error?.code === "LEASE_HELD") {
+      const { standby } = this.#state;
+      this.#set({ standby: { since: standby?.since ?? since, message: summary.error.message } });
+      return;
+    }
+    const finishedAt = this.#now();
+    this.#set({ standby: null, lastRun: { ...summary, run, startedAt: since, finishedAt } });
+    if (reachedItsEnd(summary)) this.#goodSync(finishedAt);
+  }
+
+  /**
+   * Keeps the later of the two times. A time in the future is from before the clock was set back: replace it, or the
+   * daemon would count as ready until then.
+   */
+  #goodSync(at: Date | null | undefined): void {
+    const { lastGoodSync } = this.#state;
+    if (at && (lastGoodSync === null || lastGoodSync < at || lastGoodSync > this.#now()))
+      this.#set({ lastGoodSync: at });
+  }
+
+  #set(change: Partial<Tracked>): void {
+    this.#state = { ...this.#state, ...change };
+  }
+}
+
+const reachedItsEnd = (run: { readonly outcome: string } | null): boolean =>
+  run !== null && run.outcome !== "failed";

@@ -1,0 +1,72 @@
+import { type WentMissing, wentMissing } from "../../core/deletion/missing-tenants.ts";
+import type { DeletionLimit } from "../../core/plan/deletion-policy.ts";
+import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
+import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import type { RunSummary } from "../../ports/observer.ts";
+
+/** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
+export interface DaemonState {
+  readonly version: string;
+  /** The scope: `name` in the config. */
+  readonly name: string;
+  readonly startedAt: Date;
+  /** A cron line, read in `timezone`. */
+  readonly schedule: string;
+  readonly timezone: string;
+  /** Null after the signal to stop. */
+  readonly nextRun: Date | null;
+  /** The run that is under way. */
+  readonly current: CurrentRun | null;
+  /** Set while another instance holds the lease and this one waits for it. */
+  readonly standby: { readonly since: Date; readonly message: string } | null;
+  /** The last run of this process, without runs that another instance's lease prevented. Null before the first one. */
+  readonly lastRun: FinishedRun | null;
+  /** When a sync last reached its end, on any instance. Null if no such sync is known. */
+  readonly lastGoodSync: Date | null;
+  /** `deletion.limit` in the config. */
+  readonly deletionLimit: DeletionLimit;
+  /** How old the last good sync may be before the daemon counts as not ready. */
+  readonly staleAfterMs: number;
+  /** How many ticks came while a run was under way. */
+  readonly skippedTicks: number;
+  /** Null until the ledger was read once. */
+  readonly ledger: LedgerSnapshot | null;
+}
+
+export interface CurrentRun {
+  readonly since: Date;
+  /** Null until the run holds the lease. */
+  readonly run: RunId | null;
+  readonly done: number;
+  readonly total: number;
+  /** Set while the run waits for the service. */
+  readonly waiting: { readonly until: Date; readonly reason: string } | null;
+}
+
+export interface FinishedRun extends RunSummary {
+  /** Null if the run ended before it had the lease. */
+  readonly run: RunId | null;
+  readonly startedAt: Date;
+  readonly finishedAt: Date;
+}
+
+/** The ledger as it was after the last run. */
+export interface LedgerSnapshot {
+  readonly readAt: Date;
+  readonly status: LedgerStatus;
+  /** The runs of the last seven days, newest first, at most 5,000. */
+  readonly history: readonly RecordedRun[];
+  readonly tokenAges: readonly TokenAge[];
+  /** How many groups' tenants went missing in the last 24 hours. Groups with a held removal don't count. */
+  readonly wentMissing: number;
+}
+
+/** How many groups have a token of at least `fromDays` days, and younger than the next entry's `fromDays`. */
+export interface TokenAge {
+  readonly fromDays: number;
+  readonly groups: number;
+}
+
+/** Null until the ledger was read once. */
+export const wentMissingOf = ({ ledger, deletionLimit }: DaemonState): WentMissing | null =>
+  ledger && wentMissing(ledger.wentMissing, ledger.status.groups.total, deletionLimit);

@@ -1,0 +1,107 @@
+import { progress } from "../../core/report/progress.ts";
+import { countsText } from "../../core/report/summary-text.ts";
+import { printable } from "../../core/text/printable.ts";
+import type { RunResult } from "../../ports/ledger/runs.ts";
+import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import type { CurrentRun, DaemonState } from "../state/state.ts";
+import { type Content, type Html, html } from "./html.ts";
+import {
+  briefMoment,
+  grouped,
+  instant,
+  moment,
+  roundText,
+  took,
+  withGrouped,
+} from "./number-and-time-text.ts";
+import { type PastRun, pastRuns } from "./past-runs.ts";
+
+const LONGEST_MESSAGE = 500;
+
+/** The last run, the next run, and the last good sync. */
+export function runsSection(state: DaemonState, now: Date): Html {
+  const { nextRun, lastGoodSync, schedule } = state;
+  const last = pastRuns(state).find(({ result }) => result !== null);
+  return html`<section aria-labelledby="runs"><h2 id="runs">Runs</h2><dl class="tiles">
+${tile("Last run", last ? moment(last.startedAt, now) : "none yet", last?.result ? lastRunText(last, last.result) : null)}
+${tile("Next run", nextRun ? moment(nextRun, now) : "none: it is stopping", html`<code>${schedule}</code> in ${state.timezone}`)}
+${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, now) : "none yet", goodSyncNote(state, now))}
+</dl></section>`;
+}
+
+function goodSyncNote({ lastGoodSync, staleAfterMs }: DaemonState, now: Date): Content {
+  const limit = roundText(staleAfterMs);
+  const isStale = lastGoodSync && now.getTime() - lastGoodSync.getTime() > staleAfterMs;
+  return isStale ? html`<strong class="bad">too old: ${limit} is the limit</strong>` : `may be ${limit} old`;
+}
+
+function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunResult): Html {
+  const { outcome, counts, requests, error } = result;
+  const what =
+    error && outcome === "failed"
+      ? `${error.code}: ${printable(error.message, LONGEST_MESSAGE)}`
+      : withGrouped(countsText(counts));
+  const duration = finishedAt ? ` in ${took(finishedAt.getTime() - startedAt.getTime())}` : "";
+  return html`<strong class="outcome ${outcome}">${command} ${outcome}</strong> <bdi>${what || "nothing to do"}</bdi>; ${grouped(requests)} ${requests === 1 ? "request" : "requests"}${duration}`;
+}
+
+/** How many groups are in each state, and when the ledger was read. */
+export function groupsSection({ groups }: LedgerStatus, readAt: Date, now: Date): Html {
+  return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
+${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
+${number("failing", groups.failing, "bad")}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
+</dl><p class="note">As the ledger was ${briefMoment(readAt, now)}. Missing: the tenant is gone, and the group
+is still there. Unverified: nothing has shown yet that the service took a change.</p></section>`;
+}
+
+/** Progress of the run that is under way. */
+export function currentRunSection({ since, run, done, total, waiting }: CurrentRun, now: Date): Html {
+  const { leftMs } = progress(done, total, now.getTime() - since.getTime());
+  const left = leftMs !== undefined && done < total ? `, about ${roundText(leftMs)} left` : "";
+  return html`<section aria-labelledby="now"><h2 id="now">Current run</h2>
+${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
+<p>${workText(run, done, total)}${left}</p>
+<p class="note">Began ${briefMoment(since, now)}</p>
+${waiting && html`<p class="note">Waits until ${instant(waiting.until)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}</section>`;
+}
+
+function workText(run: CurrentRun["run"], done: number, total: number): string {
+  if (run === null) return "Waiting for the lease";
+  return total > 0 ? `${grouped(done)} of ${grouped(total)} done` : "Reading the source and comparing";
+}
+
+/** Name, version, schedule, lease and service: what a bug report needs. */
+export function aboutSection(state: DaemonState, now: Date): Html {
+  const { ledger, name, version, startedAt, skippedTicks } = state;
+  const service = ledger?.status.service;
+  const unsynced = ledger?.status.oldestUnsynced;
+  return html`<section aria-labelledby="about"><h2 id="about">About</h2><dl class="about">
+${entry("Name", name)}${entry("Version", version)}
+${entry("Schedule", html`<code>${state.schedule}</code>`)}${entry("Time zone", state.timezone)}
+${entry("Lease", leaseText(state, now))}
+${service?.baseUrl ? entry("Service", html`${service.baseUrl} <small>team ${service.teamId ?? "not known yet"}</small>`) : null}
+${unsynced ? entry("Oldest unsynced", moment(unsynced, now)) : null}
+${entry("Up since", moment(startedAt, now))}
+${entry("Skipped ticks", html`${grouped(skippedTicks)} <small>during runs</small>`)}
+</dl></section>`;
+}
+
+function leaseText({ current, standby, ledger }: DaemonState, now: Date): Content {
+  if (current?.run) return "held by this instance";
+  if (standby) return html`<bdi>${printable(standby.message, LONGEST_MESSAGE)}</bdi>`;
+  const lease = ledger?.status.lease;
+  if (!lease) return ledger ? "free" : "not known yet";
+  return html`<bdi>${printable(lease.holder)}</bdi>, since ${briefMoment(lease.acquiredAt, now)}`;
+}
+
+/** When the page was made. */
+export const madeText = (now: Date, refreshSeconds: number): Html =>
+  html`As of ${instant(now)}; refreshed every ${roundText(refreshSeconds * 1000)}`;
+
+const tile = (label: string, value: Content, note: Content): Html =>
+  html`<div><dt>${label}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`;
+
+const number = (label: string, count: number, tone = ""): Html =>
+  html`<div class="${count > 0 ? tone : ""}"><dt>${label}</dt><dd>${grouped(count)}</dd></div>`;
+
+const entry = (label: string, value: Content): Html => html`<div><dt>${label}</dt><dd>${value}</dd></div>`;

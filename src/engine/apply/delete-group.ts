@@ -1,0 +1,86 @@
+import type { Outcome } from "../../core/apply/outcome.ts";
+import { type Group, tokenFingerprint } from "../../core/group/group.ts";
+import type { Delete } from "../../core/plan/change.ts";
+import type { GroupReads, KnownGroup } from "../../ports/ledger/groups.ts";
+import type { TokenStore } from "../../ports/token-store.ts";
+import { isTokenRefused, type ServiceCalls, type Unanswered } from "../service/service-calls.ts";
+import type { ServiceIdentity } from "../service/service-identity.ts";
+
+/** What a DELETE with the stored token needs. */
+export interface StoredTokens {
+  readonly tokens: Pick<TokenStore, "read">;
+  readonly identity: Pick<ServiceIdentity, "confirmed">;
+}
+
+interface Deleting extends StoredTokens {
+  readonly ledger: Pick<GroupReads, "confirmed">;
+}
+
+/**
+ * Deletes a group with its stored token. If that token is unknown or refused, a GET returns the live token; if the group
+ * was gone, that GET creates it again, and the DELETE then removes it. No call is made if the service has deleted the
+ * group already and only its stored token is left. Resolves to undefined if the run is ending.
+ */
+export async function deleteGroup(
+  change: Delete,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  run: Deleting,
+): Promise<Outcome | undefined> {
+  const { user_group_id } = change;
+  if (before?.intent === "remove") return { kind: "deleted", change };
+  const attempt = await deleteByStoredToken(user_group_id, before, calls, run);
+  if (attempt.kind === "deleted") return { kind: "deleted", change };
+  if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
+
+  const confirmed = await run.ledger.confirmed([user_group_id]);
+  const group = confirmed.get(user_group_id) ?? bareGroup(user_group_id);
+  const dataSourceId = before?.dataSourceId ?? null;
+  for (let isLast = false; ; isLast = true) {
+    const found = await calls.getOrCreate(group);
+    if (found.kind !== "answered") return calls.failed(change, found);
+    const { token } = found.answer.group;
+    const removed = await calls.remove({ user_group_id, token, dataSourceId });
+    if (removed.kind === "answered") return { kind: "deleted", change };
+    // An attempt whose answer was lost may have deleted the group, or the token has changed. A GET tells which.
+    if (isLast || !isRefusedRepetition(removed)) return calls.failed(change, removed);
+  }
+}
+
+const isRefusedRepetition = (called: Unanswered): boolean =>
+  called.kind === "failed" && called.mayHaveHappened && isTokenRefused(called.failure);
+
+/** The result of a DELETE with the stored token; `token unknown` if no token is usable, or the service refused it. */
+type StoredTokenAttempt =
+  | { readonly kind: "deleted" }
+  | { readonly kind: "token unknown"; readonly mayHaveHappened: boolean }
+  | Unanswered;
+
+const UNKNOWN_TOKEN = { kind: "token unknown", mayHaveHappened: false } as const;
+
+/** Deletes a group with the stored token, unless that token may belong to another group, or the API key to another team. */
+export async function deleteByStoredToken(
+  user_group_id: string,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  { identity, tokens }: StoredTokens,
+): Promise<StoredTokenAttempt> {
+  // Another team may have a group with the same id, so a GET has to show first which team this API key belongs to.
+  if (!identity.confirmed) return UNKNOWN_TOKEN;
+  const token = (await tokens.read([user_group_id])).get(user_group_id);
+  // Some services identify the group by its token alone: a token copied from another row would delete another group.
+  if (token === undefined || before?.tokenFingerprint !== tokenFingerprint(token)) return UNKNOWN_TOKEN;
+  const called = await calls.remove({ user_group_id, token, dataSourceId: before.dataSourceId });
+  if (called.kind === "answered") return { kind: "deleted" };
+  return called.kind === "failed" && isTokenRefused(called.failure)
+    ? { kind: "token unknown", mayHaveHappened: called.mayHaveHappened }
+    : called;
+}
+
+/** What to send for a group that was never confirmed. No application has its token, so its name and contents don't matter. */
+const bareGroup = (user_group_id: string): Group => ({
+  user_group_id,
+  name: user_group_id,
+  mapping: {},
+  properties: {},
+});

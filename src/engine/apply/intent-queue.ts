@@ -1,0 +1,84 @@
+import type { Change } from "../../core/plan/change.ts";
+import type { Begun } from "../../ports/ledger/groups.ts";
+import type { RecentCommits } from "../durability/recent-commits.ts";
+import type { LedgerWriting } from "../lease/lease.ts";
+
+interface IntentWriting extends LedgerWriting {
+  readonly recent: RecentCommits;
+}
+
+/** Intents committed in one transaction. */
+const CHUNK = 500;
+
+/**
+ * Commits the intents in chunks, one chunk ahead of the calls, because a call must not wait for a commit. Withdraws the
+ * intents whose calls were never made.
+ */
+export class IntentQueue {
+  readonly #changes: AsyncIterator<Change>;
+  readonly #run: IntentWriting;
+  readonly #unsent = new Set<Begun>();
+  #ready: Begun[] = [];
+  #ahead: Promise<readonly Begun[]> | undefined;
+  #refilling: Promise<void> | undefined;
+  #ended = false;
+
+  constructor(changes: AsyncIterable<Change>, run: IntentWriting) {
+    this.#changes = changes[Symbol.asyncIterator]();
+    this.#run = run;
+  }
+
+  /** The next change whose intent is committed; undefined after the last one. */
+  async next(): Promise<Begun | undefined> {
+    while (this.#ready.length === 0 && !this.#ended) {
+      this.#refilling ??= this.#refill().finally(() => {
+        this.#refilling = undefined;
+      });
+      await this.#refilling;
+    }
+    return this.#ready.pop();
+  }
+
+  /** Keeps the intent until an outcome is recorded: the call may have reached the service. */
+  keep(begun: Begun): void {
+    this.#unsent.delete(begun);
+  }
+
+  /** If the lease is lost, all intents stay, because a call may have been cut off. The next run settles them. */
+  async withdrawUnsent(): Promise<void> {
+    await this.#ahead?.catch(() => {});
+    const unsent = [...this.#unsent];
+    this.#unsent.clear();
+    const { ledger, lease } = this.#run;
+    if (unsent.length === 0 || lease.lost.aborted) return;
+    await ledger.write(lease, (transaction) => transaction.withdraw(unsent));
+    for (const { change } of unsent) this.#run.recent.forget(change.user_group_id);
+  }
+
+  async #refill(): Promise<void> {
+    const chunk = await (this.#ahead ?? this.#begin());
+    // `next` takes from the end, so reverse the chunk once to keep the order of the plan.
+    this.#ready = [...chunk].reverse();
+    this.#ended = chunk.length === 0;
+    this.#ahead = this.#ended ? undefined : this.#begin();
+    // The error reaches the caller that awaits this chunk; here it only must not count as unhandled.
+    this.#ahead?.catch(() => {});
+  }
+
+  async #begin(): Promise<readonly Begun[]> {
+    const chunk: Change[] = [];
+    while (chunk.length < CHUNK) {
+      const result = await this.#changes.next();
+      if (result.done === true) break;
+      chunk.push(result.value);
+    }
+    if (chunk.length === 0) return [];
+    const { ledger, lease, clock } = this.#run;
+    const begun = await ledger.write(lease, (transaction) => transaction.begin(chunk, clock.now()));
+    for (const entry of begun) {
+      this.#unsent.add(entry);
+      this.#run.recent.add(entry.change.user_group_id, { change: entry.change, token: null });
+    }
+    return begun;
+  }
+}

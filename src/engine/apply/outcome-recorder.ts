@@ -1,0 +1,253 @@
+import type { Outcome } from "../../core/apply/outcome.ts";
+import { waitAfterFailures } from "../../core/failure/backoff.ts";
+import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
+import { tokenFingerprint } from "../../core/group/group.ts";
+import { isForToken } from "../../core/plan/change.ts";
+import type { StoreOutageDetector } from "../../core/tokens/store-outage-detector.ts";
+import type { Begun, RecordedOutcome } from "../../ports/ledger/groups.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
+import type { ChangeOptions, StoredToken } from "../../ports/token-store.ts";
+import { type Reporting, reportFailure } from "../report/report-failure.ts";
+import type { ServiceIdentity } from "../service/service-identity.ts";
+import { isRefusal, retryInHalves } from "../tokens/retry-batch.ts";
+import { idsWithSharedTokens, sharedBy, tokenShared } from "../tokens/shared-tokens.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
+
+/** What a step needs to record the outcomes of calls. */
+export interface OutcomeRecording extends TokenWriting, Reporting {
+  readonly identity: ServiceIdentity;
+  readonly refusals: StoreOutageDetector;
+  /** Most calls in flight. */
+  readonly concurrency: number;
+}
+
+/** The longest wait before a group's next try, in milliseconds, as long as the service has never answered well. */
+const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
+/** Most tokens in one batch: a ledger transaction stays open while they are written, and a secret store takes one call for each. */
+export const WRITTEN_TOGETHER = 64;
+
+interface Finished {
+  readonly begun: Begun;
+  readonly outcome: Outcome;
+  isRecorded: boolean;
+}
+
+/**
+ * Writes outcomes to the token store and the ledger in batches. A batch has all outcomes that arrived while the batch
+ * before was being written: one outcome if the service is slow, many if the service is fast.
+ */
+export class OutcomeRecorder {
+  readonly #run: OutcomeRecording;
+  readonly #limit: number;
+  readonly #queue: Finished[] = [];
+  /** How many outcomes are not recorded yet, in the queue and in the batch that is being written. */
+  #unwritten = 0;
+  #writing: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(run: OutcomeRecording) {
+    this.#run = run;
+    // After a crash, all unrecorded groups are asked for again. So allow few, but enough to fill the next batch.
+    this.#limit = run.concurrency * 8;
+  }
+
+  /** Takes an outcome, and waits while too many outcomes are unrecorded. Rejects once a batch has failed. */
+  async add(begun: Begun, outcome: Outcome): Promise<void> {
+    this.#queue.push({ begun, outcome, isRecorded: false });
+    this.#unwritten++;
+    this.#writing ??= this.#write();
+    while (this.#unwritten >= this.#limit && this.#writing !== undefined) await this.#writing;
+    this.#throwFailure();
+  }
+
+  /** Waits until everything is written. */
+  async drain(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+    this.#throwFailure();
+  }
+
+  /** Never rejects: the next call of `add` or `drain` rejects with the error. */
+  async #write(): Promise<void> {
+    // Wait a moment, because answers that arrive together should be written together.
+    await Promise.resolve();
+    const batch = this.#queue.splice(0, WRITTEN_TOGETHER);
+    try {
+      if (!this.#failure) await retryInHalves(batch, (part) => record(part, this.#run), this.#run);
+    } catch (error) {
+      this.#failure = { error };
+    }
+    if (this.#failure) await recordDeletions(batch, this.#failure.error, this.#run);
+    this.#unwritten -= batch.length;
+    this.#writing = this.#queue.length > 0 ? this.#write() : undefined;
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+}
+
+/** Writes the tokens first and the ledger second: the ledger must not vouch for a token that isn't stored. */
+async function record(batch: readonly Finished[], run: OutcomeRecording): Promise<void> {
+  const live: StoredToken[] = batch.flatMap(({ outcome }) =>
+    "token" in outcome ? [{ user_group_id: outcome.change.user_group_id, token: outcome.token }] : [],
+  );
+  const dead = batch.flatMap(({ outcome }) =>
+    outcome.kind === "deleted" ? [outcome.change.user_group_id] : [],
+  );
+  const shared = await idsWithSharedTokens(live, run);
+  const own = live.filter(({ user_group_id }) => !shared.has(user_group_id));
+  const store = async (transaction: LedgerTransaction): Promise<Refused> => {
+    const options: ChangeOptions = { assertHeld: () => run.lease.assertHeld(), signal: run.signal };
+    return new Map([
+      ...[...shared].map((id) => [id, tokenShared()] as const),
+      ...(own.length > 0 ? await run.tokens.write(own, transaction, options) : []),
+      ...(dead.length > 0 ? await run.tokens.remove(dead, transaction, options) : []),
+    ]);
+  };
+  let recorded: readonly RecordedOutcome[];
+  try {
+    recorded = await recordWith(store, batch, run);
+  } catch (error) {
+    const [only, ...others] = batch;
+    if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
+    recorded = await recordWith(async () => new Map([[idOf(only), error]]), batch, run);
+  }
+  for (const entry of recorded) report(entry, run);
+  insistOnStore(recorded, run);
+}
+
+/** Why a token was not stored or not removed, by the id of its group. */
+type Refused = ReadonlyMap<string, SyncError>;
+
+/** Runs `store` and records the outcomes, in one transaction. */
+async function recordWith(
+  store: (transaction: LedgerTransaction) => Promise<Refused>,
+  batch: readonly Finished[],
+  run: OutcomeRecording,
+): Promise<readonly RecordedOutcome[]> {
+  const now = run.clock.now();
+  const service = run.identity.unrecorded;
+  const recorded = await run.ledger.write(run.lease, async (transaction) => {
+    if (service) await transaction.bindService(service);
+    const refused = await store(transaction);
+    const outcomes = batch.map((finished) => recordedAs(finished, refused.get(idOf(finished)), now, run));
+    await transaction.record(outcomes, now);
+    return outcomes;
+  });
+  if (service) run.identity.recorded(service);
+  for (const finished of batch) finished.isRecorded = true;
+  for (const entry of recorded) remember(entry, run);
+  return recorded;
+}
+
+function recordedAs(
+  { begun, outcome }: Finished,
+  refusal: SyncError | undefined,
+  now: Date,
+  run: OutcomeRecording,
+): RecordedOutcome {
+  if (!refusal) return withRetry({ outcome }, begun, now, run);
+  const failure = { code: refusal.code, message: refusal.message };
+  if (outcome.kind === "deleted") return withRetry({ outcome, notRemoved: failure }, begun, now, run);
+  // The token is not lost: the next sync copies it from a store that has it to the stores that lack it.
+  const isSomewhere = refusal.code === "TOKEN_NOT_EVERYWHERE" && "unverified" in outcome;
+  if (isSomewhere) return withRetry({ outcome, notEverywhere: failure }, begun, now, run);
+  const failed = { kind: "failed", change: outcome.change, failure, mayHaveHappened: true } as const;
+  const more = "token" in outcome ? sharedBy(refusal, outcome.token) : {};
+  return withRetry({ outcome: failed, ...more }, begun, now, run);
+}
+
+/**
+ * Records the deletions of a batch that failed, although the tokens are still stored. For any other change, the next
+ * run's GET finds out what happened; after a deletion, that GET would create the group again. Never rejects: the batch's
+ * own error is thrown later.
+ */
+async function recordDeletions(
+  batch: readonly Finished[],
+  error: unknown,
+  run: OutcomeRecording,
+): Promise<void> {
+  const deleted = batch.filter(({ outcome, isRecorded }) => outcome.kind === "deleted" && !isRecorded);
+  if (deleted.length === 0) return;
+  const refused = new Map(deleted.map((finished) => [idOf(finished), asSyncError(error)]));
+  await recordWith(async () => refused, deleted, run).catch(() => {});
+}
+
+const idOf = ({ outcome }: Finished): string => outcome.change.user_group_id;
+
+/** Throws if the store refuses every token. The refusals are already recorded, and each group waits for its next try. */
+function insistOnStore(recorded: readonly RecordedOutcome[], { refusals }: OutcomeRecording): void {
+  let error: SyncError | undefined;
+  for (const { outcome } of recorded) {
+    if ("token" in outcome) refusals.stored();
+    else if (outcome.kind === "failed" && outcome.failure.code === "TOKEN_NOT_STORED")
+      error = refusals.refused(outcome.change.user_group_id, outcome.failure) ?? error;
+  }
+  if (error) throw error;
+}
+
+/** Remembers what a crash of the database could undo: no later run would ask about these changes again. */
+function remember({ outcome, notEverywhere }: RecordedOutcome, { recent }: OutcomeRecording): void {
+  const { change } = outcome;
+  const { user_group_id } = change;
+  const isAtRest = "unverified" in outcome && notEverywhere === undefined;
+  if (isAtRest) recent.add(user_group_id, { change, token: { user_group_id, token: outcome.token } });
+  else if (outcome.kind === "failed" && outcome.mayHaveHappened)
+    recent.add(user_group_id, { change, token: null });
+  else recent.forget(user_group_id);
+}
+
+function withRetry(
+  recorded: Omit<RecordedOutcome, "retryAt">,
+  { before }: Begun,
+  now: Date,
+  { identity }: OutcomeRecording,
+): RecordedOutcome {
+  const { outcome, notEverywhere, notRemoved } = recorded;
+  const isDone = outcome.kind !== "failed" && outcome.kind !== "not_updated";
+  if (isDone && notEverywhere === undefined && notRemoved === undefined) return recorded;
+  const isOfStoring =
+    notEverywhere !== undefined || (outcome.kind === "failed" && isForToken(outcome.change));
+  const count = before?.failures[isOfStoring ? "storing" : "change"] ?? 0;
+  const wait = waitAfterFailures(count + 1);
+  // While the service has never answered well, `service.base_url` may be wrong. So wait at most ten minutes: once the url
+  // is corrected, no group should wait long. But do wait, because groups that always fail must not keep others from
+  // their turn.
+  const waitMs = identity.isKnown ? wait : Math.min(wait, LONGEST_WAIT_AT_FIRST);
+  return { ...recorded, retryAt: new Date(now.getTime() + waitMs) };
+}
+
+function report({ outcome, notEverywhere, notRemoved }: RecordedOutcome, run: OutcomeRecording): void {
+  const { tally, observe } = run;
+  const { user_group_id } = outcome.change;
+  const failure = notEverywhere ?? notRemoved;
+  if (failure) {
+    reportFailure(user_group_id, failure, run);
+    return;
+  }
+  switch (outcome.kind) {
+    case "failed":
+    case "not_updated":
+      reportFailure(user_group_id, outcome.failure, run);
+      return;
+    case "deleted":
+      tally.counts.deleted++;
+      observe({ kind: "deleted", user_group_id, absence: outcome.change.absence });
+      return;
+    case "created":
+    case "adopted":
+    case "updated":
+    case "replaced": {
+      const { change, unverified } = outcome;
+      if (outcome.kind === "updated" && isForToken(change)) {
+        tally.counts.restored++;
+        observe({ kind: "restored", user_group_id });
+        return;
+      }
+      tally.counts[outcome.kind]++;
+      if (unverified) tally.counts.unverified++;
+      const token = tokenFingerprint(outcome.token);
+      observe({ kind: "recorded", user_group_id, result: outcome.kind, unverified, token });
+    }
+  }
+}

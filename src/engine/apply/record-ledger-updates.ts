@@ -1,0 +1,58 @@
+import type { Failure } from "../../core/failure/failure.ts";
+import type { ReadHistory } from "../../core/plan/read-history.ts";
+import type { StoredResult } from "../../ports/ledger/tokens.ts";
+import type { Observe } from "../../ports/observer.ts";
+import type { LedgerWriting } from "../lease/lease.ts";
+import type { Plan } from "../plan/plan.ts";
+
+/**
+ * Records what a plan changes in the ledger alone: tenants that left or came back, groups that are settled or were never
+ * made. Returns the time of this record: by that time, the tokens of tenants that came back are due to be verified.
+ */
+export async function recordLedgerUpdates(
+  plan: Plan,
+  history: ReadHistory,
+  { ledger, lease, clock, observe }: LedgerWriting & { readonly observe: Observe },
+): Promise<Date> {
+  const now = clock.now();
+  const { left, returned, forgotten, settled } = plan.counts;
+  if (left + returned + forgotten + settled === 0) return now;
+  // If removals are held, the grace clock stays at the history's time, so the reading's time would be in the future.
+  const clockStands = plan.isWhole && plan.guard.kind === "held";
+  const leftAt = clockStands ? history.clock : plan.reading.clock;
+  for await (const entries of plan.entries.read()) {
+    // An inconclusive read shows which tenants are there, but not which are gone.
+    const gone = plan.conclusive ? entries : [];
+    const leftUpdates = gone.filter((entry) => entry.kind === "left");
+    const forgottenIds = gone.flatMap((entry) => (entry.kind === "forgotten" ? [entry.user_group_id] : []));
+    const returnedIds = entries.flatMap((entry) => (entry.kind === "returned" ? [entry.user_group_id] : []));
+    const settledUpdates = entries.filter((entry) => entry.kind === "settled");
+    const back = [
+      ...returnedIds,
+      ...settledUpdates.flatMap((update) => (update.wasGone ? update.user_group_id : [])),
+    ];
+    if (leftUpdates.length + forgottenIds.length + returnedIds.length + settledUpdates.length === 0) continue;
+    await ledger.write(lease, async (transaction) => {
+      if (leftUpdates.length > 0) await transaction.markLeft(leftUpdates, leftAt, now);
+      if (returnedIds.length > 0) await transaction.markReturned(returnedIds);
+      if (forgottenIds.length > 0) await transaction.forget(forgottenIds);
+      if (settledUpdates.length > 0) await transaction.markSettled(settledUpdates);
+      if (back.length > 0) await transaction.recordStored(back.map(toBeVerified(now)), now);
+    });
+    for (const { user_group_id, absence } of leftUpdates) observe({ kind: "left", user_group_id, absence });
+  }
+  return now;
+}
+
+/** Why the token may not be stored: if the tokens moved while the tenant was gone, this token was left behind. */
+const NOT_VERIFIED: Failure = {
+  code: "TOKEN_NOT_EVERYWHERE",
+  message: "the tenant came back, and the token stores have not been checked for its token yet",
+};
+
+const toBeVerified =
+  (now: Date) =>
+  (user_group_id: string): StoredResult => ({
+    user_group_id,
+    failure: { ...NOT_VERIFIED, count: 1, retryAt: now },
+  });

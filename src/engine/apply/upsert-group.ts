@@ -1,0 +1,55 @@
+import { classifyGetAnswer, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
+import type { Outcome } from "../../core/apply/outcome.ts";
+import { intendsRemoval } from "../../core/group/ledger-group.ts";
+import type { Upsert } from "../../core/plan/change.ts";
+import type { KnownGroup } from "../../ports/ledger/groups.ts";
+import type { ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
+
+/** Creates or updates a group by one GET. Resolves to undefined if the run is ending. */
+export async function upsertGroup(
+  change: Upsert,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  { identity }: Pick<ServiceCalling, "identity">,
+): Promise<Outcome | undefined> {
+  const called = await calls.getOrCreate(change.group);
+  if (called.kind !== "answered") return calls.failed(change, called);
+  const { isNew, group } = called.answer;
+  const { token, name: serviceName } = group;
+  const result = classifyGetAnswer(
+    {
+      sent: change.group,
+      known: before !== null,
+      confirmedName: before?.name ?? null,
+      confirmedAs: confirmedAs(change, before),
+      mayBeAnother: mayBeAnother(change, before),
+      mayHaveBeenSent: called.mayHaveBeenSent,
+      mayHaveBeenMade: called.mayHaveBeenSent || hasChangeUnderWay(before),
+      serviceUpdates: identity.updates,
+    },
+    { isNew, name: serviceName },
+  );
+  identity.learnUpdates(result.serviceUpdates);
+  if (result.kind === "not_updated") {
+    const failure = { code: "NOT_UPDATED", message: result.reason };
+    return { kind: "not_updated", change, token, serviceName, failure };
+  }
+  const kind = isNew && wasRemoved(before) ? "replaced" : result.kind;
+  return { kind, change, token, serviceName, unverified: result.unverified };
+}
+
+/** Whether an earlier run's DELETE was under way. If this GET created the group, that DELETE took effect: it is a removal. */
+const wasRemoved = (before: KnownGroup | null): boolean =>
+  before !== null && intendsRemoval(before.intent) && before.fingerprint !== null;
+
+/** Whether an earlier run, by its intent, may have sent another state of the group than this change does. */
+const mayBeAnother = ({ fingerprint }: Upsert, before: KnownGroup | null): boolean =>
+  hasChangeUnderWay(before) && before?.intended !== fingerprint;
+
+/** A rotation doesn't count: it changes the token alone. */
+const hasChangeUnderWay = (before: KnownGroup | null): boolean =>
+  before !== null && before.intent !== null && before.intent !== "rotate";
+
+function confirmedAs({ fingerprint }: Upsert, before: KnownGroup | null): KnownBeforeGet["confirmedAs"] {
+  return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;
+}

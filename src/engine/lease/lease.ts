@@ -1,0 +1,156 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Lease } from "../../ports/ledger/lease.ts";
+import type { Ledger } from "../../ports/ledger/ledger.ts";
+import {
+  acquireLease,
+  type GrantedLease,
+  HEARTBEAT,
+  type LeasePorts,
+  type LeaseSettings,
+} from "./acquire-lease.ts";
+import { type ClockReading, msSince, readClocks } from "./elapsed-time.ts";
+
+/** Proof that no other instance is at work. */
+export interface HeldLease extends Lease {
+  /** Aborts with a LEASE_LOST error as its reason once the lease may belong to another instance. */
+  readonly lost: AbortSignal;
+  /** Throws LEASE_LOST if the lease may not last. Call this right before every call that changes the service. */
+  assertHeld(): void;
+  /**
+   * The run doesn't end before this task, even if the lease is lost. If another instance has taken over by then, the ledger
+   * refuses what the task writes.
+   */
+  awaitAlways<T>(task: Promise<T>): Promise<T>;
+  /**
+   * Resolves when no call of a former holder that never released the lease can be under way any more, or when the signal
+   * aborts. Before that, a GET could miss the effect of such a call.
+   */
+  formerCallsEnded(signal: AbortSignal): Promise<void>;
+}
+
+/** What a step needs to write to the ledger: a write commits only while the lease is held. */
+export interface LedgerWriting {
+  readonly ledger: Ledger;
+  readonly lease: HeldLease;
+  readonly clock: Clock;
+}
+
+/** Runs `body` while holding the lease, then releases the lease. Rejects as `acquireLease` does, and with LEASE_LOST. */
+export async function withLease<T>(
+  ports: LeasePorts,
+  settings: LeaseSettings,
+  signal: AbortSignal,
+  body: (lease: HeldLease) => Promise<T>,
+): Promise<T> {
+  const granted = await acquireLease(ports, settings, signal);
+  const heartbeat = new Heartbeat(ports, granted, settings);
+  try {
+    return await Promise.race([body(heartbeat), rejectionOf(heartbeat.lost)]);
+  } finally {
+    await heartbeat.allTasks();
+    await heartbeat.stop();
+    // If this fails, the lease expires by itself.
+    if (!heartbeat.lost.aborted) await ports.ledger.releaseLease(granted.lease).catch(() => {});
+  }
+}
+
+/** Renews the lease several times within its length, and notices when it is lost. */
+class Heartbeat implements HeldLease {
+  readonly epoch: string;
+  readonly #ports: LeasePorts;
+  readonly #ttlMs: number;
+  readonly #callMs: number;
+  readonly #lost = new AbortController();
+  readonly #stopped = new AbortController();
+  readonly #beating: Promise<void>;
+  readonly #tasks = new Set<Promise<unknown>>();
+  /** By the monotonic clock. */
+  readonly #formerCallsEnd: number;
+  #validFrom: ClockReading;
+  #hasReportedFormerCalls = false;
+
+  constructor(
+    ports: LeasePorts,
+    { lease, validFrom, formerCallsMs }: GrantedLease,
+    { ttlMs, callMs }: LeaseSettings,
+  ) {
+    this.#ports = ports;
+    this.epoch = lease.epoch;
+    this.#ttlMs = ttlMs;
+    this.#callMs = callMs;
+    this.#validFrom = validFrom;
+    this.#formerCallsEnd = validFrom.monotonic + formerCallsMs;
+    this.#beating = this.#beat();
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  assertHeld(): void {
+    if (msSince(this.#validFrom, this.#ports.clock) + this.#callMs >= this.#ttlMs)
+      this.#lose("it was not renewed in time");
+    if (this.#lost.signal.aborted) throw this.#lost.signal.reason;
+  }
+
+  awaitAlways<T>(task: Promise<T>): Promise<T> {
+    this.#tasks.add(task);
+    const forget = (): boolean => this.#tasks.delete(task);
+    task.then(forget, forget);
+    return task;
+  }
+
+  async formerCallsEnded(signal: AbortSignal): Promise<void> {
+    const { clock, observe } = this.#ports;
+    const ms = this.#formerCallsEnd - clock.monotonic();
+    if (ms <= 0) return;
+    if (!this.#hasReportedFormerCalls)
+      observe({
+        kind: "waiting",
+        ms,
+        reason: "a run that was cut short may have sent calls that the service is still at",
+      });
+    this.#hasReportedFormerCalls = true;
+    await clock.sleep(ms, signal);
+  }
+
+  async allTasks(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.allSettled(this.#tasks);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#beating;
+  }
+
+  async #beat(): Promise<void> {
+    const { ledger, clock } = this.#ports;
+    while (!this.#stopped.signal.aborted && !this.#lost.signal.aborted) {
+      await clock.sleep(this.#ttlMs * HEARTBEAT, this.#stopped.signal);
+      if (this.#stopped.signal.aborted) return;
+      const asked = readClocks(clock);
+      try {
+        if (await ledger.renewLease(this, this.#ttlMs)) this.#validFrom = asked;
+        else this.#lose("another instance has taken it");
+      } catch {
+        // The ledger may come back before the lease runs out.
+        if (msSince(this.#validFrom, clock) >= this.#ttlMs)
+          this.#lose("the ledger could not be reached to renew it");
+      }
+    }
+  }
+
+  #lose(why: string): void {
+    this.#lost.abort(
+      new SyncError("LEASE_LOST", `the lease was lost: ${why}`, {
+        hint: "nothing more was changed; the next sync settles what was under way",
+      }),
+    );
+  }
+}
+
+const rejectionOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });

@@ -1,0 +1,41 @@
+import { BUCKETS } from "../../core/group/tenant.ts";
+import type { PlanningContext } from "../../core/plan/planned-action.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
+import type { TenantSnapshot } from "../../ports/tenant-source.ts";
+
+interface ChangedBuckets {
+  /** The buckets that may hold a difference; undefined if all buckets have to be read. */
+  readonly buckets: readonly number[] | undefined;
+  /** How many rows the other buckets have. These rows equal what the ledger has recorded. */
+  readonly unchanged: number;
+}
+
+/** With more changed buckets than this, one read of everything costs the database less. */
+const TOO_MANY = BUCKETS / 4;
+
+/**
+ * Finds the buckets in which the source and the ledger may differ. Compares the sums of row digests bucket by bucket, as
+ * database replicas do before a repair. A bucket is unchanged only if both sides have the same number of rows with the same
+ * sum, and none of its groups is under way, failing or gone.
+ */
+export async function findChangedBuckets(
+  snapshot: Pick<TenantSnapshot, "buckets">,
+  ledger: Pick<GroupReads, "buckets">,
+  { serviceUpdates }: Pick<PlanningContext, "serviceUpdates">,
+): Promise<ChangedBuckets> {
+  const [ours, theirs] = await Promise.all([
+    ledger.buckets({ unverifiedAtRest: serviceUpdates !== false }),
+    snapshot.buckets(),
+  ]);
+  const unmatched = new Map(ours.map((bucket) => [bucket.bucket, bucket]));
+  const changed: number[] = [];
+  let unchanged = 0;
+  for (const { bucket, rows, sum } of theirs) {
+    const known = unmatched.get(bucket);
+    unmatched.delete(bucket);
+    if (known && known.restless === 0 && known.rows === rows && known.sum === sum) unchanged += rows;
+    else changed.push(bucket);
+  }
+  changed.push(...unmatched.keys());
+  return changed.length > TOO_MANY ? { buckets: undefined, unchanged: 0 } : { buckets: changed, unchanged };
+}

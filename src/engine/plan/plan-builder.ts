@@ -1,0 +1,107 @@
+import { type Circumstances, guardRemovals } from "../../core/deletion/removal-guard.ts";
+import type { RemovalSummaryBuilder } from "../../core/deletion/removal-summary.ts";
+import type { LedgerGroup } from "../../core/group/ledger-group.ts";
+import type { Tenant } from "../../core/group/tenant.ts";
+import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";
+import type { PlannedAction } from "../../core/plan/planned-action.ts";
+import type { Spool } from "../../ports/spool.ts";
+import { isChange, type LeftUnderWay, type Plan, type PlanEntry, turnOf } from "./plan.ts";
+
+const NO_ENTRIES: Plan["counts"] = {
+  create: 0,
+  update: 0,
+  replace: 0,
+  delete: 0,
+  waiting: 0,
+  missing: 0,
+  gone: 0,
+  outdated: 0,
+  rejected: 0,
+  left: 0,
+  returned: 0,
+  forgotten: 0,
+  settled: 0,
+};
+
+const NO_CHANGES: Plan["turns"] = {
+  "under way": 0,
+  create: 0,
+  "failed before": 0,
+  update: 0,
+  replace: 0,
+  delete: 0,
+};
+
+/** Builds a plan while the source and the ledger are read side by side. */
+export class PlanBuilder {
+  readonly #entries: Spool<PlanEntry>;
+  readonly #removals: RemovalSummaryBuilder;
+  readonly #counts = { ...NO_ENTRIES };
+  readonly #turns = { ...NO_CHANGES };
+  readonly #leftUnderWay: LeftUnderWay[] = [];
+  #unchanged = 0;
+  #owned = 0;
+  #conclusive = false;
+
+  constructor(entries: Spool<PlanEntry>, removals: RemovalSummaryBuilder) {
+    this.#entries = entries;
+    this.#removals = removals;
+  }
+
+  /** Counts rows that equal what the ledger has recorded. */
+  addUnchanged(rows: number): void {
+    this.#unchanged += rows;
+    this.#owned += rows;
+    this.#conclusive ||= rows > 0;
+  }
+
+  /** Takes what the source and the ledger have for an id, even if the plan will have no entry for this id. */
+  see(tenant: Tenant | undefined, group: LedgerGroup | undefined): void {
+    if (group !== undefined) {
+      this.#owned++;
+      this.#removals.see(group);
+    }
+    if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
+  }
+
+  /** Adds the action and the ledger update for an id. */
+  add(tenant: Tenant | undefined, action: PlannedAction | null, update: LedgerUpdate | null): void {
+    if (action === null && tenant?.kind === "desired") this.#unchanged++;
+    if (action !== null) {
+      this.#append(action);
+      this.#removals.add(action);
+    }
+    if (update !== null) this.#append(update);
+  }
+
+  /** Keeps a group in memory whose open intent no change of this plan settles. A run leaves few of them. */
+  leaveUnderWay({ user_group_id, failures }: LedgerGroup): void {
+    this.#leftUnderWay.push({ user_group_id, failure: failures.storing });
+  }
+
+  /** Returns the plan. Nothing can be added afterwards. */
+  build(
+    known: Pick<Plan, "reading" | "isWhole" | "sourceTable" | "warnings">,
+    circumstances: Omit<Circumstances, "conclusive" | "owned">,
+  ): Plan {
+    const removals = this.#removals.summary();
+    const conclusive = this.#conclusive;
+    return {
+      entries: this.#entries,
+      counts: this.#counts,
+      turns: this.#turns,
+      unchanged: this.#unchanged,
+      leftUnderWay: this.#leftUnderWay,
+      conclusive,
+      ...known,
+      removals,
+      guard: guardRemovals(removals, { ...circumstances, conclusive, owned: this.#owned }),
+    };
+  }
+
+  #append(entry: PlanEntry): void {
+    this.#counts[entry.kind]++;
+    if (isChange(entry)) this.#turns[turnOf(entry)]++;
+    this.#entries.append(entry);
+  }
+}

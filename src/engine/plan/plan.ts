@@ -1,0 +1,117 @@
+import { type GuardResult, type HeldRemoval, isAllowed } from "../../core/deletion/removal-guard.ts";
+import type { RemovalSummary } from "../../core/deletion/removal-summary.ts";
+import type { RetryableFailure } from "../../core/failure/group-failures.ts";
+import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
+import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";
+import type { Missing, PlannedAction } from "../../core/plan/planned-action.ts";
+import type { Reading } from "../../core/plan/read-history.ts";
+import type { Warning } from "../../ports/observer.ts";
+import type { Spool } from "../../ports/spool.ts";
+
+/** What a plan has for one id: an action, or an update of the ledger alone. */
+export type PlanEntry = PlannedAction | LedgerUpdate;
+
+/** The differences between the source and the ledger, in the order of the ids. */
+export interface Plan {
+  readonly entries: Spool<PlanEntry>;
+  readonly counts: Readonly<Record<PlanEntry["kind"], number>>;
+  /** How many changes each turn has, including those that are held. */
+  readonly turns: Readonly<Record<Turn, number>>;
+  readonly unchanged: number;
+  /** Groups with an update or a rotation under way that none of the changes settles. */
+  readonly leftUnderWay: readonly LeftUnderWay[];
+  /** Whether the read can show that a tenant is gone: only a read with at least one valid row can. */
+  readonly conclusive: boolean;
+  /** False if the operator has named the ids that the plan is about. */
+  readonly isWhole: boolean;
+  readonly reading: Reading;
+  readonly removals: RemovalSummary;
+  readonly guard: GuardResult;
+  /** The table that was read, with its schema; null for a query. */
+  readonly sourceTable: string | null;
+  /** About the database role that read the source. */
+  readonly warnings: readonly Warning[];
+}
+
+export interface LeftUnderWay {
+  readonly user_group_id: string;
+  /** Why the last GET for its token failed; null if none did. */
+  readonly failure: RetryableFailure | null;
+}
+
+/** The changes of a plan are made in turns. Each change belongs to one turn. */
+type Turn = "under way" | "create" | "failed before" | "update" | "replace" | "delete";
+
+/**
+ * Changes that an earlier run left under way come first, and removals come last. Changes that failed before come after the
+ * creates, because they may fail for ever, and new tenants must not wait for them.
+ */
+const TURNS: readonly Turn[] = ["under way", "create", "failed before", "update", "replace", "delete"];
+
+/** The changes to make, turn by turn, without those that are held. Reads the entries once for each turn that has any. */
+export async function* changesOf(plan: Plan): AsyncGenerator<Change> {
+  if (changeCount(plan) === 0) return;
+  for (const turn of TURNS) {
+    if (plan.turns[turn] === 0) continue;
+    for await (const batch of plan.entries.read()) {
+      for (const entry of batch) {
+        if (isChange(entry) && turnOf(entry) === turn && !isHeld(entry, plan)) yield entry;
+      }
+    }
+  }
+}
+
+/** How many changes of each kind will be made. */
+export function changeCounts({ counts, removals, guard }: Plan): Record<Change["kind"], number> {
+  const { create, update, replace } = counts;
+  switch (guard.kind) {
+    case "allowed":
+      return { create, update, replace, delete: counts.delete };
+    case "held":
+      return {
+        create,
+        update,
+        replace: replace - removals.replacements,
+        delete: counts.delete - removals.deletions,
+      };
+    case "inconclusive":
+      return { create, update, replace: 0, delete: 0 };
+  }
+}
+
+/** How many changes will be made, of all kinds. */
+export const changeCount = (plan: Plan): number =>
+  Object.values(changeCounts(plan)).reduce((sum, count) => sum + count, 0);
+
+/** How many groups are missing and not held. After an inconclusive read, only groups that are kept for good are not held. */
+export const missingCount = ({ counts, guard }: Plan): number =>
+  guard.kind === "inconclusive" ? guard.kept : counts.missing;
+
+/** The removals that wait for approval or for a conclusive read, in the order of the ids. */
+export async function* heldOf(plan: Plan): AsyncGenerator<readonly HeldRemoval[]> {
+  const { missing, replace, delete: deletions } = plan.counts;
+  if (plan.guard.kind === "allowed" || missing + replace + deletions === 0) return;
+  for await (const batch of plan.entries.read()) {
+    yield batch.flatMap((entry) => (isHeld(entry, plan) ? [heldFrom(entry)] : []));
+  }
+}
+
+/** After an inconclusive read every missing group is held, even before its grace period is over. */
+export function isHeld(entry: PlanEntry, { guard }: Plan): entry is Removal | Missing {
+  if (entry.kind === "missing") return guard.kind === "inconclusive" && entry.dueInMs !== null;
+  return isRemoval(entry) && !isAllowed(entry, guard);
+}
+
+/** The removal that is held, for an entry that `isHeld` accepts. A missing group counts as a deletion. */
+export const heldFrom = ({ kind, user_group_id }: Removal | Missing): HeldRemoval => ({
+  kind: kind === "replace" ? kind : "delete",
+  user_group_id,
+});
+
+export const isChange = (entry: PlanEntry): entry is Change =>
+  entry.kind === "create" || entry.kind === "update" || isRemoval(entry);
+
+export function turnOf({ kind, underWay, failedBefore }: Change): Turn {
+  if (failedBefore) return "failed before";
+  return underWay ? "under way" : kind;
+}

@@ -1,0 +1,48 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { duplicateTenant } from "../../core/group/desired-group.ts";
+import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
+import { compareIds } from "../../core/group/tenant-id.ts";
+
+/**
+ * Turns source rows into tenants, and rows of the same id into one rejection. Rejects with SOURCE_ORDER if the ids are not
+ * ordered by their bytes: a merge of wrongly ordered ids would take present tenants for absent ones.
+ */
+export async function* readTenants(
+  batches: AsyncIterable<readonly TenantRow[]>,
+  evaluate: (row: TenantRow) => Tenant,
+  idColumn: string,
+): AsyncGenerator<readonly Tenant[]> {
+  let last: Tenant | undefined;
+  let copies = 1;
+  for await (const rows of batches) {
+    const tenants: Tenant[] = [];
+    for (const row of rows) {
+      const tenant = evaluate(row);
+      if (tenant.user_group_id === null) {
+        tenants.push(tenant);
+        continue;
+      }
+      const order = last === undefined ? -1 : compareIds(last.user_group_id as string, tenant.user_group_id);
+      if (order > 0) throw outOfOrder(idColumn, last?.user_group_id ?? "", tenant.user_group_id);
+      if (order === 0) {
+        copies++;
+        last = duplicateTenant(tenant.user_group_id, idColumn, copies);
+        continue;
+      }
+      if (last !== undefined) tenants.push(last);
+      last = tenant;
+      copies = 1;
+    }
+    if (tenants.length > 0) yield tenants;
+  }
+  if (last !== undefined) yield [last];
+}
+
+const outOfOrder = (column: string, before: string, after: string): SyncError =>
+  new SyncError(
+    "SOURCE_ORDER",
+    `the source returned ${JSON.stringify(after)} after ${JSON.stringify(before)}: column ${column} is not ordered by its bytes`,
+    {
+      hint: "this is not expected of any supported database; please report it with the column's type and collation",
+    },
+  );

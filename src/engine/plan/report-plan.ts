@@ -1,0 +1,101 @@
+import { missingText } from "../../core/deletion/absence-text.ts";
+import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
+import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
+import { tenantGone } from "../../core/failure/failure.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import type { Observe } from "../../ports/observer.ts";
+import type { Reporting } from "../report/report-failure.ts";
+import { MAX_REPORTED } from "../report/tally.ts";
+import type { PlanOptions } from "./make-plan.ts";
+import { changeCount, heldOf, missingCount, type Plan } from "./plan.ts";
+
+/** Reports what a plan found, before its changes are made. */
+export async function reportPlan(plan: Plan, { tally, observe }: Reporting): Promise<void> {
+  const { counts } = tally;
+  counts.unchanged = plan.unchanged;
+  counts.outdated = plan.counts.outdated;
+  counts.missing = missingCount(plan);
+  counts.rejected = plan.counts.rejected;
+  observe({
+    kind: "planned",
+    changes: changeCount(plan),
+    unchanged: plan.unchanged,
+    missing: counts.missing,
+  });
+  for (const warning of plan.warnings) observe(warning);
+  warnOfOtherSource(plan, observe);
+  const { rejected, waiting, gone, missing } = plan.counts;
+  // After an inconclusive read, one report about all missing groups is enough.
+  const namesMissing = !plan.isWhole && plan.guard.kind !== "inconclusive";
+  if (rejected + waiting + gone + (namesMissing ? missing : 0) === 0) return;
+  for await (const batch of plan.entries.read()) {
+    for (const entry of batch) {
+      if (entry.kind === "rejected") {
+        tally.report(entry.user_group_id, entry);
+        observe({ kind: "rejected", tenant: entry });
+      } else if (entry.kind === "waiting") {
+        tally.waits(entry.user_group_id, { ...entry, retryAt: new Date(entry.retryAt) });
+      } else if (entry.kind === "gone") {
+        tally.report(entry.user_group_id, tenantGone("its tenant is gone, and there is no group of it"));
+      } else if (entry.kind === "missing" && namesMissing) {
+        tally.report(entry.user_group_id, tenantGone(missingText(entry)));
+      }
+    }
+  }
+}
+
+/** Warns if this is the first read of another source. If removals are held, `reportGuard` says so instead. */
+function warnOfOtherSource({ reading, guard, counts }: Plan, observe: Observe): void {
+  if (!reading.sourceChanged || guard.kind !== "allowed" || counts.missing === 0) return;
+  observe({
+    kind: "warning",
+    code: "SOURCE_CHANGED",
+    message: `the config names another source than before, and the new source doesn't have the tenants of ${quantity(counts.missing, "group")}`,
+    hint: "if the new source is wrong, restore the old one in the config (source.url, source.table, source.query or group.id); these groups are not deleted without approval",
+  });
+}
+
+/** Reports which removals are held and why, and whether the operator's approval code was accepted. */
+export async function reportGuard(
+  plan: Plan,
+  { approval }: Pick<PlanOptions, "approval">,
+  { tally, observe }: Reporting,
+): Promise<void> {
+  const { guard } = plan;
+  if (guard.kind === "allowed") {
+    if (approval === undefined || guard.approved) return;
+    observe({
+      kind: "warning",
+      code: "APPROVAL_NOT_NEEDED",
+      message: "an approval code was given, but no removals are held",
+      hint: "a code approves only the removals that it was shown with, and only once",
+    });
+    return;
+  }
+  const hold = describeHeldRemovals(guard);
+  if (approval !== undefined) {
+    const refusal = {
+      code: "APPROVAL_MISMATCH",
+      message: "the given approval code doesn't match the removals that are held now",
+    };
+    tally.report(null, refusal);
+    observe({
+      kind: "warning",
+      ...refusal,
+      hint: "other removals are held since the code was shown, or the code was used already; groupsync plan shows the present code",
+    });
+  }
+  tally.counts.held = hold.count;
+  tally.hold = { ...hold, groups: await firstHeld(plan) };
+  tally.report(null, hold);
+  observe({ kind: "held", ...hold });
+}
+
+async function firstHeld(plan: Plan): Promise<readonly HeldRemoval[]> {
+  const groups: HeldRemoval[] = [];
+  for await (const batch of heldOf(plan)) {
+    groups.push(...batch);
+    if (groups.length >= MAX_REPORTED) break;
+  }
+  return groups.slice(0, MAX_REPORTED);
+}

@@ -1,0 +1,170 @@
+import { waitBeforeAttempt } from "../../core/failure/backoff.ts";
+import type { Failure } from "../../core/failure/failure.ts";
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { tokenFingerprint } from "../../core/group/group.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
+import type { StoredToken } from "../../ports/token-store.ts";
+import { isRefusal, retryWhileBusy } from "../tokens/retry-batch.ts";
+import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
+
+/** Records in the ledger that a token is stored. */
+type Recording = (transaction: LedgerTransaction) => Promise<void>;
+
+/** How long storing a new token is tried, and how long once the run is told to end; in milliseconds. */
+const LONGEST_TRY = 60_000;
+const LONGEST_TRY_AT_THE_END = 10_000;
+
+/**
+ * Proves before a rotation that the store takes this group's token, and stores the new token after it. The old token is
+ * dead by then, so a refused write is tried again for a minute, and no other rotation starts meanwhile. If the write still
+ * fails, no rotation starts for the rest of the run. The pauses are shorter than those of `retryWhileBusy`, because the
+ * tenant is locked out until its new token is stored.
+ */
+export class LiveTokenWriter {
+  readonly #run: TokenWriting;
+  /** Tokens that the store refused and that are being tried again. */
+  readonly #waiting = new Set<Promise<unknown>>();
+  #hasGivenUp = false;
+
+  constructor(run: TokenWriting) {
+    this.#run = run;
+  }
+
+  /** Waits until no token is being tried again. Resolves to whether all tokens of this run were stored. */
+  async allStored(): Promise<boolean> {
+    while (this.#waiting.size > 0) await Promise.allSettled(this.#waiting);
+    return !this.#hasGivenUp;
+  }
+
+  /**
+   * Proves that the store takes a token of this group: writes the live token again, and reads it back. `record` runs in
+   * the same transaction. Resolves to a failure if the group must not be rotated; rejects with TOKEN_STORE_UNAVAILABLE if
+   * the store doesn't work at all.
+   */
+  async prove(live: StoredToken, record: Recording = async () => {}): Promise<Failure | undefined> {
+    const { ledger, lease } = this.#run;
+    const write = async (transaction: LedgerTransaction): Promise<Failure | undefined> => {
+      const refusal = await this.rewrite(live, transaction);
+      if (refusal === undefined) await record(transaction);
+      return refusal;
+    };
+    const refusal = await retryWhileBusy(() => ledger.write(lease, write), this.#run).catch(asRefusal);
+    return refusal ?? this.readBack(live);
+  }
+
+  /** The first half of `prove`: writes the live token again, in the caller's transaction. */
+  async rewrite(live: StoredToken, transaction: LedgerTransaction): Promise<Failure | undefined> {
+    const { lease, tokens, signal } = this.#run;
+    const options = { rewrite: true, assertHeld: () => lease.assertHeld(), signal };
+    const refused = await tokens.write([live], transaction, options);
+    const refusal = refused.get(live.user_group_id);
+    return refusal && { code: refusal.code, message: refusal.message };
+  }
+
+  /** The second half of `prove`: reads the token back, after the transaction has committed. */
+  async readBack({ user_group_id, token }: StoredToken): Promise<Failure | undefined> {
+    const lagging = await this.#run.tokens.lagging(new Map([[user_group_id, tokenFingerprint(token)]]));
+    return lagging.size === 0 ? undefined : NOT_READ_BACK;
+  }
+
+  /**
+   * Stores the token, and then runs `record` in a transaction of its own. The token comes first, because its tenant is
+   * locked out until then; if the record is lost, the next run asks for the token. Resolves to the failure if the token
+   * could not be stored; a token that belongs to another group is not tried again. Rejects with LEASE_LOST once another
+   * instance has taken over, and with LEDGER_UNAVAILABLE if the token is stored and can't be recorded.
+   */
+  store(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
+    return this.#storeAndRecord(token, record, async () => {
+      const refusal = await this.#tryToStore(token);
+      if (refusal === undefined || refusal.code === "TOKEN_SHARED") return refusal;
+      const givenUp = this.#tryAgain(token, refusal);
+      this.#waiting.add(givenUp);
+      try {
+        const failure = await givenUp;
+        this.#hasGivenUp ||= failure !== undefined;
+        return failure;
+      } finally {
+        this.#waiting.delete(givenUp);
+      }
+    });
+  }
+
+  /** Like `store`, but tries once. */
+  tryOnce(token: StoredToken, record: Recording): Promise<SyncError | undefined> {
+    return this.#storeAndRecord(token, record, () => this.#tryToStore(token));
+  }
+
+  #storeAndRecord(
+    token: StoredToken,
+    record: Recording,
+    store: () => Promise<SyncError | undefined>,
+  ): Promise<SyncError | undefined> {
+    const { ledger, lease, recent } = this.#run;
+    const storeAndRecord = async (): Promise<SyncError | undefined> => {
+      const failure = await store();
+      if (failure !== undefined) return failure;
+      recent.add(token.user_group_id, { change: null, token });
+      await ledger.write(lease, record);
+      return undefined;
+    };
+    return lease.awaitAlways(storeAndRecord());
+  }
+
+  async #tryAgain(token: StoredToken, refusal: SyncError): Promise<SyncError | undefined> {
+    const { clock, observe, signal } = this.#run;
+    const { user_group_id } = token;
+    let failure = refusal;
+    let until = clock.monotonic() + LONGEST_TRY;
+    let isEnding = false;
+    for (let attempt = 2; ; attempt++) {
+      if (signal.aborted && !isEnding) {
+        isEnding = true;
+        until = Math.min(until, clock.monotonic() + LONGEST_TRY_AT_THE_END);
+      }
+      const left = until - clock.monotonic();
+      if (left <= 0) return failure;
+      const waitMs = Math.min(
+        left,
+        waitBeforeAttempt(attempt, () => clock.random()),
+      );
+      const { code, message, hint } = failure;
+      observe({ kind: "unstored", user_group_id, code, message, hint, waitMs });
+      await clock.sleep(waitMs, isEnding ? undefined : signal);
+      const next = await this.#tryToStore(token);
+      if (next === undefined) return undefined;
+      failure = next;
+    }
+  }
+
+  /** Tries the quickest way to store the token first. Refuses if the lease is lost or the token belongs to another group. */
+  async #tryToStore(token: StoredToken): Promise<SyncError | undefined> {
+    const { ledger, lease, tokens } = this.#run;
+    try {
+      if (await tokens.writeAtOnce(token, lease)) return undefined;
+      if (await hasSharedToken(token, this.#run)) return tokenShared();
+      const refused = await ledger.write(lease, (transaction) =>
+        tokens.write([token], transaction, {
+          assertHeld: () => transaction.assertOpen(),
+          asFarAsPossible: true,
+        }),
+      );
+      return refused.get(token.user_group_id);
+    } catch (error) {
+      if (!(error instanceof SyncError) || error.code === "LEASE_LOST") throw error;
+      return error;
+    }
+  }
+}
+
+/** The failure of a group whose token made the transaction fail. Throws any other error. */
+export function asRefusal(error: unknown): Failure {
+  if (!isRefusal(error)) throw error;
+  return { code: error.code, message: error.message };
+}
+
+const NOT_READ_BACK: Failure = {
+  code: "TOKEN_NOT_STORED",
+  message:
+    "the token that was written could not be read back as it was: look at the store's triggers and rules",
+};

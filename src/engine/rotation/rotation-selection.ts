@@ -1,0 +1,81 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ExistingOptions, GroupReads } from "../../ports/ledger/groups.ts";
+import type { RotationReads } from "../../ports/ledger/rotations.ts";
+
+/** Which tokens the operator wants rotated. */
+export type RotationSelection =
+  | { readonly kind: "all" }
+  | { readonly kind: "older than"; readonly ageMs: number }
+  | { readonly kind: "only"; readonly ids: ReadonlySet<string> };
+
+/**
+ * The groups of a selection. "All" doesn't look at the age of a token, because a clock may have been wrong.
+ * Rejects with UNKNOWN_ID if the ledger has no group with one of the ids, or the group was never made.
+ */
+export async function groupsOf(
+  selection: RotationSelection,
+  { ledger, clock }: { readonly ledger: Pick<GroupReads, "existing">; readonly clock: Clock },
+): Promise<GroupSelection> {
+  switch (selection.kind) {
+    case "all":
+      return {};
+    case "older than":
+      return { liveSince: new Date(clock.now().getTime() - selection.ageMs) };
+    case "only": {
+      const of = [...selection.ids];
+      const known = new Set<string>();
+      for await (const id of existingGroups(ledger, { of })) known.add(id);
+      insistOnAll(of.filter((id) => !known.has(id)));
+      return { of };
+    }
+  }
+}
+
+function insistOnAll(unknown: readonly string[]): void {
+  if (unknown.length === 0) return;
+  throw new SyncError(
+    "UNKNOWN_ID",
+    `the ledger has no group of ${unknown.map((id) => JSON.stringify(id)).join(", ")}`,
+    {
+      hint: "ids are compared byte by byte: check case and spaces; a group that is not made yet has no token",
+    },
+  );
+}
+
+/** A selection as the ledger's port takes it. */
+export type GroupSelection = Omit<ExistingOptions, "limit" | "after">;
+
+const PAGE = 500;
+
+/** Groups that the service has or may have. Reads them in pages, because the ledger changes while the caller works on them. */
+export async function* existingGroups(
+  ledger: Pick<GroupReads, "existing">,
+  which: GroupSelection,
+): AsyncGenerator<string> {
+  let after: string | undefined;
+  for (;;) {
+    const page = await ledger.existing({ ...which, limit: PAGE, after });
+    yield* page;
+    after = page.at(-1);
+    if (page.length < PAGE) return;
+  }
+}
+
+/**
+ * Groups whose tokens have been live since `until` or longer, the oldest token first. Reads them in pages, because the ledger
+ * changes while the caller works on them: a rotated group is no candidate any more.
+ */
+export async function* rotationCandidates(
+  ledger: Pick<RotationReads, "rotatable">,
+  until: Date,
+): AsyncGenerator<RotationCandidate> {
+  let after: RotationCandidate | undefined;
+  for (;;) {
+    const page = await ledger.rotatable({ until, limit: PAGE, after });
+    yield* page;
+    after = page.at(-1);
+    if (page.length < PAGE) return;
+  }
+}

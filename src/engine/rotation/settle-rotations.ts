@@ -1,0 +1,83 @@
+import { isDue, waitAfterFailures } from "../../core/failure/backoff.ts";
+import type { Failure } from "../../core/failure/failure.ts";
+import { tokenFingerprint } from "../../core/group/group.ts";
+import { intendsRemoval } from "../../core/group/ledger-group.ts";
+import type { KnownToken } from "../../ports/ledger/rotations.ts";
+import type { LedgerWriting } from "../lease/lease.ts";
+import type { LeftUnderWay } from "../plan/plan.ts";
+import { type Reporting, reportFailure } from "../report/report-failure.ts";
+import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
+import { sharedBy } from "../tokens/shared-tokens.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
+import { LiveTokenWriter } from "./live-token-writer.ts";
+import { NOT_ASKED } from "./rotation-failures.ts";
+import { existingGroups } from "./rotation-selection.ts";
+
+/**
+ * Settles rotations and updates that an earlier run left under way and that this run's plan doesn't continue, for example
+ * because the row is rejected now. The stored token may be dead, so a GET asks for the live token. The GET sends the group
+ * as the service last confirmed it, which settles the update as well. Groups that failed wait until their next try is due,
+ * unless `isEager`: the operator named them. Resolves to the groups that stay under way; they have been reported.
+ * Rejects if the run has to end.
+ */
+export async function settleRotations(
+  left: readonly LeftUnderWay[],
+  { isEager }: { readonly isEager: boolean },
+  run: ServiceCalling & TokenWriting,
+): Promise<ReadonlySet<string>> {
+  const unsettled = new Set<string>();
+  const failures = new Map(left.map(({ user_group_id, failure }) => [user_group_id, failure]));
+  if (failures.size === 0) return unsettled;
+  // Some may have been settled since the plan was made, for example by a removal.
+  const stillLeft = existingGroups(run.ledger, { of: [...failures.keys()], underWay: "anything" });
+  for await (const id of stillLeft) {
+    if (run.signal.aborted) break;
+    const failure = failures.get(id);
+    const waits = failure && !isEager && !isDue(failure.retryAt, run.clock.now());
+    if (waits) run.tally.waits(id, failure);
+    if (waits || !(await settleToken(id, run))) unsettled.add(id);
+  }
+  return unsettled;
+}
+
+/** Resolves to false if it failed; the failure is recorded and reported. */
+async function settleToken(id: string, run: ServiceCalling & TokenWriting): Promise<boolean> {
+  const { ledger, lease, clock, tally, observe } = run;
+  const known = await ledger.write(lease, (transaction) => transaction.beginRotation(id, clock.now()));
+  const group = (await ledger.confirmed([id])).get(id);
+  if (known === undefined || intendsRemoval(known.intent)) return true;
+  if (group === undefined) return recordFailure(id, NOT_ASKED, known, run);
+  const found = await new ServiceCalls(run, run.signal, known).getOrCreate(group);
+  if (found.kind === "interrupted") return true;
+  if (found.kind === "failed") return recordFailure(id, found.failure, known, run);
+
+  const { token } = found.answer.group;
+  const fingerprint = tokenFingerprint(token);
+  const settled = { user_group_id: id, tokenFingerprint: fingerprint, failure: null, isOpen: false };
+  const refusal = await new LiveTokenWriter(run).tryOnce({ user_group_id: id, token }, (transaction) =>
+    transaction.recordRotation(settled, clock.now()),
+  );
+  if (refusal) return recordFailure(id, refusal, known, run, sharedBy(refusal, token));
+  if (known.intent !== "rotate" || fingerprint === known.tokenFingerprint) return true;
+  tally.counts.rotated++;
+  observe({ kind: "rotated", user_group_id: id, token: fingerprint, formerToken: known.tokenFingerprint });
+  return true;
+}
+
+async function recordFailure(
+  id: string,
+  { code, message }: Failure,
+  known: KnownToken,
+  run: LedgerWriting & Reporting,
+  shared: ReturnType<typeof sharedBy> = {},
+): Promise<false> {
+  const { ledger, lease, clock } = run;
+  const now = clock.now();
+  const count = known.failures.storing + 1;
+  const failure = { code, message, count, retryAt: new Date(now.getTime() + waitAfterFailures(count)) };
+  await ledger.write(lease, (transaction) =>
+    transaction.recordStored([{ user_group_id: id, failure, ...shared }], now),
+  );
+  reportFailure(id, { code, message }, run);
+  return false;
+}

@@ -1,0 +1,209 @@
+import type { Failed } from "../../core/apply/outcome.ts";
+import type { ServiceFailure } from "../../core/failure/service-failure.ts";
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { type Group, tokenFingerprint } from "../../core/group/group.ts";
+import type { Change } from "../../core/plan/change.ts";
+import type { Secret } from "../../core/secret/secret.ts";
+import type {
+  GetAnswer,
+  GroupService,
+  RemovableGroup,
+  ServiceGroup,
+  ServiceMethod,
+} from "../../ports/group-service.ts";
+import type { KnownGroup } from "../../ports/ledger/groups.ts";
+import type { LedgerWriting } from "../lease/lease.ts";
+import type { Reporting } from "../report/report-failure.ts";
+import type { DestinationOwners } from "../tokens/destination-owners.ts";
+import { sharedTokenFailure } from "../tokens/shared-tokens.ts";
+import type { Breakers } from "./breaker.ts";
+import { type CallContext, type CallResult, callWithRetries } from "./call-with-retries.ts";
+import type { RunRetries } from "./run-retries.ts";
+import type { ServiceIdentity } from "./service-identity.ts";
+import type { Throttle } from "./throttle.ts";
+
+/** What a step needs to call the service. */
+export interface ServiceCalling extends LedgerWriting, Reporting {
+  readonly service: GroupService;
+  readonly owners: DestinationOwners;
+  readonly identity: ServiceIdentity;
+  readonly throttle: Throttle;
+  readonly retries: RunRetries;
+  readonly breakers: Breakers;
+}
+
+/** A call that was not answered well. */
+export type Unanswered = Exclude<CallResult<unknown>, { kind: "answered" }>;
+
+/**
+ * The calls for one change of one group. Failed calls are repeated as `CallAttempts` decides. Every method rejects if the run
+ * has to end, such as for a refused API key or another team.
+ */
+export class ServiceCalls {
+  readonly #run: ServiceCalling;
+  readonly #context: Omit<CallContext, "breaker">;
+  readonly #onEffect: () => void;
+  readonly #knownToken: string | null;
+  /** A call of an earlier run may still be under way. */
+  readonly #isUnderWay: boolean;
+  #mayHaveHappened: boolean;
+
+  /** `before` is what the ledger knew of the group. `onEffect` is called as soon as a call may have changed the service. */
+  constructor(
+    run: ServiceCalling,
+    signal: AbortSignal,
+    before: Pick<KnownGroup, "intent" | "tokenFingerprint"> | null,
+    onEffect: () => void = () => {},
+  ) {
+    const { clock, throttle, retries, lease, observe, tally } = run;
+    const countRequest = (): void => {
+      tally.requests++;
+    };
+    this.#run = run;
+    this.#context = { clock, throttle, retries, lease, observe, signal, countRequest };
+    this.#onEffect = onEffect;
+    this.#knownToken = before?.tokenFingerprint ?? null;
+    // If this run's call is refused, the call of an earlier run may still have had its effect.
+    this.#isUnderWay = before !== null && before.intent !== null;
+    this.#mayHaveHappened = this.#isUnderWay;
+  }
+
+  /** Whether a call of this run or of an earlier run may have had its effect. */
+  get mayHaveHappened(): boolean {
+    return this.#mayHaveHappened;
+  }
+
+  /** GET. A follow-up is sent even if the run is ending. */
+  async getOrCreate(group: Group, { isFollowUp = false } = {}): Promise<CallResult<GetAnswer>> {
+    const called = await this.#call(
+      "GET",
+      group.user_group_id,
+      (beforeSend) => this.#run.service.getOrCreate(group, beforeSend),
+      { isFollowUp },
+    );
+    if (called.kind === "failed") this.#endIfDown("GET", called.failure);
+    if (called.kind !== "answered") return called;
+    const { isNew, group: found } = called.answer;
+    await confirmTeam(isNew, found, group.user_group_id, this.#run).catch((error: unknown) => {
+      // If the group is not ours, `confirmTeam` removes a group that the call created. After any other error the intent
+      // stays, and the next run settles it.
+      if (!isNotOurs(error)) this.#reportEffect();
+      throw error;
+    });
+    this.#reportEffect();
+    // The interface doesn't promise that `new_user_group` is false for an existing group. A known token shows it exists.
+    const isKnown = tokenFingerprint(found.token) === this.#knownToken;
+    return { ...called, answer: { isNew: isNew && !isKnown, group: found } };
+  }
+
+  /**
+   * POST. Not repeated once it may have had its effect, and not sent if two groups share the token. If the token is refused,
+   * the caller has to find the live one.
+   */
+  async rotate(id: string, currentToken: Secret): Promise<CallResult<ServiceGroup>> {
+    const shared = await sharedTokenFailure(currentToken, id, this.#run);
+    if (shared) return { kind: "failed", failure: shared, mayHaveHappened: false };
+    const called = await this.#call(
+      "POST",
+      id,
+      (beforeSend) => this.#run.service.rotate(id, currentToken, beforeSend),
+      { isUnrepeatable: true },
+    );
+    if (called.kind === "failed" && !isTokenRefused(called.failure)) {
+      this.#endIfDown("POST", called.failure);
+    }
+    if (called.kind === "answered") this.#reportEffect();
+    return called;
+  }
+
+  /** Counts the refusal of a POST that had the live token: the service refused the group, not the token. */
+  rotationRefused(failure: ServiceFailure): void {
+    endWith(this.#run.breakers.POST.refused(failure));
+  }
+
+  /** DELETE. Not sent if two groups share the token. If the token is refused, the caller has to find the live one. */
+  async remove(group: RemovableGroup): Promise<CallResult<void>> {
+    const shared = await sharedTokenFailure(group.token, group.user_group_id, this.#run);
+    if (shared) return { kind: "failed", failure: shared, mayHaveHappened: false };
+    const called = await this.#call("DELETE", group.user_group_id, (beforeSend) =>
+      this.#run.service.remove(group, beforeSend),
+    );
+    if (called.kind === "failed" && !isTokenRefused(called.failure)) {
+      this.#endIfDown("DELETE", called.failure);
+    }
+    if (called.kind === "answered") this.#reportEffect();
+    return called;
+  }
+
+  /** The outcome of a change whose call failed. Undefined if the run is ending: the next run then makes the change. */
+  failed(change: Change, called: Unanswered): Failed | undefined {
+    if (called.kind === "interrupted") return undefined;
+    const { code, message } = called.failure;
+    return { kind: "failed", change, failure: { code, message }, mayHaveHappened: this.#mayHaveHappened };
+  }
+
+  async #call<T>(
+    method: ServiceMethod,
+    id: string,
+    request: (beforeSend: () => void) => Promise<T>,
+    special: Pick<CallContext, "isFollowUp" | "isUnrepeatable"> = {},
+  ): Promise<CallResult<T>> {
+    const breaker = this.#run.breakers[method];
+    if (this.#isUnderWay) await this.#run.lease.formerCallsEnded(this.#context.signal);
+    const called = await callWithRetries(id, request, { ...this.#context, ...special, breaker });
+    if (called.kind === "answered") breaker.succeeded();
+    else if (called.mayHaveHappened) this.#reportEffect();
+    return called;
+  }
+
+  #reportEffect(): void {
+    this.#mayHaveHappened = true;
+    this.#onEffect();
+  }
+
+  #endIfDown(method: ServiceMethod, failure: ServiceFailure): void {
+    endWith(this.#run.breakers[method].failed(failure));
+  }
+}
+
+function endWith(error: SyncError | undefined): void {
+  if (error) throw error;
+}
+
+/**
+ * Whether a POST or DELETE may have been refused because of its token. KEY_REFUSED may mean that too: a GET, which sends no
+ * token, shows whether the key is bad.
+ */
+export const isTokenRefused = ({ code, reaction }: ServiceFailure): boolean =>
+  reaction === "fail" || code === "KEY_REFUSED";
+
+/** Whether the group belongs to another team, or its token destination to another config. */
+const isNotOurs = (error: unknown): boolean =>
+  error instanceof SyncError && ["TEAM_CHANGED", "CONFIG_TOKENS_OWNED"].includes(error.code);
+
+/** Confirms the team of an answer. If it is the wrong team, removes a group that the call has just created there. */
+async function confirmTeam(
+  isNew: boolean,
+  group: ServiceGroup,
+  id: string,
+  run: ServiceCalling,
+): Promise<void> {
+  try {
+    await run.owners.confirm(group.teamId);
+    run.identity.confirmTeam(group.teamId);
+  } catch (error) {
+    if (isNew && isNotOurs(error)) {
+      run.tally.requests++;
+      const made = { user_group_id: id, token: group.token, dataSourceId: null };
+      await run.service.remove(made).catch((failure: ServiceFailure) => {
+        run.observe({
+          kind: "warning",
+          code: "GROUP_LEFT_BEHIND",
+          message: `group ${id} was created in team ${group.teamId} and could not be removed: ${failure.message}`,
+          hint: "remove it by hand",
+        });
+      });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import type { KnownService } from "../../ports/ledger/service.ts";
+
+/** Which service holds the ledger's groups, and what this run has learned about that service. */
+export class ServiceIdentity {
+  #known: KnownService;
+  /** What the ledger has recorded of it. */
+  #recorded: KnownService;
+  #confirmed = false;
+
+  /** Throws SERVICE_CHANGED if the ledger's groups live at another address. */
+  constructor(known: KnownService, baseUrl: string) {
+    if (known.baseUrl !== null && known.baseUrl !== baseUrl) {
+      throw new SyncError(
+        "SERVICE_CHANGED",
+        `this ledger's groups live at ${known.baseUrl}, but service.base_url is ${baseUrl}`,
+        {
+          hint: "put the old address back; or, if this is meant, give the config another `name` and `tokens.table`: its ledger starts empty and adopts the groups that it finds there",
+        },
+      );
+    }
+    this.#known = { ...known, baseUrl };
+    this.#recorded = this.#known;
+  }
+
+  /** Whether the service has ever answered well, in this run or an earlier one. */
+  get isKnown(): boolean {
+    return this.#known.teamId !== null;
+  }
+
+  /** Whether this run has had an answer from the ledger's team. */
+  get confirmed(): boolean {
+    return this.#confirmed;
+  }
+
+  get updates(): boolean | null {
+    return this.#known.updates;
+  }
+
+  /** Takes the team of an answer. Throws TEAM_CHANGED if the ledger's groups belong to another team. */
+  confirmTeam(teamId: number): void {
+    if (this.#known.teamId !== null && this.#known.teamId !== teamId) {
+      throw new SyncError(
+        "TEAM_CHANGED",
+        `the service answered for team ${teamId}, but this ledger's groups belong to team ${this.#known.teamId}`,
+        {
+          hint: "use an API key of the ledger's team; or, if this is meant, give the config another `name` and `tokens.table`: its ledger starts empty and adopts the groups that it finds there",
+        },
+      );
+    }
+    if (this.#known.teamId === null) this.#learn({ teamId });
+    this.#confirmed = true;
+  }
+
+  learnUpdates(updates: boolean | undefined): void {
+    if (updates !== undefined && updates !== this.#known.updates) this.#learn({ updates });
+  }
+
+  /** What has to be recorded in the ledger; undefined if the ledger has it already. */
+  get unrecorded(): KnownService | undefined {
+    return this.#known === this.#recorded ? undefined : this.#known;
+  }
+
+  recorded(service: KnownService): void {
+    this.#recorded = service;
+  }
+
+  #learn(news: Partial<KnownService>): void {
+    this.#known = { ...this.#known, ...news };
+  }
+}

@@ -1,0 +1,149 @@
+import type { ServiceFailure } from "../../core/failure/service-failure.ts";
+import { AdaptiveLimiter, type Call, type Ceilings } from "../../core/limits/adaptive-limiter.ts";
+import { rateText } from "../../core/text/duration.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Observe } from "../../ports/observer.ts";
+
+/** Shorter waits are not reported. In milliseconds. */
+const LEAST_REPORTED_PAUSE = 500;
+const LEAST_REPORTED_SPACING = 5_000;
+
+/**
+ * What the throttle may conclude from a failed call: something about the service's limits, only how long to pause, or
+ * nothing.
+ */
+export type LimitFeedback = "limits" | "pause" | "none";
+
+interface Waiter {
+  readonly signal: AbortSignal;
+  readonly admit: (call: Call) => void;
+}
+
+/**
+ * Holds calls back until the ceilings and the service allow them, in the order in which they came. {@link AdaptiveLimiter}
+ * decides when a call is allowed; read it first. This class has the queue, the timer, and the reports about waiting.
+ */
+export class Throttle {
+  readonly #clock: Clock;
+  readonly #observe: Observe;
+  readonly #limits: AdaptiveLimiter;
+  /** One abort listener for each signal that a waiting call has. */
+  readonly #listeners = new Map<AbortSignal, () => void>();
+  #waiting: Waiter[] = [];
+  #alarm: { readonly at: number; readonly off: AbortController } | undefined;
+  /** When the last reported wait ends, by the monotonic clock. */
+  #reportedUntil = 0;
+
+  constructor(clock: Clock, observe: Observe, ceilings: Ceilings) {
+    this.#clock = clock;
+    this.#observe = observe;
+    this.#limits = new AdaptiveLimiter(ceilings);
+  }
+
+  /** Resolves when the next call may start, or as soon as the signal aborts. The caller then calls `ended` or `withdraw`. */
+  async ready(signal: AbortSignal): Promise<Call> {
+    const now = this.#clock.monotonic();
+    const isNext = this.#waiting.length === 0 && this.#limits.dueAt() <= now;
+    if (isNext || signal.aborted) return this.#limits.start(now);
+    this.#listen(signal);
+    return new Promise((admit) => {
+      this.#waiting.push({ signal, admit });
+      this.#admit();
+    });
+  }
+
+  /** Takes the end of a call, with its failure if it failed. */
+  ended(call: Call, failure?: ServiceFailure, feedback: LimitFeedback = "limits"): void {
+    const now = this.#clock.monotonic();
+    if (feedback === "none") {
+      this.#limits.ended(call, now);
+    } else if (failure?.reaction === "slow") {
+      const refusal = { retryAfterMs: failure.retryAfterMs ?? 0, isOwn: feedback === "pause" };
+      this.#limits.refused(call, now, refusal, () => this.#clock.random());
+    } else if (failure?.code === "TIMEOUT") {
+      this.#limits.timedOut(call, now);
+    } else if (failure?.code === "UNREACHABLE") {
+      this.#limits.ended(call, now);
+    } else {
+      this.#limits.passed(call, now);
+    }
+    this.#admit();
+  }
+
+  /** The call was not sent. */
+  withdraw(call: Call): void {
+    this.#limits.ended(call, this.#clock.monotonic());
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (;;) {
+      const [next] = this.#waiting;
+      const due = next ? this.#limits.dueAt() : Number.POSITIVE_INFINITY;
+      if (next === undefined || due > this.#clock.monotonic()) {
+        if (next === undefined) this.#stopListening();
+        this.#wakeAt(due);
+        this.#reportWait(due);
+        return;
+      }
+      this.#waiting.shift();
+      // Start from the due time. The clock is a little later, and the rate would lose that difference with every call.
+      next.admit(this.#limits.start(due));
+    }
+  }
+
+  #wakeAt(at: number): void {
+    if (this.#alarm?.at === at) return;
+    this.#alarm?.off.abort();
+    this.#alarm = undefined;
+    if (at === Number.POSITIVE_INFINITY) return;
+    const ms = at - this.#clock.monotonic();
+    const alarm = { at, off: new AbortController() };
+    this.#alarm = alarm;
+    void this.#clock.sleep(ms, alarm.off.signal).then(() => {
+      if (this.#alarm !== alarm) return;
+      this.#alarm = undefined;
+      this.#admit();
+    });
+  }
+
+  #reportWait(until: number): void {
+    const { isPaused, inFlight, perSecond } = this.#limits;
+    // Calls still under way may change the length of the pause.
+    if (until === Number.POSITIVE_INFINITY || (isPaused && inFlight > 0)) return;
+    const ms = until - this.#clock.monotonic();
+    if (
+      ms < (isPaused ? LEAST_REPORTED_PAUSE : LEAST_REPORTED_SPACING) ||
+      until < this.#reportedUntil + LEAST_REPORTED_PAUSE
+    )
+      return;
+    this.#reportedUntil = until;
+    const reason =
+      perSecond !== undefined
+        ? `the service allows about ${rateText(perSecond)}`
+        : isPaused
+          ? "the service asked to slow down"
+          : "service.rate_limit allows no more";
+    this.#observe({ kind: "waiting", ms, reason });
+  }
+
+  #listen(signal: AbortSignal): void {
+    if (this.#listeners.has(signal)) return;
+    const listener = (): void => this.#release(signal);
+    this.#listeners.set(signal, listener);
+    signal.addEventListener("abort", listener);
+  }
+
+  #stopListening(): void {
+    for (const [signal, listener] of this.#listeners) signal.removeEventListener("abort", listener);
+    this.#listeners.clear();
+  }
+
+  #release(signal: AbortSignal): void {
+    const now = this.#clock.monotonic();
+    const leaving = this.#waiting.filter((waiter) => waiter.signal === signal);
+    this.#waiting = this.#waiting.filter((waiter) => waiter.signal !== signal);
+    for (const { admit } of leaving) admit(this.#limits.start(now));
+    this.#admit();
+  }
+}

@@ -1,0 +1,43 @@
+import type { TokenStore } from "../../ports/token-store.ts";
+import type { TokenWriting } from "./token-writing.ts";
+
+/**
+ * Whether two configs name the same token destinations. If table names differ only in case, asks the databases whether they
+ * ignore case. If one database distinguishes case, the destinations differ.
+ */
+export async function areSameDestinations(
+  former: readonly string[],
+  present: readonly string[],
+  { destinations }: Pick<TokenStore, "destinations">,
+): Promise<boolean> {
+  if (areEqual(former, present)) return true;
+  if (!areEqual(withTablesInLowerCase(former), withTablesInLowerCase(present))) return false;
+  for (const destination of destinations) if ((await destination.foldsCase()) === false) return false;
+  return true;
+}
+
+/**
+ * If the config names other token destinations than the last run's, warns, and clears the ledger's record of complete
+ * destinations. The record is cleared before any token is written, because an interrupted run must not leave it set.
+ */
+export async function detectMovedDestinations(present: readonly string[], run: TokenWriting): Promise<void> {
+  const { ledger, lease, tokens, observe } = run;
+  const former = await ledger.tokenDestinations();
+  if (former === null || (await areSameDestinations(former, present, tokens))) return;
+  await ledger.write(lease, (transaction) => transaction.recordTokenDestinations(null));
+  const shown = (all: readonly string[]): string => all.join(", and to ");
+  observe({
+    kind: "warning",
+    code: "TOKENS_MOVED",
+    message: `tokens went to ${shown(former)}; from now on they go to ${shown(present)}`,
+    hint: "a sync looks for every token there, and writes those that are missing; tokens in a place that the config no longer names stay there, and are yours to remove",
+  });
+}
+
+/** Compares two descriptions of token destinations. Each has one line of words for a destination, and is sorted. */
+const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((line, index) => line === b[index]);
+
+/** Changes tables only: the names of all other destinations distinguish case. */
+const withTablesInLowerCase = (destinations: readonly string[]): readonly string[] =>
+  destinations.map((line) => (line.startsWith("table ") ? line.toLowerCase() : line)).toSorted();

@@ -1,0 +1,190 @@
+import { waitAfterFailures } from "../../core/failure/backoff.ts";
+import type { Failure } from "../../core/failure/failure.ts";
+import type { SyncError } from "../../core/failure/sync-error.ts";
+import type { Upsert } from "../../core/plan/change.ts";
+import type { Secret } from "../../core/secret/secret.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
+import type {
+  ConfirmedGroup,
+  StoredResult,
+  VouchedOptions,
+  VouchedToken,
+} from "../../ports/ledger/tokens.ts";
+import type { Observe } from "../../ports/observer.ts";
+import { type Applying, applyChanges } from "../apply/apply-changes.ts";
+import { WRITTEN_TOGETHER } from "../apply/outcome-recorder.ts";
+import type { LedgerWriting } from "../lease/lease.ts";
+import { type Reporting, reportFailure } from "../report/report-failure.ts";
+import { isRefusal, retryInHalves } from "../tokens/retry-batch.ts";
+import type { TokenWriting } from "../tokens/token-writing.ts";
+
+/** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */
+const BATCH = 250;
+
+/** Groups whose tokens no store has, and that were not restored. */
+export interface Unrestored {
+  /** Their GETs failed, and the failures were reported. */
+  readonly failedGets: ReadonlySet<string>;
+  /** No GET was sent, because it could change the group. */
+  readonly unaskable: ReadonlySet<string>;
+}
+
+/** A token that one store lacks and another store has. */
+interface Found extends VouchedToken {
+  readonly token: Secret;
+}
+
+/**
+ * Writes each token that the ledger vouches for to the stores that lack it. The token comes from a store that has it or,
+ * if no store has it, from a GET. `select` chooses groups of a page.
+ */
+export async function restoreTokens(
+  of: VouchedOptions["of"],
+  run: Applying,
+  select = (page: readonly VouchedToken[]): readonly VouchedToken[] => page,
+): Promise<Unrestored> {
+  const unrestored = { failedGets: new Set<string>(), unaskable: new Set<string>() };
+  let after: string | undefined;
+  while (!run.signal.aborted) {
+    const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
+    if (page.length === 0) break;
+    await restore(select(page), unrestored, run);
+    after = page.at(-1)?.user_group_id;
+  }
+  return unrestored;
+}
+
+/**
+ * Reports the groups whose tokens no store has and no GET may ask for. Runs after the changes, because an update of such
+ * a group brings its token. Resolves to the reported groups.
+ */
+export async function reportUnaskable(
+  ids: ReadonlySet<string>,
+  run: Reporting & Pick<LedgerWriting, "ledger">,
+): Promise<ReadonlySet<string>> {
+  const told = new Set<string>();
+  const of = [...ids];
+  for (let from = 0; from < of.length; from += BATCH) {
+    const page = await run.ledger.vouchedTokens({ limit: BATCH, of: of.slice(from, from + BATCH) });
+    for (const { user_group_id, failure } of page) {
+      if (failure === null) continue;
+      reportFailure(user_group_id, UNASKABLE, run);
+      told.add(user_group_id);
+    }
+  }
+  return told;
+}
+
+async function restore(
+  vouched: readonly VouchedToken[],
+  unrestored: Record<keyof Unrestored, Set<string>>,
+  run: Applying,
+): Promise<void> {
+  if (vouched.length === 0) return;
+  const lagging = await run.tokens.lagging(
+    new Map(vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint])),
+  );
+  const found = vouched.flatMap((entry): Found[] => {
+    const token = lagging.get(entry.user_group_id);
+    return token ? [{ ...entry, token }] : [];
+  });
+  if (lagging.size > 0) run.observe({ kind: "restoring", tokens: lagging.size });
+  for (let from = 0; from < found.length && !run.signal.aborted; from += WRITTEN_TOGETHER)
+    await retryInHalves(found.slice(from, from + WRITTEN_TOGETHER), (batch) => copy(batch, run), run);
+
+  const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
+  const lost = vouched.filter(({ user_group_id }) => lagging.get(user_group_id) === null);
+  const askable = lost.filter(isConfirmed);
+  const unaskable = lost.filter(({ confirmed }) => confirmed === null);
+  const now = run.clock.now();
+  await record(
+    [
+      ...stored.filter(({ failure }) => failure !== null).map(everywhere),
+      // Record the loss first: if the run dies before the GET is answered, nothing else tells the next sync of it.
+      ...askable.filter(({ failure }) => failure === null).map((entry) => missing(entry, LOST, now)),
+      ...unaskable.map((entry) => missing(entry, UNASKABLE, now)),
+    ],
+    now,
+    run,
+  );
+  for (const { user_group_id } of unaskable) unrestored.unaskable.add(user_group_id);
+  const observe: Observe = (event) => {
+    if (event.kind === "failed") unrestored.failedGets.add(event.user_group_id);
+    run.observe(event);
+  };
+  if (askable.length > 0) await applyChanges(getsOf(askable), { ...run, observe });
+}
+
+/** Writes tokens to the stores that lack them, and records which tokens all stores have now. */
+async function copy(found: readonly Found[], run: TokenWriting & Reporting): Promise<void> {
+  const { ledger, lease, tokens, clock, tally, observe } = run;
+  const now = clock.now();
+  const write = async (transaction: LedgerTransaction): Promise<ReadonlyMap<string, SyncError>> => {
+    const refusals = await tokens.write(found, transaction, {
+      assertHeld: () => lease.assertHeld(),
+      signal: run.signal,
+    });
+    const results = found.map((entry): StoredResult => {
+      const refusal = refusals.get(entry.user_group_id);
+      return refusal ? missing(entry, refusal, now) : everywhere(entry);
+    });
+    await transaction.recordStored(results, now);
+    return refusals;
+  };
+  const refusals = await ledger.write(lease, write).catch(async (error: unknown) => {
+    const [only, ...others] = found;
+    if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
+    await record([missing(only, error, now)], now, run);
+    return new Map([[only.user_group_id, error]]);
+  });
+  for (const { user_group_id } of found) {
+    const refusal = refusals.get(user_group_id);
+    if (refusal) reportFailure(user_group_id, refusal, run);
+    else {
+      tally.counts.restored++;
+      observe({ kind: "restored", user_group_id });
+    }
+  }
+}
+
+async function record(
+  results: readonly StoredResult[],
+  now: Date,
+  { ledger, lease }: LedgerWriting,
+): Promise<void> {
+  if (results.length === 0) return;
+  await ledger.write(lease, (transaction) => transaction.recordStored(results, now));
+}
+
+const everywhere = ({ user_group_id }: VouchedToken): StoredResult => ({ user_group_id, failure: null });
+
+function missing(
+  { user_group_id, failure }: VouchedToken,
+  { code, message }: Failure,
+  now: Date,
+): StoredResult {
+  const count = (failure?.count ?? 0) + 1;
+  const retryAt = new Date(now.getTime() + waitAfterFailures(count));
+  return { user_group_id, failure: { code, message, count, retryAt } };
+}
+
+const LOST: Failure = { code: "TOKEN_NOT_EVERYWHERE", message: "no token store has the token of this group" };
+const UNASKABLE: Failure = {
+  code: "TOKEN_NOT_EVERYWHERE",
+  message:
+    "no token store has the token of this group, and asking the service for it could change the group, because only the group's name at the service is known; a sync with service.update: upsert asks for it",
+};
+
+interface Askable extends VouchedToken {
+  readonly confirmed: ConfirmedGroup;
+}
+
+const isConfirmed = (entry: VouchedToken): entry is Askable => entry.confirmed !== null;
+
+/** Updates that send each group as the service last confirmed it, and so change nothing but bring the token. */
+async function* getsOf(lost: readonly Askable[]): AsyncGenerator<Upsert> {
+  for (const { user_group_id, confirmed } of lost) {
+    const change = { kind: "update", user_group_id, ...confirmed, restores: true } as const;
+    yield { ...change, underWay: false, failedBefore: false };
+  }
+}

@@ -1,0 +1,44 @@
+import { isDue } from "../../core/failure/backoff.ts";
+import type { VouchedToken } from "../../ports/ledger/tokens.ts";
+import type { Applying } from "../apply/apply-changes.ts";
+import type { PlanOptions } from "../plan/make-plan.ts";
+import type { Plan } from "../plan/plan.ts";
+import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
+import { untrackedWarnings } from "./untracked-tokens.ts";
+
+/**
+ * Verifies the stored tokens of groups, and restores missing ones. Verifies all groups if the operator asks for that, or if
+ * the token destinations may lack some tokens, as after a move. Otherwise verifies only groups whose tokens are known to be
+ * missing somewhere. A sync of some tenants verifies the tokens of these tenants. If all groups are verified, also warns of
+ * stored tokens that belong to no known group.
+ */
+export async function verifyTokens(
+  plan: Plan,
+  { only, verifyTokens: isAskedTo = false }: PlanOptions,
+  { dueAt, destinations }: { readonly dueAt: Date; readonly destinations: readonly string[] },
+  run: Applying,
+): Promise<Unrestored> {
+  if (only !== undefined) return restoreTokens([...only], run);
+  const mayBeIncomplete = (await run.ledger.tokenDestinations()) === null;
+  const looksAtAll = mayBeIncomplete || isAskedTo;
+  if (looksAtAll) for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);
+  const unrestored = looksAtAll
+    ? await restoreTokens("all", run)
+    : await restoreTokens("not everywhere", run, (page) => dueOf(page, dueAt, run));
+  if (mayBeIncomplete && !run.signal.aborted)
+    await run.ledger.write(run.lease, (transaction) => transaction.recordTokenDestinations(destinations));
+  return unrestored;
+}
+
+/** Leaves out groups whose next try is not due, and reports their failures: a store may still lack their tokens. */
+function dueOf(
+  page: readonly VouchedToken[],
+  dueAt: Date,
+  { tally }: Pick<Applying, "tally">,
+): readonly VouchedToken[] {
+  return page.filter(({ user_group_id, failure }) => {
+    if (failure === null || isDue(failure.retryAt, dueAt)) return true;
+    tally.waits(user_group_id, failure);
+    return false;
+  });
+}

@@ -1,0 +1,22 @@
+import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
+import type { GraceClock } from "../../core/group/ledger-group.ts";
+import type { LeftUpdate } from "../../core/plan/ledger-update.ts";
+import type { ReadHistory } from "../../core/plan/read-history.ts";
+
+/** What decides when groups of absent tenants are deleted: earlier reads of the source, missing tenants, removals so far. */
+export interface DeletionReads {
+  readHistory(): Promise<ReadHistory>;
+  /** How many groups were deleted or replaced at this time or later. */
+  removalsSince(time: Date): Promise<number>;
+  /** How many tenants went missing at this time or later and are still missing, without those whose removal is held. */
+  missingSince(time: Date): Promise<number>;
+}
+
+export interface DeletionWrites {
+  /** Marks the tenants of these groups as gone since `now` and since this reading of the grace clock. */
+  markLeft(left: readonly LeftUpdate[], clock: GraceClock, now: Date): Promise<void>;
+  markReturned(ids: readonly string[]): Promise<void>;
+  /** Marks these groups, which come in the order of their ids, as held, and no others. */
+  markHeld(held: AsyncIterable<readonly HeldRemoval[]>): Promise<void>;
+  recordReadHistory(history: ReadHistory): Promise<void>;
+}

@@ -1,0 +1,143 @@
+import { expect, onTestFinished, test } from "vitest";
+import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
+import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
+import { anApply } from "../../../builders/groups.ts";
+import { collect } from "../../../contracts/collect.ts";
+import { leaseOf, NOW } from "../../../contracts/ledger/rig.ts";
+import { someTokens } from "../../../contracts/token-store.ts";
+import { SERVERS } from "../../../support/databases/fresh-database.ts";
+import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
+import { mariadbPrograms } from "../../../support/mysql/mariadb-binaries.ts";
+import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
+import { OWN } from "../../sql/tokens/token-place.ts";
+
+/** Where there is none, the global setup says so aloud. */
+const isThere = await mariadbPrograms().then(
+  () => true,
+  () => false,
+);
+
+const TOKENS = { "Größe 😀": "a token 😀", "it's \\": "another" };
+
+const MARK = { name: "default", baseUrl: "https://dashboards.example.com", teamId: 7, ledgerId: "l" };
+
+/** Each of them would have a statement fail, or do something else. */
+const ODD_SETTINGS = [
+  "completion_type = CHAIN",
+  "sql_safe_updates = 1",
+  "sql_mode = 'ORACLE,NO_BACKSLASH_ESCAPES,EMPTY_STRING_IS_NULL'",
+  "autocommit = 0",
+  "sql_select_limit = 1",
+  "max_join_size = 1",
+];
+
+test.skipIf(!isThere)("the server's own settings change nothing for the ledger and the tokens", async () => {
+  // Text goes by latin1 then, whatever a client asks for.
+  const server = await startMariadb({
+    settings: { character_set_server: "latin1", skip_character_set_client_handshake: "1" },
+  });
+  onTestFinished(server.stop);
+  const { query, end } = SERVERS.mysql.connect(server.url);
+  onTestFinished(end);
+  for (const setting of ODD_SETTINGS) await query(`SET GLOBAL ${setting}`);
+  await query("CREATE DATABASE odd");
+  const database = aDatabase(`${server.url}odd`, "mysql");
+  const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
+  const tokens = new SqlTokenTable(database, OWN, ledger);
+  await ledger.prepare();
+  await tokens.prepare();
+  const lease = await leaseOf(ledger);
+
+  const ids = Object.keys(TOKENS);
+  await ledger.write(lease, async (transaction) => {
+    await transaction.begin(
+      ids.map((user_group_id) => anApply({ user_group_id })),
+      NOW,
+    );
+    expect(await tokens.write(someTokens(TOKENS), transaction)).toEqual(new Map());
+  });
+  const groups = (await collect(ledger.groups())).flat();
+  expect(groups.map((group) => group.user_group_id)).toEqual(ids);
+  expect(await ledger.renewLease(lease, 60_000)).toBe(true);
+
+  const another = aDatabase(`${server.url}odd`, "mysql");
+  const stored = await new SqlTokenTable(another, OWN).read(ids);
+  expect(Object.fromEntries([...stored].map(([id, token]) => [id, token.reveal()]))).toEqual(TOKENS);
+  expect(
+    await sqlLedger(another, LOCATION, "default", HISTORY_MS).acquireLease("another", 60_000),
+  ).toMatchObject({
+    kind: "held",
+  });
+});
+
+test.skipIf(!isThere)(
+  "a table by its name in other case is the same where the server folds names",
+  async () => {
+    const server = await startMariadb({ settings: { lower_case_table_names: "1" } });
+    onTestFinished(server.stop);
+    const { query, end } = SERVERS.mysql.connect(server.url);
+    onTestFinished(end);
+    await query("CREATE DATABASE odd");
+    const database = aDatabase(`${server.url}odd`, "mysql");
+    const written = new SqlTokenTable(database, { ...OWN, table: "Groupsync_Tokens" });
+    const folded = new SqlTokenTable(database, OWN);
+    await written.prepare();
+    await written.destinations[0]?.claim(MARK, null);
+    for (const { destinations } of [written, folded]) {
+      expect(await destinations[0]?.foldsCase()).toBe(true);
+      expect(await destinations[0]?.owner()).toEqual(MARK);
+    }
+  },
+);
+
+test.skipIf(!isThere)(
+  "no statement waits for a table's lock when its sender has given up on it",
+  async () => {
+    const server = await startMariadb();
+    onTestFinished(server.stop);
+    const database = aDatabase(`${server.url}mysql`, "mysql");
+    const [session] = await database.query<{ patience: string }>("SELECT @@lock_wait_timeout AS patience");
+    expect(Number(session?.patience)).toBeLessThan(60);
+  },
+);
+
+test.skipIf(!isThere)("a server that logs statements is refused with a remedy that works", async () => {
+  const server = await startMariadb({ settings: { log_bin: "binary", binlog_format: "STATEMENT" } });
+  onTestFinished(server.stop);
+  const { query, end } = SERVERS.mysql.connect(server.url);
+  onTestFinished(end);
+  await query("CREATE DATABASE logged");
+  // The setting of a session is that of the server when it began.
+  const open = () => {
+    const database = aDatabase(`${server.url}logged`, "mysql");
+    const ledger = sqlLedger(database, LOCATION, "default", HISTORY_MS);
+    return { ledger, tokens: new SqlTokenTable(database, OWN, ledger) };
+  };
+  const refusal = {
+    message: expect.stringContaining("BINLOG_FORMAT = STATEMENT"),
+    hint: expect.stringContaining("set binlog_format to ROW or MIXED"),
+    cause: expect.objectContaining({ errno: 1665 }),
+  };
+  const before = open();
+  await expect(before.ledger.prepare()).rejects.toMatchObject({ ...refusal, code: "LEDGER_UNAVAILABLE" });
+  await expect(before.tokens.prepare()).rejects.toMatchObject({
+    ...refusal,
+    code: "TOKEN_STORE_UNAVAILABLE",
+  });
+
+  for (const format of ["MIXED", "ROW"]) {
+    await query(`SET GLOBAL binlog_format = ${format}`);
+    const { ledger, tokens } = open();
+    await ledger.prepare();
+    await tokens.prepare();
+    const lease = await leaseOf(ledger);
+    await ledger.write(lease, async (transaction) => {
+      expect(await tokens.write(someTokens({ acme: format }), transaction)).toEqual(new Map());
+    });
+    await ledger.releaseLease(lease);
+    expect((await tokens.read(["acme"])).get("acme")?.reveal()).toBe(format);
+  }
+
+  await query("SET GLOBAL binlog_format = STATEMENT");
+  await expect(leaseOf(open().ledger)).rejects.toMatchObject({ ...refusal, code: "LEDGER_UNAVAILABLE" });
+});

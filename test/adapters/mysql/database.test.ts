@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
+import { PROCESS_LIST } from "../../support/mysql/mysql-server.ts";
+import { aDatabase } from "../sql/ledger/ledger-database.ts";
+
+test("a reader of a stream may take its time, though the server soon ends a transaction that rests", async () => {
+  const { url, query } = await freshDatabase("mysql");
+  const database = aDatabase(url, "mysql", { idleMs: 1_000 });
+  const numbers = "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3";
+  const rows = database.stream(database.dialect.begin.snapshot, numbers, [], 1)[Symbol.asyncIterator]();
+  await rows.next();
+  const rested = `SELECT 1 FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id() AND time < 3`;
+  await expect.poll(() => query(rested), { timeout: 20_000 }).toEqual([]);
+  expect((await rows.next()).done).toBe(false);
+  expect((await rows.next()).done).toBe(false);
+  expect((await rows.next()).done).toBe(true);
+  const [session] = await database.query<{ seconds: unknown }>("SELECT @@wait_timeout AS seconds");
+  expect(Number(session?.seconds)).toBe(1);
+});

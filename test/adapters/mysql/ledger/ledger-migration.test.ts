@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import { mysql } from "../../../../src/adapters/mysql/dialect.ts";
+import { MIGRATIONS } from "../../../../src/adapters/mysql/ledger/ledger-migrations.ts";
+import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
+import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/scope.ts";
+import { aFailed, anApply } from "../../../builders/groups.ts";
+import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../../contracts/ledger/rig.ts";
+import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
+import { LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
+import { expectKindsApart, failuresInVersion5 } from "../../sql/ledger/ledger-version-5.ts";
+
+/** A ledger's tables as this version made them, with what this statement puts into them. */
+async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
+  const database = await ledgerDatabase("mysql");
+  await database.query(
+    "CREATE TABLE groupsync_migrations (version INT NOT NULL PRIMARY KEY, applied_at DATETIME(6) NOT NULL)",
+  );
+  for (const migration of MIGRATIONS.filter((each) => each.version <= version))
+    for (const statement of migration.statements(ledgerTables(mysql, LOCATION)))
+      await database.query(statement);
+  await database.setVersion(version);
+  await database.query(sql);
+  return database;
+}
+
+/** With a group at rest, one that is failing, and a lease of another scope that has expired. */
+async function aLedgerOfVersion3(): Promise<LedgerDatabase & FreshDatabase> {
+  const database = await aLedgerOfVersion(
+    3,
+    `INSERT INTO groupsync_groups (scope, user_group_id, bucket, failure_fingerprint, failure_code, failure_message,
+      failure_count, retry_at, created_at, updated_at) VALUES
+    ('default', 'at rest', 7, NULL, NULL, NULL, 0, NULL, '2026-01-01', '2026-01-02'),
+    ('default', 'failing', 7, 'g', 'REFUSED', 'no', 2, '2026-03-01', '2026-01-01', '2026-02-01')`,
+  );
+  await database.query(
+    `INSERT INTO groupsync_leases (scope, epoch, holder, acquired_at, expires_at) VALUES
+    ('another, whose lease has expired', 3, 'gone', '2025-01-01', '2025-01-02')`,
+  );
+  return database;
+}
+
+test("the migrations lead to the version that the statements are written for", () => {
+  expect(MIGRATIONS.at(-1)?.version).toBe(LATEST_VERSION);
+});
+
+test("a migration that died between two tables is done again", async () => {
+  const database = await ledgerDatabase("mysql");
+  await database.ledger().prepare();
+  const tables = await database.tables();
+  await database.query("DROP TABLE groupsync_runs, groupsync_removals");
+  await database.query("DELETE FROM groupsync_migrations");
+  await database.ledger().prepare();
+  expect(await database.tables()).toEqual(tables);
+  expect(await database.query("SELECT version FROM groupsync_migrations ORDER BY version")).toEqual(
+    MIGRATIONS.map(({ version }) => ({ version })),
+  );
+});
+
+test("in a ledger of version 3, a group is taken to be failing since its last change", async () => {
+  const database = await aLedgerOfVersion3();
+  await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
+  const at = await opened(async () => database);
+  const since = new Date("2026-02-01T00:00:00Z");
+  expect(await at.ledger.status()).toMatchObject({
+    failing: [{ user_group_id: "failing", count: 2, since }],
+    oldestUnsynced: since,
+  });
+  for (const id of ["at rest", "failing"]) {
+    await carryOut(at, aFailed({ change: anApply({ user_group_id: id }) }), LATER);
+  }
+  expect((await at.ledger.status()).failing).toMatchObject([
+    { user_group_id: "failing", count: 3, since },
+    { user_group_id: "at rest", count: 1, since: NOW },
+  ]);
+});
+
+test.each([1, 2, 3])("a migration that died after statement %i is done again", async (done) => {
+  const database = await aLedgerOfVersion3();
+  const [, migration] = MIGRATIONS;
+  const statements = migration?.statements(ledgerTables(mysql, LOCATION)).slice(0, done) ?? [];
+  for (const statement of statements) await database.query(statement);
+  await opened(async () => database);
+  expect((await database.view().status()).failing).toMatchObject([
+    { user_group_id: "failing", since: new Date("2026-02-01T00:00:00Z") },
+  ]);
+});
+
+test("a migration that fails leaves the version as it was", async () => {
+  const database = await aLedgerOfVersion3();
+  await database.query("DROP TABLE groupsync_runs");
+  await expect(opened(async () => database)).rejects.toMatchObject({
+    code: "LEDGER_UNAVAILABLE",
+    message: expect.stringContaining("groupsync_runs"),
+  });
+  expect(await database.query("SELECT version FROM groupsync_migrations")).toEqual([{ version: 3 }]);
+});
+
+test("the tables compare texts by their bytes and can be rolled back, whatever the server's defaults are", async () => {
+  const database = await ledgerDatabase("mysql");
+  await database.query(`ALTER DATABASE ${database.name} CHARACTER SET latin1`);
+  await database.ledger().prepare();
+  const tables = await database.query(
+    "SELECT DISTINCT engine AS engine, table_collation AS collation FROM information_schema.tables WHERE table_schema = database()",
+  );
+  expect(tables).toEqual([{ engine: "InnoDB", collation: "utf8mb4_bin" }]);
+});
+
+test("a ledger of version 5 gets a place of its own for each kind of failure", async () => {
+  const database = await aLedgerOfVersion(5, failuresInVersion5(""));
+  await expectKindsApart(database);
+});
+
+test("a migration to version 6 that died before or after it moved rows is done again", async () => {
+  const statements = MIGRATIONS.at(-1)?.statements(ledgerTables(mysql, LOCATION)) ?? [];
+  const upTo = statements.findIndex((statement) => statement.includes("'rotated'"));
+  for (const done of [upTo, upTo + 1, upTo + 2]) {
+    const database = await aLedgerOfVersion(5, failuresInVersion5(""));
+    for (const statement of statements.slice(0, done)) await database.query(statement);
+    await expectKindsApart(database);
+  }
+});

@@ -1,0 +1,174 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { collect } from "../../../contracts/collect.ts";
+import { batchesOf, NEVER, rowsOf } from "../../../contracts/rows-of.ts";
+import type { SourceDatabase } from "../../../contracts/tenant-source.ts";
+import { type FreshDatabase, SERVERS } from "../../../support/databases/fresh-database.ts";
+import { startMariadb } from "../../../support/mysql/embedded-mariadb.ts";
+import { mariadbPrograms } from "../../../support/mysql/mariadb-binaries.ts";
+import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
+import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { APPLICATION, mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
+
+/** More rows than the buffers of sockets and streams can hold. */
+async function manyCustomers(): Promise<SourceDatabase & FreshDatabase> {
+  const database = await mysqlSourceDatabase();
+  await database.create("customers", { id: "text", name: "text" });
+  const rows = Array.from({ length: 20_000 }, (_, index) => ({ id: `t-${index}`, name: "x".repeat(500) }));
+  for (let start = 0; start < rows.length; start += 4_000) {
+    await database.insert("customers", rows.slice(start, start + 4_000));
+  }
+  return database;
+}
+
+async function killReader(query: FreshDatabase["query"]): Promise<void> {
+  const [reader] = await query<{ id: string }>(
+    `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`,
+  );
+  await query(`KILL ${reader?.id}`);
+}
+
+describe("a read of the source", () => {
+  test("can't change anything by a query", async () => {
+    const database = await mysqlSourceDatabase();
+    await database.create("customers", { id: "text" });
+    await database.insert("customers", [{ id: "a" }]);
+    await database.execute(
+      `CREATE FUNCTION greedy() RETURNS int DETERMINISTIC MODIFIES SQL DATA
+       BEGIN INSERT INTO customers VALUES ('new'); RETURN 1; END`,
+    );
+    const query = "SELECT id, greedy() AS n FROM customers";
+    await expect(rowsOf(mysqlSource(database.url, { query }), ["id", "n"])).rejects.toMatchObject({
+      code: "CONFIG_SOURCE",
+    });
+    expect(await database.query("SELECT * FROM customers")).toEqual([{ id: "a" }]);
+  });
+
+  test("fails if the server ends the connection in the middle", async () => {
+    const { query, source, sessions } = await manyCustomers();
+    const reading = async () => {
+      let isFirst = true;
+      for await (const _ of batchesOf(source({ table: "customers" }), ["id", "name"])) {
+        if (!isFirst) continue;
+        isFirst = false;
+        await killReader(query);
+      }
+    };
+    await expect(reading()).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
+    await expect.poll(sessions).toBe(0);
+  });
+
+  test("says that the connection was lost if the server ended it between two statements", async () => {
+    const { create, query, source, sessions } = await mysqlSourceDatabase();
+    await create("customers", { id: "text" });
+    const snapshot = await source({ table: "customers" }).open(["id"], "seed", NEVER);
+    await killReader(query);
+    await expect.poll(sessions).toBe(0);
+    const lost = { code: "SOURCE_UNAVAILABLE", message: expect.stringMatching(/lost|killed/i) };
+    await expect(snapshot.buckets()).rejects.toMatchObject(lost);
+    await expect(collect(snapshot.rows())).rejects.toMatchObject(lost);
+    await snapshot.close();
+    await snapshot.close();
+  });
+
+  test("never takes a broken connection for the end of the rows", async () => {
+    const database = await manyCustomers();
+    const proxy = await tcpProxy(database.url);
+    const source = mysqlSource(proxy.url, { table: "customers" });
+    proxy.limit(Number.POSITIVE_INFINITY);
+    expect(await rowsOf(source, ["id", "name"])).toHaveLength(20_000);
+    const all = proxy.passed();
+    for (const share of [0.0001, 0.1, 0.5, 0.9, 0.999999]) {
+      proxy.limit(Math.floor(all * share));
+      await expect(rowsOf(source, ["id", "name"])).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
+    }
+    await expect.poll(database.sessions).toBe(0);
+  });
+
+  test("does not receive the rest if the reader stops early", async () => {
+    const database = await manyCustomers();
+    const proxy = await tcpProxy(database.url);
+    const source = mysqlSource(proxy.url, { table: "customers" });
+    proxy.limit(Number.POSITIVE_INFINITY);
+    await rowsOf(source, ["id", "name"]);
+    const all = proxy.passed();
+    proxy.limit(Number.POSITIVE_INFINITY);
+    for await (const _ of batchesOf(source, ["id", "name"])) break;
+    await expect.poll(database.sessions).toBe(0);
+    expect(proxy.passed()).toBeLessThan(all * 0.9);
+  });
+
+  test("can be closed while somebody reads from its snapshot", async () => {
+    const { source, sessions } = await manyCustomers();
+    const snapshot = await source({ table: "customers" }).open(["id", "name"], "seed", NEVER);
+    const rows = snapshot.rows()[Symbol.asyncIterator]();
+    await rows.next();
+    await snapshot.close();
+    await expect.poll(sessions).toBe(0);
+  });
+});
+
+/** Where there is none, the global setup says so aloud. */
+const isThere = await mariadbPrograms().then(
+  () => true,
+  () => false,
+);
+
+/** Each of them would change what comes, or how much of it. */
+const ODD_SETTINGS = [
+  "sql_mode = 'PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE,ANSI'",
+  "time_zone = '+05:45'",
+  "sql_select_limit = 2",
+  "max_join_size = 1",
+  "max_sort_length = 64",
+  "net_write_timeout = 1",
+];
+
+test.skipIf(!isThere)("the server's own settings change nothing", async () => {
+  const server = await startMariadb({
+    settings: {
+      character_set_server: "latin1",
+      skip_character_set_client_handshake: "1",
+      performance_schema: "1",
+    },
+  });
+  onTestFinished(server.stop);
+  const { query, end } = SERVERS.mysql.connect(server.url);
+  onTestFinished(end);
+  for (const setting of ODD_SETTINGS) await query(`SET GLOBAL ${setting}`);
+  await query("SET NAMES utf8mb4");
+  await query("CREATE DATABASE odd CHARACTER SET utf8mb4");
+  await query(
+    `CREATE TABLE odd.customers (id varchar(40), c char(9), t timestamp NULL, name text) ENGINE = InnoDB`,
+  );
+  await query(`INSERT INTO odd.customers VALUES
+    ('tenant-b', 'it''s \\\\', '2026-03-01 09:30:00', NULL), ('tenant-c', NULL, NULL, 'Größe 😀'),
+    ('tenant-a', '', NULL, ''), ('Tenant-a', 'c', NULL, 'NULL')`);
+
+  const url = `${server.url}odd`;
+  const rows = await rowsOf(mysqlSource(url, { table: "customers" }), ["id", "c", "t", "name"]);
+  expect(rows).toEqual([
+    ["Tenant-a", "c", null, "NULL"],
+    ["tenant-a", "", null, ""],
+    ["tenant-b", "it's \\", "2026-03-01T09:30:00.000Z", null],
+    ["tenant-c", null, null, "Größe 😀"],
+  ]);
+
+  const long = "x".repeat(500);
+  await query("CREATE TABLE odd.long_ids (id varchar(512))");
+  await query("INSERT INTO odd.long_ids VALUES ($1), ($2), ($3)", [`${long}c`, `${long}a`, `${long}b`]);
+  const ids = (await rowsOf(mysqlSource(url, { table: "long_ids" }), ["id"])).map(([id]) =>
+    String(id).at(-1),
+  );
+  expect(ids).toEqual(["a", "b", "c"]);
+
+  // The customer's own SQL is written for such a server.
+  const options = { table: "customers", where: `"id" = 'tenant' || '-b'`, removedWhen: "NOT c IS NULL" };
+  expect(await rowsOf(mysqlSource(url, options), ["id"])).toEqual([["tenant-b"]]);
+
+  const session = `SELECT attr_value AS id, @@net_write_timeout AS patience
+    FROM performance_schema.session_connect_attrs
+    WHERE attr_name = 'program_name' AND processlist_id = connection_id()`;
+  expect(await rowsOf(mysqlSource(url, { query: session }), ["id", "patience"])).toEqual([
+    [APPLICATION, 3600],
+  ]);
+});

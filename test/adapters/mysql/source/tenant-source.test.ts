@@ -1,0 +1,136 @@
+import { createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import type { SyncError } from "../../../../src/core/failure/sync-error.ts";
+import { rejection } from "../../../contracts/collect.ts";
+import { everythingIn } from "../../../contracts/everything-in.ts";
+import { rowsOf } from "../../../contracts/rows-of.ts";
+import { type SourceOptions, tenantSourceContract } from "../../../contracts/tenant-source.ts";
+import { aRole } from "../../../support/databases/role.ts";
+import { listening } from "../../../support/servers/listening.ts";
+import { mysqlSource, mysqlSourceDatabase } from "./source-database.ts";
+
+tenantSourceContract("MySQL", mysqlSourceDatabase);
+
+const read = (url: string, options: SourceOptions = { table: "customers" }) =>
+  rowsOf(mysqlSource(url, options), ["id"]);
+
+type UrlPart = "username" | "password" | "hostname" | "pathname" | "search";
+const withUrl = (url: string, parts: Partial<Record<UrlPart, string>>): string =>
+  Object.assign(new URL(url), parts).href;
+
+describe("the error of a failed read says why, and what to do:", () => {
+  test.each([
+    ["a wrong password", { password: "hunter2" }, /Access denied/, /user and password/],
+    ["an unknown user", { username: "nobody" }, /'nobody'/, /user and password/],
+    ["an unknown database", { pathname: "/nowhere" }, /'nowhere'/, /database's name/],
+    ["an unknown host", { hostname: "db.invalid", search: "ssl-mode=DISABLED" }, /db\.invalid/, /host/],
+  ])("%s", async (_, change, message, hint) => {
+    const { url } = await mysqlSourceDatabase();
+    await expect(read(withUrl(url, change))).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  test("a port where nobody listens", async () => {
+    const server = createServer();
+    const { port, close } = await listening(server);
+    await close();
+    await expect(read(`mysql://user:hunter2@127.0.0.1:${port}/db`)).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringContaining("ECONNREFUSED"),
+      hint: expect.stringContaining("is the database running"),
+    });
+  });
+
+  test.each([
+    ["that is none", "HTTP/1.1 400 Bad Request\r\n\r\n"],
+    ["that hangs up", ""],
+  ])("a server %s", async (_, greeting) => {
+    const server = createServer((socket) => socket.end(greeting));
+    const { port } = await listening(server);
+    await expect(read(`mysql://user:hunter2@127.0.0.1:${port}/db`)).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+    });
+  });
+
+  test("a database that isn't there", async () => {
+    const { url } = await mysqlSourceDatabase();
+    await expect(read(url, { table: "groupsync_nowhere.customers" })).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringContaining("groupsync_nowhere"),
+      hint: expect.stringContaining("database"),
+    });
+  });
+
+  test("a table that the account may not read", async () => {
+    const database = await mysqlSourceDatabase();
+    await database.create("customers", { id: "text" });
+    const { name, url } = await aRole(database);
+    const grant = /^(GRANT SELECT ON .*`customers` TO `(\w+)`@`%`), or whichever host/;
+    const error: SyncError = await read(url).catch((thrown) => thrown);
+    expect(error).toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: expect.stringMatching(/^cannot read customers: SELECT command denied/),
+      hint: expect.stringMatching(grant),
+    });
+    const [, statement = "", user] = grant.exec(error.hint ?? "") ?? [];
+    expect(user).toBe(name);
+    await database.query(statement);
+    await read(url);
+  });
+
+  test("a database that the account may not use", async () => {
+    const { url } = await aRole(await mysqlSourceDatabase());
+    const { name } = await mysqlSourceDatabase();
+    await expect(read(withUrl(url, { pathname: `/${name}` }))).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      hint: expect.stringContaining("grant"),
+    });
+  });
+
+  test("a wrong url's password is never among the words", async () => {
+    const { url } = await mysqlSourceDatabase();
+    const error = await rejection(read(withUrl(url, { password: "hunter2" })));
+    expect(everythingIn(error)).not.toContain("hunter2");
+  });
+});
+
+describe("a mistake in the config's SQL is reported as CONFIG_SOURCE:", () => {
+  test.each<[string, SourceOptions]>([
+    ["two statements", { query: "SELECT * FROM customers; DROP TABLE customers" }],
+    ["an ambiguous name", { query: "SELECT id FROM customers AS a JOIN customers AS b" }],
+    ["a function that isn't there", { table: "customers", where: "nothing(id)" }],
+    ["a file to write", { query: "SELECT * FROM customers INTO OUTFILE '/tmp/groupsync'" }],
+    ["a lock to take", { query: "SELECT * FROM customers FOR UPDATE" }],
+    ["more than one column to compare", { table: "customers", where: "id = (SELECT 1, 2)" }],
+  ])("%s", async (_, options) => {
+    const { create, url, query } = await mysqlSourceDatabase();
+    await create("customers", { id: "text" });
+    await expect(read(url, options)).rejects.toMatchObject({
+      code: "CONFIG_SOURCE",
+      hint: expect.stringContaining("source.query"),
+    });
+    expect(await query("SELECT * FROM customers")).toEqual([]);
+  });
+});
+
+describe("the config's SQL keeps its meaning:", () => {
+  test.each<[string, SourceOptions]>([
+    ["text in double quotes", { table: "customers", where: 'id = "a"' }],
+    ["a name in backticks", { table: "customers", where: "`id` = 'a'" }],
+    ["a comment to the end", { table: "customers", where: "id = 'a' # that one" }],
+    ["another one", { query: "SELECT * FROM customers WHERE id = 'a' # that one" }],
+    [
+      "a column that is called like a function",
+      { query: "SELECT id, 1 AS count FROM customers HAVING count" },
+    ],
+    ["a number for a condition", { table: "customers", where: "1", removedWhen: "deleted_at" }],
+  ])("%s", async (_, options) => {
+    const { create, insert, source } = await mysqlSourceDatabase();
+    await create("customers", { id: "text", deleted_at: "timestamp" });
+    await insert("customers", [{ id: "a", deleted_at: "2026-01-01 00:00:00" }]);
+    expect(await rowsOf(source(options), ["id"])).toEqual([["a"]]);
+  });
+});

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "../../sql/tokens/token-place.ts";
+
+const aPlace = (options: typeof OWN) => aTokenPlace(options, "with the ledger", undefined, "mysql");
+
+const NOT_TAKEN = {
+  code: "TOKEN_NOT_STORED",
+  message: expect.stringContaining("did not take the token"),
+  hint: expect.stringContaining("triggers"),
+};
+
+test.each([OWN, EXISTING])(
+  "a token that a trigger puts another in the place of is not taken for stored: $rows rows",
+  async (options) => {
+    const place = await aPlace(options);
+    await place.store.prepare();
+    for (const event of ["INSERT", "UPDATE"]) {
+      await place.tokens.query(
+        `CREATE TRIGGER other_${event} BEFORE ${event} ON ${options.table} FOR EACH ROW
+         IF NEW.${options.tokenColumn} = 'token-b' THEN SET NEW.${options.tokenColumn} = 'token-x'; END IF`,
+      );
+    }
+    const refused = await writeTokens(place, { a: "token-a", b: "token-b" });
+    expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+    expect(await place.stored()).toMatchObject({ a: "token-a", b: "token-x" });
+  },
+);
+
+test.each([OWN, EXISTING])(
+  "a token that a trigger keeps the old one in the place of is not taken for stored: $rows rows",
+  async (options) => {
+    const place = await aPlace(options);
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a", b: "token-b" });
+    await place.tokens.query(
+      `CREATE TRIGGER keep BEFORE UPDATE ON ${options.table} FOR EACH ROW
+       IF OLD.${options.idColumn} = 'b' THEN SET NEW.${options.tokenColumn} = OLD.${options.tokenColumn}; END IF`,
+    );
+    const refused = await writeTokens(place, { a: "token-a2", b: "token-b2" });
+    expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+    expect(await place.stored()).toMatchObject({ a: "token-a2", b: "token-b" });
+  },
+);
+
+test("a token that a trigger keeps without a word is not taken for removed", async () => {
+  const place = await aPlace(EXISTING);
+  await place.store.prepare();
+  await writeTokens(place, { a: "token-a", b: "token-b" });
+  await place.tokens.query(
+    `CREATE TRIGGER keep BEFORE UPDATE ON customers FOR EACH ROW
+     IF OLD.id = 'b' THEN SET NEW.dashboard_token = OLD.dashboard_token; END IF`,
+  );
+  expect([...(await removeTokens(place, ["a", "b"]))]).toEqual([
+    [
+      "b",
+      expect.objectContaining({
+        code: "TOKEN_NOT_REMOVED",
+        message: 'customers keeps the token of the row whose id is "b", and raised no error',
+      }),
+    ],
+  ]);
+  expect(await place.stored()).toMatchObject({ a: null, b: "token-b" });
+});
+
+test("a row that another unique key is met by keeps its own token", async () => {
+  const place = await aPlace(OWN);
+  await place.store.prepare();
+  await writeTokens(place, { a: "header.token-a" });
+  await place.tokens.query("CREATE UNIQUE INDEX by_token ON groupsync_tokens (token(7))");
+  const refused = await writeTokens(place, { b: "header.token-b", c: "token-c" });
+  expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+  expect(await place.stored()).toEqual({ a: "header.token-a", c: "token-c" });
+});
+
+test("an own row that is written again is stored again, and is then as it was", async () => {
+  const place = await aPlace(OWN);
+  await place.store.prepare();
+  await writeTokens(place, { a: "token-a" });
+  const row = () => place.tokens.query("SELECT * FROM groupsync_tokens");
+  const before = await row();
+  await place.tokens.query("CREATE TABLE changes (id int AUTO_INCREMENT PRIMARY KEY)");
+  await place.tokens.query(
+    `CREATE TRIGGER changed AFTER UPDATE ON groupsync_tokens FOR EACH ROW
+     IF NOT (OLD.token = NEW.token AND OLD.updated_at = NEW.updated_at) THEN INSERT INTO changes VALUES (); END IF`,
+  );
+  await writeTokens(place, { a: "token-a" }, { rewrite: true });
+  expect(await place.tokens.query("SELECT * FROM changes")).toHaveLength(2);
+  expect(await row()).toEqual(before);
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { connectionOptions } from "../../../../src/adapters/postgres/connection/connection.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import { rejection } from "../../../contracts/collect.ts";
+
+const options = (url: string) => connectionOptions(new Secret(url), "groupsync:test");
+
+test.each([
+  "postgres://app:p%40ss@localhost:5432/crm",
+  "postgresql:///crm?host=/var/run/postgresql",
+  "postgres://app@%2Fvar%2Frun%2Fpostgresql/crm",
+  "postgres://127.0.0.1/crm?options=-c%20search_path%3Dsales&application_name=mine",
+])("a url without TLS reaches the driver as it is: %s", (url) => {
+  const { connectionString, ssl } = options(url);
+  expect(partsOf(connectionString ?? "")).toEqual(partsOf(url));
+  expect(ssl).toBe(false);
+});
+
+test("a url without a host leads to this machine, whatever PGHOST says", () => {
+  expect(options("postgres:///crm").connectionString).toBe("postgres:///crm?host=localhost");
+});
+
+test("a url that leaves it open whether another host is talked to in clear", async () => {
+  const connecting = async () => options("postgres://app:hunter2@db/crm");
+  expect(await rejection(connecting())).toMatchObject({ code: "CONFIG_TLS" });
+});
+
+function partsOf(url: string) {
+  const { username, password, host, pathname, searchParams } = new URL(url);
+  return { username, password, host, pathname, parameters: [...searchParams] };
+}
+
+describe("of TLS the driver's own reading of the url sees nothing:", () => {
+  test.each([
+    ["sslmode=require", { ssl: { rejectUnauthorized: true } }],
+    ["sslmode=no-verify", { ssl: { rejectUnauthorized: false } }],
+    ["sslmode=disable", { ssl: false }],
+    [
+      "sslmode=require&sslnegotiation=direct",
+      { ssl: { rejectUnauthorized: true }, sslnegotiation: "direct" },
+    ],
+  ])("%s", (parameters, tls) => {
+    expect(options(`postgres://db/crm?${parameters}&application_name=mine`)).toMatchObject({
+      connectionString: "postgres://db/crm?application_name=mine",
+      ...tls,
+    });
+  });
+});
+
+test("a CA file that is gone since the config was read", async () => {
+  const connecting = async () => options("postgres://app:hunter2@db/crm?sslrootcert=/no/such/ca.pem");
+  expect(await rejection(connecting())).toMatchObject({
+    code: "CONFIG_TLS",
+    message: expect.stringContaining("/no/such/ca.pem (sslrootcert in the url) cannot be read (ENOENT)"),
+  });
+});

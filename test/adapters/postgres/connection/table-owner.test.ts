@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+import type { TokenTableOptions } from "../../../../src/adapters/sql/dialect/token-statements.ts";
+import { sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
+import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
+import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { aRole } from "../../../support/databases/role.ts";
+import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
+import { EXISTING, OWN } from "../../sql/tokens/token-place.ts";
+
+const COLUMNS = "(user_group_id text PRIMARY KEY, token text NOT NULL, updated_at timestamptz NOT NULL)";
+const MARK = { name: "default", baseUrl: "https://dashboards.example.com", teamId: 7, ledgerId: "L1" };
+
+/** A database in which everybody may create tables in public, as before PostgreSQL 15. */
+async function aSharedDatabase() {
+  const fresh = await freshDatabase("postgres");
+  await fresh.query("GRANT ALL ON SCHEMA public TO public");
+  const [ours, mallory] = [await aRole(fresh), await aRole(fresh)];
+  return {
+    ...fresh,
+    ours,
+    mallory,
+    /** Makes a table that is this role's, and lets everybody in. */
+    make: async (owner: string, table: string, columns = COLUMNS): Promise<void> => {
+      await fresh.query(`CREATE TABLE ${table} ${columns}`);
+      await fresh.query(`ALTER TABLE ${table} OWNER TO ${owner}`);
+      await fresh.query(`GRANT ALL ON ${table} TO public`);
+    },
+    tokens: (options: Partial<TokenTableOptions> = {}, url = ours.url) =>
+      new SqlTokenTable(aDatabase(url, "postgres"), { ...OWN, ...options }),
+    ledger: () => sqlLedger(aDatabase(ours.url, "postgres"), LOCATION, "default", HISTORY_MS),
+  };
+}
+
+test("a token table that somebody else made is refused, whatever is asked of it, with the ways out", async () => {
+  const { ours, mallory, make, tokens, query } = await aSharedDatabase();
+  await make(mallory.name, OWN.table);
+  const store = tokens();
+  const refusal = {
+    code: "CONFIG_TABLE_OWNER",
+    message: expect.stringContaining(`belongs to the role ${mallory.name}`),
+    hint: expect.stringContaining(`tokens.owner: ${mallory.name}`),
+  };
+  await expect(store.inspect()).rejects.toMatchObject(refusal);
+  await expect(store.prepare()).rejects.toMatchObject(refusal);
+  await expect(store.holdsAny()).rejects.toMatchObject(refusal);
+  await expect(store.read(["a"])).rejects.toMatchObject(refusal);
+  await expect(store.destinations[0]?.owner()).rejects.toMatchObject(refusal);
+  await tokens({ owner: mallory.name }).prepare();
+  await query(`ALTER TABLE "public"."groupsync_tokens" OWNER TO "${ours.name}"`);
+  await store.prepare();
+});
+
+test("a table in a schema that comes first in the role's path is refused", async () => {
+  const { ours, mallory, make, tokens, query } = await aSharedDatabase();
+  await tokens().prepare();
+  await query(`CREATE SCHEMA ${ours.name} AUTHORIZATION ${mallory.name}`);
+  await query(`GRANT ALL ON SCHEMA ${ours.name} TO public`);
+  await make(mallory.name, `${ours.name}.groupsync_tokens`);
+  await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
+});
+
+test("a group role may own the table; a role that can log in is no group", async () => {
+  const { ours, mallory, make, tokens, query, name } = await aSharedDatabase();
+  const group = `${name}_group`;
+  await query(`CREATE ROLE ${group}`);
+  try {
+    await make(group, OWN.table);
+    await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
+    await query(`GRANT ${group} TO ${ours.name}`);
+    await tokens().prepare();
+    await query(`ALTER TABLE groupsync_tokens OWNER TO ${mallory.name}`);
+    // Before PostgreSQL 16 mallory may do this.
+    await query(`GRANT ${mallory.name} TO ${ours.name}`);
+    await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
+  } finally {
+    await query(`DROP OWNED BY ${group}`);
+    await query(`DROP ROLE ${group}`);
+  }
+});
+
+test("a superuser belongs to every role, and takes no more tables for that", async () => {
+  const { mallory, make, tokens, url } = await aSharedDatabase();
+  await make(mallory.name, OWN.table);
+  await expect(tokens({}, url).prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
+});
+
+test("the owner of a customers' table is trusted, and may own the marks beside it; nobody else may", async () => {
+  const { ours, mallory, make, tokens, query } = await aSharedDatabase();
+  await make(mallory.name, EXISTING.table, "(id text PRIMARY KEY, dashboard_token text)");
+  const [at] = tokens(EXISTING).destinations;
+  expect(await at?.claim(MARK, null)).toBe(true);
+  await query(`ALTER TABLE groupsync_token_owners OWNER TO ${mallory.name}`);
+  await query("GRANT ALL ON groupsync_token_owners TO public");
+  expect(await at?.owner()).toEqual(MARK);
+  await query(`ALTER TABLE customers OWNER TO ${ours.name}`);
+  const [later] = tokens(EXISTING).destinations;
+  await expect(later?.owner()).rejects.toMatchObject({
+    code: "CONFIG_TABLE_OWNER",
+    message: expect.stringContaining("groupsync_token_owners"),
+  });
+  await expect(later?.claim({ ...MARK, teamId: 8 }, MARK)).rejects.toMatchObject({
+    code: "CONFIG_TABLE_OWNER",
+  });
+});
+
+test.each(["groupsync_migrations", "groupsync_groups", "groupsync_identity"])(
+  "a ledger's table %s of somebody else's is refused, also to look at",
+  async (table) => {
+    const { ours, mallory, make, ledger, query } = await aSharedDatabase();
+    await make(mallory.name, table, "(version int)");
+    const refusal = {
+      code: "CONFIG_TABLE_OWNER",
+      hint: expect.stringContaining(`ALTER TABLE "public"."${table}" OWNER TO "${ours.name}"`),
+    };
+    await expect(ledger().prepare()).rejects.toMatchObject(refusal);
+    await expect(ledger().inspect()).rejects.toMatchObject(refusal);
+    const view = sqlLedgerView(aDatabase(ours.url, "postgres"), LOCATION, "default");
+    await expect(view.status()).rejects.toMatchObject(refusal);
+    await query(`DROP TABLE ${table}`);
+    await ledger().prepare();
+  },
+);

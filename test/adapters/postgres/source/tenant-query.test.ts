@@ -1,0 +1,108 @@
+import pg from "pg";
+import { describe, expect, test } from "vitest";
+import type { RowDigest } from "../../../../src/core/group/tenant.ts";
+import { compareIds } from "../../../../src/core/group/tenant-id.ts";
+import { collect } from "../../../contracts/collect.ts";
+import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
+import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { latin1Database } from "./latin1-database.ts";
+import { postgresSource } from "./source-database.ts";
+
+const idsOf = async (url: string): Promise<unknown[]> =>
+  (await rowsOf(postgresSource(url, { table: "customers" }), ["id"])).map(([id]) => id);
+
+describe("an id column", () => {
+  test.each([
+    ["text", ["b", "a"], ["a", "b"]],
+    ['text COLLATE "und-x-icu"', ["b", "a", "B", "ä"], ["B", "a", "b", "ä"]],
+    ["varchar(3)", ["b", "a"], ["a", "b"]],
+    ["char(3)", ["b", "a  ", "a\t"], ["a", "a\t", "b"]],
+    ["name", ["b", "a"], ["a", "b"]],
+    ["smallint", ["9", "10", "-1"], ["-1", "10", "9"]],
+    ["integer", ["9", "10", "-1"], ["-1", "10", "9"]],
+    ["bigint", ["9", "10", "-9223372036854775808"], ["-9223372036854775808", "10", "9"]],
+    [
+      "uuid",
+      ["B0000000-0000-0000-0000-000000000000", "a0000000-0000-0000-0000-000000000000"],
+      ["a0000000-0000-0000-0000-000000000000", "b0000000-0000-0000-0000-000000000000"],
+    ],
+    ["customer_id", ["b", "a"], ["a", "b"]],
+  ])("of type %s", async (type, inserted, expected) => {
+    const { url, query } = await freshDatabase();
+    await query("CREATE DOMAIN customer_id AS varchar(10) CHECK (VALUE <> '')");
+    await query(`CREATE TABLE customers (id ${type})`);
+    for (const id of inserted) await query("INSERT INTO customers VALUES ($1)", [id]);
+    expect(await idsOf(url)).toEqual(expected);
+  });
+
+  test("of type citext keeps its case", async ({ skip }) => {
+    const { url, query } = await freshDatabase();
+    const offered = await query("SELECT 1 FROM pg_available_extensions WHERE name = 'citext'");
+    skip(offered.length === 0, "the server has no citext");
+    await query("CREATE EXTENSION citext");
+    await query("CREATE TABLE customers (id citext)");
+    await query("INSERT INTO customers VALUES ('b'), ('a'), ('B'), ('A')");
+    expect(await idsOf(url)).toEqual(["A", "B", "a", "b"]);
+  });
+
+  test.each([
+    "numeric",
+    "double precision",
+    "boolean",
+    "timestamptz",
+    "jsonb",
+    "bytea",
+    "text[]",
+    "inet",
+    "mood",
+  ])("of type %s is refused: its text is not one and the same for equal ids", async (type) => {
+    const { url, query } = await freshDatabase();
+    await query("CREATE TYPE mood AS ENUM ('good')");
+    await query(`CREATE TABLE customers (id ${type})`);
+    await expect(idsOf(url)).rejects.toMatchObject({
+      code: "CONFIG_COLUMNS",
+      message: expect.stringContaining("group.id: column id is of type"),
+      hint: expect.stringContaining("a query can cast"),
+    });
+  });
+});
+
+test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async () => {
+  const url = await latin1Database();
+  const client = new pg.Client(url);
+  await client.connect();
+  const ids = ["ÿ", "é", "z", "Ä", "a", "÷", "ab"];
+  await client.query("CREATE TABLE customers (id text, name text)");
+  await client.query("INSERT INTO customers SELECT id, 'Größe' FROM unnest($1::text[]) AS t (id)", [ids]);
+  await client.end();
+
+  const rows = await rowsOf(postgresSource(url, { table: "customers" }), ["id", "name"]);
+  expect(rows).toEqual(ids.toSorted(compareIds).map((id) => [id, "Größe"]));
+});
+
+test.each([
+  ["text", "integer", "1"],
+  ["text", "boolean", "t"],
+  ["text", "jsonb", '{"a": 1}'],
+  ["text[]", "integer[]", "{1,2}"],
+])(
+  "a value that becomes another by its column's type, from %s to %s, gets another digest",
+  async (before, after, value) => {
+    const { url, query } = await freshDatabase();
+    const digest = async (): Promise<RowDigest | undefined> => {
+      const snapshot = await postgresSource(url, { table: "customers" }).open(["id", "plan"], "seed", NEVER);
+      try {
+        return (await collect(snapshot.rows()))[0]?.digest;
+      } finally {
+        await snapshot.close();
+      }
+    };
+    await query(`CREATE TABLE customers (id text, plan ${before})`);
+    await query("INSERT INTO customers VALUES ('a', $1)", [value]);
+    const old = await digest();
+    await query(`ALTER TABLE customers ALTER plan TYPE ${after} USING plan::${after}`);
+    const now = await digest();
+    expect(now?.digest).not.toBe(old?.digest);
+    expect(now?.bucket).toBe(old?.bucket);
+  },
+);

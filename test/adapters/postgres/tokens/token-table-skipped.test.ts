@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
+import { someTokens } from "../../../contracts/token-store.ts";
+import { aRole } from "../../../support/databases/role.ts";
+import { aDatabase } from "../../sql/ledger/ledger-database.ts";
+import { aTokenPlace, EXISTING, OWN } from "../../sql/tokens/token-place.ts";
+
+const SKIP = `CREATE FUNCTION skip_b() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN IF row_to_json(NEW)::text LIKE '%token-b%' THEN RETURN NULL; END IF; RETURN NEW; END $$`;
+
+const NOT_TAKEN = {
+  code: "TOKEN_NOT_STORED",
+  message: expect.stringContaining("did not take the token"),
+  hint: expect.stringContaining("triggers"),
+};
+
+test.each([OWN, EXISTING])(
+  "a token that a trigger drops without a word is not taken for stored: $rows rows",
+  async (options) => {
+    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
+    await store.prepare();
+    await tokens.query(SKIP);
+    await tokens.query(
+      `CREATE TRIGGER skip_b BEFORE INSERT OR UPDATE ON ${options.table} FOR EACH ROW EXECUTE FUNCTION skip_b()`,
+    );
+    const refused = await write((transaction) =>
+      store.write(someTokens({ a: "token-a", b: "token-b" }), transaction),
+    );
+    expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+    expect(await stored()).toMatchObject({ a: "token-a" });
+  },
+);
+
+test.each([OWN, EXISTING])(
+  "a token that is there and has to be written again is not taken for written, where a trigger drops it: $rows rows",
+  async (options) => {
+    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
+    await store.prepare();
+    const all = { a: "token-a", b: "token-b" };
+    await write((transaction) => store.write(someTokens(all), transaction));
+    await tokens.query(SKIP);
+    await tokens.query(
+      `CREATE TRIGGER skip_b BEFORE UPDATE ON ${options.table} FOR EACH ROW EXECUTE FUNCTION skip_b()`,
+    );
+    expect(await write((transaction) => store.write(someTokens(all), transaction))).toEqual(new Map());
+    const refused = await write((transaction) =>
+      store.write(someTokens(all), transaction, { rewrite: true }),
+    );
+    expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+    expect(await stored()).toMatchObject(all);
+  },
+);
+
+test.each([OWN, EXISTING])(
+  "a token that a trigger keeps without a word is not taken for removed: $rows rows",
+  async (options) => {
+    const { store, write, stored, tokens } = await aTokenPlace(options, "with the ledger");
+    await store.prepare();
+    await write((transaction) => store.write(someTokens({ a: "token-a", b: "token-b" }), transaction));
+    await tokens.query(
+      "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+    );
+    await tokens.query(
+      `CREATE TRIGGER skip BEFORE UPDATE OR DELETE ON ${options.table} FOR EACH ROW
+       WHEN (OLD.${options.idColumn} = 'b') EXECUTE FUNCTION skip()`,
+    );
+    const refused = await write((transaction) => store.remove(["a", "b"], transaction));
+    expect([...refused]).toEqual([
+      [
+        "b",
+        expect.objectContaining({
+          code: "TOKEN_NOT_REMOVED",
+          message: `${options.table} keeps the token of the row whose ${options.idColumn} is "b", and raised no error`,
+          hint: expect.stringContaining("triggers"),
+        }),
+      ],
+    ]);
+    const { a, b } = await stored();
+    expect([a ?? null, b]).toEqual([null, "token-b"]);
+  },
+);
+
+test("nor is one whose row a policy lets be seen and not be changed", async () => {
+  const { tokens, write } = await aTokenPlace(EXISTING, "elsewhere");
+  const { name, url } = await aRole(tokens);
+  await tokens.query(`GRANT SELECT, UPDATE ON customers TO ${name}`);
+  await tokens.query("ALTER TABLE customers ENABLE ROW LEVEL SECURITY");
+  await tokens.query("CREATE POLICY seen ON customers FOR SELECT USING (true)");
+  await tokens.query("CREATE POLICY changed ON customers FOR UPDATE USING (id <> 'b')");
+  const store = new SqlTokenTable(aDatabase(url), EXISTING);
+  await store.prepare();
+  const refused = await write((transaction) =>
+    store.write(someTokens({ a: "token-a", b: "token-b" }), transaction),
+  );
+  expect([...refused]).toEqual([["b", expect.objectContaining(NOT_TAKEN)]]);
+});

@@ -1,0 +1,540 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  HttpGroupService,
+  type HttpServiceOptions,
+} from "../../../src/adapters/service/http-group-service.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import type { RemovableGroup, ServiceGroup } from "../../../src/ports/group-service.ts";
+import type { RequestReport } from "../../../src/sandbox/request-counts.ts";
+import { aGroup } from "../../builders/groups.ts";
+import { everythingIn } from "../../contracts/everything-in.ts";
+import { aSandbox } from "../../sandbox/client.ts";
+import { listening } from "../../support/servers/listening.ts";
+
+const KEY = "the-api-key";
+const TOKEN = "the-current-token";
+
+function aService(overrides: Partial<HttpServiceOptions>): HttpGroupService {
+  const service = new HttpGroupService({
+    baseUrl: "http://127.0.0.1:1",
+    apiKey: new Secret(KEY),
+    timeoutMs: 30_000,
+    concurrency: 4,
+    ...overrides,
+  });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+const aRemovable = (overrides: Partial<RemovableGroup> = {}): RemovableGroup => ({
+  user_group_id: "acme",
+  token: new Secret(TOKEN),
+  dataSourceId: null,
+  ...overrides,
+});
+
+async function failureOf(call: Promise<unknown>): Promise<ServiceFailure> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ServiceFailure)) throw error ?? new Error("the call should have failed");
+  expect(everythingIn(error)).not.toContain(KEY);
+  expect(everythingIn(error)).not.toContain(TOKEN);
+  return error;
+}
+
+const rotate = (service: HttpGroupService, beforeSend?: () => void): Promise<ServiceGroup> =>
+  service.rotate("acme", new Secret(TOKEN), beforeSend);
+
+/** How every call fails against a server that does this with each connection. */
+async function failureWith(
+  handle: (socket: Socket) => void,
+  overrides: Partial<HttpServiceOptions> = {},
+): Promise<ServiceFailure> {
+  const { port } = await listening(createServer(handle));
+  const service = aService({ baseUrl: `http://127.0.0.1:${port}`, ...overrides });
+  const removed = await failureOf(service.remove(aRemovable()));
+  const asked = await failureOf(service.getOrCreate(aGroup()));
+  const rotated = await failureOf(rotate(service));
+  expect([removed.code, asked.code]).toEqual([rotated.code, rotated.code]);
+  return rotated;
+}
+
+describe("against the sandbox", () => {
+  const aServiceOf = async (
+    options: Parameters<typeof aSandbox>[0] = {},
+    overrides: Partial<HttpServiceOptions> = {},
+  ) => {
+    const { baseUrl, apiKey, client } = await aSandbox(options);
+    const service = aService({ baseUrl, apiKey: new Secret(apiKey), ...overrides });
+    const report = async (): Promise<RequestReport> => (await client.page("/sandbox/requests")).json;
+    return { service, client, report };
+  };
+
+  test("a group is made, found again and removed", async () => {
+    const { service, client } = await aServiceOf({ teamId: 42 });
+    const group = aGroup({ properties: { tags: ["a", null], "ü\0": 1.5 } });
+    const made = await service.getOrCreate(group);
+    expect(made).toMatchObject({ isNew: true, group: { teamId: 42, name: "Acme" } });
+    const found = await service.getOrCreate(group);
+    expect(found.isNew).toBe(false);
+    expect(found.group.token.reveal()).toBe(made.group.token.reveal());
+    expect((await client.page("/sandbox/groups")).json.groups).toMatchObject([group]);
+    await service.remove(aRemovable({ token: made.group.token }));
+    expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
+  });
+
+  test("a token is exchanged for a new one, which is the live one from then on", async () => {
+    const { service } = await aServiceOf({ teamId: 42 });
+    const { group } = await service.getOrCreate(aGroup());
+    const rotated = await service.rotate("acme", group.token);
+    expect(rotated).toMatchObject({ teamId: 42, name: "Acme" });
+    expect(rotated.token.equals(group.token)).toBe(false);
+    expect((await service.getOrCreate(aGroup())).group.token.equals(rotated.token)).toBe(true);
+
+    const refused = await failureOf(service.rotate("acme", group.token));
+    expect(refused).toMatchObject({ code: "REFUSED", mayHaveHappened: false });
+    expect(refused.message).not.toContain(group.token.reveal());
+  });
+
+  test("a token of another group than was meant is not taken for the new one", async () => {
+    const { service } = await aServiceOf();
+    const { group } = await service.getOrCreate(aGroup({ user_group_id: "globex" }));
+    const failure = await failureOf(service.rotate("acme", group.token));
+    expect(failure).toMatchObject({
+      code: "BAD_RESPONSE",
+      message: "POST was answered HTTP 200 about another user group",
+      mayHaveHappened: true,
+    });
+  });
+
+  test("a request whose beforeSend throws is never sent, and the next request is", async () => {
+    const { service, report } = await aServiceOf();
+    const forbidden = new SyncError("LEASE_LOST", "too late");
+    const forbid = (): never => {
+      throw forbidden;
+    };
+    await expect(service.getOrCreate(aGroup(), forbid)).rejects.toBe(forbidden);
+    await expect(rotate(service, forbid)).rejects.toBe(forbidden);
+    await expect(service.remove(aRemovable(), forbid)).rejects.toBe(forbidden);
+    expect((await report()).total).toBe(0);
+
+    const asked: string[] = [];
+    const { group } = await service.getOrCreate(aGroup(), () => asked.push("before the GET leaves"));
+    const { token } = await service.rotate("acme", group.token, () => asked.push("before the POST leaves"));
+    await service.remove(aRemovable({ token }), () => asked.push("before the DELETE leaves"));
+    expect(asked).toEqual(["before the GET leaves", "before the POST leaves", "before the DELETE leaves"]);
+    expect((await report()).total).toBe(3);
+  });
+
+  test.each(["token", "id", "both"] as const)("a group is removed by %s", async (deleteBy) => {
+    const { service, report, client } = await aServiceOf({ deleteBy });
+    const { group } = await service.getOrCreate(aGroup());
+    await service.remove(aRemovable({ token: group.token, dataSourceId: "warehouse-7" }));
+    expect((await client.page("/sandbox/groups")).json.groups).toEqual([]);
+    expect((await report()).deletions).toEqual([
+      { user_group_id: "acme", data_source_provided_id: "warehouse-7" },
+    ]);
+  });
+
+  test.each(["status", "body"] as const)("a group that is gone is refused, by %s", async (errors) => {
+    const { service } = await aServiceOf({ errors });
+    expect((await failureOf(service.remove(aRemovable()))).code).toBe("REFUSED");
+  });
+
+  test("connections are kept: never more than the concurrency", async () => {
+    const { service, report } = await aServiceOf({ latency: { min: 1, max: 5 } }, { concurrency: 3 });
+    const calls = Array.from({ length: 60 }, (_, index) =>
+      service.getOrCreate(aGroup({ user_group_id: `t-${index}` })),
+    );
+    const answers = await Promise.all(calls);
+    await Promise.all(
+      answers.map(({ group }, index) =>
+        service.remove(aRemovable({ user_group_id: `t-${index}`, token: group.token })),
+      ),
+    );
+    const { total, connections, max_in_flight } = await report();
+    expect(total).toBe(120);
+    expect(connections).toBe(3);
+    expect(max_in_flight).toBe(3);
+  });
+
+  test("connections are kept over TLS too, whose certificate has to be known", async () => {
+    const { baseUrl, apiKey, certificate, client } = await aSandbox({ tls: true });
+    const untrusting = aService({ baseUrl, apiKey: new Secret(apiKey) });
+    const failure = await failureOf(untrusting.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({
+      code: "UNREACHABLE",
+      message: expect.stringContaining("self-signed certificate"),
+      hint: expect.stringContaining("TLS certificate"),
+    });
+
+    const folder = mkdtempSync(join(tmpdir(), "groupsync-ca-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const ca = join(folder, "ca.pem");
+    writeFileSync(ca, certificate ?? "");
+    // Node reads the additional certificates when it starts, so a process of its own makes the calls.
+    await promisify(execFile)(
+      process.execPath,
+      ["--import", "tsx", fileURLToPath(new URL("calls.ts", import.meta.url)), baseUrl, apiKey, "40", "4"],
+      { env: { ...process.env, NODE_EXTRA_CA_CERTS: ca } },
+    );
+    const { total, connections } = (await client.page("/sandbox/requests")).json;
+    expect(total).toBe(40);
+    expect(connections).toBe(4);
+  });
+
+  test("a wrong key is refused, and not shown", async () => {
+    const { service } = await aServiceOf({}, { apiKey: new Secret(KEY) });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "KEY_REFUSED", hint: expect.stringContaining("service.api_key") });
+    expect((await failureOf(service.remove(aRemovable()))).code).toBe("KEY_REFUSED");
+  });
+
+  test("no answer in time", async () => {
+    const { service } = await aServiceOf({ latency: { min: 60_000, max: 60_000 } }, { timeoutMs: 100 });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "TIMEOUT", message: "GET was not answered within 100 ms" });
+  });
+
+  test("a connection whose answer didn't come in time does not harm the next call", async () => {
+    const { service } = await aServiceOf(
+      { poison: new Map([["slow", "hang"]]) },
+      { timeoutMs: 1_000, concurrency: 1 },
+    );
+    expect((await failureOf(service.getOrCreate(aGroup({ user_group_id: "slow" })))).code).toBe("TIMEOUT");
+    expect(await service.getOrCreate(aGroup())).toMatchObject({ isNew: true });
+  });
+
+  test.each(["cut-before", "cut-after"] as const)("%s", async (fault) => {
+    const { service, client } = await aServiceOf({ shares: { [fault]: 1 } });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "CONNECTION_LOST", mayHaveHappened: true });
+    expect((await client.page("/sandbox/groups")).json.groups).toHaveLength(fault === "cut-after" ? 1 : 0);
+  });
+
+  test("an intermediary's page", async () => {
+    const { service } = await aServiceOf({ shares: { html: 1 } });
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({
+      code: "INTERMEDIARY_REFUSED",
+      message: "GET was answered HTTP 403 with HTML",
+    });
+  });
+
+  test("too many requests", async () => {
+    const { service } = await aServiceOf({ rateLimit: { count: 1, perMs: 3_600_000 } });
+    await service.getOrCreate(aGroup());
+    const failure = await failureOf(service.getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "THROTTLED", retryAfterMs: expect.any(Number) });
+  });
+
+  test.each([
+    ["500", "SERVICE_ERROR"],
+    ["success0", "REFUSED"],
+    ["missing-field", "BAD_RESPONSE"],
+  ] as const)("a group that always meets %s", async (poison, code) => {
+    const { service } = await aServiceOf({ poison: new Map([["acme", poison]]) });
+    expect((await failureOf(service.getOrCreate(aGroup()))).code).toBe(code);
+  });
+
+  test("an unknown token can't remove a group", async () => {
+    const { service } = await aServiceOf();
+    await service.getOrCreate(aGroup());
+    expect((await failureOf(service.remove(aRemovable()))).code).toBe("REFUSED");
+  });
+});
+
+describe("a request", () => {
+  interface Seen {
+    readonly method: string | undefined;
+    readonly url: string | undefined;
+    readonly headers: http.IncomingHttpHeaders;
+    readonly body: string;
+  }
+
+  test.each(["", "/", "/proxy", "/proxy/"])("is complete (base_url ending in %j)", async (path) => {
+    const seen: Seen[] = [];
+    const server = http.createServer(async (request, response) => {
+      let body = "";
+      for await (const chunk of request) body += chunk;
+      const { method, url, headers } = request;
+      seen.push({ method, url, headers, body });
+      response.end('{"success": 0}');
+    });
+    const { port } = await listening(server);
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}${path}` });
+    const group = aGroup({ name: "Ünï😀" });
+    await failureOf(service.getOrCreate(group));
+    await failureOf(rotate(service));
+    await failureOf(service.remove(aRemovable()));
+    await failureOf(service.remove(aRemovable({ dataSourceId: "warehouse-7" })));
+
+    const url = `${path.replace(/\/$/, "")}/api/user`;
+    const headers = { authorization: `Token ${KEY}`, "content-type": "application/json" };
+    expect(seen).toMatchObject([
+      { method: "GET", url, headers },
+      { method: "POST", url, headers },
+      { method: "DELETE", url, headers },
+      { method: "DELETE", url, headers },
+    ]);
+    expect(seen.map(({ body }) => JSON.parse(body))).toEqual([
+      group,
+      { current_token: TOKEN },
+      { current_token: TOKEN, user_group_id: "acme" },
+      { current_token: TOKEN, user_group_id: "acme", data_source_provided_id: "warehouse-7" },
+    ]);
+    for (const { headers: sent, body } of seen) {
+      expect(sent["content-length"]).toBe(String(Buffer.byteLength(body)));
+    }
+  });
+
+  test("does not follow a redirect, which could carry the key elsewhere", async () => {
+    let requests = 0;
+    const server = http.createServer((_, response) => {
+      requests++;
+      response.writeHead(307, { location: `/api/user?key=${KEY}` }).end();
+    });
+    const { port } = await listening(server);
+    const failure = await failureOf(aService({ baseUrl: `http://127.0.0.1:${port}` }).getOrCreate(aGroup()));
+    expect(failure).toMatchObject({ code: "BAD_RESPONSE", message: expect.stringContaining("a redirect") });
+    expect(requests).toBe(1);
+  });
+});
+
+describe("against a faulty server", () => {
+  /** The service may have made a new token before it fell ill. */
+  const lost = (code: ServiceFailureCode) => ({ code, mayHaveHappened: true });
+  const OK = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+  const onRequest = (answer: (socket: Socket) => void) => (socket: Socket) =>
+    void socket.once("data", () => answer(socket));
+
+  test("one that closes at once", async () => {
+    const failure = await failureWith((socket) => socket.destroy());
+    expect(failure).toMatchObject(lost("CONNECTION_LOST"));
+  });
+
+  test("one that resets the connection when it has the request", async () => {
+    const failure = await failureWith(onRequest((socket) => socket.resetAndDestroy()));
+    expect(failure).toMatchObject(lost("CONNECTION_LOST"));
+  });
+
+  test("one that drops a kept connection when a POST comes: it is not sent again", async () => {
+    const posts: string[] = [];
+    const server = http.createServer((request, response) => {
+      if (request.method === "GET") {
+        response.end('{"success": 0}');
+        return;
+      }
+      posts.push(request.headers["content-length"] ?? "");
+      request.socket.destroy();
+    });
+    const { port } = await listening(server);
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}`, concurrency: 1 });
+    await failureOf(service.getOrCreate(aGroup()));
+    expect(await failureOf(rotate(service))).toMatchObject(lost("CONNECTION_LOST"));
+    await failureOf(service.getOrCreate(aGroup()));
+    expect(posts).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      "101 Switching Protocols",
+      "Connection: upgrade\r\nUpgrade: x\r\n",
+      /the answer breaks the rules of HTTP/,
+    ],
+    ["200 OK", `X-Long: ${"x".repeat(8_000)}\r\n`.repeat(3), /Headers Overflow/],
+  ])("one that answers %s and what nobody can take", async (status, headers, message) => {
+    const failure = await failureWith(
+      onRequest((socket) => socket.write(`HTTP/1.1 ${status}\r\n${headers}\r\n`)),
+      { timeoutMs: 5_000 },
+    );
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+    expect(failure.message).toMatch(message);
+  });
+
+  describe("one that sends interim responses first:", () => {
+    const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+    const HINTS = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n";
+    const body = JSON.stringify({
+      success: 1,
+      new_user_group: true,
+      user_group: { team_id: 1, token: "made", name: "Acme", provided_id: "acme" },
+    });
+    const FINAL = `${OK}Content-Length: ${body.length}\r\n\r\n${body}`;
+    const inPieces = (text: string, size: number): readonly string[] =>
+      text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+
+    test.each<[string, readonly string[]]>([
+      ["100 Continue", [CONTINUE, FINAL]],
+      ["100 Continue in one piece with the answer", [CONTINUE + FINAL]],
+      ["several", [CONTINUE.repeat(3), CONTINUE, `${CONTINUE}${FINAL}`]],
+      ["100 Continue with headers and no reason", ["HTTP/1.1 100\r\nX-Proxy: a\r\n\r\n", FINAL]],
+      ["byte by byte", inPieces(CONTINUE + CONTINUE + FINAL, 1)],
+      ["102 and 103", ["HTTP/1.1 102 Processing\r\n\r\n", HINTS, FINAL]],
+      ["100, 103 and 100", [CONTINUE, HINTS, CONTINUE, FINAL]],
+    ])("%s", async (_, pieces) => {
+      let connections = 0;
+      const server = createServer((socket) => {
+        connections++;
+        socket.setNoDelay(true);
+        socket.on("data", async () => {
+          for (const piece of pieces) await new Promise((sent) => socket.write(piece, sent));
+        });
+      });
+      const { port } = await listening(server);
+      const service = aService({ baseUrl: `http://127.0.0.1:${port}`, concurrency: 1 });
+      for (let n = 0; n < 3; n++) {
+        expect((await service.getOrCreate(aGroup())).group.token.reveal()).toBe("made");
+        expect((await rotate(service)).token.reveal()).toBe("made");
+        await service.remove(aRemovable());
+      }
+      expect(connections).toBe(1);
+    });
+
+    test("100 Continue alone is no answer", async () => {
+      const failure = await failureWith(
+        onRequest((socket) => socket.write(CONTINUE)),
+        { timeoutMs: 100 },
+      );
+      expect(failure).toMatchObject(lost("TIMEOUT"));
+    });
+
+    test("100 Continue without an end breaks the rules", async () => {
+      const failure = await failureWith(
+        onRequest((socket) => socket.write(`HTTP/1.1 100 Continue\r\nX-Long: ${"x".repeat(20_000)}`)),
+      );
+      expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+    });
+
+    test("text that begins like an interim response is passed on", async () => {
+      const failure = await failureWith(onRequest((socket) => socket.end("HTTP/1.1 10")));
+      expect(failure.mayHaveHappened).toBe(true);
+    });
+  });
+
+  test("one that stops in the middle of its answer", async () => {
+    const failure = await failureWith(
+      onRequest((socket) => socket.end(`${OK}Content-Length: 100\r\n\r\n{"success": 1,`)),
+    );
+    expect(failure).toMatchObject(lost("CONNECTION_LOST"));
+  });
+
+  test("one whose answer drips without an end", async () => {
+    const drip = (socket: Socket): void => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+      const timer = setInterval(() => socket.write("1\r\n \r\n"), 20);
+      socket.once("close", () => clearInterval(timer));
+    };
+    const failure = await failureWith(onRequest(drip), { timeoutMs: 300 });
+    expect(failure).toMatchObject(lost("TIMEOUT"));
+  });
+
+  test("one that accepts and says nothing", async () => {
+    expect(await failureWith(() => {}, { timeoutMs: 100 })).toMatchObject(lost("TIMEOUT"));
+  });
+
+  test("one whose answer never ends", async () => {
+    const flood = (socket: Socket): void => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+      const chunk = `10000\r\n${" ".repeat(0x10000)}\r\n`;
+      const pour = (): void => {
+        while (socket.writable && socket.write(chunk));
+      };
+      socket.on("drain", pour);
+      pour();
+    };
+    const failure = await failureWith(onRequest(flood));
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+    expect(failure.message).toBe("POST was answered with more than 1048576 bytes");
+  });
+
+  test("one that answers a megabyte byte by byte costs no more memory than the answer", async () => {
+    const bytes = 1024 * 1024;
+    const pour = (socket: Socket): void => {
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+      socket.end(`${"1\r\n \r\n".repeat(bytes)}0\r\n\r\n`);
+    };
+    const { port } = await listening(createServer(onRequest(pour)));
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}` });
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    const watching = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss - before);
+    }, 10);
+    const failures = await Promise.all(Array.from({ length: 4 }, () => failureOf(rotate(service))));
+    clearInterval(watching);
+    expect(failures[0]).toMatchObject(lost("BAD_RESPONSE"));
+    expect(most).toBeLessThan(150 * bytes);
+  });
+
+  test("one that answers with anything but HTTP, even with secrets in it", async () => {
+    const failure = await failureWith(onRequest((socket) => socket.end(`220 mail ${KEY} ${TOKEN}\r\n`)));
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+  });
+
+  test("one that repeats the secrets when it refuses", async () => {
+    const body = JSON.stringify({ success: 0, error: `${TOKEN} is not of ${KEY}` });
+    const { port } = await listening(http.createServer((_, response) => response.end(body)));
+    const service = aService({ baseUrl: `http://127.0.0.1:${port}` });
+    for (const [method, call] of [
+      ["POST", rotate(service)],
+      ["DELETE", service.remove(aRemovable())],
+    ] as const) {
+      expect((await failureOf(call)).message).toBe(`${method} was answered HTTP 200: […] is not of […]`);
+    }
+  });
+
+  test("one whose headers break off into garbage, with secrets in it", async () => {
+    const failure = await failureWith(
+      onRequest((socket) => socket.end(`${OK}Set-Cookie: ${TOKEN}\u0001\r\nKey ${KEY}\r\n\r\n`)),
+    );
+    expect(failure).toMatchObject(lost("BAD_RESPONSE"));
+  });
+
+  test("one that speaks no TLS", async () => {
+    const { port } = await listening(
+      createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
+    );
+    const failure = await failureOf(aService({ baseUrl: `https://127.0.0.1:${port}` }).getOrCreate(aGroup()));
+    expect(failure.code).toBe("UNREACHABLE");
+  });
+
+  test("one that resets the connection while TLS begins: no request can have arrived", async () => {
+    const { port } = await listening(createServer(onRequest((socket) => socket.resetAndDestroy())));
+    const failure = await failureOf(rotate(aService({ baseUrl: `https://127.0.0.1:${port}` })));
+    expect(failure).toMatchObject({ code: "UNREACHABLE", mayHaveHappened: false });
+  });
+
+  test("a port where nobody listens", async () => {
+    const { port, close } = await listening(createServer());
+    await close();
+    const failure = await failureOf(aService({ baseUrl: `http://127.0.0.1:${port}` }).getOrCreate(aGroup()));
+    expect(failure).toMatchObject({
+      code: "UNREACHABLE",
+      mayHaveHappened: false,
+      message: expect.stringContaining("ECONNREFUSED"),
+    });
+  });
+
+  test("a host name that doesn't resolve", async () => {
+    const failure = await failureOf(
+      aService({ baseUrl: "https://dashboards.invalid" }).getOrCreate(aGroup()),
+    );
+    expect(failure).toMatchObject({
+      code: "UNREACHABLE",
+      message: expect.stringContaining("dashboards.invalid"),
+    });
+  });
+});

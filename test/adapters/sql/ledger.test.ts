@@ -1,4 +1,0 @@
-import { ledgerDatabaseContract } from "../../contracts/ledger.ts";
-import { ledgerDatabase } from "./ledger-database.ts";
-
-ledgerDatabaseContract("in a database", () => ledgerDatabase());

@@ -1,0 +1,141 @@
+import { expect, inject, onTestFinished, test } from "vitest";
+import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
+import { type SqlLedger, sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
+import type { Lease } from "../../../../src/ports/ledger/lease.ts";
+import type { Ledger } from "../../../../src/ports/ledger/ledger.ts";
+import { holdLocks } from "../../../support/databases/table-lock.ts";
+import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { aDatabase, HISTORY_MS, LOCATION } from "./ledger-database.ts";
+import { preparedLedgerDatabase } from "./prepared-database.ts";
+
+const kind = inject("databaseKind");
+const IDLE_MS = 2_000;
+
+const aLedger = (database: Database, scope = "default"): SqlLedger =>
+  sqlLedger(database, LOCATION, scope, HISTORY_MS);
+
+async function acquired(ledger: Ledger, holder: string, ttlMs: number): Promise<Lease> {
+  const attempt = await ledger.acquireLease(holder, ttlMs);
+  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
+  return attempt.lease;
+}
+
+/** Does so in a transaction, and then nothing more until the test is over. Resolves once it has. */
+async function standStill<T>(transact: (body: () => Promise<void>) => Promise<T>): Promise<void> {
+  await new Promise<void>((stands, failed) => {
+    const standing = transact(async () => {
+      stands();
+      await new Promise<void>((goOn) => onTestFinished(() => goOn()));
+    });
+    standing.catch(failed);
+    onTestFinished(() => standing.then(ignore, ignore));
+  });
+}
+
+/** A ledger whose lease a holder keeps locked: it moves, and waits for something else. */
+async function aLockedLease(ttlMs: number): Promise<SqlLedger> {
+  const { url } = await preparedLedgerDatabase();
+  const ledger = aLedger(aDatabase(url));
+  await ledger.prepare();
+  const lease = await acquired(ledger, "stopped", ttlMs);
+  await standStill((body) => ledger.write(lease, body));
+  return ledger;
+}
+
+test.each([
+  ["before it has expired", 60_000],
+  ["when it has expired", 0],
+])("a lease whose holder waits in a transaction is held, %s", async (_, ttlMs) => {
+  const ledger = await aLockedLease(ttlMs);
+  expect(await ledger.acquireLease("another", 60_000)).toMatchObject({
+    kind: "held",
+    by: { holder: "stopped", epoch: "1" },
+  });
+});
+
+test("a lease whose holder waits in a transaction can't be seized before the transaction has ended", async () => {
+  const ledger = await aLockedLease(60_000);
+  const attempt = await ledger.acquireLease("another", 60_000);
+  if (attempt.kind !== "held") throw new Error("the lease should be held");
+  const { lease, locked } = await ledger.seizeLease(attempt.by, "another", 60_000);
+  expect({ lease, locked }).toEqual({
+    lease: undefined,
+    locked: expect.stringMatching(/held by session \d+/),
+  });
+});
+
+const NEW_LEASE = `INSERT INTO groupsync_leases (scope, epoch, holder, acquired_at, expires_at)
+  VALUES ('default', 1, 'somebody', '2026-01-01', '2026-01-01')`;
+
+test.each<[what: string, isThere: boolean, statement: string]>([
+  ["keeps", true, "SELECT epoch FROM groupsync_leases FOR UPDATE"],
+  ["makes", false, NEW_LEASE],
+])(
+  "the session is named that %s the lease's row, and lets nobody else have it",
+  async (_, isThere, statement) => {
+    const fresh = await preparedLedgerDatabase();
+    const ledger = fresh.ledger();
+    await ledger.prepare();
+    if (isThere) await acquired(ledger, "somebody", 0);
+    const { session } = await holdLocks(fresh, ["START TRANSACTION", statement]);
+    const locked = expect.stringMatching(
+      new RegExp(`waited \\d+ s for a lock; held by session ${session}\\b`),
+    );
+    const attempt = ledger.acquireLease("me", 60_000);
+    if (isThere) expect(await attempt).toMatchObject({ kind: "held", by: { holder: "somebody" }, locked });
+    else
+      expect(await attempt).toMatchObject({
+        kind: "locked",
+        error: { code: "LEDGER_UNAVAILABLE", message: locked },
+      });
+  },
+);
+
+test.each<[doing: string, transact: (database: Database, body: () => Promise<void>) => Promise<unknown>]>([
+  [
+    "writes",
+    async (database, body) => {
+      const ledger = aLedger(database);
+      return ledger.write(await acquired(ledger, "stopped", 0), body);
+    },
+  ],
+  [
+    "takes the lease",
+    async (database, body) => {
+      await acquired(aLedger(database), "stopped", 0);
+      return database.transaction(database.dialect.begin.lease, async (connection) => {
+        const leases = kind === "postgres" ? "public.groupsync_leases" : "groupsync_leases";
+        await connection.query(`SELECT epoch FROM ${leases} WHERE scope = 'default' FOR UPDATE`);
+        await body();
+      });
+    },
+  ],
+])(
+  "the database soon ends the transaction of a holder that stands still while it %s, and nobody else's",
+  async (_, transact) => {
+    const { url, ledger } = await preparedLedgerDatabase();
+    await ledger().prepare();
+    const moving = aLedger(aDatabase(url, kind, { idleMs: IDLE_MS }), "moving");
+    const lease = await acquired(moving, "moving", 60_000);
+    let goOn = (): void => {};
+    const written = moving.write(lease, async (transaction) => {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      await transaction.startRun("sync", new Date());
+    });
+
+    const line = await tcpProxy(url);
+    const stopped = aDatabase(line.url, kind, { idleMs: IDLE_MS });
+    await standStill((body) => transact(stopped, body));
+    line.swallow(true);
+    const taken = () => ledger().acquireLease("another", 60_000);
+    await expect.poll(taken, { timeout: 30_000 }).toMatchObject({ kind: "acquired" });
+    line.swallow(false);
+    goOn();
+    await written;
+    expect(await moving.history(new Date(0), 1)).toMatchObject([{ command: "sync" }]);
+  },
+);
+
+function ignore(): void {}

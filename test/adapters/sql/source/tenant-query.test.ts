@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import {
+  isTrue,
+  selectBuckets,
+  selectRows,
+  type TenantQuery,
+} from "../../../../src/adapters/sql/source/tenant-query.ts";
+
+const aQuery = (parts: Partial<TenantQuery> = {}): TenantQuery => ({
+  relation: "customers",
+  conditions: [],
+  removed: undefined,
+  selected: ["id", "plan"],
+  parsers: [],
+  order: "id",
+  bucket: "bucket_of_id",
+  digest: "digest_of_row",
+  bucketSum: "sum_of_bucket",
+  inBuckets: (buckets) => `bucket_of_id IN (${buckets.join(", ")})`,
+  ...parts,
+});
+
+const onOneLine = (sql: string): string => sql.replace(/\s+/g, " ");
+
+test("all rows come with bucket and digest, ordered by the id", () => {
+  expect(onOneLine(selectRows(aQuery()))).toBe(
+    "SELECT bucket_of_id, digest_of_row, id, plan FROM customers ORDER BY id",
+  );
+});
+
+test("removed rows come with a mark as their last column", () => {
+  expect(onOneLine(selectRows(aQuery({ removed: "gone" })))).toContain(
+    "plan, CASE WHEN gone THEN '1' END FROM",
+  );
+});
+
+test("buckets and conditions restrict the rows together", () => {
+  expect(onOneLine(selectRows(aQuery({ conditions: ["active"] }), [3, 7]))).toContain(
+    "WHERE (active ) AND (bucket_of_id IN (3, 7) )",
+  );
+});
+
+test("the sums of buckets leave removed rows out", () => {
+  expect(onOneLine(selectBuckets(aQuery({ removed: "gone" })))).toBe(
+    "SELECT sum_of_bucket FROM customers WHERE (NOT gone ) GROUP BY 1",
+  );
+});
+
+test("a comment at the end of a predicate does not swallow what follows", () => {
+  expect(isTrue("active -- for now")).toBe("((active -- for now\n) IS TRUE)");
+});

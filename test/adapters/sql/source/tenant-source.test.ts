@@ -1,0 +1,135 @@
+import { expect, inject, onTestFinished, test } from "vitest";
+import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
+import type { TenantSnapshot } from "../../../../src/ports/tenant-source.ts";
+import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
+import {
+  type DatabaseKind,
+  type FreshDatabase,
+  freshDatabase,
+} from "../../../support/databases/fresh-database.ts";
+import { lockTable, untilWaiting } from "../../../support/databases/table-lock.ts";
+import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { SOURCES } from "./sources.ts";
+
+const kind = inject("databaseKind");
+
+const SHORT_TIMEOUTS: SessionTimeouts = { silenceMs: 200, inspectMs: 500, lockMs: 1_000 };
+/** A look takes as long as it needs. */
+const ALERT: SessionTimeouts = { ...SHORT_TIMEOUTS, inspectMs: 20_000 };
+/** The first inspection comes after the lock limit is over. */
+const LATE: SessionTimeouts = { ...ALERT, silenceMs: 1_500 };
+const WATCHFUL: SessionTimeouts = { silenceMs: 100, inspectMs: 5_000, lockMs: 60_000 };
+
+interface Words {
+  /** Rows that take their time, and of which none is sent for seconds. */
+  readonly slow: string;
+  readonly manyRows: string;
+}
+
+const WORDS: Readonly<Record<DatabaseKind, Words>> = {
+  postgres: {
+    slow: "SELECT id, pg_sleep(1)::text AS name FROM customers",
+    manyRows:
+      "INSERT INTO customers SELECT 't-' || n, repeat('x', 500) FROM generate_series(1, 20000) AS s (n)",
+  },
+  mysql: {
+    slow: "SELECT id, CAST(SLEEP(1) AS CHAR) AS name FROM customers",
+    manyRows: `INSERT INTO customers WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 20000)
+      SELECT concat('t-', n), repeat('x', 500) FROM s`,
+  },
+};
+const words = WORDS[kind];
+
+async function customers(): Promise<FreshDatabase> {
+  const database = await freshDatabase();
+  if (kind === "mysql") await database.query("SET GLOBAL max_recursive_iterations = 100000").catch(() => {});
+  await database.query("CREATE TABLE customers (id varchar(40), name text)");
+  await database.query("INSERT INTO customers VALUES ('a', 'A'), ('b', 'B'), ('c', 'C')");
+  return database;
+}
+
+/** The snapshot once its first batch has come, and the rest of its rows. */
+async function midRead(
+  url: string,
+  timeouts: SessionTimeouts,
+): Promise<[TenantSnapshot, () => Promise<unknown>]> {
+  const snapshot = await SOURCES[kind](url, { table: "customers" }, timeouts).open(
+    ["id", "name"],
+    "seed",
+    NEVER,
+  );
+  onTestFinished(() => snapshot.close());
+  const rows = snapshot.rows()[Symbol.asyncIterator]();
+  await rows.next();
+  return [
+    snapshot,
+    async () => {
+      while ((await rows.next()).done !== true);
+    },
+  ];
+}
+
+test("a read gives up on a locked table after a while, and names the lock's holder", async () => {
+  const database = await customers();
+  const { session } = await lockTable(database, "customers");
+  const source = SOURCES[kind](database.url, { table: "customers" }, LATE);
+  await expect(rowsOf(source, ["id"])).rejects.toMatchObject({
+    code: "SOURCE_UNAVAILABLE",
+    message: expect.stringMatching(new RegExp(`^cannot read customers: .*session ${session}\\b`)),
+    hint: expect.stringContaining("end its work"),
+  });
+});
+
+test("a stop ends a wait for a lock, and leaves no session behind that waits", async () => {
+  const database = await customers();
+  await lockTable(database, "customers");
+  const stop = new AbortController();
+  const opened = SOURCES[kind](database.url, { table: "customers" }).open(["id"], "seed", stop.signal);
+  const rejected = expect(opened).rejects.toMatchObject({ code: "INTERRUPTED" });
+  await untilWaiting(database, 1);
+  stop.abort();
+  await rejected;
+  await untilWaiting(database, 0);
+});
+
+test("a slow query is waited for, however often it is inspected", async () => {
+  const database = await customers();
+  const source = SOURCES[kind](database.url, { query: words.slow }, WATCHFUL);
+  expect((await rowsOf(source, ["id", "name"])).map(([id]) => id)).toEqual(["a", "b", "c"]);
+});
+
+test("a stop ends a slow query", async () => {
+  const database = await customers();
+  const stop = new AbortController();
+  const source = SOURCES[kind](database.url, { query: words.slow });
+  const snapshot = await source.open(["id", "name"], "seed", stop.signal);
+  onTestFinished(() => snapshot.close());
+  const next = snapshot.rows()[Symbol.asyncIterator]().next();
+  stop.abort();
+  await expect(next).rejects.toMatchObject({ code: "INTERRUPTED" });
+  await expect(snapshot.buckets()).rejects.toMatchObject({ code: "INTERRUPTED" });
+});
+
+test("a read ends if the database falls silent and doesn't answer another connection either", async () => {
+  const database = await customers();
+  await database.query(words.manyRows);
+  const line = await tcpProxy(database.url);
+  const [, rest] = await midRead(line.url, SHORT_TIMEOUTS);
+  line.swallow(true);
+  await expect(rest()).rejects.toMatchObject({
+    code: "SOURCE_UNAVAILABLE",
+    message: expect.stringContaining("doesn't answer another connection either"),
+  });
+});
+
+test("a read ends if its connection falls silent while the server waits for this side", async () => {
+  const database = await customers();
+  await database.query(words.manyRows);
+  const line = await tcpProxy(database.url);
+  const [, rest] = await midRead(line.url, ALERT);
+  line.strand();
+  await expect(rest()).rejects.toMatchObject({
+    code: "SOURCE_UNAVAILABLE",
+    message: expect.stringContaining("the server waits for this side of it"),
+  });
+});

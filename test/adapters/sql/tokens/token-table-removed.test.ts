@@ -1,0 +1,156 @@
+import { describe, expect, inject, test } from "vitest";
+import { anApply } from "../../../builders/groups.ts";
+import { everythingIn } from "../../../contracts/everything-in.ts";
+import { aTokenPlace, EXISTING, OWN, removeTokens, writeTokens } from "./token-place.ts";
+
+const DATABASES = {
+  postgres: {
+    setNotNull: "ALTER TABLE customers ALTER dashboard_token SET NOT NULL",
+    dropNotNull: () => 'ALTER TABLE "public"."customers" ALTER COLUMN "dashboard_token" DROP NOT NULL',
+    copyNotNull: `ALTER TABLE customers ADD COLUMN copy text
+      GENERATED ALWAYS AS (coalesce(dashboard_token, nullif(id, 'a'))) STORED NOT NULL`,
+    naming: [
+      `CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE 'still needed' USING COLUMN = 'dashboard_token'; END $$`,
+      "CREATE TRIGGER keep BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION keep()",
+    ],
+    failing: [
+      `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE 'not %', upper(OLD.dashboard_token) USING ERRCODE = 'XX000'; END $$`,
+      "CREATE TRIGGER fail BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION fail()",
+    ],
+  },
+  mysql: {
+    setNotNull: "ALTER TABLE customers MODIFY dashboard_token text NOT NULL",
+    dropNotNull: (schema: string) =>
+      `ALTER TABLE \`${schema}\`.\`customers\` MODIFY \`dashboard_token\` text CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NULL`,
+    copyNotNull: "ALTER TABLE customers ADD CHECK (id <> 'a' OR dashboard_token IS NOT NULL)",
+    naming: [
+      `CREATE TRIGGER keep BEFORE UPDATE ON customers FOR EACH ROW
+       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'still needed', COLUMN_NAME = 'dashboard_token'`,
+    ],
+    failing: [
+      `CREATE TRIGGER fail BEFORE UPDATE ON customers FOR EACH ROW BEGIN
+         SET @message = concat('not ', upper(OLD.dashboard_token));
+         SIGNAL SQLSTATE 'XX000' SET MESSAGE_TEXT = @message, MYSQL_ERRNO = 1815;
+       END`,
+    ],
+  },
+};
+const database = DATABASES[inject("databaseKind")];
+
+describe("own rows", () => {
+  test("a removed token's row is gone, even if somebody has emptied its token", async () => {
+    const place = await aTokenPlace(OWN, "with the ledger");
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a", b: "token-b", c: "token-c" });
+    await place.tokens.query("UPDATE groupsync_tokens SET token = '' WHERE user_group_id = 'b'");
+    expect([...(await place.store.read(["a", "b"])).keys()]).toEqual(["a"]);
+    expect(await removeTokens(place, ["a", "b"])).toEqual(new Map());
+    expect(await place.stored()).toEqual({ c: "token-c" });
+  });
+
+  test("a row that another table refers to keeps that tenant's token alone", async () => {
+    const place = await aTokenPlace(OWN, "with the ledger");
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a", b: "token-b" });
+    await place.tokens.query(
+      inject("databaseKind") === "postgres"
+        ? "CREATE TABLE logins (user_group_id text REFERENCES groupsync_tokens)"
+        : `CREATE TABLE logins LIKE groupsync_tokens;
+           ALTER TABLE logins DROP COLUMN token, DROP COLUMN updated_at,
+             ADD FOREIGN KEY (user_group_id) REFERENCES groupsync_tokens (user_group_id)`,
+    );
+    await place.tokens.query("INSERT INTO logins VALUES ('a')");
+    expect([...(await removeTokens(place, ["a", "b"]))]).toEqual([
+      [
+        "a",
+        expect.objectContaining({
+          code: "TOKEN_NOT_REMOVED",
+          message: expect.stringContaining('keeps the token of the row whose user_group_id is "a"'),
+          hint: expect.stringContaining("foreign keys"),
+        }),
+      ],
+    ]);
+    expect(await place.stored()).toEqual({ a: "token-a" });
+  });
+});
+
+describe("existing rows", () => {
+  test("a removed token leaves the rest of its row as it is", async () => {
+    const place = await aTokenPlace(EXISTING, "elsewhere");
+    await place.store.prepare();
+    await place.tokens.query("ALTER TABLE customers ADD COLUMN name varchar(10) NOT NULL DEFAULT 'Acme'");
+    await writeTokens(place, { a: "token-a" });
+    await removeTokens(place, ["a"]);
+    expect(await place.tokens.query("SELECT * FROM customers WHERE id = 'a'")).toEqual([
+      { id: "a", dashboard_token: null, name: "Acme" },
+    ]);
+  });
+
+  test("a column that takes no NULL keeps its tokens until the hint's statement is run", async () => {
+    const place = await aTokenPlace(EXISTING, "with the ledger");
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a", b: "token-b", c: "token-c", d: "token-d" });
+    await place.tokens.query(database.setNotNull);
+    const refused = await removeTokens(place, ["a", "b"]);
+    expect([...refused.keys()]).toEqual(["a", "b"]);
+    const error = refused.get("a");
+    expect(error).toMatchObject({
+      code: "TOKEN_NOT_REMOVED",
+      message: expect.stringMatching(
+        /^customers keeps the token of the row whose id is "a": .*(not-null|cannot be null)/,
+      ),
+      hint: database.dropNotNull(place.tokens.name),
+    });
+    await place.tokens.query(error?.hint ?? "");
+    expect(await removeTokens(place, ["a", "b"])).toEqual(new Map());
+    expect(await place.stored()).toEqual({ a: null, b: null, c: "token-c", d: "token-d" });
+  });
+
+  test.each([
+    ["another constraint that takes no NULL", [database.copyNotNull]],
+    ["a trigger that names the column", database.naming],
+  ])("%s is not mistaken for it", async (_, statements) => {
+    const place = await aTokenPlace(EXISTING, "with the ledger");
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a" });
+    for (const statement of statements) await place.tokens.query(statement);
+    expect((await removeTokens(place, ["a"])).get("a")?.hint).toContain("look at the triggers of customers");
+  });
+
+  test("an empty text is no token", async () => {
+    const place = await aTokenPlace(EXISTING, "with the ledger");
+    await place.tokens.query("UPDATE customers SET dashboard_token = ''");
+    await place.tokens.query(database.setNotNull);
+    await place.store.prepare();
+    expect(await place.store.holdsAny()).toBe(false);
+    expect(await place.store.read(["a"])).toEqual(new Map());
+    expect(await removeTokens(place, ["a"])).toEqual(new Map());
+  });
+});
+
+test("a token that can't be removed doesn't undo what the ledger's transaction did", async () => {
+  const place = await aTokenPlace(OWN, "with the ledger");
+  await place.store.prepare();
+  await writeTokens(place, { acme: "kept", other: "token" });
+  await place.keepSome();
+  await place.write(async (transaction) => {
+    await transaction.begin([anApply()], new Date());
+    await place.store.remove(["other", "acme"], transaction);
+  });
+  expect(await place.tokens.query("SELECT user_group_id FROM groupsync_groups")).toEqual([
+    { user_group_id: "acme" },
+  ]);
+  expect(await place.stored()).toEqual({ acme: "kept" });
+});
+
+test("a removal that fails keeps that tenant's token alone, and the error shows no token", async () => {
+  const place = await aTokenPlace(EXISTING, "with the ledger");
+  await place.store.prepare();
+  await writeTokens(place, { a: "token-secretvalue" });
+  for (const statement of database.failing) await place.tokens.query(statement);
+  const error = (await removeTokens(place, ["a"])).get("a");
+  expect(error).toMatchObject({ code: "TOKEN_NOT_REMOVED" });
+  expect(everythingIn(error).toLowerCase()).not.toContain("secretvalue");
+});

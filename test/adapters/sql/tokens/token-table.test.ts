@@ -1,0 +1,80 @@
+import { describe, expect, inject, test } from "vitest";
+import { anApply } from "../../../builders/groups.ts";
+import { someTokens, tokenStoreContract } from "../../../contracts/token-store.ts";
+import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { aDatabase } from "../ledger/ledger-database.ts";
+import { aTokenPlace, aTokenTable, EXISTING, OWN, writeTokens } from "./token-place.ts";
+
+const kind = inject("databaseKind");
+
+for (const where of ["with the ledger", "elsewhere"] as const) {
+  tokenStoreContract(`${kind}, own rows, ${where}`, (ids) => aTokenPlace(OWN, where, ids));
+  tokenStoreContract(`${kind}, existing rows, ${where}`, (ids) => aTokenPlace(EXISTING, where, ids));
+}
+
+describe("own rows", () => {
+  test("a row is written only if its token differs", async () => {
+    const place = await aTokenPlace(OWN, "with the ledger");
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a", b: "token-b" });
+    await place.tokens.query("UPDATE groupsync_tokens SET updated_at = '2001-01-01'");
+    await writeTokens(place, { a: "token-a", b: "token-b2" });
+    const touched = await place.tokens.query(
+      "SELECT user_group_id FROM groupsync_tokens WHERE updated_at <> '2001-01-01'",
+    );
+    expect(touched).toEqual([{ user_group_id: "b" }]);
+  });
+
+  test("a token that is written again keeps its updated_at", async () => {
+    const place = await aTokenPlace(OWN, "with the ledger");
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a", b: "token-b" });
+    await place.tokens.query("UPDATE groupsync_tokens SET updated_at = '2001-01-01'");
+    await writeTokens(place, { a: "token-a", b: "token-b2" }, { rewrite: true });
+    const updated = await place.tokens.query(
+      "SELECT user_group_id FROM groupsync_tokens WHERE updated_at <> '2001-01-01'",
+    );
+    expect(updated).toEqual([{ user_group_id: "b" }]);
+  });
+
+  test("a row has the time of its token, in UTC", async () => {
+    const place = await aTokenPlace(OWN, "with the ledger");
+    await place.store.prepare();
+    const before = Date.now();
+    await writeTokens(place, { a: "token-a" });
+    const [row] = await place.tokens.query<{ updated_at: Date }>("SELECT updated_at FROM groupsync_tokens");
+    // The server's clock is this host's.
+    expect(row?.updated_at.getTime()).toBeGreaterThan(before - 60_000);
+    expect(row?.updated_at.getTime()).toBeLessThan(Date.now() + 60_000);
+  });
+
+  test("odd names are quoted", async () => {
+    const { url, query, name } = await freshDatabase();
+    const schema = kind === "postgres" ? "Ops Team" : name;
+    if (kind === "postgres") await query('CREATE SCHEMA "Ops Team"');
+    const place = await aTokenTable(aDatabase(url), {
+      table: `"${schema}"."The ""Tok\`ens"""`,
+      rows: "own",
+      idColumn: "Group ID",
+      tokenColumn: "select",
+    });
+    await place.store.prepare();
+    await writeTokens(place, { a: "token-a" });
+    expect(await query(`SELECT "Group ID", "select" FROM "${schema}"."The ""Tok\`ens"""`)).toEqual([
+      { "Group ID": "a", select: "token-a" },
+    ]);
+  });
+});
+
+test("a refused token doesn't undo what the ledger's transaction did", async () => {
+  const place = await aTokenPlace(OWN, "with the ledger");
+  await place.store.prepare();
+  await place.refuseSome();
+  await place.write(async (transaction) => {
+    await transaction.begin([anApply()], new Date());
+    await place.store.write(someTokens({ acme: "refused" }), transaction);
+  });
+  expect(await place.tokens.query("SELECT user_group_id FROM groupsync_groups")).toEqual([
+    { user_group_id: "acme" },
+  ]);
+});

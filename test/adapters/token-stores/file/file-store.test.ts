@@ -1,0 +1,339 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import type { SecretPath } from "../../../../src/core/tokens/secret-name.ts";
+import { rejection } from "../../../contracts/collect.ts";
+import { someTokens, type TokenPlace, tokenStoreContract } from "../../../contracts/token-store.ts";
+import { aSecretPlace, PATH } from "../secrets/a-secret-place.ts";
+import { aFileStore } from "./a-file-store.ts";
+
+/** A folder of the running test's own. */
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "groupsync-files-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** All files below, by their paths from there, but for groupsync's own. */
+const filesIn = (directory: string): string[] =>
+  existsSync(directory)
+    ? readdirSync(directory, { recursive: true, withFileTypes: true })
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+        .filter((path) => !path.startsWith(".groupsync/"))
+        .sort()
+    : [];
+
+/** A folder stands where the file should be, and the file is in it. */
+async function stashAway(file: string): Promise<void> {
+  const aside = `${file}-aside`;
+  if (existsSync(file)) await rename(file, aside);
+  mkdirSync(file, { recursive: true });
+  if (existsSync(aside)) await rename(aside, join(file, "kept"));
+}
+
+function aFilePlace(
+  path: SecretPath = PATH,
+  { directory, sharedDirectory } = { directory: join(aFolder(), "new/tokens"), sharedDirectory: false },
+): Promise<TokenPlace> {
+  const stashSome = async (): Promise<void> => {
+    for (const id of ["b", "d"]) await stashAway(join(directory, path.join(id)));
+  };
+  const world = {
+    secrets: aFileStore(directory, { sharedDirectory }),
+    contents: async () =>
+      Object.fromEntries(
+        filesIn(directory).map((file) => [
+          file.replace(/\/kept$/, ""),
+          readFileSync(join(directory, file), "utf8"),
+        ]),
+      ),
+    refuseSome: stashSome,
+    keepSome: stashSome,
+    breakDown: async () => {
+      await rm(directory, { recursive: true });
+      await writeFile(directory, "");
+    },
+  };
+  return aSecretPlace(world, path);
+}
+
+tokenStoreContract("files", () => aFilePlace(), { many: 200 });
+tokenStoreContract("files in folders", () => aFilePlace(["dashboards/of-tenants/", ".token"]), { many: 100 });
+
+/** As Kubernetes mounts it with an fsGroup. */
+function aVolume() {
+  const volume = aFolder();
+  chmodSync(volume, 0o2770);
+  return { directory: join(volume, "tokens"), sharedDirectory: true };
+}
+
+tokenStoreContract("files in a volume that a group may write", () => aFilePlace(PATH, aVolume()), {
+  many: 100,
+});
+
+async function aStore() {
+  const directory = join(aFolder(), "tokens");
+  const store = aFileStore(directory);
+  await store.prepare();
+  const put = (name: string, content: string) => store.put(name, new Secret(content), () => false);
+  const get = async (name: string) => (await store.get(name))?.content.reveal();
+  return { directory, store, put, get, mark: join(directory, ".groupsync") };
+}
+
+/** What a file is called until it is whole. */
+const HALF = "0123456789abcdef";
+
+const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8);
+
+describe("a file with a token", () => {
+  test("is its owner's alone, and so are the folders around it, whatever the umask", async () => {
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    const { directory, put, mark } = await aStore();
+    await put("dashboards/a", "token-a");
+    expect(modeOf(join(directory, "dashboards/a"))).toBe("600");
+    for (const folder of [directory, mark, join(directory, "dashboards")]) expect(modeOf(folder)).toBe("700");
+  });
+
+  test("is its owner's alone again once it is written again", async () => {
+    const { directory, put } = await aStore();
+    await put("a", "token-1");
+    chmodSync(join(directory, "a"), 0o644);
+    await put("a", "token-2");
+    expect(modeOf(join(directory, "a"))).toBe("600");
+  });
+
+  test("can have a name of 255 characters", async () => {
+    const { put, get } = await aStore();
+    const name = "x".repeat(255);
+    await put(name, "token");
+    expect(await get(name)).toBe("token");
+  });
+
+  test("is removed, and its folder stays: none is held then", async () => {
+    const { directory, store, put } = await aStore();
+    await put("dashboards/a", "token-a");
+    expect(await store.holdsAny()).toBe(true);
+    await store.remove("dashboards/a");
+    expect(filesIn(directory)).toEqual([]);
+    expect(await store.holdsAny()).toBe(false);
+  });
+});
+
+describe("what isn't a file is refused, and left as it is:", () => {
+  test.each<[string, (path: string) => Promise<void> | void]>([
+    ["a link to a file elsewhere", (path) => symlink("../outside", path)],
+    ["a link to nowhere", (path) => symlink("../nowhere", path)],
+    ["a folder", (path) => void mkdirSync(path)],
+    ["a pipe", (path) => void execFileSync("mkfifo", [path])],
+  ])("%s", async (_, makeIt) => {
+    const { directory, store, put } = await aStore();
+    const outside = join(directory, "../outside");
+    await writeFile(outside, "theirs");
+    await makeIt(join(directory, "a"));
+    const before = lstatSync(join(directory, "a")).ino;
+    for (const call of [() => store.get("a"), () => put("a", "token-a"), () => store.remove("a")])
+      expect(await rejection(call())).toMatchObject({ problem: "refused", hint: expect.any(String) });
+    expect(lstatSync(join(directory, "a")).ino).toBe(before);
+    expect(readFileSync(outside, "utf8")).toBe("theirs");
+    expect(existsSync(join(directory, "../nowhere"))).toBe(false);
+  });
+});
+
+test("a link in place of a folder is not followed to where it leads", async () => {
+  const { directory, put } = await aStore();
+  const outside = join(directory, "../outside");
+  mkdirSync(outside);
+  await symlink(outside, join(directory, "dashboards"));
+  expect(await rejection(put("dashboards/a", "token-a"))).toMatchObject({
+    problem: "unavailable",
+    message: expect.stringContaining("symbolic link"),
+  });
+  expect(readdirSync(outside)).toEqual([]);
+});
+
+test("the directory itself may be a link", async () => {
+  const { directory, get } = await aStore();
+  const link = join(directory, "../link");
+  await symlink(directory, link);
+  const linked = aFileStore(link);
+  await linked.prepare();
+  await linked.put("dashboards/a", new Secret("token-a"), () => false);
+  expect(await get("dashboards/a")).toBe("token-a");
+});
+
+describe("a directory", () => {
+  test("with somebody else's files is refused, and left as it is", async () => {
+    const directory = aFolder();
+    await writeFile(join(directory, "theirs"), "theirs");
+    const store = aFileStore(directory);
+    expect(await rejection(store.prepare())).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringContaining("groupsync hasn't written"),
+    });
+    expect(await store.holdsAny()).toBe(false);
+    expect(readdirSync(directory)).toEqual(["theirs"]);
+  });
+
+  test("that lies in another config's says how to take away the mark of that one", async () => {
+    const outer = join(aFolder(), "it's theirs");
+    await aFileStore(outer, { scope: "other" }).prepare();
+    const release = await aFileStore(join(outer, "ours")).release?.();
+    expect(await readFile(join(outer, ".groupsync/name"), "utf8")).toBe("other");
+    execFileSync("sh", ["-c", `touch "$0/.groupsync/owner" && ${release}`, outer]);
+    expect(readdirSync(join(outer, ".groupsync"))).toEqual([]);
+  });
+
+  test("that another config keeps its tokens in is refused, and left as it is", async () => {
+    const { directory, put, get, mark } = await aStore();
+    await put("a", "token-a");
+    await writeFile(join(mark, HALF), "tok");
+    expect(await rejection(aFileStore(directory, { scope: "staging" }).prepare())).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringContaining("has the name default"),
+    });
+    expect(await get("a")).toBe("token-a");
+    expect(readdirSync(mark).sort()).toEqual([HALF, "name"]);
+    await aFileStore(directory).prepare();
+  });
+
+  test.each<[string, (folder: string) => Promise<string>, RegExp]>([
+    ["in /proc", async () => "/proc/groupsync/tokens", /^no directory can be made in \/proc$/],
+    ["in a device", async () => "/dev/null/tokens", /^\/dev\/null is there already, and is no directory$/],
+    [
+      "in a file",
+      async (folder) => {
+        await writeFile(join(folder, "a"), "");
+        return join(folder, "a/b/tokens");
+      },
+      /\/a is there already, and is no directory$/,
+    ],
+    [
+      "that is a file",
+      async (folder) => {
+        await writeFile(join(folder, "a"), "");
+        return join(folder, "a");
+      },
+      /\/a is there already, and is no directory$/,
+    ],
+    [
+      "behind a link that leads nowhere",
+      async (folder) => {
+        await symlink(join(folder, "gone"), join(folder, "a"));
+        return join(folder, "a/tokens");
+      },
+      /^the symbolic link \S+\/a leads to no directory$/,
+    ],
+    [
+      "behind links that lead in a circle",
+      async (folder) => {
+        await symlink(join(folder, "b"), join(folder, "a"));
+        await symlink(join(folder, "a"), join(folder, "b"));
+        return join(folder, "a");
+      },
+      /^the symbolic link \S+\/a leads to no directory$/,
+    ],
+    [
+      "with too long a name",
+      async (folder) => join(folder, "x".repeat(300)),
+      /^a path that begins with \S{60} is longer than its file system allows$/,
+    ],
+    [
+      "with too long a path",
+      async (folder) => join(folder, "x/".repeat(3_000)),
+      /^a path that begins with \S{60} is longer than its file system allows$/,
+    ],
+  ])("%s can't be made", async (_, place, message) => {
+    const failure = await rejection(aFileStore(await place(aFolder())).prepare());
+    expect(failure).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringMatching(message),
+      hint: expect.stringContaining("tokens.directory"),
+    });
+  });
+
+  test.skipIf(process.getuid?.() === 0)("where this user may make none can't be made", async () => {
+    const folder = aFolder();
+    chmodSync(folder, 0o500);
+    const failure = await rejection(aFileStore(join(folder, "tokens")).prepare());
+    expect(failure).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringContaining("EACCES"),
+      hint: expect.stringContaining("this user"),
+    });
+  });
+
+  test("that is empty is taken", async () => {
+    const store = aFileStore(aFolder());
+    await store.prepare();
+    await store.put("a", new Secret("token-a"), () => false);
+    expect(await store.holdsAny()).toBe(true);
+  });
+
+  test("is not made by a look at it", async () => {
+    const directory = join(aFolder(), "tokens");
+    const store = aFileStore(directory);
+    expect(await store.holdsAny()).toBe(false);
+    expect(await store.get("a")).toBeUndefined();
+    expect(existsSync(directory)).toBe(false);
+  });
+
+  // As a file system of macOS or Windows would show it.
+  test("whose file system takes A and a for one is refused", async () => {
+    const { directory, store } = await aStore();
+    mkdirSync(join(directory, ".GROUPSYNC"));
+    expect(await rejection(store.prepare())).toMatchObject({
+      problem: "unavailable",
+      message: expect.stringContaining("each other's"),
+    });
+  });
+
+  test("is cleaned of what was left half written", async () => {
+    const { directory, store, put, mark } = await aStore();
+    await put("a", "token-a");
+    await writeFile(join(mark, HALF), "tok");
+    await store.prepare();
+    expect(readdirSync(mark)).toEqual(["name"]);
+    expect(filesIn(directory)).toEqual(["a"]);
+  });
+
+  test("loses no token if another process prepares it meanwhile", async () => {
+    const place = await aFilePlace();
+    await place.store.prepare();
+    let isWriting = true;
+    const tokens = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`id-${n}`, `token-${n}`]));
+    // Fewer cleanings than a write has attempts, or on a slow machine one write could lose them all.
+    const cleaning = (async () => {
+      for (let times = 0; isWriting && times < 4; times++) await place.store.prepare();
+    })();
+    const refused = await place
+      .write((transaction) => place.store.write(someTokens(tokens), transaction))
+      .finally(() => {
+        isWriting = false;
+      });
+    await cleaning;
+    expect(refused).toEqual(new Map());
+    expect(await place.stored()).toEqual(tokens);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("that this user may not write is unavailable", async () => {
+    const directory = aFolder();
+    chmodSync(directory, 0o500);
+    expect(await rejection(aFileStore(directory).prepare())).toMatchObject({ problem: "unavailable" });
+  });
+});
+
+test("a token that can't be put in place leaves nothing behind", async () => {
+  const { directory, put, mark } = await aStore();
+  await put("a", "token-a");
+  await writeFile(join(directory, "folder"), "");
+  await rejection(put("folder/a", "token-a"));
+  await rejection(put("x".repeat(256), "token-a"));
+  expect(readdirSync(mark)).toEqual(["name"]);
+  expect(await readFile(join(directory, "a"), "utf8")).toBe("token-a");
+});

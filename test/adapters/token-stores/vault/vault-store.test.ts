@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { SecretTokenStore } from "../../../../src/adapters/token-stores/secrets/secret-token-store.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import { rejection } from "../../../contracts/collect.ts";
+import { tokenStoreContract } from "../../../contracts/token-store.ts";
+import { aSecretPlace, PATH } from "../secrets/a-secret-place.ts";
+import { aVault, faultsOf, MARKS, tokensIn } from "./a-vault.ts";
+
+const never = () => false;
+const secret = (text: string) => new Secret(text);
+
+tokenStoreContract(
+  "Vault, against a server written from the reference",
+  async () => {
+    const { server, kv, store } = await aVault();
+    return aSecretPlace({
+      secrets: store,
+      contents: async () => tokensIn(kv.contents()),
+      ...faultsOf(server),
+    });
+  },
+  { many: 200 },
+);
+
+describe("a secret in Vault, against a server written from the reference", () => {
+  test("is one field, marked, and never more than two versions", async () => {
+    const { kv, store } = await aVault();
+    for (const token of ["one", "two", "three"]) await store.put("t-a", secret(token), never);
+    expect(kv.contents()).toEqual({ "t-a": { token: "three" } });
+    expect(kv.keys.get("t-a")).toMatchObject({ custom_metadata: MARKS, max_versions: 2, current_version: 3 });
+    expect([...kv.keys.get("t-a")!.versions.keys()]).toEqual([2, 3]);
+  });
+
+  test("as JSON has the fields that it names, and reads as what was written", async () => {
+    const { kv, store, clock } = await aVault({ format: "json" });
+    const tokens = new SecretTokenStore(store, { path: PATH, format: "json" }, clock);
+    const token = secret('{"token":"inside"}');
+    const written = await tokens.write([{ user_group_id: "a", token }], null as never);
+    expect(written).toEqual(new Map());
+    expect(kv.contents()).toEqual({
+      "t-a": { user_group_id: "a", token: '{"token":"inside"}', rotated_at: clock.now().toISOString() },
+    });
+    expect((await tokens.read(["a"])).get("a")?.equals(token)).toBe(true);
+  });
+
+  test("that is new is marked before it is written", async () => {
+    const { server, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    expect(server.said().slice(-3)).toEqual([
+      "GET secret/metadata/t-a",
+      "POST secret/metadata/t-a",
+      "POST secret/data/t-a",
+    ]);
+  });
+
+  test("that was marked before a crash is written by the next", async () => {
+    const { kv, store } = await aVault();
+    kv.describe("t-a", { custom_metadata: MARKS, max_versions: 2 });
+    expect(await store.get("t-a")).toBeUndefined();
+    await store.put("t-a", secret("one"), never);
+    expect(kv.contents()).toEqual({ "t-a": { token: "one" } });
+  });
+
+  test("stays as it is where it will do", async () => {
+    const { kv, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    await store.put("t-a", secret("two"), (found) => found.equals(secret("one")));
+    expect(kv.keys.get("t-a")?.current_version).toBe(1);
+  });
+
+  test.each([
+    ["without marks", null],
+    ["of something else", { "managed-by": "terraform" }],
+    ["of another config", { ...MARKS, "groupsync-name": "staging" }],
+  ])("%s is refused, and neither changed nor removed", async (_, custom_metadata) => {
+    const { kv, store } = await aVault();
+    kv.write("t-a", { token: "theirs" });
+    kv.describe("t-a", { custom_metadata });
+    const before = structuredClone(kv.keys);
+    expect(await rejection(store.put("t-a", secret("ours"), never))).toMatchObject({ problem: "refused" });
+    expect(await rejection(store.remove("t-a"))).toMatchObject({ problem: "refused" });
+    expect(await store.get("t-a")).toMatchObject({ isManaged: false });
+    expect(await store.holdsAny()).toBe(false);
+    expect(kv.keys).toEqual(before);
+  });
+
+  test("that has metadata of somebody else's alone is refused", async () => {
+    const { kv, store } = await aVault();
+    kv.describe("t-a", { custom_metadata: { owner: "somebody" } });
+    expect(await rejection(store.put("t-a", secret("ours"), never))).toMatchObject({ problem: "refused" });
+    expect(kv.contents()).toEqual({});
+  });
+
+  test("that somebody else makes in between is refused, and isn't marked", async () => {
+    const { server, kv, store } = await aVault();
+    server.instead = ({ method, path }) => {
+      if (method === "POST" && path === "secret/metadata/t-a" && !kv.keys.has("t-a"))
+        kv.write("t-a", { token: "theirs" });
+      return undefined;
+    };
+    expect(await rejection(store.put("t-a", secret("ours"), never))).toMatchObject({ problem: "refused" });
+    expect(kv.contents()).toEqual({ "t-a": { token: "theirs" } });
+    expect(await store.get("t-a")).toMatchObject({ isManaged: false });
+  });
+
+  test("that somebody changes in between is not overwritten: the store asks to be asked again", async () => {
+    const { server, kv, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    server.instead = ({ method, path }) => {
+      if (method === "POST" && path === "secret/data/t-a") kv.write("t-a", { token: "theirs" });
+      return undefined;
+    };
+    expect(await rejection(store.put("t-a", secret("two"), never))).toMatchObject({ problem: "passing" });
+    expect(kv.contents()).toEqual({ "t-a": { token: "theirs" } });
+  });
+
+  test.each(["delete", "destroy"] as const)(
+    "whose version somebody has %sd isn't there, and is written again",
+    async (undo) => {
+      const { kv, store } = await aVault();
+      await store.put("t-a", secret("one"), never);
+      kv[undo]("t-a");
+      expect(await store.get("t-a")).toBeUndefined();
+      await store.put("t-a", secret("two"), () => true);
+      expect(kv.contents()).toEqual({ "t-a": { token: "two" } });
+      kv[undo]("t-a");
+      await store.remove("t-a");
+      expect([...kv.keys]).toEqual([]);
+    },
+  );
+
+  test("whose field somebody has taken away is not good", async () => {
+    const { kv, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    kv.write("t-a", { other: "field" });
+    expect((await store.get("t-a"))?.content.reveal()).toBe("");
+  });
+
+  test("is removed with every version, and its name is free", async () => {
+    const { kv, store } = await aVault();
+    for (const token of ["one", "two"]) await store.put("t-a", secret(token), never);
+    await store.remove("t-a");
+    expect([...kv.keys]).toEqual([]);
+    await store.put("t-a", secret("three"), never);
+    expect(kv.keys.get("t-a")).toMatchObject({ current_version: 1, custom_metadata: MARKS });
+  });
+
+  test("is found in the folder of its path, and below where the path goes on", async () => {
+    const path = ["teams/t-", "/token"] as const;
+    const { kv, store } = await aVault({ path });
+    for (const name of ["t-a/token", "teams/x-a/token", "teams/t-a"]) {
+      kv.write(name, { token: "one" });
+      kv.describe(name, { custom_metadata: MARKS });
+    }
+    expect(await store.holdsAny()).toBe(false);
+    await store.put("teams/t-b/token", secret("one"), never);
+    expect(await store.holdsAny()).toBe(true);
+  });
+
+  test("can be large and odd, under a long and odd id", async () => {
+    const { store, clock } = await aVault();
+    const tokens = new SecretTokenStore(store, { path: PATH, format: "token" }, clock);
+    const token = `\u0000"\\\n😀${"x".repeat(100_000)}`;
+    const ids = ["/../a", "é".repeat(500), "a/b", "a?list=true", "=2F"];
+    await tokens.write(
+      ids.map((user_group_id) => ({ user_group_id, token: secret(token) })),
+      null as never,
+    );
+    const found = await tokens.read(ids);
+    expect(ids.map((id) => found.get(id)?.reveal() === token)).toEqual(ids.map(() => true));
+  });
+
+  test("eight at a time come through, each with its own", async () => {
+    const { kv, store } = await aVault();
+    const names = Array.from({ length: 40 }, (_, n) => `t-${n}`);
+    await Promise.all(names.map((name) => store.put(name, secret(`of ${name}`), never)));
+    expect(kv.contents()).toEqual(Object.fromEntries(names.map((name) => [name, { token: `of ${name}` }])));
+  });
+});

@@ -1,0 +1,60 @@
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { parse } from "yaml";
+import type { RequestReport } from "../../src/sandbox/request-counts.ts";
+import { runBare } from "./bare/run.ts";
+import type { Bench } from "./benchmark.ts";
+
+export interface Service {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** What a client's environment needs to trust the service's certificate; empty without TLS. */
+  readonly trust: Readonly<Record<string, string>>;
+}
+
+/** Runs the sandbox with these flags, for as long as `use` takes. */
+export async function withService<T>(
+  { groupsync, folder }: Pick<Bench, "groupsync" | "folder">,
+  flags: readonly string[],
+  use: (service: Service) => Promise<T>,
+): Promise<T> {
+  const certFile = flags.includes("--tls") ? join(folder, "certificate.pem") : undefined;
+  const certificate = certFile === undefined ? [] : ["--cert-file", certFile];
+  const sandbox = groupsync(["sandbox", "--port", "0", ...flags, ...certificate]);
+  try {
+    const lines: string[] = [];
+    for await (const line of createInterface(sandbox.stdout)) {
+      lines.push(line);
+      if (line.includes("api_key:")) break;
+    }
+    const announced = parse(lines.join("\n"));
+    if (announced === null) throw new Error(`the sandbox did not start: ${sandbox.stderr()}`);
+    return await use({
+      baseUrl: announced.service.base_url,
+      apiKey: announced.service.api_key,
+      trust: certFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: certFile },
+    });
+  } finally {
+    sandbox.stop();
+    await sandbox.ended;
+  }
+}
+
+/** What the service has counted so far. */
+export async function requestsTo({ baseUrl, apiKey }: Service): Promise<RequestReport> {
+  const answer = await fetch(`${baseUrl}/sandbox/requests`, {
+    headers: { authorization: `Token ${apiKey}` },
+  });
+  return (await answer.json()) as RequestReport;
+}
+
+/** How many groups per second a loop gets that does nothing else. */
+export async function bareRate(
+  { baseUrl, apiKey, trust }: Service,
+  requests: number,
+  concurrency: number,
+  connections: "kept" | "default" = "kept",
+): Promise<number> {
+  const args = [baseUrl, apiKey, String(requests), String(concurrency), connections];
+  return Number(await runBare("loop", args, trust));
+}

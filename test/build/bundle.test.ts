@@ -1,0 +1,63 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { BUNDLE, COMPILED, loadBundle } from "../../build/load-bundle.ts";
+import { MAIN, startProcess } from "../e2e/program.ts";
+import { aWorld } from "../e2e/world.ts";
+
+const DIST = dirname(MAIN);
+
+/** A copy of the program that may be damaged. */
+function aCopy(): string {
+  const folder = mkdtempSync(join(tmpdir(), "groupsync-bundle-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync(DIST, join(folder, "dist"), { recursive: true });
+  cpSync(join(DIST, "../package.json"), join(folder, "package.json"));
+  return join(folder, "dist");
+}
+
+test("V8 takes the code that the build has compiled", () => {
+  expect(loadBundle(`${DIST}/`).script.cachedDataRejected).toBe(false);
+});
+
+test.each([
+  ["is missing", (file: string) => rmSync(file)],
+  ["is cut short", (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 1_000_000))],
+  ["is something else", (file: string) => writeFileSync(file, "something else")],
+])("the program starts if its compiled code %s", async (_, damage) => {
+  const dist = aCopy();
+  damage(join(dist, COMPILED));
+  const { code, stdout, stderr } = await startProcess(process.execPath, [join(dist, "main.js"), "--version"])
+    .ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test("an error that nobody has foreseen shows the names of functions, and the lines around it", async () => {
+  const dist = aCopy();
+  const bundle = readFileSync(join(dist, BUNDLE), "latin1");
+  const broken = bundle.replace(/function program\d*\(io, host\) {/, "$&\n  null.planted;");
+  expect(broken).not.toBe(bundle);
+  writeFileSync(join(dist, BUNDLE), broken);
+  const { code, stderr } = await startProcess(process.execPath, [join(dist, "main.js"), "--version"]).ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain("null.planted;\n");
+  expect(stderr).toMatch(/at program\d* \(.*groupsync\.cjs:\d+:\d+\)\n +at cli \(/);
+});
+
+test("the bundle loads the clients of vendors that are installed beside it", async () => {
+  const world = await aWorld({ tenants: 1, config: { tokens: { store: "kubernetes", namespace: "n" } } });
+  world.env.KUBECONFIG = join(world.folder, "nowhere");
+  const { code, stdout } = await world.start("sync").ended;
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: expect.stringContaining("there is no such kubeconfig"),
+  });
+});
+
+test("the packages in the bundle come with their licences", () => {
+  const notices = readFileSync(join(DIST, "THIRD-PARTY-NOTICES.txt"), "utf8");
+  for (const name of ["pg", "mysql2", "undici", "zod", "@peculiar/x509"])
+    expect(notices).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+: \\w`, "m"));
+});

@@ -1,0 +1,67 @@
+import { expect, it } from "vitest";
+import { type DueRotations, dueRotations } from "../../../src/commands/output/due-rotations.ts";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
+import { Instance } from "../../fakes/instance.ts";
+import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const DAY = 86_400_000;
+/** The fakes' time begins at midnight. */
+const NIGHT = { from: 0, to: 300, timeZone: "UTC" };
+const DAYTIME = { from: 300, to: 0, timeZone: "UTC" };
+
+const policy = (overrides: Partial<RotationPolicy> = {}): RotationPolicy => ({
+  maxAgeMs: 90 * DAY,
+  window: null,
+  maxPerRun: null,
+  concurrency: 1,
+  ...overrides,
+});
+
+/** Groups whose tokens are 90 days old. */
+async function aWorldOfOldTokens(...ids: string[]): Promise<World> {
+  const world = new World(tenants(...ids));
+  await world.sync();
+  await world.time.sleep(90 * DAY - world.time.elapsed);
+  return world;
+}
+
+async function removalsDue(world: World, rotation: RotationPolicy) {
+  const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
+  const due: DueRotations = await dueRotations(ledger, rotation, world.time.now());
+  const ids = (groups: readonly { user_group_id: string }[]) => groups.map((group) => group.user_group_id);
+  return { ...due, next: ids(due.next), waiting: ids(due.waiting) };
+}
+
+it.each<[string, Partial<RotationPolicy>, object]>([
+  ["all old tokens", {}, { total: 3, count: 3, next: ["a", "b", "c"] }],
+  ["nothing without max_age", { maxAgeMs: null }, { total: 0, count: 0, next: [] }],
+  ["nothing younger than max_age", { maxAgeMs: 91 * DAY }, { total: 0, count: 0, next: [] }],
+  ["all in the window", { window: NIGHT }, { total: 3, count: 3, isTime: true }],
+  ["nothing outside of the window", { window: DAYTIME }, { total: 3, count: 0, next: [], isTime: false }],
+  ["at most max_per_run tokens", { maxPerRun: 2 }, { total: 3, count: 2, next: ["a", "b"], isTime: true }],
+])("a sync would rotate %s", async (_, overrides, due) => {
+  expect(await removalsDue(await aWorldOfOldTokens("a", "b", "c"), policy(overrides))).toMatchObject(due);
+});
+
+it("a failed rotation waits for its next try, and the sync rotates another token instead", async () => {
+  const world = await aWorldOfOldTokens("a", "b", "c");
+  const rotation = policy({ maxPerRun: 1 });
+  const refuse = ({ call, when }: { call: string; when: string }): void => {
+    if (call === "rotate" && when === "before") throw new ServiceFailure("REFUSED", "success is 0");
+  };
+  for (let times = 0; times < 3; times++) await world.sync({ settings: { rotation }, at: refuse });
+  const due = await removalsDue(world, rotation);
+  expect(due).toMatchObject({ total: 3, count: 1, waiting: ["a"], next: ["b"] });
+  world.service.requests.length = 0;
+  await world.sync({ settings: { rotation } });
+  expect(world.service.requests.map(({ id }) => id)).toEqual(due.next);
+});
+
+it("counts all due rotations, and lists the first thousand", async () => {
+  const ids = Array.from({ length: 1_203 }, (_, index) => `t-${String(index).padStart(4, "0")}`);
+  const due = await removalsDue(await aWorldOfOldTokens(...ids), policy());
+  expect(due).toMatchObject({ total: 1_203, count: 1_203 });
+  expect(due.next).toEqual(ids.slice(0, 1_000));
+});

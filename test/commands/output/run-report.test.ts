@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { reportJson, reportText } from "../../../src/commands/output/run-report.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
+import type { RunReport } from "../../../src/engine/report/run-report.ts";
+
+function aReport(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): RunReport {
+  const all = { ...noCounts(), ...counts };
+  return {
+    outcome: runOutcome(all),
+    counts: all,
+    requests: 0,
+    durationMs: 340,
+    errors: [],
+    hold: undefined,
+    error: undefined,
+    ...overrides,
+  };
+}
+
+const textOf = (...of: Parameters<typeof aReport>): string => reportText("sync", aReport(...of), false);
+const rotationOf = (...of: Parameters<typeof aReport>): string =>
+  reportText("rotation", aReport(...of), false);
+const jsonOf = (...of: Parameters<typeof aReport>): string => reportJson(aReport(...of));
+
+test("shows what a first sync created, and leaves out counts that are 0", () => {
+  expect(textOf({ created: 383 }, { requests: 383 })).toBe(
+    "In sync\n  383 created; 383 requests in 340 ms\n",
+  );
+});
+
+test("shows how many groups a sync without changes has compared", () => {
+  expect(textOf({ unchanged: 383 })).toBe("In sync\n  383 unchanged; 0 requests in 340 ms\n");
+});
+
+test("doesn't say 'In sync' if a tenant of --only is gone", () => {
+  const errors = [{ user_group_id: "a", code: "TENANT_GONE", message: "its tenant is gone; kept" }];
+  expect(textOf({ missing: 1 }, { errors })).toMatch(
+    /^Done, but 1 tenant is gone\n {2}1 missing; .*\n {2}a: TENANT_GONE: its tenant is gone; kept\n/,
+  );
+  expect(textOf({ failed: 1 }, { errors })).toMatch(/^Done, with 1 failing group\n/);
+});
+
+test("shows no counts for an empty source", () => {
+  expect(textOf({})).toBe("In sync\n  0 requests in 340 ms\n");
+});
+
+test("doesn't say 'In sync' if every group failed", () => {
+  const errors = [{ user_group_id: "107", code: "REFUSED", message: "success is 0" }];
+  expect(textOf({ failed: 1 }, { requests: 1, errors })).toBe(
+    "Done, with 1 failing group\n  1 failed; 1 request in 340 ms\n  107: REFUSED: success is 0\n",
+  );
+});
+
+test("doesn't say 'In sync' if changed groups were left alone", () => {
+  expect(textOf({ unchanged: 2, outdated: 1 })).toBe(
+    "Done, with 1 outdated group\n" +
+      "  2 unchanged, 1 outdated; 0 requests in 340 ms\n" +
+      "  outdated: changed, but left alone (service.update is never)\n",
+  );
+});
+
+test("escapes control characters in words from outside", () => {
+  const error = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers: \u001b[2J");
+  expect(textOf({}, { outcome: "failed", error })).toContain("cannot read customers: \\u001b[2J");
+});
+
+test("begins with the reason and the hint if the run failed", () => {
+  const error = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers", { hint: "is it running?" });
+  const errors = [{ user_group_id: null, code: error.code, message: error.message }];
+  expect(textOf({}, { outcome: "failed", error, errors })).toBe(
+    "The sync failed: cannot read customers\n  is it running?\n  0 requests in 340 ms\n",
+  );
+});
+
+const hold = {
+  code: "DELETIONS_HELD",
+  message: "2 deletions are held: deletion.limit lets 1 of 9 groups go in 24 hours",
+  hint: "look at the source first",
+  count: 2,
+  approval: "0123456789ab",
+  groups: [
+    { kind: "delete", user_group_id: "acme" },
+    { kind: "replace", user_group_id: "globex" },
+  ],
+} as const;
+const heldError = { user_group_id: null, code: hold.code, message: hold.message };
+
+test("shows held removals once: the reason, the command that approves them, and the groups", () => {
+  const rejected = { user_group_id: null, code: "ID_NULL", message: "column id is null" };
+  const refused = { user_group_id: null, code: "APPROVAL_MISMATCH", message: "another set" };
+  const errors = [rejected, refused, heldError];
+  expect(textOf({ held: 2, rejected: 1 }, { hold, errors })).toBe(
+    "Done, but 2 deletions are held: deletion.limit lets 1 of 9 groups go in 24 hours\n" +
+      "  look at the source first\n" +
+      "  2 held, 1 rejected; 0 requests in 340 ms\n" +
+      "  held:\n" +
+      "    delete acme\n" +
+      "    replace globex\n" +
+      "  (a row without an id): ID_NULL: column id is null\n" +
+      "  APPROVAL_MISMATCH: another set\n",
+  );
+});
+
+test("--json has the approval code and the groups that it approves", () => {
+  const report = { hold, errors: [heldError] };
+  expect(JSON.parse(jsonOf({ held: 2 }, report))).toMatchObject({
+    outcome: "held",
+    held: 2,
+    held_code: "0123456789ab",
+    held_groups: [
+      { user_group_id: "acme", action: "delete" },
+      { user_group_id: "globex", action: "replace" },
+    ],
+    errors: [heldError],
+  });
+  expect(JSON.parse(jsonOf({}))).toMatchObject({ outcome: "ok", held: 0, held_code: null, held_groups: [] });
+});
+
+test.each<[string, Partial<Counts>, string]>([
+  ["that made new tokens", { rotated: 3 }, "Rotated"],
+  ["of tokens that are not old enough", {}, "Nothing to rotate"],
+  ["that failed for one group", { rotated: 2, failed: 1 }, "Done, with 1 failing group"],
+])("the report of a rotation %s begins with the outcome", (_, counts, headline) => {
+  expect(rotationOf(counts).split("\n")[0]).toBe(headline);
+});
+
+test("the report of a failed rotation speaks of a rotation and not of a sync", () => {
+  const error = new SyncError("KEY_REFUSED", "the service refuses the key");
+  expect(rotationOf({}, { outcome: "failed", error })).toMatch(/^The rotation failed: the service refuses/);
+});

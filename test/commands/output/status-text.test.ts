@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { statusText } from "../../../src/commands/output/status-text.ts";
+import type { WentMissing } from "../../../src/core/deletion/missing-tenants.ts";
+import type { Failure } from "../../../src/core/failure/failure.ts";
+import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
+import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
+import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";
+import { aChangeFailure } from "../../builders/groups.ts";
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+
+function aRun(command: string, counts: Partial<Counts>, error: Failure | null = null): RecordedRun {
+  const all = { ...noCounts(), ...counts };
+  const outcome = error ? "failed" : runOutcome(all);
+  const result = { outcome, counts: all, requests: 1, error };
+  return { id: "1", command, startedAt: NOW, finishedAt: NOW, result };
+}
+
+const TABLES = { tokens: ["public.groupsync_tokens of groupsync"], ledger: "public.groupsync_*" };
+const NOBODY: WentMissing = { count: 0, owned: 9, allowed: 3 };
+const GROUPS = { total: 9, in_sync: 9, under_way: 0, failing: 0, missing: 0, unverified: 0 };
+
+const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
+  groups: GROUPS,
+  oldestToken: null,
+  oldestUnsynced: null,
+  held: null,
+  failing: [],
+  runs: [],
+  lease: null,
+  service: { baseUrl: null, teamId: null, updates: null },
+  ...overrides,
+});
+
+/** The newest run first. */
+const textAfter = (runs: readonly RecordedRun[], failing = 0, held: LedgerStatus["held"] = null): string =>
+  statusText(aStatus({ groups: { ...GROUPS, failing }, held, runs }), TABLES, NOBODY, runs, NOW, false);
+
+test.each<[string, string, Partial<Counts>, number]>([
+  ["nothing is wrong", "All is well.", { unchanged: 9 }, 0],
+  [
+    "rows were rejected and groups are failing",
+    "Needs attention: 1 rejected row and 2 failing groups.",
+    { rejected: 1, failed: 2 },
+    2,
+  ],
+  ["changed groups are left alone", "Needs attention: 1 outdated group.", { outdated: 1 }, 0],
+])("if %s, status begins with: %s", (_, text, counts, failing) => {
+  expect(textAfter([aRun("sync", counts)], failing).split("\n")[0]).toBe(text);
+});
+
+test("lists held removals with the command that approves them", () => {
+  const groups = [
+    { kind: "delete", user_group_id: "acme" },
+    { kind: "replace", user_group_id: "globex" },
+  ] as const;
+  const text = textAfter([aRun("sync", { held: 2 })], 0, { count: 2, code: "0123456789ab", groups });
+  expect(text.split("\n")[0]).toBe("Needs attention: 2 removals held.");
+  expect(text).toContain(`
+Held
+  delete acme
+  replace globex
+  if they are meant to go: groupsync sync --approve-deletions 0123456789ab
+`);
+});
+
+const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };
+
+test.each<[string, RecordedRun[], string]>([
+  ["rejected rows", [aRun("sync", { rejected: 2 })], "Needs attention: 2 rejected rows."],
+  ["a sync that failed", [aRun("sync", {}, refused)], "The last sync failed: the service refuses the key"],
+])("after a good rotation, status still begins with %s", (_, earlier, verdict) => {
+  expect(textAfter([aRun("rotate", { rotated: 1 }), ...earlier]).split("\n")[0]).toBe(verdict);
+});
+
+test("begins with a failed rotation instead of the sync before it", () => {
+  const text = textAfter([aRun("rotate", {}, refused), aRun("sync", { unchanged: 9 })]);
+  expect(text.split("\n")[0]).toBe("The last rotate failed: the service refuses the key");
+});
+
+test("aligns the outcomes of the runs", () => {
+  const runs = textAfter([aRun("rotate", { rotated: 1 }), aRun("sync", {})]).split("Last runs\n")[1];
+  expect(runs?.split("\n").map((line) => line.indexOf("ok"))).toEqual([36, 36, -1]);
+});
+
+test.each<[string, RecordedRun, string]>([
+  ["with nothing to do", aRun("sync", { unchanged: 9 }), "ok       nothing to do; 1 request in 0 ms"],
+  [
+    "that changed something",
+    aRun("sync", { created: 2, failed: 1, unchanged: 9 }),
+    "partial  2 created, 1 failed; 1 request in 0 ms",
+  ],
+  [
+    "that failed in the middle",
+    aRun("sync", { created: 2 }, refused),
+    "failed   2 created; 1 request in 0 ms; KEY_REFUSED: the service refuses the key",
+  ],
+  [
+    "that failed before anything",
+    aRun("sync", {}, { ...refused, message: `\u0007${"x".repeat(500)}` }),
+    `failed   1 request in 0 ms; KEY_REFUSED: \\u0007${"x".repeat(113)}…`,
+  ],
+])("a run %s has one line that says it all", (_, run, line) => {
+  expect(textAfter([run])).toContain(`  2026-03-01T12:00:00.000Z  sync  ${line}\n`);
+});
+
+test("only the newest run can be running: an earlier run without an end did not finish", () => {
+  const open = { ...aRun("sync", {}), finishedAt: null, result: null };
+  const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW };
+  const later = new Date(NOW.getTime() + 2_500);
+  expect(statusText(aStatus({ lease }), TABLES, NOBODY, [open, open], later, false)).toContain(`
+Last runs
+  2026-03-01T12:00:00.000Z  sync  running for 2.5 s
+  2026-03-01T12:00:00.000Z  sync  did not finish
+`);
+});
+
+test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
+  const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { rejected: 2 })];
+  const text = statusText(aStatus({ runs }), TABLES, NOBODY, runs.slice(0, 1), NOW, false);
+  expect(text.split("\n")[0]).toBe("Needs attention: 2 rejected rows.");
+  expect(text).not.toContain("  sync  ");
+});
+
+test("shows since when a group has been failing", () => {
+  const failing = [{ user_group_id: "acme", ...aChangeFailure(), since: new Date("2026-02-27T08:00:00Z") }];
+  expect(statusText(aStatus({ failing }), TABLES, NOBODY, [], NOW, false)).toContain(`
+Failing
+  acme  REFUSED (3 in a row since 2026-02-27T08:00:00.000Z, next try after 2026-03-01T00:00:00.000Z): GET was answered`);
+});

@@ -1,0 +1,39 @@
+import { loadConfig } from "../../src/config/load.ts";
+import type { Config } from "../../src/config/model/config.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+
+export const MINIMAL = {
+  service: { base_url: "https://dash.example.com/", api_key: "k3y" },
+  source: { url: "postgres://app:pw@localhost/crm", table: "customers" },
+  group: { id: "id", name: "company_name" },
+};
+
+/** A config file with the required keys and these. It is JSON, which is YAML, too. */
+export const withKeys = (keys: object): string => {
+  const sections: Record<string, object> = { ...MINIMAL };
+  for (const [key, value] of Object.entries(keys)) {
+    const isSection = typeof value === "object" && value !== null;
+    sections[key] = isSection ? { ...sections[key], ...value } : value;
+  }
+  return JSON.stringify(sections);
+};
+
+export const load = (yaml: string, env: Record<string, string> = {}): Config =>
+  loadConfig("config.yaml", {
+    env,
+    readFile: (path) => {
+      if (path === "config.yaml") return yaml;
+      throw Object.assign(new Error("gone"), { code: "ENOENT" });
+    },
+  });
+
+/** The report of all problems; "none" if there are none. */
+export function problemsOf(yaml: string, env: Record<string, string> = {}): string {
+  try {
+    load(yaml, env);
+  } catch (error) {
+    if (error instanceof SyncError && error.code === "CONFIG_INVALID") return error.message;
+    throw error;
+  }
+  return "none";
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import { NO_READ_HISTORY, STALE_CODE } from "../../../src/core/plan/read-history.ts";
+import { aLedgerGroup, anApplied, anApply, aReadHistory, aRow } from "../../builders/groups.ts";
+import {
+  begin,
+  groupOf,
+  groupsOf,
+  hold,
+  type LedgerPlace,
+  leave,
+  NOW,
+  type Opened,
+  opened,
+  write,
+} from "./rig.ts";
+
+const atRest = aLedgerGroup();
+const remove = (user_group_id: string): HeldRemoval => ({ kind: "delete", user_group_id });
+const replace = (user_group_id: string): HeldRemoval => ({ kind: "replace", user_group_id });
+
+/** What the ledger notes of tenants that are gone, of what waits for approval, and of the reads. */
+export function ledgerDeletionsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  /** A ledger in which these groups were created. */
+  const withGroups = async (...ids: string[]): Promise<Opened> => {
+    const at = await opened(makePlace);
+    const changes = ids.map((user_group_id) => anApply({ user_group_id }));
+    await begin(at, ...changes);
+    await write(at, (transaction) =>
+      transaction.record(
+        changes.map((change) => ({ outcome: anApplied({ change }) })),
+        NOW,
+      ),
+    );
+    return at;
+  };
+  const heldIn = async (at: Opened): Promise<HeldRemoval[]> =>
+    (await groupsOf(at)).flatMap(({ user_group_id, held }) => (held ? [{ kind: held, user_group_id }] : []));
+
+  describe(`${name}: groups whose tenants are gone`, () => {
+    test("have the kind and the time of the absence until the tenant is back", async () => {
+      const at = await withGroups("acme", "b");
+      const clock = { ms: 5_000_000_000, reads: 7 };
+      await leave(at, "absent", clock, "acme", "unknown");
+      expect(await groupOf(at)).toEqual({
+        ...atRest,
+        absence: { kind: "absent", since: NOW, at: clock },
+      });
+      expect(await groupOf(at, "b")).toMatchObject({ absence: null });
+      await write(at, (transaction) => transaction.markReturned(["acme", "unknown"]));
+      expect(await groupOf(at)).toEqual(atRest);
+      expect(await groupsOf(at)).toHaveLength(2);
+    });
+
+    test("start a new absence if its kind changes", async () => {
+      const at = await withGroups("acme", "b");
+      await leave(at, "estranged", { ms: 1, reads: 1 }, "acme");
+      await write(at, (transaction) =>
+        transaction.markLeft(
+          [
+            { kind: "left", user_group_id: "acme", absence: "flagged" },
+            { kind: "left", user_group_id: "b", absence: "estranged" },
+          ],
+          { ms: 2, reads: 2 },
+          new Date(NOW.getTime() + 1),
+        ),
+      );
+      const since = { since: new Date(NOW.getTime() + 1), at: { ms: 2, reads: 2 } };
+      expect((await groupOf(at))?.absence).toEqual({ kind: "flagged", ...since });
+      expect((await groupOf(at, "b"))?.absence).toEqual({ kind: "estranged", ...since });
+    });
+
+    test("are no longer gone once they are settled", async () => {
+      const at = await withGroups("acme");
+      await leave(at, "absent", { ms: 0, reads: 1 }, "acme");
+      await hold(at, [remove("acme")]);
+      await write(at, (transaction) =>
+        transaction.markSettled([
+          { kind: "settled", user_group_id: "acme", row: aRow(), dataSourceId: null, wasGone: true },
+        ]),
+      );
+      expect(await groupOf(at)).toEqual(atRest);
+    });
+  });
+
+  describe(`${name}: held groups`, () => {
+    test("are the groups marked last, and no others", async () => {
+      const at = await withGroups("a", "b", "c", "d", "e", "é", "😀");
+      await hold(at, [remove("a"), replace("b")], [], [remove("d"), remove("😀")]);
+      expect(await heldIn(at)).toEqual([remove("a"), replace("b"), remove("d"), remove("😀")]);
+      await hold(at, [remove("b")], [replace("c"), remove("é")]);
+      expect(await heldIn(at)).toEqual([remove("b"), replace("c"), remove("é")]);
+      await hold(at, [remove("e")]);
+      expect(await heldIn(at)).toEqual([remove("e")]);
+      await hold(at);
+      expect(await heldIn(at)).toEqual([]);
+    });
+
+    test("are at rest by their rows, but do not count as in sync", async () => {
+      const at = await withGroups("acme");
+      await hold(at, [replace("acme")]);
+      expect(await groupOf(at)).toEqual({ ...atRest, held: "replace" });
+      expect((await at.ledger.buckets({ unverifiedAtRest: true }))[0]).toMatchObject({ restless: 0 });
+      expect((await at.ledger.status()).groups).toMatchObject({ total: 1, in_sync: 0 });
+    });
+
+    test("stay held only for a replacement when their tenants are back", async () => {
+      const at = await withGroups("a", "b");
+      await hold(at, [remove("a"), replace("b")]);
+      await write(at, (transaction) => transaction.markReturned(["a", "b"]));
+      expect(await heldIn(at)).toEqual([replace("b")]);
+    });
+
+    test("are in the status, a hundred at most, with the code that approves all", async () => {
+      const ids = Array.from({ length: 101 }, (_, index) => `id ${String(index).padStart(3, "0")}`);
+      const at = await withGroups(...ids);
+      expect((await at.ledger.status()).held).toBeNull();
+
+      const all = ids.map(remove);
+      await hold(at, all);
+      await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: "c0de" })));
+      expect((await at.ledger.status()).held).toEqual({
+        count: 101,
+        code: "c0de",
+        groups: all.slice(0, 100),
+      });
+    });
+
+    test("are in the status without a code if the code approves nothing any more", async () => {
+      const at = await withGroups("acme");
+      await hold(at, [remove("acme")]);
+      await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: STALE_CODE })));
+      expect((await at.ledger.status()).held).toEqual({ count: 1, code: null, groups: [remove("acme")] });
+    });
+
+    test("are in the status in the order of the bytes of their ids", async () => {
+      // JavaScript's own order is the other way round.
+      const all = [remove("\uff5e"), replace("😀")];
+      const at = await withGroups(...all.map((held) => held.user_group_id));
+      await hold(at, all);
+      await write(at, (transaction) => transaction.recordReadHistory(aReadHistory({ heldCode: "c0de" })));
+      expect((await at.ledger.status()).held).toMatchObject({ count: 2, groups: all });
+    });
+  });
+
+  describe(`${name}: the read history`, () => {
+    test("is empty at first, and then what was recorded last", async () => {
+      const at = await opened(makePlace);
+      expect(await at.ledger.readHistory()).toEqual(NO_READ_HISTORY);
+      for (const history of [
+        aReadHistory({
+          table: "shop.customers",
+          clock: { ms: 2 ** 45, reads: 2 ** 40 },
+          healthyAt: NOW,
+          heldCode: "c0de",
+          approvals: 2,
+        }),
+        aReadHistory({ source: null, healthyAt: null }),
+      ]) {
+        await write(at, (transaction) => transaction.recordReadHistory(history));
+        expect(await at.ledger.readHistory()).toEqual(history);
+        expect(await at.database.view().readHistory()).toEqual(history);
+      }
+    });
+  });
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../src/core/apply/outcome.ts";
+import type { GroupFailures } from "../../../src/core/failure/group-failures.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import {
+  aDelete,
+  aDeleted,
+  aFailed,
+  aNotUpdated,
+  anApplied,
+  anApply,
+  aReplace,
+  aRotation,
+  aRow,
+  failures,
+} from "../../builders/groups.ts";
+import {
+  begin,
+  carryOut,
+  groupOf,
+  inDays,
+  LATER,
+  type LedgerPlace,
+  NOW,
+  type Opened,
+  opened,
+  write,
+} from "./rig.ts";
+
+const update = anApply({ kind: "update", fingerprint: "new" });
+const REFUSED = { code: "REFUSED", message: "GET was answered HTTP 422" };
+const NOT_ROTATED = { code: "SERVICE_ERROR", message: "POST was answered HTTP 500" };
+const NOT_STORED = { code: "TOKEN_NOT_EVERYWHERE", message: "one store has it" };
+/** Each kind is tried again at a time of its own. */
+const AGAIN = { change: inDays(7), rotation: inDays(8), storing: inDays(9) };
+
+/** What makes each kind of failure, the `count`th time. */
+const fails: Readonly<Record<keyof GroupFailures, (at: Opened, count: number) => Promise<void>>> = {
+  change: (at, count) => recordOn(at, count, aFailed({ change: update }), AGAIN.change),
+  rotation: (at, count) =>
+    write(at, async (to) => {
+      await to.beginRotation("acme", inDays(count));
+      const failure = { ...NOT_ROTATED, retryAt: AGAIN.rotation };
+      await to.recordRotation(aRotation({ tokenFingerprint: null, failure }), inDays(count));
+    }),
+  storing: (at, count) =>
+    write(at, (to) => {
+      const failure = { ...NOT_STORED, count, retryAt: AGAIN.storing };
+      return to.recordStored([{ user_group_id: "acme", failure }], inDays(count));
+    }),
+};
+
+const ONCE: GroupFailures = {
+  change: { ...REFUSED, fingerprint: "new", count: 1, retryAt: AGAIN.change },
+  rotation: { ...NOT_ROTATED, count: 1, retryAt: AGAIN.rotation },
+  storing: { ...NOT_STORED, count: 1, retryAt: AGAIN.storing },
+};
+
+/** What is failing of a group: its change, its rotation, and storing its token. */
+export function ledgerFailuresContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  const withGroup = async (...kinds: (keyof GroupFailures)[]): Promise<Opened> => {
+    const at = await opened(makePlace);
+    await recordOn(at, 0, anApplied());
+    for (const kind of kinds) await fails[kind](at, 1);
+    return at;
+  };
+  const all = () => withGroup("change", "rotation", "storing");
+  const failuresOf = async (at: Opened) => (await groupOf(at))?.failures;
+
+  describe(`${name}: the failures of a group`, () => {
+    test.each([
+      ["change", "rotation", "storing"],
+      ["rotation", "storing", "change"],
+      ["storing", "change", "rotation"],
+    ] as const)("stand beside each other, whichever comes first: %s", async (...kinds) => {
+      const at = await withGroup(...kinds);
+      expect(await failuresOf(at)).toEqual(ONCE);
+      const [begun] = await begin(at, update);
+      expect(begun?.before?.failures).toEqual({ change: 1, rotation: 1, storing: 1 });
+    });
+
+    test.each(["change", "rotation", "storing"] as const)("are counted by themselves: %s", async (kind) => {
+      const at = await all();
+      await fails[kind](at, 2);
+      expect(await failuresOf(at)).toEqual({ ...ONCE, [kind]: { ...ONCE[kind], count: 2 } });
+      const known = await write(at, (to) => to.beginRotation("acme", NOW));
+      expect(known?.failures).toEqual({ change: 1, rotation: 1, storing: 1, [kind]: 2 });
+    });
+
+    test("of a change don't keep a rotation from waiting for its next try", async () => {
+      const at = await withGroup("change", "rotation");
+      const [candidate] = await at.ledger.rotatable({ until: LATER, limit: 1 });
+      expect(candidate?.failure).toEqual(ONCE.rotation);
+    });
+
+    test.each<[string, Outcome]>([
+      ["an update", anApplied({ kind: "updated", change: update })],
+      ["a creation", anApplied({ change: update })],
+      ["a replacement", anApplied({ kind: "replaced", change: aReplace() })],
+    ])("of the change and of storing end with a change that is done: %s", async (_, outcome) => {
+      const at = await all();
+      await recordOn(at, 2, outcome);
+      expect(await failuresOf(at)).toEqual(failures({ rotation: ONCE.rotation }));
+    });
+
+    test("of the change alone ends if the row asks for what the group is", async () => {
+      const at = await all();
+      const settled = { user_group_id: "acme", row: aRow(), dataSourceId: null, wasGone: false };
+      await write(at, (to) => to.markSettled([{ kind: "settled", ...settled }]));
+      expect(await failuresOf(at)).toEqual({ ...ONCE, change: null });
+    });
+
+    const token = new Secret("ugt_acme_2");
+    test.each<[string, (at: Opened) => Promise<void>]>([
+      ["a rotation", (at) => write(at, (to) => to.recordRotation(aRotation(), LATER))],
+      ["an update", (at) => recordOn(at, 2, anApplied({ kind: "updated", change: update, token }))],
+      ["a refused update", (at) => recordOn(at, 2, aNotUpdated({ change: update, token }))],
+      [
+        "a GET for the token alone",
+        (at) => recordOn(at, 2, anApplied({ kind: "updated", change: { ...update, restores: true }, token })),
+      ],
+    ])("of rotation and storing end with another token: %s", async (_, arrives) => {
+      const at = await withGroup("rotation", "storing");
+      await arrives(at);
+      expect(await failuresOf(at)).toMatchObject({ rotation: null, storing: null });
+    });
+
+    test("of a rotation stays if the old token is found to be the live one", async () => {
+      const at = await all();
+      const [vouched] = await at.ledger.vouchedTokens({ limit: 1, of: "all" });
+      const found = aRotation({ tokenFingerprint: vouched?.tokenFingerprint ?? null });
+      await write(at, (to) => to.recordRotation(found, LATER));
+      expect(await failuresOf(at)).toEqual({ ...ONCE, storing: null });
+    });
+
+    test("of a rotation begins anew with the first token", async () => {
+      const at = await opened(makePlace);
+      await begin(at, anApply());
+      await fails.rotation(at, 1);
+      expect(await at.ledger.tokensLiveSince([inDays(9)])).toEqual([0]);
+      await recordOn(at, 2, anApplied());
+      expect(await failuresOf(at)).toEqual(failures());
+    });
+
+    test("end with the group, but for that its token is not removed", async () => {
+      const at = await all();
+      const change = aDelete();
+      await begin(at, change);
+      const left = { outcome: aDeleted({ change }), notRemoved: NOT_STORED, retryAt: LATER };
+      await write(at, (to) => to.record([left], inDays(2)));
+      expect(await failuresOf(at)).toMatchObject({
+        change: { ...NOT_STORED, count: 2 },
+        rotation: null,
+        storing: null,
+      });
+      await carryOut(at, aDeleted());
+      await carryOut(at, anApplied());
+      expect(await failuresOf(at)).toEqual(failures());
+    });
+
+    test("are told of together, as one group that is failing since the first of them", async () => {
+      const at = await withGroup("rotation");
+      await fails.change(at, 2);
+      await fails.change(at, 3);
+      await fails.storing(at, 4);
+      expect(await at.ledger.status()).toMatchObject({
+        groups: { total: 1, in_sync: 0, failing: 1 },
+        failing: [
+          {
+            user_group_id: "acme",
+            code: REFUSED.code,
+            message: [REFUSED, NOT_ROTATED, NOT_STORED].map(({ message }) => message).join("; "),
+            count: 4,
+            retryAt: AGAIN.change,
+            since: inDays(1),
+          },
+        ],
+        oldestUnsynced: inDays(1),
+      });
+      await recordOn(at, 5, anApplied({ kind: "updated", change: update }));
+      expect((await at.ledger.status()).failing).toEqual([
+        { user_group_id: "acme", ...ONCE.rotation, since: inDays(1) },
+      ]);
+    });
+
+    test("are of no concern to who looks for changed rows, but for that of a change", async () => {
+      const at = await withGroup();
+      const sums = () => at.ledger.buckets({ unverifiedAtRest: true });
+      const before = await sums();
+      await fails.rotation(at, 1);
+      await write(at, (to) => to.withdrawRotation("acme"));
+      await fails.storing(at, 1);
+      expect(await sums()).toEqual(before);
+      await fails.change(at, 1);
+      expect(await sums()).toMatchObject([{ rows: 0, restless: 1 }]);
+    });
+  });
+}
+
+/** The intent and the outcome. */
+const recordOn = (at: Opened, day: number, outcome: Outcome, retryAt = LATER): Promise<void> =>
+  write(at, async (to) => {
+    await to.begin([outcome.change], inDays(day));
+    await to.record([{ outcome, retryAt }], inDays(day));
+  });

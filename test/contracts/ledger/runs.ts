@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import type { RunResult } from "../../../src/ports/ledger/runs.ts";
+import { inDays, type LedgerPlace, leaseOf, NOW, type Opened, opened, prepared, write } from "./rig.ts";
+
+const EVER = new Date(0);
+
+/** The history of the runs, and how long it is kept. */
+export function ledgerRunsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  /** Another scope in the same place. */
+  const another = async ({ database }: Opened): Promise<Opened> => {
+    const ledger = await prepared(database, "another");
+    return { database, ledger, lease: await leaseOf(ledger) };
+  };
+
+  describe(`${name}: the history of the runs`, () => {
+    test("is empty before the first run", async () => {
+      const { ledger } = await opened(makePlace);
+      expect(await ledger.history(EVER, 10)).toEqual([]);
+    });
+
+    test("has the runs since a time, newest first, up to a limit", async () => {
+      const at = await opened(makePlace);
+      await runsAt(at, [0, 1, 2, 3]);
+      expect(await commandsIn(at, inDays(1))).toEqual(["day 3", "day 2", "day 1"]);
+      expect(await commandsIn(at, inDays(1, 1))).toEqual(["day 3", "day 2"]);
+      expect(await commandsIn(at, inDays(1), 2)).toEqual(["day 3", "day 2"]);
+      expect(await commandsIn(at, inDays(4))).toEqual([]);
+    });
+
+    test("keeps the order of the runs if the clock was set back", async () => {
+      const at = await opened(makePlace);
+      await runsAt(at, [1, 0, 2]);
+      expect(await commandsIn(at)).toEqual(["day 2", "day 0", "day 1"]);
+    });
+
+    test("has the result of a finished run, and no result of an unfinished run", async () => {
+      const at = await opened(makePlace);
+      const result: RunResult = {
+        outcome: "failed",
+        counts: { ...noCounts(), created: 2 },
+        requests: 3,
+        error: { code: "SERVICE_UNAVAILABLE", message: "it is down" },
+      };
+      const [finished, open] = await runsAt(at, [0, 1]);
+      await write(at, (transaction) => transaction.finishRun(finished ?? "", result, inDays(0, 5)));
+      expect(await at.ledger.history(EVER, 10)).toEqual([
+        { id: open, command: "day 1", startedAt: inDays(1), finishedAt: null, result: null },
+        { id: finished, command: "day 0", startedAt: NOW, finishedAt: inDays(0, 5), result },
+      ]);
+    });
+
+    test("loses a discarded run, and keeps other runs as they were", async () => {
+      const at = await opened(makePlace);
+      const [, , last] = await runsAt(at, [0, 1, 2]);
+      await write(at, (transaction) => transaction.discardRun(last ?? ""));
+      expect(await commandsIn(at)).toEqual(["day 1", "day 0"]);
+    });
+
+    test("has the runs of one scope only", async () => {
+      const at = await opened(makePlace);
+      await runsAt(at, [0]);
+      await runsAt(await another(at), [1]);
+      expect(await commandsIn(at)).toEqual(["day 0"]);
+    });
+
+    test("goes back for ninety days", async () => {
+      const at = await opened(makePlace);
+      const days = Array.from({ length: 12 }, (_, day) => day);
+      const other = await another(at);
+      await runsAt(other, days);
+      await runsAt(at, [...days, 90]);
+      expect(await commandsIn(at)).toHaveLength(13);
+      await write(at, (transaction) => transaction.startRun("a moment later", inDays(90, 1)));
+      expect((await commandsIn(at)).at(-1)).toBe("day 1");
+      expect(await commandsIn(at)).toHaveLength(13);
+      expect(await commandsIn(other)).toHaveLength(12);
+    });
+
+    test("keeps the ten newest runs, however old they are", async () => {
+      const at = await opened(makePlace);
+      await runsAt(
+        at,
+        Array.from({ length: 12 }, (_, day) => day),
+      );
+      await runsAt(at, [1_000]);
+      const commands = await commandsIn(at);
+      expect(commands).toHaveLength(11);
+      expect([commands[0], commands[1], commands[10]]).toEqual(["day 1000", "day 11", "day 2"]);
+    });
+  });
+}
+
+/** Begins a run on each of these days. */
+const runsAt = (at: Opened, days: readonly number[]): Promise<string[]> =>
+  write(at, async (transaction) => {
+    const ids: string[] = [];
+    for (const day of days) ids.push(await transaction.startRun(`day ${day}`, inDays(day)));
+    return ids;
+  });
+
+const commandsIn = async ({ ledger }: Opened, since = EVER, limit = 100): Promise<string[]> =>
+  (await ledger.history(since, limit)).map(({ command }) => command);

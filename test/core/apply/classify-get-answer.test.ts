@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import {
+  classifyGetAnswer,
+  type GetResult,
+  type KnownBeforeGet,
+} from "../../../src/core/apply/classify-get-answer.ts";
+import { aGroup } from "../../builders/groups.ts";
+
+/** What the service answers to a group that is sent with the name "New". */
+type Answered = "made" | "there, the old name" | "there, the new name";
+type Before =
+  | "not in the ledger"
+  | "in the ledger, never confirmed"
+  | "never confirmed, perhaps made otherwise"
+  | "confirmed as Old"
+  | "confirmed as Old, perhaps made otherwise"
+  | "confirmed as New, otherwise different"
+  | "confirmed like this"
+  | "adopted like this"
+  | "updated like this, unverified";
+type Updates = "updates unknown" | "service updates" | "service keeps";
+type Sent = "not sent before" | "maybe sent before";
+
+const answers: Record<Answered, { isNew: boolean; name: string }> = {
+  made: { isNew: true, name: "New" },
+  "there, the old name": { isNew: false, name: "Old" },
+  "there, the new name": { isNew: false, name: "New" },
+};
+const befores: Record<Before, Pick<KnownBeforeGet, "known" | "confirmedName" | "confirmedAs">> = {
+  "not in the ledger": { known: false, confirmedName: null, confirmedAs: null },
+  "in the ledger, never confirmed": { known: true, confirmedName: null, confirmedAs: null },
+  "never confirmed, perhaps made otherwise": { known: true, confirmedName: null, confirmedAs: null },
+  "confirmed as Old": { known: true, confirmedName: "Old", confirmedAs: null },
+  "confirmed as Old, perhaps made otherwise": { known: true, confirmedName: "Old", confirmedAs: null },
+  "confirmed as New, otherwise different": { known: true, confirmedName: "New", confirmedAs: null },
+  "confirmed like this": { known: true, confirmedName: "New", confirmedAs: "verified" },
+  "adopted like this": { known: true, confirmedName: "New", confirmedAs: "adopted" },
+  "updated like this, unverified": { known: true, confirmedName: "New", confirmedAs: "updated" },
+};
+const updates: Record<Updates, boolean | null> = {
+  "updates unknown": null,
+  "service updates": true,
+  "service keeps": false,
+};
+const sents: Record<Sent, boolean> = { "not sent before": false, "maybe sent before": true };
+
+const created = { kind: "created", unverified: false } as const;
+const notUpdated = { kind: "not_updated", serviceUpdates: false } as const;
+const renamed = { kind: "updated", unverified: false, serviceUpdates: true } as const;
+
+type Row = Record<Updates, Partial<GetResult>>;
+const always = (verdict: Partial<GetResult>): Row => ({
+  "updates unknown": verdict,
+  "service updates": verdict,
+  "service keeps": verdict,
+});
+/** Whether it was taken depends on what is known of the service. */
+const asFarAsKnown = (kind: "created" | "adopted"): Row => ({
+  "updates unknown": { kind, unverified: true },
+  "service updates": { kind, unverified: false },
+  "service keeps": { kind, unverified: true },
+});
+const unseen: Row = {
+  "updates unknown": { kind: "updated", unverified: true },
+  "service updates": { kind: "updated", unverified: false },
+  "service keeps": { kind: "not_updated" },
+};
+const either = (row: Row): Record<Sent, Row> => ({ "not sent before": row, "maybe sent before": row });
+
+const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
+  made: {
+    "not in the ledger": either(always(created)),
+    "in the ledger, never confirmed": either(always(created)),
+    "never confirmed, perhaps made otherwise": either(always(created)),
+    "confirmed as Old": either(always(created)),
+    "confirmed as Old, perhaps made otherwise": either(always(created)),
+    "confirmed as New, otherwise different": either(always(created)),
+    "confirmed like this": either(always(created)),
+    "adopted like this": either(always(created)),
+    "updated like this, unverified": either(always(created)),
+  },
+  "there, the old name": {
+    "not in the ledger": either(always(notUpdated)),
+    "in the ledger, never confirmed": either(always(notUpdated)),
+    "never confirmed, perhaps made otherwise": either(always(notUpdated)),
+    "confirmed as Old": either(always(notUpdated)),
+    "confirmed as Old, perhaps made otherwise": either(always(notUpdated)),
+    "confirmed as New, otherwise different": either(always(notUpdated)),
+    "confirmed like this": either(always(notUpdated)),
+    "adopted like this": either(always(notUpdated)),
+    "updated like this, unverified": either(always(notUpdated)),
+  },
+  "there, the new name": {
+    "not in the ledger": { "not sent before": asFarAsKnown("adopted"), "maybe sent before": always(created) },
+    "in the ledger, never confirmed": {
+      "not sent before": asFarAsKnown("created"),
+      "maybe sent before": always(created),
+    },
+    "never confirmed, perhaps made otherwise": either(unseen),
+    "confirmed as Old": {
+      "not sent before": always(renamed),
+      // It may have been gone, and made anew by the call whose answer was lost.
+      "maybe sent before": always({ kind: "updated", unverified: false }),
+    },
+    "confirmed as Old, perhaps made otherwise": either(unseen),
+    "confirmed as New, otherwise different": either(unseen),
+    "confirmed like this": either(always({ kind: "updated", unverified: false })),
+    "adopted like this": either(asFarAsKnown("adopted")),
+    "updated like this, unverified": either(unseen),
+  },
+};
+
+const keys = <K extends string>(record: Record<K, unknown>): K[] => Object.keys(record) as K[];
+const cases = keys(table).flatMap((answer) =>
+  keys(befores).flatMap((before) => keys(sents).map((sent) => [answer, before, sent] as const)),
+);
+
+describe("the group is", () => {
+  it.each(cases)("%s, and was %s, %s", (answer, before, sent) => {
+    for (const known of keys(updates)) {
+      const expectation: KnownBeforeGet = {
+        sent: aGroup({ name: "New" }),
+        ...befores[before],
+        mayBeAnother: before.endsWith("perhaps made otherwise"),
+        mayHaveBeenSent: sents[sent],
+        mayHaveBeenMade: sents[sent],
+        serviceUpdates: updates[known],
+      };
+      const verdict = classifyGetAnswer(expectation, answers[answer]);
+      const { reason, ...rest } = { reason: undefined, ...verdict };
+      expect({ known, ...rest }).toEqual({ known, ...table[answer][before][sent][known] });
+    }
+  });
+});
+
+it.each([
+  ["spaces", "  Acme   Inc. ", "Acme Inc."],
+  ["composed characters", "Cafe\u0301", "Café"],
+])("a name that the service gives back with other %s is the same name", (_, sent, answered) => {
+  const verdict = classifyGetAnswer(
+    {
+      sent: aGroup({ name: sent }),
+      known: true,
+      confirmedName: "Old",
+      confirmedAs: null,
+      mayBeAnother: false,
+      mayHaveBeenSent: false,
+      mayHaveBeenMade: false,
+      serviceUpdates: null,
+    },
+    { isNew: false, name: answered },
+  );
+  expect(verdict).toMatchObject({ kind: "updated" });
+});
+
+it("a group that was not updated says both names", () => {
+  const expectation = {
+    sent: aGroup({ name: "New" }),
+    known: true,
+    confirmedName: "Old",
+    confirmedAs: null,
+    mayBeAnother: false,
+    mayHaveBeenSent: false,
+    mayHaveBeenMade: false,
+    serviceUpdates: null,
+  };
+  expect(classifyGetAnswer(expectation, { isNew: false, name: "Old" })).toMatchObject({
+    reason: 'the service still calls it "Old" and not "New"',
+  });
+});

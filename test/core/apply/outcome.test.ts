@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { type Counts, noCounts, type RunOutcome, runOutcome } from "../../../src/core/report/counts.ts";
+
+const ofOne: Record<keyof Counts, RunOutcome> = {
+  created: "ok",
+  adopted: "ok",
+  updated: "ok",
+  replaced: "ok",
+  unverified: "ok",
+  unchanged: "ok",
+  outdated: "ok",
+  missing: "ok",
+  deleted: "ok",
+  rotated: "ok",
+  restored: "ok",
+  held: "held",
+  rejected: "partial",
+  failed: "partial",
+};
+
+it.each(Object.entries(ofOne))("one %s makes a run %s", (count, outcome) => {
+  expect(runOutcome({ ...noCounts(), [count]: 1 })).toBe(outcome);
+});
+
+it("starts with a zero for every count", () => {
+  expect(noCounts()).toEqual(Object.fromEntries(Object.keys(ofOne).map((count) => [count, 0])));
+  expect(runOutcome(noCounts())).toBe("ok");
+});
+
+it("held outranks partial", () => {
+  expect(runOutcome({ ...noCounts(), held: 1, failed: 1, rejected: 1 })).toBe("held");
+});

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Group, groupFingerprint, tokenFingerprint } from "../../../src/core/group/group.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import { canonicalJson } from "../../../src/core/text/json.ts";
+import { anyGroup, anyJson, anyText, reordered } from "../../builders/arbitraries.ts";
+import { aGroup } from "../../builders/groups.ts";
+
+describe("a group's fingerprint", () => {
+  it("doesn't depend on the order of keys", () => {
+    fc.assert(
+      fc.property(anyGroup(), (group) => {
+        const { properties, mapping, name, user_group_id } = group;
+        const other: Group = {
+          properties: reordered(properties),
+          mapping: reordered(mapping),
+          name,
+          user_group_id,
+        };
+        expect(groupFingerprint(other)).toBe(groupFingerprint(group));
+      }),
+    );
+  });
+
+  it("changes with any value, at any depth", () => {
+    fc.assert(
+      fc.property(anyGroup(), anyText(), anyJson(), (group, text, json) => {
+        const changed: Group[] = [
+          { ...group, user_group_id: text },
+          { ...group, name: text },
+          ...Object.keys(group.mapping).map((key) => ({
+            ...group,
+            mapping: { ...group.mapping, [key]: text },
+          })),
+          ...Object.keys(group.properties).map((key) => ({
+            ...group,
+            properties: { ...group.properties, [key]: json },
+          })),
+          { ...group, properties: { ...group.properties, nested: { deeper: [json] } } },
+        ];
+        for (const other of changed) {
+          const same = canonicalJson({ ...other }) === canonicalJson({ ...group });
+          expect(groupFingerprint(other) === groupFingerprint(group)).toBe(same);
+        }
+      }),
+    );
+  });
+
+  it("tells values that only look alike apart", () => {
+    const lookalikes = [1, "1", [1], ["1"], { "0": 1 }, true, "true", null, "null", "", [], {}];
+    const prints = lookalikes.map((value) => groupFingerprint(aGroup({ properties: { value } })));
+    expect(new Set(prints).size).toBe(lookalikes.length);
+    expect(groupFingerprint(aGroup({ properties: {} }))).not.toBe(
+      groupFingerprint(aGroup({ properties: { value: null } })),
+    );
+  });
+});
+
+it("a token's fingerprint is the SHA-256 of its bytes", () => {
+  expect(tokenFingerprint(new Secret("abc"))).toBe("ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0");
+});

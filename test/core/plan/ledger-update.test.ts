@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import type { AbsenceKind, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import type { Tenant } from "../../../src/core/group/tenant.ts";
+import { type LedgerUpdate, ledgerUpdateOf } from "../../../src/core/plan/ledger-update.ts";
+import { planAction } from "../../../src/core/plan/planned-action.ts";
+import {
+  aChangeFailure,
+  aDecisionContext,
+  aDesiredTenant,
+  aFlaggedTenant,
+  aLedgerGroup,
+  anAbsence,
+  anApply,
+  aReading,
+  aRejectedTenant,
+  aRow,
+  failures,
+} from "../../builders/groups.ts";
+
+/** Elsewhere: in the first read of another source. */
+type Source = "desired" | "rejected" | "absent" | "flagged" | "absent elsewhere";
+
+const tenants: Record<Source, Tenant | undefined> = {
+  desired: aDesiredTenant(),
+  rejected: aRejectedTenant(),
+  absent: undefined,
+  flagged: aFlaggedTenant(),
+  "absent elsewhere": undefined,
+};
+
+describe("a tenant's presence is noted once:", () => {
+  type Known = "unknown" | "never made" | "there" | AbsenceKind;
+  const ledger: Record<Known, LedgerGroup | undefined> = {
+    unknown: undefined,
+    "never made": aLedgerGroup({ fingerprint: null }),
+    there: aLedgerGroup(),
+    absent: aLedgerGroup({ absence: anAbsence({ kind: "absent" }) }),
+    flagged: aLedgerGroup({ absence: anAbsence({ kind: "flagged" }) }),
+    estranged: aLedgerGroup({ absence: anAbsence({ kind: "estranged" }) }),
+  };
+
+  type Noted = "returned" | "settled" | "forgotten" | `left: ${AbsenceKind}` | null;
+  const inWords = (note: LedgerUpdate | null): Noted =>
+    note?.kind === "left" ? `left: ${note.absence}` : (note?.kind ?? null);
+
+  // biome-ignore format: a table is read by its columns
+  const notes: Record<Source, Record<Known, Noted>> = {
+    desired:            { unknown: null, "never made": null,        there: null,
+                          absent: "settled",         flagged: "settled",         estranged: "settled" },
+    rejected:           { unknown: null, "never made": null,        there: null,
+                          absent: "returned",        flagged: "returned",        estranged: "returned" },
+    absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
+                          absent: null,              flagged: null,              estranged: null },
+    flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
+                          absent: "left: flagged",   flagged: null,              estranged: null },
+    "absent elsewhere": { unknown: null, "never made": "forgotten", there: "left: estranged",
+                          absent: "left: estranged", flagged: "left: estranged", estranged: null },
+  };
+  const cells = Object.entries(notes).flatMap(([source, states]) =>
+    Object.entries(states).map(([state, note]) => [source, state, note] as [Source, Known, Noted]),
+  );
+
+  it.each(cells)("%s, and in the ledger %s: %s", (source, state, note) => {
+    const sourceChanged = source === "absent elsewhere";
+    const tenant = tenants[source];
+    const context = aDecisionContext({ reading: aReading({ sourceChanged }) });
+    const decided = planAction(tenant, ledger[state], context);
+    expect(inWords(ledgerUpdateOf(tenant, ledger[state], decided, context.reading))).toBe(note);
+  });
+
+  it("a tenant that came back to a group that has to be changed has returned all the same", () => {
+    const context = aDecisionContext();
+    for (const overrides of [{ fingerprint: "other" }, { intent: "delete" }] as const) {
+      const known = aLedgerGroup({ absence: anAbsence(), ...overrides });
+      const decided = planAction(aDesiredTenant(), known, context);
+      expect(ledgerUpdateOf(aDesiredTenant(), known, decided, context.reading)).toEqual({
+        kind: "returned",
+        user_group_id: "acme",
+      });
+    }
+  });
+
+  it("a tenant is recorded as gone even if its group is to be deleted at once: the deletion may be held", () => {
+    const { deletion } = aDecisionContext();
+    const context = aDecisionContext({ deletion: { ...deletion, gracePeriodMs: 0 } });
+    const decided = planAction(undefined, aLedgerGroup(), context);
+    expect(decided?.kind).toBe("delete");
+    expect(ledgerUpdateOf(undefined, aLedgerGroup(), decided, context.reading)?.kind).toBe("left");
+  });
+
+  it("a creation that may have happened is not forgotten", () => {
+    const known = aLedgerGroup({ fingerprint: null, intent: "apply" });
+    expect(ledgerUpdateOf(undefined, known, null, aReading())?.kind).toBe("left");
+  });
+});
+
+describe("a group that is as it should be is noted as settled", () => {
+  const tenant = { ...aDesiredTenant(), dataSourceId: "warehouse-7" };
+  const settled = {
+    kind: "settled",
+    user_group_id: "acme",
+    row: tenant.row,
+    dataSourceId: "warehouse-7",
+    wasGone: false,
+  };
+  it.each([
+    [
+      "where a change that failed was taken back",
+      { failures: failures({ change: aChangeFailure() }) },
+      settled,
+    ],
+    ["where its tenant was gone", { absence: anAbsence() }, { ...settled, wasGone: true }],
+    ["where another row gives the same group", { row: aRow({ digest: "0" }) }, settled],
+    ["where its id has moved to another bucket", { row: aRow({ bucket: 8 }) }, settled],
+    ["where its row was never recorded", { row: null }, settled],
+    ["but not where there is nothing new", {}, null],
+    [
+      "but not where its token alone fails",
+      { failures: failures({ rotation: aChangeFailure(), storing: aChangeFailure() }) },
+      null,
+    ],
+  ])("%s", (_, overrides, note) => {
+    expect(ledgerUpdateOf(tenant, aLedgerGroup(overrides), null, aReading())).toEqual(note);
+  });
+
+  it("but not while something has to be done about it", () => {
+    expect(
+      ledgerUpdateOf(
+        tenant,
+        aLedgerGroup({ failures: failures({ change: aChangeFailure() }) }),
+        anApply(),
+        aReading(),
+      ),
+    ).toBeNull();
+  });
+});

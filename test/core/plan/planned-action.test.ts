@@ -1,0 +1,425 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AbsenceKind, GraceClock, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import type { Tenant } from "../../../src/core/group/tenant.ts";
+import { DELETED } from "../../../src/core/plan/change.ts";
+import type { DeletionPolicy } from "../../../src/core/plan/deletion-policy.ts";
+import {
+  type PlannedAction,
+  type PlanningContext,
+  planAction,
+  type UpdatePolicy,
+} from "../../../src/core/plan/planned-action.ts";
+import {
+  aChangeFailure,
+  aDecisionContext,
+  aDesiredTenant,
+  aFlaggedTenant,
+  aLedgerGroup,
+  anAbsence,
+  aReading,
+  aRejectedTenant,
+  failures,
+} from "../../builders/groups.ts";
+
+// Deletions by clearance, limit and read have a table of their own: deletion-table.test.ts.
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+const later = new Date("2026-03-01T12:00:01Z");
+const HOUR = 3_600_000;
+
+/** The healthy clock, in hours. */
+const clock = (hours: number, reads: number): GraceClock => ({ ms: hours * HOUR, reads });
+
+const aContext = (overrides: Partial<PlanningContext> = {}): PlanningContext =>
+  aDecisionContext({ now: NOW, reading: aReading({ clock: clock(100, 50) }), ...overrides });
+
+type Source = "desired" | "rejected" | "absent" | "flagged";
+
+const tenants: Record<Source, Tenant | undefined> = {
+  desired: aDesiredTenant(),
+  rejected: aRejectedTenant(),
+  absent: undefined,
+  flagged: aFlaggedTenant(),
+};
+
+describe("under every service.update, a desired tenant whose group in the ledger is", () => {
+  type InLedger =
+    | "unknown"
+    | "never made"
+    | "never confirmed"
+    | "never confirmed, being replaced"
+    | "never confirmed, being deleted"
+    | "the same"
+    | "another"
+    | "under way"
+    | "under way, another"
+    | "being replaced"
+    | "being replaced, another"
+    | "being deleted"
+    | "being deleted, another"
+    | "gone"
+    | "gone, another"
+    | "held for replacement, another"
+    | "adopted unverified"
+    | "updated unverified"
+    | "failed, due"
+    | "failed, not due"
+    | "failed with another state, not due"
+    | "failed at creation, not due"
+    | "failed while under way, not due"
+    | "failed while being replaced, not due"
+    | "failed at being deleted, not due";
+
+  const another = { fingerprint: "other" };
+  const failed = { failures: failures({ change: aChangeFailure({ retryAt: later }) }) };
+  const ledger: Record<InLedger, LedgerGroup | undefined> = {
+    unknown: undefined,
+    "never made": aLedgerGroup({ fingerprint: null }),
+    "never confirmed": aLedgerGroup({ fingerprint: null, intent: "apply" }),
+    "never confirmed, being replaced": aLedgerGroup({ fingerprint: null, intent: "replace" }),
+    "never confirmed, being deleted": aLedgerGroup({ fingerprint: null, intent: "delete" }),
+    "the same": aLedgerGroup(),
+    another: aLedgerGroup(another),
+    "under way": aLedgerGroup({ intent: "apply" }),
+    "under way, another": aLedgerGroup({ intent: "apply", ...another }),
+    "being replaced": aLedgerGroup({ intent: "replace" }),
+    "being replaced, another": aLedgerGroup({ intent: "replace", ...another }),
+    "being deleted": aLedgerGroup({ intent: "delete", absence: anAbsence() }),
+    "being deleted, another": aLedgerGroup({ intent: "delete", absence: anAbsence(), ...another }),
+    gone: aLedgerGroup({ absence: anAbsence(), held: "delete" }),
+    "gone, another": aLedgerGroup({ absence: anAbsence(), held: "delete", ...another }),
+    "held for replacement, another": aLedgerGroup({ held: "replace", ...another }),
+    "adopted unverified": aLedgerGroup({ unverified: "adopted" }),
+    "updated unverified": aLedgerGroup({ unverified: "updated" }),
+    "failed, due": aLedgerGroup({
+      failures: failures({ change: aChangeFailure({ retryAt: NOW }) }),
+      ...another,
+    }),
+    "failed, not due": aLedgerGroup({ ...failed, ...another }),
+    "failed with another state, not due": aLedgerGroup({
+      failures: failures({ change: aChangeFailure({ retryAt: later, fingerprint: "another" }) }),
+      ...another,
+    }),
+    "failed at creation, not due": aLedgerGroup({ fingerprint: null, ...failed }),
+    "failed while under way, not due": aLedgerGroup({ intent: "apply", ...failed }),
+    "failed while being replaced, not due": aLedgerGroup({
+      intent: "replace",
+      failures: failures({
+        change: aChangeFailure({ retryAt: later, fingerprint: `replaced ${aLedgerGroup().fingerprint}` }),
+      }),
+    }),
+    "failed at being deleted, not due": aLedgerGroup({
+      intent: "delete",
+      failures: failures({ change: aChangeFailure({ retryAt: later, fingerprint: DELETED }) }),
+    }),
+  };
+
+  type Decided = PlannedAction["kind"] | null;
+  type Expected = Decided | ((context: PlanningContext) => Decided);
+
+  const asConfigured = ({ update }: PlanningContext): Decided =>
+    (({ upsert: "update", replace: "replace", never: "outdated" }) as const)[update];
+  const finish = ({ update }: PlanningContext): Decided => (update === "replace" ? "replace" : "update");
+  const unlessEager =
+    (kind: Decided): Expected =>
+    ({ eager }) =>
+      eager ? kind : "waiting";
+
+  /** The compiler insists on a line for each state. */
+  const expected: Record<InLedger, Expected> = {
+    unknown: "create",
+    "never made": "create",
+    "never confirmed": "create",
+    "never confirmed, being replaced": "replace",
+    "never confirmed, being deleted": "replace",
+    "the same": null,
+    another: asConfigured,
+    "under way": "update",
+    "under way, another": finish,
+    "being replaced": "replace",
+    "being replaced, another": "replace",
+    "being deleted": "update",
+    "being deleted, another": finish,
+    gone: null,
+    "gone, another": asConfigured,
+    "held for replacement, another": asConfigured,
+    "adopted unverified": null,
+    "updated unverified": (context) => (context.serviceUpdates === false ? asConfigured(context) : null),
+    "failed, due": asConfigured,
+    // By an update: a replacement has not failed yet.
+    "failed, not due": (context) =>
+      context.update === "upsert" && !context.eager ? "waiting" : asConfigured(context),
+    "failed with another state, not due": asConfigured,
+    "failed at creation, not due": unlessEager("create"),
+    "failed while under way, not due": unlessEager("update"),
+    "failed while being replaced, not due": unlessEager("replace"),
+    "failed at being deleted, not due": "update",
+  };
+
+  const policies: Record<UpdatePolicy, 0> = { upsert: 0, replace: 0, never: 0 };
+  const contexts = (Object.keys(policies) as UpdatePolicy[]).flatMap((update) =>
+    [null, true, false].flatMap((serviceUpdates) =>
+      [true, false].map((eager) => aContext({ update, serviceUpdates, eager })),
+    ),
+  );
+
+  it.each(Object.entries(expected) as [InLedger, Expected][])("%s", (state, kind) => {
+    for (const context of contexts) {
+      const wanted = typeof kind === "function" ? kind(context) : kind;
+      const decided = planAction(tenants.desired, ledger[state], context)?.kind ?? null;
+      expect({ context, decided }).toEqual({ context, decided: wanted });
+    }
+  });
+});
+
+describe("a change that an earlier run may have begun is marked as such:", () => {
+  const changed = { fingerprint: "other" };
+  it.each<[string, LedgerGroup | undefined, boolean]>([
+    ["not a creation of which nothing is known", undefined, false],
+    ["a creation without a confirmation", aLedgerGroup({ fingerprint: null, intent: "apply" }), true],
+    ["an update under way", aLedgerGroup({ intent: "apply" }), true],
+    ["an update in place of a deletion", aLedgerGroup({ intent: "delete" }), true],
+    ["not a replacement at rest", aLedgerGroup(changed), false],
+    ["a replacement under way", aLedgerGroup({ ...changed, intent: "replace" }), true],
+    ["a replacement in place of a deletion", aLedgerGroup({ ...changed, intent: "delete" }), true],
+    ["not a replacement in place of an update", aLedgerGroup({ ...changed, intent: "apply" }), false],
+  ])("%s", (_, known, underWay) => {
+    expect(planAction(tenants.desired, known, aContext({ update: "replace" }))).toMatchObject({ underWay });
+  });
+});
+
+it("a rejected row leaves everything as it is, but for being reported", () => {
+  const groups = [
+    undefined,
+    aLedgerGroup(),
+    aLedgerGroup({ fingerprint: null, intent: "apply" }),
+    aLedgerGroup({ intent: "replace" }),
+    aLedgerGroup({ intent: "delete", absence: anAbsence() }),
+    aLedgerGroup({ held: "delete", absence: anAbsence() }),
+    aLedgerGroup({ failures: failures({ change: aChangeFailure({ retryAt: later }) }) }),
+  ];
+  for (const known of groups) expect(planAction(tenants.rejected, known, aContext())).toBe(tenants.rejected);
+});
+
+it("a group that waits says why and until when", () => {
+  const failed = aLedgerGroup({
+    fingerprint: "other",
+    failures: failures({ change: aChangeFailure({ retryAt: later }) }),
+  });
+  expect(planAction(tenants.desired, failed, aContext())).toEqual({
+    kind: "waiting",
+    user_group_id: "acme",
+    code: "REFUSED",
+    message: "GET was answered HTTP 422",
+    retryAt: "2026-03-01T12:00:01.000Z",
+  });
+});
+
+describe("a tenant that is gone", () => {
+  const grace = (gracePeriodMs: number, when: DeletionPolicy["when"] = "absent"): DeletionPolicy => ({
+    when,
+    gracePeriodMs,
+    limit: { count: 3, percent: 10 },
+  });
+  const goneSince = (at: GraceClock, kind: AbsenceKind = "absent"): LedgerGroup =>
+    aLedgerGroup({ absence: anAbsence({ kind, at }) });
+  const missing = (hours: number | null, absence: AbsenceKind = "absent") => ({
+    kind: "missing",
+    user_group_id: "acme",
+    absence,
+    dueInMs: hours === null ? null : hours * HOUR,
+  });
+  const deleted = (absence: AbsenceKind = "absent", underWay = false) => ({
+    kind: "delete",
+    user_group_id: "acme",
+    absence,
+    underWay,
+    failedBefore: false,
+  });
+
+  it.each<[string, LedgerGroup, Partial<PlanningContext>, object | null]>([
+    ["and was there before has all of the grace period", aLedgerGroup(), {}, missing(24)],
+    ["has what remains of it", goneSince(clock(90, 40)), {}, missing(14)],
+    ["is deleted once it is over", goneSince(clock(76, 49)), {}, deleted()],
+    ["is not deleted in the very read that first missed it", goneSince(clock(76, 50)), {}, missing(0)],
+    ["is deleted at once without a grace period", aLedgerGroup(), { deletion: grace(0) }, deleted()],
+    ["is kept for good by never", goneSince(clock(0, 1)), { deletion: grace(0, "never") }, missing(null)],
+    ["is kept for good by flagged", goneSince(clock(0, 1)), { deletion: grace(0, "flagged") }, missing(null)],
+  ])("%s", (_, known, context, decision) => {
+    expect(planAction(undefined, known, aContext(context))).toEqual(decision);
+  });
+
+  it.each<[string, Tenant | undefined, LedgerGroup, Partial<PlanningContext>, object]>([
+    [
+      "a flag on a row that was absent before",
+      tenants.flagged,
+      goneSince(clock(0, 1)),
+      {},
+      missing(24, "flagged"),
+    ],
+    [
+      "another source",
+      undefined,
+      goneSince(clock(0, 1)),
+      { reading: aReading({ clock: clock(100, 50), sourceChanged: true }) },
+      missing(24, "estranged"),
+    ],
+  ])("has the grace period begin anew by %s", (_, tenant, known, context, decision) => {
+    expect(planAction(tenant, known, aContext(context))).toEqual(decision);
+  });
+
+  describe.each<[string, Tenant | undefined]>([
+    ["goes on to be there", tenants.flagged],
+    ["has vanished since", undefined],
+  ])("is flagged where its row said so when it was last seen, and the row %s:", (_, tenant) => {
+    const flagged = { deletion: grace(24 * HOUR, "flagged") };
+
+    it("the grace period goes on", () => {
+      const known = goneSince(clock(90, 40), "flagged");
+      expect(planAction(tenant, known, aContext())).toEqual(missing(14, "flagged"));
+      expect(planAction(tenant, known, aContext(flagged))).toEqual(missing(14, "flagged"));
+    });
+
+    it("it is deleted once that is over", () => {
+      const known = goneSince(clock(76, 49), "flagged");
+      expect(planAction(tenant, known, aContext())).toEqual(deleted("flagged"));
+      expect(planAction(tenant, known, aContext(flagged))).toEqual(deleted("flagged"));
+    });
+  });
+
+  it("is no longer flagged in a source that never had it, even if an earlier source flagged it", () => {
+    const known = goneSince(clock(76, 49), "flagged");
+    const elsewhere = aReading({ clock: clock(100, 50), sourceChanged: true });
+    const context = aContext({ reading: elsewhere, deletion: grace(24 * HOUR, "flagged") });
+    expect(planAction(undefined, known, context)).toEqual(missing(null, "estranged"));
+  });
+
+  it("stays estranged when the source is the known one again, until it is seen to be there", () => {
+    const known = goneSince(clock(76, 49), "estranged");
+    expect(planAction(undefined, known, aContext())).toEqual(deleted("estranged"));
+    expect(planAction(tenants.flagged, known, aContext())).toEqual(deleted("estranged"));
+    expect(planAction(undefined, aLedgerGroup({ absence: null }), aContext())).toEqual(missing(24));
+  });
+
+  it("stays due while it is held, though the clock stands still or began anew", () => {
+    const held = aLedgerGroup({ held: "delete", absence: anAbsence({ at: clock(100, 50) }) });
+    expect(planAction(undefined, held, aContext())).toEqual(deleted());
+    expect(planAction(tenants.flagged, held, aContext())).toEqual(deleted("flagged"));
+    expect(planAction(undefined, held, aContext({ deletion: grace(0, "never") }))).toEqual(missing(null));
+  });
+
+  it("has no deletion held by a replacement that is", () => {
+    const held = aLedgerGroup({ held: "replace", absence: anAbsence({ at: clock(99, 49) }) });
+    expect(planAction(undefined, held, aContext())).toEqual(missing(23));
+  });
+
+  it("has its deletion finished without a grace period where that was begun", () => {
+    const begun = aLedgerGroup({ intent: "delete" });
+    expect(planAction(undefined, begun, aContext())).toEqual(deleted("absent", true));
+    expect(planAction(tenants.flagged, begun, aContext())).toEqual(deleted("flagged", true));
+    expect(planAction(undefined, begun, aContext({ deletion: grace(24 * HOUR, "flagged") }))).toEqual(
+      deleted("absent", true),
+    );
+    expect(planAction(undefined, begun, aContext({ deletion: grace(0, "never") }))).toEqual(missing(null));
+  });
+
+  it.each(["apply", "replace"] as const)(
+    "has a deletion of its own, though an intent to %s stands",
+    (intent) => {
+      const known = aLedgerGroup({ fingerprint: null, intent, absence: anAbsence({ at: clock(76, 49) }) });
+      expect(planAction(undefined, known, aContext())).toEqual(deleted());
+    },
+  );
+
+  it("needs nothing if there is no group, but is reported if the operator named it", () => {
+    const gone = { kind: "gone", user_group_id: "acme" };
+    for (const tenant of [tenants.absent, tenants.flagged]) {
+      expect(planAction(tenant, undefined, aContext({ deletion: grace(0) }))).toBeNull();
+      const neverMade = aLedgerGroup({ fingerprint: null, failures: failures({ change: aChangeFailure() }) });
+      expect(planAction(tenant, neverMade, aContext({ deletion: grace(0) }))).toBeNull();
+      expect(planAction(tenant, neverMade, aContext({ eager: true }))).toEqual(gone);
+    }
+    expect(planAction(tenants.flagged, undefined, aContext({ eager: true }))).toEqual(gone);
+  });
+
+  describe("and whose deletion has failed", () => {
+    const failed = (overrides: Partial<LedgerGroup> = {}): LedgerGroup =>
+      aLedgerGroup({
+        absence: anAbsence({ at: clock(76, 49) }),
+        failures: failures({ change: aChangeFailure({ fingerprint: DELETED, retryAt: later }) }),
+        ...overrides,
+      });
+
+    it.each<[string, LedgerGroup, Partial<PlanningContext>, PlannedAction["kind"]]>([
+      ["waits until its time has come", failed(), {}, "waiting"],
+      ["is deleted then", failed(), { now: later }, "delete"],
+      ["is deleted at once where the operator names it", failed(), { eager: true }, "delete"],
+      ["waits also where its deletion is under way", failed({ intent: "delete" }), {}, "waiting"],
+      [
+        "doesn't wait because an update has failed",
+        failed({ failures: failures({ change: aChangeFailure({ retryAt: later }) }) }),
+        {},
+        "delete",
+      ],
+      ["is merely missing until it is due again", failed({ absence: null }), {}, "missing"],
+    ])("%s", (_, known, context, kind) => {
+      expect(planAction(undefined, known, aContext(context))?.kind).toBe(kind);
+    });
+  });
+
+  it("is not deleted any sooner for being named by the operator", () => {
+    expect(planAction(undefined, goneSince(clock(99, 49)), aContext({ eager: true }))).toEqual(missing(23));
+  });
+});
+
+it("no group is taken away whose tenant has a row that doesn't say so, and none is made without one", () => {
+  const anyKnown: fc.Arbitrary<LedgerGroup> = fc
+    .record({
+      fingerprint: fc.constantFrom(null, "other", aLedgerGroup().fingerprint),
+      intent: fc.constantFrom(null, "apply", "replace", "delete"),
+      unverified: fc.constantFrom(null, "adopted", "updated"),
+      absence: fc.constantFrom(
+        null,
+        anAbsence(),
+        anAbsence({ kind: "flagged" }),
+        anAbsence({ kind: "estranged" }),
+      ),
+      held: fc.constantFrom(null, "replace", "delete"),
+      failures: fc
+        .constantFrom(null, aChangeFailure(), aChangeFailure({ fingerprint: DELETED, retryAt: later }))
+        .map((change) => failures({ change })),
+    })
+    .map(aLedgerGroup);
+  const anyContext: fc.Arbitrary<PlanningContext> = fc
+    .record({
+      update: fc.constantFrom("upsert", "replace", "never"),
+      deletion: fc.record({
+        when: fc.constantFrom("absent", "flagged", "never"),
+        gracePeriodMs: fc.constantFrom(0, 24 * HOUR),
+        limit: fc.constant({ count: 3, percent: 10 }),
+      }),
+      reading: fc
+        .record({
+          clock: fc.constantFrom(clock(0, 1), clock(100, 50)),
+          sourceChanged: fc.boolean(),
+        })
+        .map(aReading),
+      serviceUpdates: fc.constantFrom(null, true, false),
+      eager: fc.boolean(),
+    })
+    .map(aContext);
+  const possible: Record<Source, readonly (PlannedAction["kind"] | undefined)[]> = {
+    desired: ["create", "update", "replace", "outdated", "waiting", undefined],
+    rejected: ["rejected"],
+    absent: ["delete", "missing", "waiting", "gone", undefined],
+    flagged: ["delete", "missing", "waiting", "gone", undefined],
+  };
+  fc.assert(
+    fc.property(fc.option(anyKnown, { nil: undefined }), anyContext, (known, context) => {
+      for (const [source, kinds] of Object.entries(possible) as [Source, PlannedAction["kind"][]][]) {
+        expect(kinds).toContain(planAction(tenants[source], known, context)?.kind);
+      }
+    }),
+  );
+});

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { type Counts, noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
+import { type Health, type HealthFacts, healthOf } from "../../../src/core/report/health.ts";
+
+type PastRun = HealthFacts["runs"][number];
+
+const aRun = (outcome: RunOutcome, counts: Partial<Counts> = {}, command = "sync"): PastRun => ({
+  command,
+  result: { outcome, counts: { ...noCounts(), ...counts }, error: null },
+});
+const UNENDED: PastRun = { command: "sync", result: null };
+const FAILED: PastRun = {
+  command: "sync",
+  result: { outcome: "failed", counts: noCounts(), error: { code: "X", message: "no route to db" } },
+};
+const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
+  groups: { failing: 0 },
+  held: null,
+  missing: { count: 0, owned: 40, allowed: 4 },
+  runs: [aRun("ok")],
+  lease: null,
+  ...overrides,
+});
+
+test.each<[string, Partial<HealthFacts>, Health["kind"], sentence: string]>([
+  ["no run yet", { runs: [] }, "empty", "Nothing has been synced yet."],
+  ["a good sync", {}, "well", "All is well."],
+  ["a run under way", { runs: [UNENDED, FAILED], lease: {} }, "running", "A run is going on."],
+  ["a run without an end and without a lease", { runs: [UNENDED] }, "killed", "was killed"],
+  ["a failed sync", { runs: [FAILED], held: { count: 1 } }, "failed", "The last sync failed: no route to db"],
+  ["held removals", { held: { count: 2 } }, "held", "2 removals held"],
+  ["many missing tenants", { missing: { count: 5, owned: 40, allowed: 4 } }, "missing", "5 of 40 groups"],
+  ["as many as allowed", { missing: { count: 4, owned: 40, allowed: 4 } }, "well", "All is well."],
+  ["a failing group", { groups: { failing: 1 } }, "attention", "1 failing group"],
+  ["rejected rows", { runs: [aRun("partial", { rejected: 2 })] }, "attention", "2 rejected rows"],
+  [
+    "a good rotation after a sync",
+    { runs: [aRun("ok", {}, "rotate"), aRun("partial", { rejected: 1 })] },
+    "attention",
+    "1 rejected row",
+  ],
+  [
+    "a failed rotation after a sync",
+    { runs: [aRun("failed", {}, "rotate"), aRun("ok")] },
+    "failed",
+    "The last rotate failed",
+  ],
+])("%s", (_, facts, kind, sentence) => {
+  expect(healthOf(someFacts(facts))).toEqual({ kind, sentence: expect.stringContaining(sentence) });
+});

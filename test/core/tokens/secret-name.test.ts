@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseSecretPath, type SecretPath, secretName } from "../../../src/core/tokens/secret-name.ts";
+import { SECRET_NAMING, type SecretStoreKind } from "../../../src/core/tokens/secret-name-rules.ts";
+
+const KINDS = Object.keys(SECRET_NAMING) as SecretStoreKind[];
+
+/** What the vendors' documentation says of a whole name. */
+const TAKEN: Record<SecretStoreKind, RegExp> = {
+  file: /^(?!\.)[^/\0]{1,255}$/,
+  vault: /^[^/\s\p{Cc}]+$/u,
+  aws_secrets_manager: /^[A-Za-z0-9/_+=.@-]{1,512}$/,
+  gcp_secret_manager: /^[A-Za-z0-9_-]{1,255}$/,
+  azure_key_vault: /^[A-Za-z0-9-]{1,127}$/,
+  kubernetes: /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+};
+
+const PATH: SecretPath = ["t-", ""];
+const ids = fc.oneof(
+  fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }),
+  fc.string({ unit: "binary", minLength: 1, maxLength: 200 }),
+  fc.constantFrom("a", "A", "a-b", "a_b", "a.b", "..", "-", "_", "%41", "=41", "-41", "_41", "A".repeat(300)),
+);
+
+describe.each(KINDS)("the name of a secret in %s", (kind) => {
+  const naming = SECRET_NAMING[kind];
+
+  test("is one that the store takes, whatever the id", () => {
+    fc.assert(
+      fc.property(ids, (id) => {
+        expect(secretName(id, PATH, naming)).toMatch(TAKEN[kind]);
+      }),
+    );
+  });
+
+  test("is another one for another id", () => {
+    const compared = (name: string): string => (kind === "azure_key_vault" ? name.toLowerCase() : name);
+    fc.assert(
+      fc.property(ids, ids, (one, other) => {
+        fc.pre(one !== other);
+        expect(compared(secretName(one, PATH, naming))).not.toBe(compared(secretName(other, PATH, naming)));
+      }),
+    );
+  });
+
+  test("has an escape that no id can have as it is", () => {
+    expect(naming.escape).not.toMatch(naming.plain);
+  });
+
+  test("keeps small letters and digits as they are", () => {
+    expect(secretName("acme42", ["dash-", "-x"], naming)).toBe("dash-acme42-x");
+  });
+});
+
+test.each<[SecretStoreKind, string, string]>([
+  ["file", "a/b %", "t-a%2Fb%20%25"],
+  ["vault", "a/b=", "t-a=2Fb=3D"],
+  ["aws_secrets_manager", "cus_1/ä", "t-cus_1=2F=C3=A4"],
+  ["gcp_secret_manager", "cus_1.x", "t-cus_5F1_2Ex"],
+  ["azure_key_vault", "Cus-1", "t--43us-2d1"],
+  ["kubernetes", "Cus-1.x", "t--43us-2d1-2ex"],
+])("in %s %j is named %s", (kind, id, name) => {
+  expect(secretName(id, PATH, SECRET_NAMING[kind])).toBe(name);
+});
+
+test("an id that is too long is named by its SHA-256, which no other id can be written as", () => {
+  const name = secretName("ä".repeat(100), PATH, SECRET_NAMING.azure_key_vault);
+  expect(name).toMatch(/^t--x[0-9a-f]{64}$/);
+  expect(secretName(`x${name.slice(4)}`, PATH, SECRET_NAMING.azure_key_vault)).not.toBe(name);
+});
+
+test.each<[string, SecretPath | undefined]>([
+  ["{{ user_group_id }}", ["", ""]],
+  ["dashboards/{{user_group_id}}/token", ["dashboards/", "/token"]],
+  ["dashboards", undefined],
+  ["{{ id }}", undefined],
+  ["{{ user_group_id }}{{ user_group_id }}", undefined],
+  ["{{ user_group_id }}-{{ name }}", undefined],
+])("the path %j is read as %j", (template, path) => {
+  expect(parseSecretPath(template)).toEqual(path);
+});

@@ -1,0 +1,133 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
+import {
+  aCurrentRun,
+  aDaemonState,
+  aLedgerSnapshot,
+  aLedgerStatus,
+  aRecordedRun,
+} from "../../builders/daemon-state.ts";
+import { aClock } from "../../fakes/set-clock.ts";
+import { findPromtool } from "../../support/servers/promtool.ts";
+import { type Family, familiesIn } from "./exposition.ts";
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly alert: string; readonly annotations: object }[];
+  }[];
+}
+
+interface Scenarios {
+  readonly tests: readonly {
+    readonly alert_rule_test: readonly {
+      readonly alertname: string;
+      readonly exp_alerts: readonly object[];
+    }[];
+  }[];
+}
+
+const promtool = await findPromtool();
+const section = sectionOf(readFileSync(new URL("../../../README.md", import.meta.url), "utf8"));
+const rules = /```yaml\n(groups:\n[\s\S]*?)```/.exec(section)?.[1] ?? "";
+const scenarios = readFileSync(new URL("alert-rules.test.yaml", import.meta.url), "utf8");
+
+describe("the README", () => {
+  test("has a row for every metric, with its type and labels, and every row has a metric", async () => {
+    const own = familiesIn(await everyMetric()).filter(({ name }) => name.startsWith("groupsync_"));
+    expect(documented().toSorted(byName)).toEqual(own.toSorted(byName));
+  });
+
+  test("has rules about metrics that there are", async () => {
+    const samples = (await everyMetric()).match(/^[a-z_]+/gm);
+    const asked = new Set(rules.match(/\b(groupsync|process|nodejs)_[a-z_]+/g));
+    expect(asked.size).toBeGreaterThan(0);
+    for (const name of asked) expect(samples).toContain(name);
+  });
+
+  test("has no rule but those that are tried", () => {
+    const written = (parse(rules) as Rules).groups.flatMap((group) => group.rules.map(({ alert }) => alert));
+    for (const isRaised of [true, false]) {
+      expect([...new Set(tried(isRaised))].sort()).toEqual(written.toSorted());
+    }
+  });
+});
+
+describe.skipIf(promtool === null)("promtool", () => {
+  test.each([
+    ["of a daemon that knows all", everyMetric],
+    ["of one that knows nothing yet", () => new Metrics(aDaemonState, aClock()).text()],
+  ])("finds nothing to say against the metrics %s", async (_, metrics) => {
+    const input = await metrics();
+    expect(await promtool!(["check", "metrics"], { input })).toEqual({ code: 0, output: "" });
+  });
+
+  test("takes the rules", async () => {
+    const cwd = folderWith({ "rules.yaml": rules });
+    const { code, output } = await promtool!(["check", "rules", "rules.yaml"], { cwd });
+    expect(output).toContain("SUCCESS");
+    expect(code, output).toBe(0);
+  });
+
+  test("sees every alert raised when it has to be, and only then", async () => {
+    const cwd = folderWith({ "rules.yaml": withoutAnnotations(rules), "scenarios.yaml": scenarios });
+    const { code, output } = await promtool!(["test", "rules", "scenarios.yaml"], { cwd });
+    expect(code, output).toBe(0);
+  });
+});
+
+function sectionOf(readme: string): string {
+  const [, section = ""] = /\n## Metrics and alerts\n([\s\S]*?)\n## /.exec(readme) ?? [];
+  return section;
+}
+
+/** The rows of the section's table. */
+const documented = (): Family[] =>
+  [...section.matchAll(/^\| `(groupsync_\w+)` \| (\w+) \| (.*?)\| /gm)].map(
+    ([, name = "", type = "", labels = ""]) => ({
+      name,
+      type,
+      labels: [...labels.matchAll(/`(\w+)`/g)].flatMap(([, label]) => label ?? []).sort(),
+    }),
+  );
+
+/** The alerts that a scenario expects to be raised, or not to be. */
+const tried = (isRaised: boolean): string[] =>
+  (parse(scenarios) as Scenarios).tests
+    .flatMap(({ alert_rule_test }) => alert_rule_test)
+    .flatMap(({ alertname, exp_alerts }) => (exp_alerts.length > 0 === isRaised ? alertname : []));
+
+/** What is said to people may be put otherwise without a scenario that has to say it too. */
+function withoutAnnotations(text: string): string {
+  const { groups } = parse(text) as Rules;
+  const bare = groups.map((group) => ({
+    ...group,
+    rules: group.rules.map(({ annotations: _, ...rule }) => rule),
+  }));
+  return stringify({ groups: bare });
+}
+
+/** All that a daemon can tell is known. */
+function everyMetric(): Promise<string> {
+  const state = aDaemonState({
+    lastGoodSync: new Date("2026-03-01T00:00:01Z"),
+    current: aCurrentRun(),
+    ledger: aLedgerSnapshot({
+      status: aLedgerStatus({ oldestUnsynced: new Date("2026-03-01T00:00:00Z") }),
+      history: [aRecordedRun()],
+    }),
+  });
+  return new Metrics(() => state, aClock()).text();
+}
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "groupsync-rules-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+const byName = (one: Family, other: Family): number => (one.name < other.name ? -1 : 1);

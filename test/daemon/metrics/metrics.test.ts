@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { SERVICE_FAILURES } from "../../../src/core/failure/service-failure.ts";
+import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
+import { aDaemonState, aRunSummary } from "../../builders/daemon-state.ts";
+import { aClock } from "../../fakes/set-clock.ts";
+import { samplesIn } from "./exposition.ts";
+
+describe("of requests", () => {
+  test("they count by operation and result, and their time by operation", async () => {
+    const metrics = new Metrics(aDaemonState, aClock());
+    metrics.observeCall({ operation: "get", result: "ok", seconds: 0.02 });
+    metrics.observeCall({ operation: "get", result: "throttled", seconds: 0.003 });
+    expect(await samplesOf(metrics)).toMatchObject({
+      'groupsync_requests_total{operation="get",result="ok"}': 1,
+      'groupsync_requests_total{operation="get",result="throttled"}': 1,
+      'groupsync_request_duration_seconds_bucket{le="0.005",operation="get"}': 1,
+      'groupsync_request_duration_seconds_bucket{le="0.025",operation="get"}': 2,
+      'groupsync_request_duration_seconds_count{operation="post"}': 0,
+    });
+  });
+
+  test("every way to end is there from the start, with 0", async () => {
+    const samples = await samplesOf(new Metrics(aDaemonState, aClock()));
+    for (const operation of ["get", "post", "delete"]) {
+      for (const result of ["ok", ...Object.keys(SERVICE_FAILURES).map((code) => code.toLowerCase())]) {
+        expect(samples).toHaveProperty(
+          [`groupsync_requests_total{operation="${operation}",result="${result}"}`],
+          0,
+        );
+      }
+    }
+  });
+});
+
+test("two daemons in a process keep their metrics apart", async () => {
+  const one = new Metrics(aDaemonState, aClock());
+  const other = new Metrics(aDaemonState, aClock());
+  one.observe({ kind: "finished", ...aRunSummary() });
+  expect(await samplesOf(other)).toMatchObject({ 'groupsync_runs_total{outcome="ok"}': 0 });
+});
+
+const samplesOf = async (metrics: Metrics) => samplesIn(await metrics.text());

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
+import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import {
+  aCurrentRun,
+  aDaemonState,
+  aLedgerSnapshot,
+  aLedgerStatus,
+  aRecordedRun,
+} from "../../builders/daemon-state.ts";
+import { aClock } from "../../fakes/set-clock.ts";
+import { samplesIn } from "./exposition.ts";
+
+describe("of the daemon's state", () => {
+  test("what isn't known has no sample", async () => {
+    expect(await gaugesOf(aDaemonState({ nextRun: null }))).toEqual({
+      'groupsync_build_info{version="1.2.3"}': 1,
+      groupsync_stale_after_seconds: 900,
+      groupsync_standby: 0,
+    });
+  });
+
+  test("a time is in seconds since 1970, a count as it is", async () => {
+    const at = (time: string): Date => new Date(`2026-03-01T${time}Z`);
+    const seconds = (time: string): number => at(time).getTime() / 1_000;
+    const state = aDaemonState({
+      lastGoodSync: at("01:00:00.500"),
+      nextRun: at("02:00:00"),
+      standby: { since: at("00:00:00"), message: "another instance is at work" },
+      current: aCurrentRun({ since: at("01:30:00"), done: 3, total: 10 }),
+      ledger: aLedgerSnapshot({
+        readAt: at("01:10:00"),
+        status: aLedgerStatus({
+          groups: { total: 50, in_sync: 40, under_way: 1, failing: 2, missing: 3, unverified: 4 },
+          oldestToken: at("00:10:00"),
+          oldestUnsynced: at("00:20:00"),
+          held: { count: 7, code: "4025bf58a4c4", groups: [] },
+        }),
+      }),
+    });
+    expect(await gaugesOf(state)).toMatchObject({
+      groupsync_last_good_sync_timestamp_seconds: seconds("01:00:00.500"),
+      groupsync_next_run_timestamp_seconds: seconds("02:00:00"),
+      groupsync_standby: 1,
+      groupsync_current_run_start_timestamp_seconds: seconds("01:30:00"),
+      groupsync_current_run_done_changes: 3,
+      groupsync_current_run_planned_changes: 10,
+      groupsync_ledger_read_timestamp_seconds: seconds("01:10:00"),
+      groupsync_groups: 50,
+      'groupsync_groups_in_state{state="in_sync"}': 40,
+      'groupsync_groups_in_state{state="under_way"}': 1,
+      'groupsync_groups_in_state{state="failing"}': 2,
+      'groupsync_groups_in_state{state="missing"}': 3,
+      'groupsync_groups_in_state{state="unverified"}': 4,
+      groupsync_oldest_token_timestamp_seconds: seconds("00:10:00"),
+      groupsync_oldest_unsynced_timestamp_seconds: seconds("00:20:00"),
+      groupsync_held_removals: 7,
+    });
+  });
+
+  test("what has come to its end is gone, and what is fine is 0", async () => {
+    let state = aDaemonState({
+      current: aCurrentRun(),
+      skippedTicks: 2,
+      ledger: aLedgerSnapshot({
+        status: aLedgerStatus({
+          oldestUnsynced: new Date(),
+          held: { count: 7, code: "4025bf58a4c4", groups: [] },
+        }),
+      }),
+    });
+    const metrics = new Metrics(() => state, aClock());
+    const before = await samplesOf(metrics);
+    expect(before).toMatchObject({ groupsync_skipped_ticks_total: 2, groupsync_held_removals: 7 });
+
+    state = aDaemonState({ skippedTicks: 3, ledger: aLedgerSnapshot() });
+    const after = await samplesOf(metrics);
+    expect(after).toMatchObject({ groupsync_skipped_ticks_total: 3, groupsync_held_removals: 0 });
+    expect(after).not.toHaveProperty("groupsync_oldest_unsynced_timestamp_seconds");
+    expect(after).not.toHaveProperty("groupsync_current_run_start_timestamp_seconds");
+  });
+
+  test("rejected rows are those of the last sync that saw them all", async () => {
+    const run = (command: string, outcome: RunOutcome, rejected: number) =>
+      aRecordedRun({
+        command,
+        result: { outcome, counts: { ...noCounts(), rejected }, requests: 0, error: null },
+      });
+    const history = [
+      aRecordedRun({ result: null }),
+      run("sync", "failed", 0),
+      run("rotate", "ok", 0),
+      run("sync", "partial", 5),
+      run("sync", "partial", 6),
+    ];
+    const gauges = await gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ history }) }));
+    expect(gauges).toMatchObject({ groupsync_rejected_rows: 5 });
+  });
+});
+
+const samplesOf = async (metrics: Metrics) => samplesIn(await metrics.text());
+
+/** groupsync's own gauges. */
+async function gaugesOf(state: DaemonState) {
+  const samples = Object.entries(await samplesOf(new Metrics(() => state, aClock())));
+  return Object.fromEntries(
+    samples.filter(([name]) => /^groupsync_(?!.*(_total|_bucket|_sum|_count)\b)/.test(name)),
+  );
+}

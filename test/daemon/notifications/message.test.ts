@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import { messageText } from "../../../src/daemon/notifications/message.ts";
+import {
+  PROBLEM_KINDS,
+  type ProblemCounts,
+  updateProblems,
+} from "../../../src/daemon/notifications/problems.ts";
+import type { RunSummary } from "../../../src/ports/observer.ts";
+import { aRunSummary } from "../../builders/daemon-state.ts";
+
+const NOON = new Date("2026-03-01T12:00:00Z");
+const LATER = new Date("2026-03-01T12:05:00Z");
+
+/** What people are told when this is found after that. */
+function textOf(before: ProblemCounts, after: ProblemCounts, run: RunSummary = aRunSummary()): string {
+  const { problems } = updateProblems({}, before, NOON);
+  const judged = updateProblems(problems, after, LATER);
+  return messageText("eu", judged.changes, judged.problems, run, LATER);
+}
+
+const failed = aRunSummary({
+  outcome: "failed",
+  counts: noCounts(),
+  error: { code: "X", message: "it says why", hint: "what to do" },
+});
+const SUMMARY = "sync ok: 1 unchanged; 0 requests in 1.0 s";
+
+test.each<[string, string]>([
+  [
+    textOf({}, { service: 1 }, failed),
+    "groupsync eu: the service fails\nsync failed: it says why (0 requests in 1.0 s)\nwhat to do",
+  ],
+  [
+    textOf({}, { failing: 2, rejected: 1 }),
+    `groupsync eu: 2 groups fail; 1 row is rejected\n${SUMMARY}\ngroupsync status names the groups that fail\ngroupsync plan names the rows that are rejected`,
+  ],
+  [
+    textOf({ failing: 2 }, { failing: 40 }),
+    `groupsync eu: 40 groups fail, up from 2\n${SUMMARY}\ngroupsync status names the groups that fail`,
+  ],
+  [
+    textOf({ source: 1 }, { source: 0 }),
+    `groupsync eu: recovered: the source works again (after 5 min 0 s)\n${SUMMARY}`,
+  ],
+  [
+    textOf({ service: 1, rejected: 1 }, { service: 0, rejected: 2 }),
+    `groupsync eu: the service works again (after 5 min 0 s)\n${SUMMARY}\nstill: 2 rows are rejected, since 2026-03-01T12:00:00.000Z`,
+  ],
+  [
+    textOf({ source: 1, held: 5 }, { source: 0, service: 1 }, failed),
+    "groupsync eu: the source works again (after 5 min 0 s); the service fails\nsync failed: it says why (0 requests in 1.0 s)\nwhat to do\nstill: 5 removals are held, since 2026-03-01T12:00:00.000Z",
+  ],
+])("what people are told (%#)", (text, expected) => {
+  expect(text).toBe(expected);
+});
+
+test.each(PROBLEM_KINDS)("%s has words for its beginning and its end", (kind) => {
+  expect(textOf({}, { [kind]: 1 })).toMatch(/^groupsync eu: .+\nsync ok: /);
+  expect(textOf({ [kind]: 1 }, { [kind]: 0 })).toMatch(
+    /^groupsync eu: recovered: .+ \(after 5 min 0 s\)\nsync ok: /,
+  );
+});

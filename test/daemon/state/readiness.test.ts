@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { readiness } from "../../../src/daemon/state/readiness.ts";
+import { aDaemonState, aRunSummary } from "../../builders/daemon-state.ts";
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
+const HOUR = 3_600_000;
+const STALE = { staleAfterMs: 900_000, lastGoodSync: ago(2 * HOUR) };
+const OLD = "the last sync that reached its end was 2 h 0 min ago, more than 15 min 0 s";
+
+const aRun = (code?: string) => ({
+  ...aRunSummary(
+    code === undefined ? {} : { outcome: "failed", error: { code, message: "the database is away" } },
+  ),
+  run: null,
+  startedAt: ago(2_000),
+  finishedAt: ago(1_000),
+});
+
+test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
+  ["nothing is known yet", {}, false, "no sync has reached its end yet"],
+  [
+    "the first one has failed",
+    { lastRun: aRun("LEDGER_UNAVAILABLE") },
+    false,
+    "no sync has reached its end yet: the database is away",
+  ],
+  [
+    "the last one is recent",
+    { lastGoodSync: ago(61_000), lastRun: aRun() },
+    true,
+    "the last sync that reached its end was 1 min 1 s ago",
+  ],
+  [
+    "it is just not too old",
+    { staleAfterMs: 60_000, lastGoodSync: ago(60_000) },
+    true,
+    "the last sync that reached its end was 1 min 0 s ago",
+  ],
+  [
+    "it is just too old",
+    { staleAfterMs: 60_000, lastGoodSync: ago(60_001) },
+    false,
+    "the last sync that reached its end was 1 min 0 s ago, more than 1 min 0 s",
+  ],
+  [
+    "a later one has failed, and it is recent all the same",
+    { lastGoodSync: ago(1_000), lastRun: aRun("LEDGER_UNAVAILABLE") },
+    true,
+    "the last sync that reached its end was 1.0 s ago",
+  ],
+  [
+    "it is too old, and later ones fail",
+    { ...STALE, lastRun: aRun("X") },
+    false,
+    `${OLD}: the database is away`,
+  ],
+  ["it is too old, and nobody knows why", { ...STALE, lastRun: aRun() }, false, OLD],
+  [
+    "another instance is at work, and ends nothing",
+    {
+      ...STALE,
+      lastRun: aRun("X"),
+      standby: { since: ago(HOUR), message: "another instance is at work: pod-2" },
+    },
+    false,
+    `${OLD}: another instance is at work: pod-2`,
+  ],
+  [
+    "another instance does well",
+    { lastGoodSync: ago(0), standby: { since: ago(HOUR), message: "another instance is at work" } },
+    true,
+    "the last sync that reached its end was 0 ms ago",
+  ],
+  [
+    "another machine's clock is ahead",
+    { lastGoodSync: ago(-5_000) },
+    true,
+    "the last sync that reached its end was 0 ms ago",
+  ],
+])("%s", (_, known, isReady, reason) => {
+  expect(readiness(aDaemonState(known), NOW)).toEqual({ isReady, reason });
+});

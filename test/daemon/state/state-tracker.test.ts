@@ -1,0 +1,245 @@
+import { describe, expect, test } from "vitest";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import { StateTracker } from "../../../src/daemon/state/state-tracker.ts";
+import type { RunEvent } from "../../../src/ports/observer.ts";
+import { aLedgerSnapshot, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
+import { aClock } from "../../fakes/set-clock.ts";
+
+const CONFIGURED = {
+  name: "eu",
+  schedule: "*/5 * * * *",
+  timezone: "UTC",
+  deletionLimit: { count: 3, percent: 10 },
+  staleAfterMs: 900_000,
+};
+const DAY = 86_400_000;
+const NOON = new Date("2026-03-01T12:00:00Z");
+const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
+
+/** It is noon, and nothing has happened yet. */
+function aTracker() {
+  const clock = aClock();
+  const planned = { next: noonAnd(300_000) as Date | null };
+  const identity = { version: "1.2.3", startedAt: NOON };
+  const tracker = new StateTracker(
+    identity,
+    CONFIGURED,
+    () => planned.next,
+    () => clock.now(),
+  );
+  const observe = (...events: RunEvent[]): void => {
+    for (const event of events) tracker.observe(event);
+  };
+  return { tracker, clock, planned, observe };
+}
+
+const started: RunEvent = { kind: "started", run: "17" };
+const planned: RunEvent = { kind: "planned", changes: 5, unchanged: 1, missing: 0 };
+const finished = (overrides: Parameters<typeof aRunSummary>[0] = {}): RunEvent => ({
+  kind: "finished",
+  ...aRunSummary(overrides),
+});
+const failed = (code: string): RunEvent =>
+  finished({ outcome: "failed", error: { code, message: "it says why" } });
+
+test("knows nothing at first but what it is told", () => {
+  expect(aTracker().tracker.state).toEqual({
+    version: "1.2.3",
+    startedAt: NOON,
+    ...CONFIGURED,
+    nextRun: noonAnd(300_000),
+    current: null,
+    standby: null,
+    lastRun: null,
+    lastGoodSync: null,
+    skippedTicks: 0,
+    ledger: null,
+  });
+});
+
+test("asks for the next run when it is asked itself", () => {
+  const { tracker, planned } = aTracker();
+  planned.next = null;
+  expect(tracker.state.nextRun).toBeNull();
+});
+
+test("takes other settings, and counts ticks", () => {
+  const { tracker } = aTracker();
+  tracker.reconfigured({ ...CONFIGURED, name: "us" });
+  tracker.skipped();
+  tracker.skipped();
+  expect(tracker.state).toMatchObject({ name: "us", skippedTicks: 2 });
+});
+
+test("gives states that don't change afterwards", () => {
+  const { tracker } = aTracker();
+  const { state } = tracker;
+  tracker.skipped();
+  expect(state.skippedTicks).toBe(0);
+});
+
+describe("a run that goes on", () => {
+  test("has no id before it has the lease", () => {
+    const { tracker, observe } = aTracker();
+    tracker.begins();
+    expect(tracker.state.current).toEqual({ since: NOON, run: null, done: 0, total: 0, waiting: null });
+    observe(started);
+    expect(tracker.state.current?.run).toBe("17");
+  });
+
+  test.each<RunEvent>([
+    { kind: "recorded", user_group_id: "a", result: "created", unverified: false, token: "f" },
+    { kind: "deleted", user_group_id: "a", absence: "absent" },
+    { kind: "rotated", user_group_id: "a", token: "f", formerToken: null },
+    { kind: "restored", user_group_id: "a" },
+    { kind: "failed", user_group_id: "a", code: "X", message: "no" },
+  ])("gets on with what is $kind, and waits no more", (event) => {
+    const { tracker, observe } = aTracker();
+    tracker.begins();
+    observe(
+      started,
+      planned,
+      { kind: "restoring", tokens: 3 },
+      { kind: "rotating", tokens: 2 },
+      { kind: "waiting", ms: 9, reason: "x" },
+      event,
+    );
+    expect(tracker.state.current).toMatchObject({ done: 1, total: 10, waiting: null });
+  });
+
+  test("tells what it waits for, and until when", () => {
+    const { tracker, clock, observe } = aTracker();
+    tracker.begins();
+    clock.elapsed = 1_000;
+    observe(started, planned, { kind: "waiting", ms: 7_000, reason: "the service asked for it" });
+    expect(tracker.state.current).toMatchObject({
+      done: 0,
+      waiting: { until: noonAnd(8_000), reason: "the service asked for it" },
+    });
+  });
+
+  test("begins anew after the one before", () => {
+    const { tracker, observe } = aTracker();
+    tracker.begins();
+    observe(started, planned, { kind: "deleted", user_group_id: "a", absence: "absent" }, finished());
+    tracker.begins();
+    expect(tracker.state.current).toMatchObject({ run: null, done: 0, total: 0 });
+  });
+
+  test("is none where no sync is under way", () => {
+    const { tracker, observe } = aTracker();
+    observe(started, planned, finished());
+    expect(tracker.state).toMatchObject({ current: null, lastRun: null, lastGoodSync: null });
+  });
+});
+
+describe("a run that has ended", () => {
+  test("is the last one, from its beginning to its end", () => {
+    const { tracker, clock, observe } = aTracker();
+    tracker.begins();
+    observe(started);
+    clock.elapsed = 2_000;
+    observe(finished({ counts: { ...noCounts(), created: 2 } }));
+    expect(tracker.state).toMatchObject({ current: null, lastGoodSync: noonAnd(2_000) });
+    expect(tracker.state.lastRun).toEqual({
+      ...aRunSummary({ counts: { ...noCounts(), created: 2 } }),
+      run: "17",
+      startedAt: NOON,
+      finishedAt: noonAnd(2_000),
+    });
+  });
+
+  test.each([
+    ["ok", true],
+    ["partial", true],
+    ["held", true],
+    ["failed", false],
+  ] as const)("and is %s counts as a good sync: %s", (outcome, isGood) => {
+    const { tracker, observe } = aTracker();
+    tracker.begins();
+    observe(started, finished({ outcome }));
+    expect(tracker.state.lastGoodSync).toEqual(isGood ? NOON : null);
+  });
+
+  test("in a failure leaves the good sync before it", () => {
+    const { tracker, clock, observe } = aTracker();
+    tracker.begins();
+    observe(started, finished());
+    clock.elapsed = 300_000;
+    tracker.begins();
+    observe(failed("LEDGER_UNAVAILABLE"));
+    expect(tracker.state).toMatchObject({
+      lastRun: { run: null, error: { code: "LEDGER_UNAVAILABLE" } },
+      lastGoodSync: NOON,
+    });
+  });
+});
+
+describe("standby", () => {
+  test("is since the first attempt, says who is at work now, and is no run", () => {
+    const { tracker, clock, observe } = aTracker();
+    for (const message of ["pod-1 is at work", "pod-2 is at work"]) {
+      tracker.begins();
+      observe(finished({ outcome: "failed", error: { code: "LEASE_HELD", message } }));
+      clock.elapsed += 15_000;
+    }
+    expect(tracker.state).toMatchObject({
+      current: null,
+      lastRun: null,
+      standby: { since: NOON, message: "pod-2 is at work" },
+    });
+  });
+
+  test.each([finished(), failed("LEDGER_UNAVAILABLE"), failed("INTERRUPTED")])(
+    "is over once a run gets further: $outcome",
+    (event) => {
+      const { tracker, observe } = aTracker();
+      tracker.begins();
+      observe(failed("LEASE_HELD"));
+      tracker.begins();
+      observe(event);
+      expect(tracker.state.standby).toBeNull();
+    },
+  );
+});
+
+describe("the ledger that was read", () => {
+  test("tells of other instances' good syncs", () => {
+    const { tracker } = aTracker();
+    const ledger = aLedgerSnapshot({
+      history: [
+        aRecordedRun({ id: "4", startedAt: noonAnd(-2), finishedAt: null, result: null }),
+        aRecordedRun({ id: "3", command: "rotate", finishedAt: noonAnd(-3) }),
+        aRecordedRun({
+          id: "2",
+          finishedAt: noonAnd(-4),
+          result: { outcome: "failed", counts: noCounts(), requests: 0, error: null },
+        }),
+        aRecordedRun({ id: "1", finishedAt: noonAnd(-5) }),
+        aRecordedRun({ id: "0", finishedAt: noonAnd(-6) }),
+      ],
+    });
+    tracker.read(ledger);
+    expect(tracker.state).toMatchObject({ ledger, lastGoodSync: noonAnd(-5) });
+  });
+
+  test("doesn't make the last good sync an older one", () => {
+    const { tracker, observe } = aTracker();
+    tracker.begins();
+    observe(started, finished());
+    tracker.read(aLedgerSnapshot({ history: [aRecordedRun({ finishedAt: noonAnd(-1) })] }));
+    expect(tracker.state.lastGoodSync).toEqual(NOON);
+    tracker.read(aLedgerSnapshot());
+    expect(tracker.state.lastGoodSync).toEqual(NOON);
+  });
+
+  test("tells of no good sync of the future, as there is where the clock was set back", () => {
+    const { tracker, clock, observe } = aTracker();
+    tracker.begins();
+    observe(started, finished());
+    clock.elapsed = -DAY;
+    const ends = [noonAnd(-1), noonAnd(-DAY - 1)];
+    tracker.read(aLedgerSnapshot({ history: ends.map((finishedAt) => aRecordedRun({ finishedAt })) }));
+    expect(tracker.state.lastGoodSync).toEqual(noonAnd(-DAY - 1));
+  });
+});

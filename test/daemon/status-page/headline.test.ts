@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import {
+  aFinishedRun,
+  aFreshDaemon,
+  aHealthyDaemon,
+  aHealthySnapshot,
+  aHealthyStatus,
+  anUnfinishedRun,
+  aPastRun,
+  hoursAgo,
+} from "../a-healthy-daemon.ts";
+import { aBadEnd, aCurrentRun, afterSync, aStandby, headlineOf, pageOf } from "./shown-page.ts";
+
+describe("the headline", () => {
+  const aHeldState = aHealthyDaemon({
+    lastRun: null,
+    ledger: aHealthySnapshot({
+      status: aHealthyStatus({
+        held: { count: 2, code: "0123456789ab", groups: [] },
+        runs: [aPastRun({ counts: { held: 2 } })],
+      }),
+    }),
+  });
+  const anInconclusiveState = aHealthyDaemon({
+    lastRun: aFinishedRun({
+      outcome: "held",
+      counts: { ...noCounts(), held: 9 },
+      error: {
+        code: "SOURCE_INCONCLUSIVE",
+        message: "the source returned no valid row",
+        hint: "check source.table",
+      },
+    }),
+  });
+
+  test.each<[string, DaemonState, tone: string, text: string]>([
+    ["all is well", afterSync({}), "good", "All is well. 370 of 383 groups are in sync."],
+    [
+      "all is well but for tenants that are gone",
+      aHealthyDaemon(),
+      "good",
+      "All is well. 381 of 383 groups are in sync; the tenants of 2 are gone.",
+    ],
+    [
+      "nothing has happened yet",
+      aFreshDaemon(),
+      "idle",
+      "Nothing has been synced yet. The first sync is due in 3 min.",
+    ],
+    [
+      "nothing is known of the ledger yet",
+      aFreshDaemon({ ledger: null }),
+      "idle",
+      "Nothing has been synced yet.",
+    ],
+    [
+      "the first run goes on",
+      aFreshDaemon({ current: aCurrentRun }),
+      "busy",
+      "A run is going on. It is the first",
+    ],
+    [
+      "a run waits for the lease",
+      aHealthyDaemon({ current: { ...aCurrentRun, run: null } }),
+      "busy",
+      "A run is about to begin. All was well after the last one.",
+    ],
+    [
+      "a run goes on",
+      aHealthyDaemon({ current: aCurrentRun }),
+      "busy",
+      "A run is going on. All was well after",
+    ],
+    [
+      "another instance is at work",
+      aHealthyDaemon({ standby: aStandby }),
+      "idle",
+      "Standing by: another instance is at work. This one takes over",
+    ],
+    ["it stops", aHealthyDaemon({ nextRun: null }), "idle", "It has been told to stop."],
+    [
+      "groups are failing",
+      afterSync({ rejected: 1, failed: 2 }, 2),
+      "attention",
+      "Needs attention: 1 rejected row and 2 failing groups. All others are in order; these are tried again by themselves. The reasons, and the next tries",
+    ],
+    [
+      "rows are rejected",
+      afterSync({ rejected: 12_000 }),
+      "attention",
+      "Needs attention: 12 000 rejected rows. All others are in order; groupsync plan names",
+    ],
+    [
+      "removals are held",
+      aHeldState,
+      "attention",
+      "Needs attention: 2 removals held. Look at the source first: are these tenants really gone?",
+    ],
+    [
+      "no code approves what is held",
+      anInconclusiveState,
+      "attention",
+      "Needs attention: the source returned no valid row. Check source.table.",
+    ],
+    [
+      "the last run failed",
+      aHealthyDaemon({ lastRun: aFinishedRun({ error: { ...aBadEnd, hint: "is it up?" } }) }),
+      "bad",
+      "The last sync failed: the service doesn't answer Is it up? It is tried again in 3 min; nothing is lost",
+    ],
+    [
+      "an earlier process's last run failed",
+      aHealthyDaemon({
+        lastRun: null,
+        ledger: aHealthySnapshot({ status: aHealthyStatus({ runs: [aPastRun({ error: aBadEnd })] }) }),
+      }),
+      "bad",
+      "The last sync failed: the service doesn't answer It is tried again",
+    ],
+    [
+      "another instance has repaired what this one could not",
+      aHealthyDaemon({ lastRun: aFinishedRun({ run: "4710", error: aBadEnd, startedAt: hoursAgo(1) }) }),
+      "good",
+      "All is well.",
+    ],
+    [
+      "the last run failed, and one goes on",
+      aHealthyDaemon({ lastRun: aFinishedRun({ error: aBadEnd }), current: aCurrentRun }),
+      "bad",
+      "The last sync failed: the service doesn't answer Another run is going on now.",
+    ],
+    [
+      "a run goes on after one that was told to stop",
+      aHealthyDaemon({
+        lastRun: null,
+        current: aCurrentRun,
+        ledger: aHealthySnapshot({
+          status: aHealthyStatus({
+            runs: [aPastRun({ error: { code: "INTERRUPTED", message: "told to stop" } })],
+          }),
+        }),
+      }),
+      "busy",
+      "A run is going on. It goes on from where the last one was told to stop.",
+    ],
+    [
+      "the last run was killed",
+      aHealthyDaemon({
+        lastRun: null,
+        ledger: aHealthySnapshot({ status: aHealthyStatus({ runs: [anUnfinishedRun()] }) }),
+      }),
+      "bad",
+      "The last run was killed; the next one settles what it left.",
+    ],
+    [
+      "the ledger went away before the end could be written down",
+      aHealthyDaemon({
+        lastRun: aFinishedRun({ error: aBadEnd }),
+        ledger: aHealthySnapshot({ status: aHealthyStatus({ runs: [anUnfinishedRun()] }) }),
+      }),
+      "bad",
+      "The last sync failed: the service doesn't answer",
+    ],
+    ["the ledger is gone since", aHealthyDaemon({ ledger: null }), "bad", "The ledger cannot be read."],
+    [
+      "the ledger was never there",
+      aHealthyDaemon({
+        ledger: null,
+        lastRun: aFinishedRun({
+          run: null,
+          error: { code: "LEDGER_UNAVAILABLE", message: "cannot open the ledger" },
+        }),
+      }),
+      "bad",
+      "The last sync failed: cannot open the ledger",
+    ],
+    [
+      "no sync was good for long",
+      aHealthyDaemon({ lastGoodSync: hoursAgo(3) }),
+      "bad",
+      "No sync has reached its end for 3 h. More than 15 min is too long. The log says",
+    ],
+    [
+      "no sync was ever good",
+      aFreshDaemon({ startedAt: hoursAgo(1) }),
+      "bad",
+      "No sync has reached its end in the 1 h since the start.",
+    ],
+    [
+      "the other instance has not been good for long",
+      aHealthyDaemon({ lastGoodSync: hoursAgo(50), standby: aStandby }),
+      "bad",
+      "No sync has reached its end for 2 days. More than 15 min is too long. Another instance holds the lease",
+    ],
+  ])("where %s", (_, state, tone, text) => {
+    const [shownTone, shownText = ""] = headlineOf(state);
+    expect(shownTone).toBe(tone);
+    expect(shownText.slice(0, text.length)).toBe(text);
+  });
+
+  test("is the title, too", () => {
+    expect(pageOf(aHealthyDaemon({ name: "eu" }))).toContain("<title>All is well. – groupsync eu</title>");
+  });
+});

@@ -1,0 +1,51 @@
+import type { Counts } from "../../../src/core/report/counts.ts";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
+import {
+  aHealthyDaemon,
+  aHealthySnapshot,
+  aHealthyStatus,
+  aPastRun,
+  minutesAgo,
+  NOW,
+  secondsAgo,
+} from "../a-healthy-daemon.ts";
+
+export const pageOf = (state: DaemonState): string => statusPage(state, NOW);
+
+/** What there is to read, in one line. */
+export const textOf = (html: string): string =>
+  html
+    .replace(/^.*<body>/s, "")
+    .replace(/<title>.*?<\/title>/g, "")
+    .replace(/<[^>]*>/g, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+    .replace(/\s+/g, " ");
+
+export const readOf = (state: DaemonState): string => textOf(pageOf(state));
+
+export const headlineOf = (state: DaemonState): string[] => {
+  const [, tone = "", box = ""] = /<div class="headline (\w+)">(.*?)<\/div>/s.exec(pageOf(state)) ?? [];
+  return [tone, textOf(box).trim()];
+};
+
+export const aBadEnd = { code: "SERVICE_UNAVAILABLE", message: "the service doesn't answer" };
+
+/** The daemon after a sync with these counts. */
+export const afterSync = (counts: Partial<Counts>, failing = 0): DaemonState =>
+  aHealthyDaemon({
+    lastRun: null,
+    ledger: aHealthySnapshot({
+      status: aHealthyStatus({
+        groups: { total: 383, in_sync: 370, under_way: 0, failing, missing: 0, unverified: 0 },
+        runs: [aPastRun({ counts })],
+      }),
+    }),
+  });
+
+export const aCurrentRun = { run: "4712", since: secondsAgo(10), done: 0, total: 0, waiting: null };
+export const aStandby = { since: minutesAgo(1), message: "another instance is at work: pod-2" };

@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { statusPage, statusPageHeaders } from "../../../src/daemon/status-page/status-page.ts";
+import { LONG } from "../../support/long.ts";
+import { startChromium } from "../../support/servers/chromium.ts";
+import { NOW } from "../a-healthy-daemon.ts";
+import { SCENES } from "./status-page-scenes.ts";
+import { drawnTexts } from "./text-contrast.ts";
+
+/** To be looked at after `npm run test:long`: what no assertion sees. */
+const SCREENSHOTS = fileURLToPath(new URL("../../node_modules/.cache/status-page/", import.meta.url));
+mkdirSync(SCREENSHOTS, { recursive: true });
+
+const browser = await startChromium();
+afterAll(() => browser?.close());
+
+const LOOKS = (["light", "dark"] as const).flatMap((colours) =>
+  (
+    [
+      ["desktop", 1280],
+      ["phone", 390],
+    ] as const
+  ).map(([device, width]) => ({ colours, device, width })),
+);
+
+describe.skipIf(browser === null).each(Object.entries(SCENES))("the status page, %s", (name, state) => {
+  test.each(LOOKS)("is drawn well, in $colours colours on a $device", async ({ colours, device, width }) => {
+    const { page, url, requests, complaints } = await opened(state, colours, width);
+
+    // The table that is folded away has to do, too.
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    if (LONG)
+      await page.screenshot({ path: `${SCREENSHOTS}${name}-${device}-${colours}.png`, fullPage: true });
+
+    expect(complaints).toEqual([]);
+    expect(requests).toEqual([url]);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    const texts = await drawnTexts(page);
+    expect(texts.map(({ text }) => text)).toContain("Last good sync");
+    expect(texts.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
+  });
+});
+
+test.skipIf(browser === null)("the policy lets the page's style in, and nothing else", async () => {
+  const { page, complaints } = await opened(SCENES.healthy!, "light", 1280, (html) =>
+    html.replace(
+      "</body>",
+      "<script>document.title = 'run'</script><style>main { display: none }</style></body>",
+    ),
+  );
+  expect(complaints).toEqual([
+    expect.stringContaining("inline script violates the following Content Security Policy"),
+    expect.stringContaining("inline style violates the following Content Security Policy"),
+  ]);
+  expect(await page.title()).toBe("All is well. – groupsync default");
+  expect(await page.locator("main").isVisible()).toBe(true);
+});
+
+/** The page as a browser gets it from the daemon; `alter` stands for whoever gets something into it. */
+async function opened(
+  state: DaemonState,
+  colorScheme: "light" | "dark",
+  width: number,
+  alter = (html: string): string => html,
+): Promise<{ page: Page; url: string; requests: string[]; complaints: string[] }> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8", ...statusPageHeaders });
+    response.end(alter(statusPage(state, NOW)));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+  const page = await browser!.newPage({ colorScheme, viewport: { width, height: 800 } });
+  onTestFinished(() => page.close());
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  await page.goto(url);
+  return { page, url, requests, complaints };
+}

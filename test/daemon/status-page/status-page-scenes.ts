@@ -1,0 +1,163 @@
+import { noCounts } from "../../../src/core/report/counts.ts";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import {
+  aFailingGroup,
+  aFinishedRun,
+  aFreshDaemon,
+  aHealthyDaemon,
+  aHealthySnapshot,
+  aHealthyStatus,
+  aPastRun,
+  manyRuns,
+  minutesAgo,
+  secondsAgo,
+  tokenAges,
+} from "../a-healthy-daemon.ts";
+
+const HELD_MESSAGE =
+  "191 deletions are held: deletion.limit lets 38 of 383 groups go in 24 hours, and 1 went already";
+
+const failed = {
+  code: "SERVICE_UNAVAILABLE",
+  message: "cannot reach https://dashboards.example.com: connect ECONNREFUSED",
+};
+const partial = { rejected: 2, failed: 26, unchanged: 355 };
+
+/** What the page has to look well with: how a daemon is on a good day, on bad ones, and with data that nobody expects. */
+export const SCENES: Readonly<Record<string, DaemonState>> = {
+  healthy: aHealthyDaemon({ ledger: aHealthySnapshot({ history: manyRuns(2016, 5) }) }),
+
+  failing: aHealthyDaemon({
+    lastRun: aFinishedRun({ outcome: "partial", counts: { ...noCounts(), ...partial } }),
+    ledger: aHealthySnapshot({
+      history: manyRuns(2016, 5),
+      status: aHealthyStatus({
+        groups: { total: 383, in_sync: 355, under_way: 1, failing: 26, missing: 2, unverified: 4 },
+        oldestUnsynced: minutesAgo(190),
+        runs: [aPastRun({ counts: partial })],
+        failing: Array.from({ length: 26 }, (_, index) =>
+          aFailingGroup({
+            user_group_id: `cus-${1042 + index * 7}`,
+            count: 26 - index,
+            retryAt: minutesAgo(index * 3 - 58),
+          }),
+        ),
+      }),
+    }),
+  }),
+
+  broken: aHealthyDaemon({
+    lastGoodSync: minutesAgo(42),
+    lastRun: aFinishedRun({
+      error: { ...failed, hint: "is service.base_url right, and is the service up?" },
+    }),
+    ledger: aHealthySnapshot({
+      history: [
+        ...Array.from({ length: 8 }, (_, index) =>
+          aPastRun({
+            id: `f${index}`,
+            startedAt: minutesAgo(2.5 + index * 5),
+            error: failed,
+            tookMs: 60_400,
+          }),
+        ),
+        ...manyRuns(2016, 5).slice(8),
+      ],
+      status: aHealthyStatus({ runs: [aPastRun({ error: failed })] }),
+    }),
+  }),
+
+  held: aHealthyDaemon({
+    lastRun: aFinishedRun({
+      outcome: "held",
+      counts: { ...noCounts(), unchanged: 192, held: 191 },
+      error: { code: "DELETIONS_HELD", message: HELD_MESSAGE },
+    }),
+    ledger: aHealthySnapshot({
+      history: manyRuns(2016, 5).map((run, index) =>
+        index < 30
+          ? aPastRun({
+              id: run.id,
+              startedAt: run.startedAt,
+              counts: { held: 191 },
+              error: { code: "DELETIONS_HELD", message: HELD_MESSAGE },
+            })
+          : run,
+      ),
+      status: aHealthyStatus({
+        groups: { total: 383, in_sync: 192, under_way: 0, failing: 0, missing: 191, unverified: 0 },
+        held: {
+          count: 191,
+          code: "4025bf58a4c4",
+          groups: Array.from({ length: 100 }, (_, index) => ({
+            kind: "delete",
+            user_group_id: `cus-${1203 + index}`,
+          })),
+        },
+        runs: [aPastRun({ counts: { held: 191 }, error: { code: "DELETIONS_HELD", message: HELD_MESSAGE } })],
+      }),
+    }),
+  }),
+
+  empty: aFreshDaemon(),
+
+  working: aHealthyDaemon({
+    current: {
+      run: "4712",
+      since: secondsAgo(100),
+      done: 3120,
+      total: 10_000,
+      waiting: { until: minutesAgo(-0.5), reason: "the service asked for it (429, Retry-After: 30)" },
+    },
+    skippedTicks: 1,
+    ledger: aHealthySnapshot({ history: manyRuns(40, 240) }),
+  }),
+
+  odd: aHealthyDaemon({
+    name: "a-name.of_sixty-four-characters-which-is-as-long-as-a-name-may-be",
+    schedule: "0,5,10,15,20,25,30,35,40,45,50,55 0-6,8-23 * 1,2,3,4,5,6,7,8,9,10,11,12 mon-fri",
+    timezone: "America/Argentina/ComodRivadavia",
+    standby: {
+      since: minutesAgo(1),
+      message: `another instance is at work: ${"groupsync-7d9f8b6c5d-x2x4z.".repeat(6)}@4711, since 2026-03-01T12:00:00.000Z`,
+    },
+    lastRun: aFinishedRun({
+      outcome: "partial",
+      requests: 1_250_000,
+      durationMs: 7_265_000,
+      counts: {
+        ...noCounts(),
+        ...Object.fromEntries(Object.keys(noCounts()).map((key) => [key, 123_456])),
+        held: 0,
+      },
+    }),
+    ledger: aHealthySnapshot({
+      history: manyRuns(5000, 1),
+      tokenAges: tokenAges(1_000_000, 1, 0, 250_000, 12, 3, 99_999),
+      status: aHealthyStatus({
+        groups: {
+          total: 1_000_000,
+          in_sync: 876_543,
+          under_way: 123,
+          failing: 1_234,
+          missing: 12_345,
+          unverified: 999_999,
+        },
+        runs: [aPastRun({ counts: { rejected: 12_345, failed: 1_234 } })],
+        failing: [
+          aFailingGroup({ user_group_id: "x".repeat(255), message: "word ".repeat(400) }),
+          aFailingGroup({
+            user_group_id: "شركة-الأمل-للتجارة-٤٢",
+            message: "הקבוצה לא עודכנה \u202e gpj.exe",
+          }),
+          aFailingGroup({
+            user_group_id: "<img src=x onerror=alert(1)>",
+            message: "</style><script>alert(1)</script>",
+          }),
+          aFailingGroup({ user_group_id: "名前\u0000\n\t😀", message: "m".repeat(2_000), count: 12_345 }),
+          aFailingGroup({ user_group_id: " ", message: "", retryAt: minutesAgo(1) }),
+        ],
+      }),
+    }),
+  }),
+};

@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { statusPageHeaders } from "../../../src/daemon/status-page/status-page.ts";
+import { anyText } from "../../builders/arbitraries.ts";
+import {
+  aFailingGroup,
+  aFinishedRun,
+  aHealthyDaemon,
+  aHealthySnapshot,
+  aHealthyStatus,
+  minutesAgo,
+  NOW,
+} from "../a-healthy-daemon.ts";
+import { aCurrentRun, pageOf } from "./shown-page.ts";
+import { SCENES } from "./status-page-scenes.ts";
+
+describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
+  const page = pageOf(state);
+
+  test("loads nothing, runs nothing, sends nothing", () => {
+    expect(/<(script|iframe|object|embed|img|form|button|input|base)\b/i.exec(page)).toBeNull();
+    const tags = page.match(/<[^>]*>/g)?.join("") ?? "";
+    expect(/\s(on\w+|style|srcset)=/i.exec(tags)).toBeNull();
+    const links = [...tags.matchAll(/\s(?:href|src|xlink:href|action)="([^"]*)"/g)].map(([, link]) => link);
+    expect(links.filter((link) => !/^(#|data:image\/svg\+xml,)/.test(link ?? ""))).toEqual([]);
+    const [, style = ""] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
+    expect(style).not.toMatch(/url\(|@import|https?:/);
+  });
+
+  test("is in the style that its policy lets in", () => {
+    const [, style = ""] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    expect(statusPageHeaders["content-security-policy"]).toContain(`style-src 'sha256-${hash}'`);
+  });
+
+  test("has links that lead somewhere", () => {
+    for (const [, id] of page.matchAll(/href="#(\w+)"/g)) expect(page).toContain(`id="${id}"`);
+  });
+});
+
+/** The same daemon, with this text wherever one comes from outside. */
+function toldOf(text: string): DaemonState {
+  const error = { code: text, message: text, hint: text };
+  const lease = { epoch: "1", holder: text, acquiredAt: minutesAgo(3), expiresAt: minutesAgo(-1) };
+  const status = aHealthyStatus({
+    groups: { total: 9, in_sync: 7, under_way: 0, failing: 1, missing: 0, unverified: 0 },
+    failing: [aFailingGroup({ user_group_id: text, code: text, message: text })],
+    held: { count: 1, code: text, groups: [{ kind: "delete", user_group_id: text }] },
+    service: { baseUrl: text, teamId: 1, updates: null },
+    lease,
+  });
+  return aHealthyDaemon({
+    version: text,
+    name: text,
+    schedule: text,
+    timezone: text,
+    lastRun: aFinishedRun({ command: text, error }),
+    current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
+    standby: { since: NOW, message: text },
+    ledger: aHealthySnapshot({ status }),
+  });
+}
+
+test("no text from outside becomes markup, or changes how other text reads", () => {
+  const tagsOf = (page: string): string[] => page.match(/<[!/]?\w+/g) ?? [];
+  const harmless = tagsOf(pageOf(toldOf("x")));
+  const nasty = fc.oneof(
+    anyText({ maxLength: 40 }),
+    fc.string({
+      unit: fc.constantFrom("<", ">", '"', "'", "&", "/", "`", "=", "a", "\u202e", "\0", "\n"),
+      maxLength: 40,
+    }),
+    fc.constantFrom("</style><script>", "<img src=x onerror=1>", '"><b>', "&lt;", "]]>", "--><!--", "\u2028"),
+  );
+  fc.assert(
+    fc.property(nasty, (text) => {
+      const page = pageOf(toldOf(`x${text}`));
+      expect(tagsOf(page)).toEqual(harmless);
+      expect(page.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+    }),
+  );
+});

@@ -1,0 +1,58 @@
+import type { Program } from "../program.ts";
+import { until, type World } from "../world.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into lines of every shape
+type Line = any;
+
+/** `groupsync run`, as an operator sees it. */
+export interface RunningDaemon {
+  readonly program: Program;
+  /** The lines of its log so far. */
+  lines(): Line[];
+  /** The log lines at the end of each run. */
+  runs(): Line[];
+  /** Resolves once this number of runs has ended. */
+  ran(count: number): Promise<void>;
+  /** Resolves once a line of its log says this. */
+  says(message: string | RegExp): Promise<void>;
+  page(path: string): Promise<{ readonly status: number; readonly text: string }>;
+}
+
+/** Keys of a daemon that ticks every second, on any port. */
+export const EVERY_SECOND = { schedule: "* * * * * *", http: { listen: "127.0.0.1:0" } } as const;
+
+export async function aDaemon(world: World): Promise<RunningDaemon> {
+  const program = world.start("run");
+  const lines = (): Line[] =>
+    program
+      .output()
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line));
+  const runs = (): Line[] => lines().filter(({ outcome }) => outcome !== undefined);
+  const address = (): string | undefined =>
+    lines()
+      .map(({ msg }) => /^status page, probes and metrics on (.*)$/.exec(msg)?.[1])
+      .findLast((url) => url !== undefined);
+  let isOver = false;
+  void program.ended.then(() => {
+    isOver = true;
+  });
+  /** Waits for what the daemon prints. Throws if the daemon ends without it, so that nobody waits in vain. */
+  const untilPrinted = async (condition: () => boolean): Promise<void> => {
+    await until(() => isOver || condition());
+    if (!condition()) throw new Error(`the daemon ended too early:\n${program.output()}`);
+  };
+  await untilPrinted(() => address() !== undefined);
+  return {
+    program,
+    lines,
+    runs,
+    ran: (count) => untilPrinted(() => runs().length >= count),
+    says: (message) => untilPrinted(() => lines().some(({ msg }) => msg.match(message) !== null)),
+    async page(path) {
+      const response = await fetch(`${address()}${path}`);
+      return { status: response.status, text: await response.text() };
+    },
+  };
+}

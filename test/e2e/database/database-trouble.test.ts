@@ -1,0 +1,176 @@
+import { expect, inject, test } from "vitest";
+import { lockTable, untilWaiting } from "../../support/databases/table-lock.ts";
+import { COMPLAINTS } from "../complaints.ts";
+import { LEDGER_ELSEWHERE } from "../ledger-tables.ts";
+import { asRole } from "../role.ts";
+import { aWorld, type ConfigChanges, type SyncEnded, until, type World } from "../world.ts";
+import { endProgramSessions } from "./database-acts.ts";
+
+/** Expects that nothing was lost: once the cause is gone, one sync brings everything in sync. */
+async function expectRecovery(world: World): Promise<void> {
+  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok" } });
+  expect(await world.stored()).toEqual(await world.live());
+}
+
+const kind = inject("databaseKind");
+const complaints = COMPLAINTS[kind];
+
+const errorOf = ({ report }: SyncEnded) => Array.isArray(report.errors) && report.errors[0];
+
+test("a database that can't be reached fails the run, with a hint", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const { DATABASE_URL: url = "" } = world.env;
+  const nowhere = { username: "me", password: "a-password-of-mine", port: "1" };
+  world.env.DATABASE_URL = Object.assign(new URL(url), nowhere).href;
+  for (const command of ["sync", "plan", "status"]) {
+    const { code, stdout, stderr } = await world.run(command);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toMatch(/ECONNREFUSED[\s\S]*is the database running/);
+    expect(stdout + stderr).not.toContain("a-password-of-mine");
+  }
+  world.env.DATABASE_URL = url;
+  await expectRecovery(world);
+});
+
+test("a refused password fails the run, and is not shown", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const role = await asRole(world);
+  world.env.DATABASE_URL = world.env.DATABASE_URL!.replace(/:[^:@]+@/, ":a-wrong-password@");
+  const { code, stdout, stderr } = await world.run("sync");
+  expect(code).toBe(1);
+  expect(stdout + stderr).toContain(complaints.wrongPassword(role));
+  expect(stdout + stderr).not.toContain("a-wrong-password");
+});
+
+test("the error names the table, column or other thing that the database doesn't have", async () => {
+  const world = await aWorld();
+  const mistakes: readonly (readonly [ConfigChanges, number, string, string])[] = [
+    [
+      { source: { table: "costumers" } },
+      1,
+      "SOURCE_UNAVAILABLE",
+      `cannot read costumers: ${complaints.noSuchTable}`,
+    ],
+    [{ group: { name: "title" } }, 78, "CONFIG_COLUMNS", "customers has no column title"],
+    [
+      { source: { where: "plan == 1" } },
+      78,
+      "CONFIG_SOURCE",
+      `cannot read customers: ${complaints.wrongSql}`,
+    ],
+  ];
+  for (const [config, code, error, message] of mistakes) {
+    await world.configure(config);
+    const ended = await world.sync();
+    expect(ended.code).toBe(code);
+    expect(errorOf(ended)).toMatchObject({ code: error, message: expect.stringContaining(message) });
+    expect(await world.run("plan")).toMatchObject({
+      code,
+      stdout: "",
+      stderr: expect.stringContaining(message),
+    });
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  await world.configure({});
+  await expectRecovery(world);
+});
+
+test("each missing right is named, one after the other, until the sync works", async () => {
+  const world = await aWorld({ config: { ledger: { table_prefix: LEDGER_ELSEWHERE[kind] } } });
+  const role = await asRole(world);
+  const planned = await world.run("plan");
+  expect(planned.code).toBe(1);
+  for (const words of complaints.missingRights(role)[0]?.said ?? []) expect(planned.stderr).toContain(words);
+  for (const { said, mend } of complaints.missingRights(role)) {
+    const { code, stdout } = await world.run("sync");
+    expect(code).toBe(1);
+    for (const words of said) expect(stdout).toContain(words);
+    expect(await world.requests()).toMatchObject({ total: 0 });
+    for (const statement of mend) await world.database.query(statement);
+  }
+  await expectRecovery(world);
+});
+
+test("the next sync settles what was under way when connections were cut", async () => {
+  const world = await aWorld({ tenants: 200, service: { latency: { min: 100, max: 100 } } });
+  const program = world.start("sync", "--json");
+  await until(async () => (await world.requests()).total > 10);
+  // A session that waits for this lock is in the middle of a transaction.
+  const lock = await lockTable(world.database, "groupsync_tokens");
+  await untilWaiting(world.database, 1);
+  await endProgramSessions(world.database);
+  await lock.release();
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    outcome: "failed",
+    // Tokens and ledger share the transaction, so the statement that is cut may be of either.
+    errors: [{ user_group_id: null, code: expect.stringMatching(/^(LEDGER|TOKEN_STORE)_UNAVAILABLE$/) }],
+  });
+  await world.serve({});
+  await expectRecovery(world);
+});
+
+test("idle connections that were cut are replaced", async () => {
+  const world = await aWorld({ tenants: 9, service: { latency: { min: 1_000, max: 1_000 } } });
+  const program = world.start("sync");
+  // The first call is made alone. Once it is recorded, the next calls are under way, and no statement runs.
+  await until(async () => (await world.requests()).max_in_flight > 1);
+  await until(async () => Object.keys(await world.stored()).length === 1);
+  await endProgramSessions(world.database);
+  expect((await program.ended).code).toBe(0);
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("a token that the table refuses fails one tenant, and the message doesn't hold the token", async () => {
+  const world = await aWorld({ tenants: 1 });
+  expect((await world.sync()).code).toBe(0);
+  const { query } = world.database;
+  await query("ALTER TABLE groupsync_tokens ADD CONSTRAINT not_this_one CHECK (user_group_id <> 't-00007')");
+  await world.addTenants(2, 50);
+  const { code, report } = await world.sync();
+  expect(code).toBe(3);
+  expect(report).toMatchObject({
+    outcome: "partial",
+    created: 48,
+    failed: 1,
+    errors: [
+      {
+        user_group_id: "t-00007",
+        code: "TOKEN_NOT_STORED",
+        message: expect.stringContaining("not_this_one"),
+      },
+    ],
+  });
+  expect(Object.keys(await world.stored())).toHaveLength(49);
+  await query("ALTER TABLE groupsync_tokens DROP CONSTRAINT not_this_one");
+  await expectRecovery(world);
+});
+
+test("a ledger of a newer version is left alone", async () => {
+  const world = await aWorld({ tenants: 1 });
+  await world.sync();
+  await world.forgetRequests();
+  await world.database.query(
+    "INSERT INTO groupsync_migrations (version, applied_at) VALUES (99, current_timestamp)",
+  );
+  const ended = await world.sync();
+  expect(ended.code).toBe(1);
+  expect(errorOf(ended)).toMatchObject({ code: "LEDGER_TOO_NEW" });
+  expect((await world.run("plan")).stderr).toContain("a newer groupsync has been at work");
+});
+
+test("with a ledger of an older version, plan and status fail and say that a sync migrates it", async () => {
+  const world = await aWorld({ tenants: 1 });
+  await world.sync();
+  await world.database.query("DELETE FROM groupsync_migrations WHERE version > 5");
+  for (const command of ["plan", "status"]) {
+    const { code, stdout, stderr } = await world.run(command);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/the ledger has version 5, and this groupsync works with version \d+\b/);
+    expect(stderr).toMatch(
+      /`groupsync sync`, or the daemon's next run, migrates it first; nothing in it is lost/,
+    );
+    expect(stderr).not.toContain("would fail");
+  }
+});

@@ -1,0 +1,153 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
+import { type FreshDatabase, freshDatabase, SERVERS } from "../../support/databases/fresh-database.ts";
+import { aWorld, type ConfigChanges, type World } from "../world.ts";
+
+const kind = inject("databaseKind");
+const isPostgres = kind === "postgres";
+
+/** The text below a heading, up to the next heading. */
+function section(file: string, heading: string): string {
+  const text = readFileSync(new URL(`../../../${file}`, import.meta.url), "utf8");
+  return new RegExp(`^#+ ${heading}\n(.*?)^#+ `, "ms").exec(text)?.[1] ?? "";
+}
+
+const blocks = (text: string, language: string): string[] =>
+  [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, block = ""]) => block);
+
+const statements = (sql: string): string[] =>
+  sql
+    .replace(/--.*$/gm, "")
+    .split(";")
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== "");
+
+const README = section("README.md", "Database rights");
+const RIGHTS = section("docs/security.md", "Roles and rights");
+const ofKind = <T>([first, second]: readonly T[]): T => (isPostgres ? first : second) as T;
+const [SETUP, CONFIG] = [ofKind(blocks(README, "sql")), ofKind(blocks(README, "yaml"))];
+const [, , , verifyPostgres = "", verifyMysql = ""] = blocks(RIGHTS, "sql");
+const [WRITER, VERIFY] = [ofKind(blocks(RIGHTS, "sql")), isPostgres ? verifyPostgres : verifyMysql];
+
+/** Roles belong to the whole server, so this replaces the names of the docs by names that nothing else uses. */
+async function aStage() {
+  const database = await freshDatabase();
+  const world = await aWorld({ database, tenants: 2 });
+  const end = `_${randomBytes(4).toString("hex")}`;
+  const password = randomBytes(12).toString("hex");
+  const own = (text: string): string =>
+    text
+      .replace(/\b(app|groupsync|groupsync_reader|groupsync_writer)\b/g, `$1${end}`)
+      .replaceAll("'…'", `'${password}'`)
+      .replace(/\bshop\b/g, database.name);
+  const [create, roles] = isPostgres
+    ? ["ROLE", ["app", "groupsync_reader", "groupsync_writer", "groupsync"]]
+    : ["USER", ["app", "groupsync_reader", "groupsync_writer"]];
+  const app = `app${end}`;
+  await database.query(
+    isPostgres
+      ? `CREATE ROLE ${app} LOGIN PASSWORD '${password}'`
+      : `CREATE USER ${app} IDENTIFIED BY '${password}'`,
+  );
+  onTestFinished(async () => {
+    for (const role of roles) {
+      const name = role + end;
+      if (isPostgres) await database.query(`DROP OWNED BY ${name} CASCADE`).catch(() => {});
+      await database.query(`DROP ${create} IF EXISTS ${name}`);
+    }
+    if (isPostgres) return;
+    await database.query(`DROP USER IF EXISTS groupsync${end}`);
+    await database.query(`DROP DATABASE IF EXISTS groupsync${end}`);
+  });
+  const urlOf = (url: string): string => {
+    const written = new URL(own(url).replace(/^…/, kind).replaceAll("…", "x"));
+    return Object.assign(new URL(database.url), {
+      username: written.username,
+      password,
+      ...(isPostgres ? {} : { pathname: written.pathname }),
+    }).href;
+  };
+  const configOf = (yaml: string): ConfigChanges => {
+    const config = parse(own(yaml));
+    for (const [name, keys] of Object.entries<{ url: string }>(config)) {
+      const variable = `${name.toUpperCase()}_URL`;
+      world.env[variable] = urlOf(keys.url);
+      keys.url = `\${${variable}}`;
+    }
+    return config;
+  };
+  const run = async (sql: string) => {
+    for (const statement of statements(own(sql))) await database.query(statement);
+  };
+  return { database, world, own, end, password, run, configOf };
+}
+
+const warningsOf = async (world: World): Promise<readonly string[]> =>
+  (await world.plan()).warnings.map(({ code }: { readonly code: string }) => code);
+
+const answers = async ({ query }: FreshDatabase, sql: string) =>
+  Promise.all(
+    statements(sql).map(async (statement) => (await query(statement)).map((row) => Object.values(row))),
+  );
+
+test("a sync needs only the rights in the README, has no others, and warns of nothing", async () => {
+  const { database, world, own, end, password, run, configOf } = await aStage();
+  const [before = "", after = ""] = isPostgres ? [SETUP] : SETUP.split("-- Your application");
+  await run(before);
+  await world.configure(configOf(CONFIG));
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
+  if (!isPostgres) await run(`-- ${after}`);
+  expect(await warningsOf(world)).toEqual([]);
+
+  const tokens = own(isPostgres ? "groupsync_tokens.tokens" : "groupsync.groupsync_tokens");
+  const grants = await answers(database, own(VERIFY));
+  if (isPostgres) expect(grants.flat(2).every((answer) => answer === false)).toBe(true);
+  else {
+    const [reader, groupsync] = grants.map((rows) =>
+      rows
+        .flat()
+        .map(String)
+        .filter((grant) => !grant.includes("GRANT USAGE")),
+    );
+    expect(reader).toEqual([
+      expect.stringMatching(new RegExp(`^GRANT SELECT ON .${database.name}.\\..customers.`)),
+    ]);
+    expect(groupsync).toEqual([
+      expect.stringMatching(new RegExp(`^GRANT SELECT, .* ON .groupsync${end}.\\.\\* TO`)),
+    ]);
+  }
+  const place = isPostgres ? {} : { pathname: `/groupsync${end}` };
+  const appUrl = Object.assign(new URL(database.url), { username: `app${end}`, password, ...place }).href;
+  expect(await rowsAs(appUrl, `SELECT user_group_id FROM ${tokens}`)).toHaveLength(2);
+});
+
+test("a third role fills the customers' own column, and the reader's view hides that column", async () => {
+  const { database, world, run, configOf } = await aStage();
+  await database.query("ALTER TABLE customers ADD token text");
+  await database.query("CREATE VIEW tenants AS SELECT id, company_name, warehouse, plan FROM customers");
+  // Only the reader's GRANT names the customers.
+  await run(
+    (isPostgres ? SETUP : (SETUP.split("-- Your application")[0] ?? "")).replace(/\bcustomers\b/, "tenants"),
+  );
+  await run(WRITER);
+  const [existing = ""] = blocks(RIGHTS, "yaml");
+  const config = { ...configOf(CONFIG), ...configOf(existing) };
+  await world.configure({ ...config, source: { ...Object(config.source), table: "tenants" } });
+  expect((await world.sync()).report).toMatchObject({ outcome: "ok", created: 2 });
+  expect(await warningsOf(world)).toEqual([]);
+  const rows = await database.query<{ id: string; token: string }>(
+    "SELECT id, token FROM customers ORDER BY id",
+  );
+  expect(Object.fromEntries(rows.map(({ id, token }) => [id, token]))).toEqual(await world.live());
+});
+
+async function rowsAs(url: string, sql: string): Promise<readonly object[]> {
+  const connections = SERVERS[kind].connect(url);
+  try {
+    return await connections.query(sql);
+  } finally {
+    await connections.end();
+  }
+}

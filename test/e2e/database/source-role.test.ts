@@ -1,0 +1,47 @@
+import { expect, inject, test } from "vitest";
+import { withReader } from "../role.ts";
+import { aWorld, type World } from "../world.ts";
+
+const CODE = /"code":"(SOURCE_[A-Z_]+)"/g;
+
+/** The warnings of a sync, and of the plan after it, about the source's role. */
+async function warnings(world: World) {
+  const { code, stderr } = await world.sync();
+  expect(code).toBe(0);
+  const { warnings: foreseen } = await world.plan();
+  return {
+    sync: [...stderr.matchAll(CODE)].map(([, name]) => name),
+    plan: foreseen.map(({ code: name }: { readonly code: string }) => name),
+  };
+}
+
+test("each run warns once if the source's role can also read the tokens and the ledger", async () => {
+  const world = await aWorld({ tenants: 2 });
+  const one = { sync: ["SOURCE_ROLE_READS_TOKENS"], plan: ["SOURCE_ROLE_READS_TOKENS"] };
+  expect(await warnings(world)).toEqual(one);
+  expect(await warnings(world)).toEqual(one);
+  const { code, stdout } = await world.run("plan", "--detailed-exitcode");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^Nothing to do: 2 groups in sync\.\nA sync would warn: user .*groupsync_groups and /,
+  );
+});
+
+test("no run warns if the source's role can read only the tenants", async () => {
+  const world = await aWorld({ tenants: 2 });
+  await world.configure(await withReader(world));
+  expect(await warnings(world)).toEqual({ sync: [], plan: [] });
+});
+
+test.runIf(inject("databaseKind") === "postgres")(
+  "if the config has SQL, warns of a schema in the role's search_path that others may write to",
+  async () => {
+    const world = await aWorld({ tenants: 2 });
+    const config = await withReader(world);
+    await world.database.query("GRANT CREATE ON SCHEMA public TO public");
+    await world.configure(config);
+    expect(await warnings(world)).toEqual({ sync: [], plan: [] });
+    await world.configure({ ...config, source: { ...Object(config.source), where: "plan = 'gold'" } });
+    expect(await warnings(world)).toEqual({ sync: ["SOURCE_PATH_OPEN"], plan: ["SOURCE_PATH_OPEN"] });
+  },
+);

@@ -1,0 +1,102 @@
+import { expect, inject, test } from "vitest";
+import { aRole } from "../../support/databases/role.ts";
+import { asRole } from "../role.ts";
+import { aWorld, type World } from "../world.ts";
+
+const onPostgres = test.runIf(inject("databaseKind") === "postgres");
+
+const COLUMNS = "(user_group_id text PRIMARY KEY, token text NOT NULL, updated_at timestamptz NOT NULL)";
+
+/** A world in which everybody may create tables in public, as before PostgreSQL 15. */
+async function aSharedWorld(): Promise<{ world: World; role: string; mallory: string }> {
+  const world = await aWorld({ tenants: 3 });
+  const { name: mallory } = await aRole(world.database);
+  const role = await asRole(world);
+  await world.database.query("GRANT ALL ON SCHEMA public TO public");
+  await world.database.query(`GRANT SELECT ON customers TO ${role}`);
+  return { world, role, mallory };
+}
+
+const rowsOf = ({ database }: World, table: string) => database.query(`SELECT * FROM ${table}`);
+
+onPostgres("a token table that somebody made before the first sync stays empty", async () => {
+  const { world, mallory } = await aSharedWorld();
+  await world.database.query(`CREATE TABLE groupsync_tokens ${COLUMNS}`);
+  await world.database.query(`ALTER TABLE groupsync_tokens OWNER TO ${mallory}`);
+  await world.database.query("GRANT ALL ON groupsync_tokens TO public");
+  for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+    const { code, stdout } = await world.run(...command);
+    expect(code).toBe(78);
+    expect(stdout.match(new RegExp(`belongs to the role ${mallory}`, "g"))).toHaveLength(1);
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  expect(await rowsOf(world, "groupsync_tokens")).toEqual([]);
+});
+
+onPostgres("a schema that comes before the tables gets no token", async () => {
+  const { world, role, mallory } = await aSharedWorld();
+  expect((await world.sync()).code).toBe(0);
+  const before = await rowsOf(world, "public.groupsync_tokens");
+  await world.forgetRequests();
+  await world.database.query(`CREATE SCHEMA ${role} AUTHORIZATION ${mallory}`);
+  await world.database.query(`GRANT ALL ON SCHEMA ${role} TO public`);
+  await world.database.query(`CREATE TABLE ${role}.groupsync_tokens ${COLUMNS}`);
+  await world.database.query(`ALTER TABLE ${role}.groupsync_tokens OWNER TO ${mallory}`);
+  await world.database.query(`GRANT ALL ON ${role}.groupsync_tokens TO public`);
+  for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+    expect((await world.run(...command)).code).toBe(78);
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  expect(await rowsOf(world, `${role}.groupsync_tokens`)).toEqual([]);
+  expect(await rowsOf(world, "public.groupsync_tokens")).toEqual(before);
+});
+
+onPostgres("tenants are read from no other table than before, whatever comes in front of it", async () => {
+  const { world, role, mallory } = await aSharedWorld();
+  const { database } = world;
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  await database.query(`CREATE SCHEMA ${role} AUTHORIZATION ${mallory}`);
+  await database.query(`CREATE TABLE ${role}.customers AS SELECT * FROM public.customers`);
+  await database.query(`UPDATE ${role}.customers SET company_name = 'theirs'`);
+  await database.query(`GRANT ALL ON SCHEMA ${role} TO public`);
+  await database.query(`GRANT ALL ON ${role}.customers TO public`);
+  for (const command of ["plan", "sync"]) {
+    const { code, stdout, stderr } = await world.run(command);
+    expect(code).toBe(78);
+    expect(stdout + stderr).toContain(`now leads to ${role}.customers`);
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  await world.configure({ source: { table: `${role}.customers` } });
+  const { code, stdout } = await world.run("plan");
+  expect(code).toBe(0);
+  expect(stdout).toContain("theirs");
+  await database.query(`DROP SCHEMA ${role} CASCADE`);
+});
+
+onPostgres("a customers' table in front of the one that tokens went to gets none", async () => {
+  const { world, role, mallory } = await aSharedWorld();
+  const { database } = world;
+  await database.query(`GRANT UPDATE ON customers TO ${role}`);
+  const tokens = { table: "customers", rows: "existing", id_column: "id", token_column: "dashboard_token" };
+  await world.configure({ tokens });
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  await database.query(`CREATE SCHEMA ${role} AUTHORIZATION ${mallory}`);
+  await database.query(`GRANT ALL ON SCHEMA ${role} TO public`);
+  await database.query(`CREATE TABLE ${role}.customers AS SELECT * FROM public.customers`);
+  await database.query(`GRANT ALL ON ${role}.customers TO public`);
+  for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+    const { code, stdout, stderr } = await world.run(...command);
+    expect(code).toBe(78);
+    expect(stdout + stderr).toContain(`now leads to ${role}.customers`);
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  // A restored dump: the names are the same, but to the server this is another table.
+  await database.query(`DROP SCHEMA ${role} CASCADE`);
+  await database.query("CREATE TABLE copy AS SELECT * FROM customers");
+  await database.query("DROP TABLE customers");
+  await database.query("ALTER TABLE copy RENAME TO customers");
+  await database.query(`GRANT SELECT, UPDATE ON customers TO ${role}`);
+  expect((await world.sync()).code).toBe(0);
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { aWorld } from "../world.ts";
+
+/** Warns as soon as somebody listens to warnings, in two lines. */
+const WARNS = `process.on("newListener", (event) => {
+  if (event === "warning") setImmediate(() => process.emitWarning("this is old,\\nand long", "DeprecationWarning"));
+})`;
+
+const linesOf = (text: string): readonly unknown[] =>
+  text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+
+test("a warning of a package breaks neither the log's format nor the plan's", async () => {
+  const world = await aWorld();
+  world.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(WARNS)}`;
+  for (const command of ["sync", "plan"]) {
+    const { stdout, stderr } = await world.run(command, "--json");
+    expect(JSON.parse(stdout)).toEqual(expect.any(Object));
+    expect(linesOf(stderr).filter((line) => JSON.stringify(line).includes("old"))).toEqual([
+      expect.objectContaining({
+        level: "warn",
+        code: "PROCESS_WARNING",
+        msg: "Node.js warns: DeprecationWarning: this is old, and long",
+      }),
+    ]);
+  }
+});
+
+test("NODE_NO_WARNINGS turns the warnings off", async () => {
+  const world = await aWorld();
+  const warns = 'setImmediate(() => process.emitWarning("this is old"))';
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(warns)}`;
+  Object.assign(world.env, { NODE_OPTIONS });
+  expect((await world.sync()).stderr).toContain("this is old");
+  Object.assign(world.env, { NODE_NO_WARNINGS: "1" });
+  expect((await world.sync()).stderr).not.toContain("this is old");
+});

@@ -1,0 +1,136 @@
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { aClient, aGroup } from "../../sandbox/client.ts";
+import { runProgram, startProgram } from "../program.ts";
+import { runCommand } from "../warm-program.ts";
+import { aWorld } from "../world.ts";
+
+const COMMANDS = ["sync", "plan", "rotate", "status", "sandbox"];
+
+test("--help and --version answer for the program and for every command", async () => {
+  const { version } = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));
+  const root = await runProgram(["--help"]);
+  expect(root).toMatchObject({ code: 0, stderr: "" });
+  for (const command of COMMANDS) expect(root.stdout).toMatch(new RegExp(`^  ${command} `, "m"));
+  expect(await runProgram(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
+
+  for (const command of COMMANDS) {
+    const help = await runCommand([command, "--help"]).ended;
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    expect(help.stdout).toMatch(new RegExp(`^Usage: groupsync ${command} `));
+    expect(help.stdout).toMatch(/^Global Options:\n(?: .*\n)* {2}--config <FILE> /m);
+    const shown = await runCommand([command, "--version"]).ended;
+    expect(shown).toMatchObject({ code: 0, stdout: `${version}\n` });
+  }
+});
+
+test.each([
+  ["no command", [], "Usage: groupsync"],
+  ["an unknown command", ["snyc"], "unknown command 'snyc'\n(Did you mean sync?)"],
+  ["rotate without a choice of tokens", ["rotate"], "say whose tokens"],
+  ["rotate with --only and --all", ["rotate", "--only", "a", "--all"], "cannot be used with option"],
+  [
+    "sync with --only and --verify-tokens",
+    ["sync", "--only", "a", "--verify-tokens"],
+    "option '--verify-tokens' cannot be used with option '--only <ID>'",
+  ],
+  [
+    "an age that is not a duration",
+    ["rotate", "--older-than", "x"],
+    "argument 'x' is invalid. Write it like 12h or 90d.",
+  ],
+  [
+    "a number of runs below 1",
+    ["status", "--runs", "0"],
+    "argument '0' is invalid. It has to be a whole number from 1 on.",
+  ],
+  ["a misspelt command", ["runn"], "unknown command 'runn'\n(Did you mean run?)"],
+  ["an unknown option", ["sync", "--josn"], "unknown option '--josn'\n(Did you mean --json?)"],
+  ["an option without its value", ["sync", "--only"], "option '--only <ID>' argument missing"],
+  ["one argument too many", ["plan", "everything"], "too many arguments for 'plan'"],
+  ["an unknown log level", ["--log-level", "loud", "sync"], "argument 'loud' is invalid"],
+])("%s is wrong usage", async (_, args, message) => {
+  const { code, stdout, stderr } = await runCommand(args).ended;
+  expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
+  expect(stderr).toContain(message);
+});
+
+test("GROUPSYNC_LOG_LEVEL takes the same levels as --log-level, and --log-level overrides it", async () => {
+  const env = { GROUPSYNC_LOG_LEVEL: "loud" };
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await runCommand([command], env).ended;
+    expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
+    expect(stderr).toContain(
+      "GROUPSYNC_LOG_LEVEL is 'loud'. Allowed choices are trace, debug, info, warn, error, silent.",
+    );
+  }
+  expect(await runCommand(["--log-level", "info", "plan"], env).ended).toMatchObject({ code: 78 });
+});
+
+test("rotate with an unknown id is wrong usage, and changes no token", async () => {
+  const world = await aWorld({ tenants: 2 });
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  for (const command of ["sync", "rotate"]) {
+    const { code, stdout } = await world.run(command, "--only", "t-00001", "--only", "T-00002");
+    expect({ code, stdout }).toEqual({ code: 64, stdout: expect.stringContaining('"T-00002"') });
+  }
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});
+
+describe("a wrong config", () => {
+  test("is reported with all its problems, and nothing is contacted", async () => {
+    const world = await aWorld({
+      tenants: 1,
+      config: {
+        service: { concurency: 8, timeout: "soon" },
+        source: { query: "SELECT 1" },
+      },
+    });
+    for (const command of ["sync", "plan", "status"]) {
+      const { code, stdout, stderr } = await world.run(command);
+      expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
+      expect(stderr).toContain(`${world.configFile} has 3 problems:`);
+      expect(stderr).toMatch(/line 4 +service\.concurency: .*concurrency/);
+      expect(stderr).toMatch(/line 5 +service\.timeout: .*15s/);
+      expect(stderr).toMatch(/line 9 +source\.query: .*table/);
+    }
+    expect(await world.requests()).toMatchObject({ total: 0 });
+  });
+
+  test("names a variable that is not set, and its line", async () => {
+    const world = await aWorld({ tenants: 0 });
+    delete world.env.GROUPSYNC_API_KEY;
+    const { code, stderr } = await world.run("sync");
+    expect(code).toBe(78);
+    expect(stderr).toMatch(/line 3 +service\.api_key: .*GROUPSYNC_API_KEY/);
+  });
+
+  test("names a missing file", async () => {
+    const { code, stderr } = await runCommand(["--config", "/no/such/config.yaml", "plan"]).ended;
+    expect(code).toBe(78);
+    expect(stderr).toContain("/no/such/config.yaml");
+    expect(stderr).toContain("--config or GROUPSYNC_CONFIG");
+  });
+});
+
+test("--config overrides GROUPSYNC_CONFIG", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const other = join(world.folder, "other.yaml");
+  await writeFile(other, (await readFile(world.configFile, "utf8")).replace("warehouse", "plan"));
+  const { stdout } = await world.run("--config", other, "sync");
+  expect(stdout).toContain("1 created");
+  expect(await world.groups()).toMatchObject([{ mapping: { "40": "gold" } }]);
+});
+
+test("the sandbox serves until it is told to stop, and accepts the key that it prints", async () => {
+  const sandbox = startProgram(["sandbox", "--port", "0"]);
+  const [printed] = await once(sandbox.child.stdout!, "data");
+  const { base_url: baseUrl, api_key: apiKey } = parse(printed).service;
+  const client = aClient({ baseUrl, apiKey, certificate: undefined });
+  expect((await client.call("GET", aGroup())).json).toMatchObject({ success: 1, new_user_group: true });
+  expect(await sandbox.stop("SIGTERM")).toMatchObject({ code: 0, signal: null, stderr: "" });
+});

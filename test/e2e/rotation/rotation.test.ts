@@ -1,0 +1,186 @@
+import pg from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { passDays } from "../daemon/pass-time.ts";
+import { acceptTokens, OWN_TOKENS, refuseTokens } from "../database/database-acts.ts";
+import { dump } from "../dump.ts";
+import { aWorld, until, type World, type WorldOptions } from "../world.ts";
+
+const ID = "t-00002";
+
+async function aSyncedWorld(options: WorldOptions = {}): Promise<World> {
+  const world = await aWorld(options);
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  return world;
+}
+
+test("rotate gives new tokens to named groups, to groups with old tokens, or to all groups", async () => {
+  const world = await aSyncedWorld();
+  const first = await world.live();
+  expect(await world.rotate("--only", ID, "--only", "t-00004")).toMatchObject({
+    code: 0,
+    report: { outcome: "ok", rotated: 2, requests: 2 },
+  });
+  const second = await world.live();
+  expect(Object.keys(first).filter((id) => first[id] !== second[id])).toEqual([ID, "t-00004"]);
+  expect(await world.stored()).toEqual(second);
+
+  await passDays(world, "t-00001", 91);
+  expect(await world.run("rotate", "--older-than", "90d")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Rotated\n {2}1 rotated; 1 request in /),
+  });
+  expect(await world.run("rotate", "--older-than", "90d")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Nothing to rotate\n {2}0 requests in /),
+  });
+
+  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 5, requests: 5 } });
+  const last = await world.live();
+  expect(Object.keys(last).filter((id) => last[id] === second[id])).toEqual([]);
+  expect(await world.stored()).toEqual(last);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
+});
+
+const rotatedElsewhere = async (world: World): Promise<void> => {
+  await world.call("POST", { current_token: (await world.live())[ID] });
+};
+const lostInTheStore = async ({ database }: World): Promise<void> => {
+  await database.query("DELETE FROM groupsync_tokens WHERE user_group_id = $1", [ID]);
+};
+const goneInTheService = async (world: World): Promise<void> => {
+  await world.call("DELETE", { user_group_id: ID, current_token: (await world.live())[ID] });
+};
+
+test.each([
+  { what: "somebody else has rotated", befall: rotatedElsewhere, POST: { 200: 5, 404: 1 } },
+  { what: "the token table has lost", befall: lostInTheStore, POST: { 200: 5 } },
+  { what: "is gone with its group", befall: goneInTheService, POST: { 200: 4, 404: 1 } },
+])("a token that $what gives way to a live one like any other", async ({ befall, POST }) => {
+  const world = await aSyncedWorld();
+  const before = await world.live();
+  await befall(world);
+  const meanwhile = await world.live();
+  await world.forgetRequests();
+
+  expect(await world.rotate("--all")).toMatchObject({
+    code: 0,
+    report: { outcome: "ok", rotated: 5, failed: 0, errors: [] },
+  });
+  const after = await world.live();
+  expect(Object.keys(after)).toHaveLength(5);
+  expect([before[ID], meanwhile[ID]]).not.toContain(after[ID]);
+  expect(await world.stored()).toEqual(after);
+  expect((await world.requests()).by_operation).toMatchObject({ GET: { 200: 1 }, POST });
+});
+
+test("lost answers lose no token, and cause no second rotation", async () => {
+  const world = await aSyncedWorld({ tenants: 40 });
+  const before = await world.live();
+  await world.serve({ shares: { "cut-after": 0.3 }, seed: 4 });
+  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 40, failed: 0 } });
+  const { POST } = (await world.requests()).by_operation;
+  expect(POST.cut).toBeGreaterThan(5);
+  expect(POST).toEqual({ 200: 40 - Number(POST.cut), cut: POST.cut });
+  const after = await world.live();
+  expect(Object.keys(after).filter((id) => after[id] === before[id])).toEqual([]);
+  expect(await world.stored()).toEqual(after);
+});
+
+test("a group whose answers lack the token fails alone, and the next sync finds its token", async () => {
+  const world = await aSyncedWorld();
+  await world.serve({ poison: new Map([[ID, "missing-field"]]) });
+  expect(await world.rotate("--all")).toMatchObject({
+    code: 3,
+    report: {
+      outcome: "partial",
+      rotated: 4,
+      failed: 1,
+      errors: [{ user_group_id: ID, code: "BAD_RESPONSE", message: expect.stringContaining("POST") }],
+    },
+  });
+  expect(await world.status()).toMatchObject({ groups: { under_way: 1 } });
+  await world.serve({});
+  expect((await world.sync()).code).toBe(0);
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("rotate gives up while a sync holds the lease", async () => {
+  const world = await aWorld({
+    tenants: 400,
+    service: { latency: { min: 400, max: 600 } },
+    config: { service: { timeout: "2s" } },
+  });
+  const sync = world.start("sync");
+  await until(async () => (await world.requests()).total > 0);
+  expect(await world.rotate("--all")).toMatchObject({
+    code: 5,
+    report: { outcome: "failed", rotated: 0, errors: [{ code: "LEASE_HELD" }] },
+  });
+  expect((await world.requests()).by_operation.POST).toEqual({});
+  await sync.stop("SIGKILL");
+});
+
+// Only PostgreSQL has channels to listen to.
+if (inject("databaseKind") === "postgres") {
+  test("an application that listens is notified of each new token once the token can be read", async () => {
+    const world = await aSyncedWorld({ config: { tokens: { notify: "new_tokens" } } });
+    const before = await world.live();
+    const application = new pg.Client(world.database.url);
+    await application.connect();
+    onTestFinished(() => application.end());
+    const told: string[] = [];
+    const read: Promise<readonly [id: string, token: string]>[] = [];
+    application.on("notification", ({ payload: id = "" }) => {
+      told.push(id);
+      read.push(
+        application
+          .query("SELECT token FROM groupsync_tokens WHERE user_group_id = $1", [id])
+          .then(({ rows }) => [id, rows[0].token] as const),
+      );
+    });
+    await application.query("LISTEN new_tokens");
+
+    const rotated = await world.rotate("--log-level", "trace", "--only", ID, "--only", "t-00005");
+    expect(rotated.code).toBe(0);
+    await until(() => told.length >= 2);
+    const after = await world.live();
+    expect(await Promise.all(read)).toEqual([ID, "t-00005"].map((id) => [id, after[id]]));
+    expect(before[ID]).not.toBe(after[ID]);
+    // Unchanged tokens cause no notification.
+    expect((await world.sync()).code).toBe(0);
+    await application.query("SELECT 1");
+    expect(told).toEqual([ID, "t-00005"]);
+  });
+}
+
+test("no log line at any level, no report, and not the ledger holds a token", async () => {
+  const world = await aSyncedWorld({ tenants: 20 });
+  // The trigger's error quotes both tokens.
+  await refuseTokens(world.database, OWN_TOKENS, "raises", ID);
+  await world.serve({
+    shares: { "cut-after": 0.1 },
+    seed: 2,
+    poison: new Map([
+      ["t-00003", "missing-field"],
+      ["t-00004", "success0"],
+    ]),
+  });
+  const program = world.start("--log-level", "trace", "rotate", "--all");
+  await until(() => program.output().includes("its new token is not stored"));
+  await acceptTokens(world.database, OWN_TOKENS);
+  expect((await program.ended).code).toBe(3);
+  await world.serve({});
+  expect((await world.sync("--log-level", "trace")).code).toBe(0);
+
+  // The world itself searches the output of all programs that ran in it.
+  const tokens = await world.tokensEver();
+  expect(tokens.length).toBeGreaterThanOrEqual(39);
+  const { groupsync_tokens: stored, ...others } = await dump(world.database);
+  expect(stored).toHaveLength(20);
+  expect(Object.keys(others)).toEqual(
+    expect.arrayContaining(["groupsync_groups", "groupsync_former_tokens"]),
+  );
+  const kept = JSON.stringify(others);
+  expect(tokens.filter((token) => kept.includes(token))).toEqual([]);
+});

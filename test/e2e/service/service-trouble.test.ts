@@ -1,0 +1,141 @@
+import { expect, test } from "vitest";
+import { someOf } from "../../support/long.ts";
+import { aWorld, type World } from "../world.ts";
+
+async function expectRecovery(world: World): Promise<void> {
+  await world.serve({});
+  expect(await world.sync()).toMatchObject({ code: 0, report: { outcome: "ok" } });
+  expect(await world.stored()).toEqual(await world.live());
+}
+
+test("a wrong API key ends the run after one request", async () => {
+  const world = await aWorld({ tenants: 50 });
+  const { GROUPSYNC_API_KEY: key = "" } = world.env;
+  world.env.GROUPSYNC_API_KEY = "not-the-key-of-this-service";
+  const { code, stdout, stderr } = await world.run("sync");
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^The sync failed: GET was answered HTTP 401[\s\S]*check service\.api_key/);
+  expect(stdout + stderr).not.toContain("not-the-key-of-this-service");
+  expect(await world.requests()).toMatchObject({ total: 1 });
+  world.env.GROUPSYNC_API_KEY = key;
+  await expectRecovery(world);
+});
+
+test.each(someOf([405, 400, 403]))(
+  "HTML with status %i: an intermediary refused a GET with a body",
+  async (htmlStatus) => {
+    const world = await aWorld({ tenants: 50, service: { shares: { html: 1 }, htmlStatus } });
+    const { code, stdout } = await world.run("sync");
+    expect(code).toBe(1);
+    expect(stdout).toContain(`GET was answered HTTP ${htmlStatus} with HTML`);
+    expect(stdout).toMatch(/a proxy, gateway or firewall .* doesn't pass a GET that carries a body/);
+    expect(await world.requests()).toMatchObject({ total: 1 });
+    await expectRecovery(world);
+  },
+);
+
+test("a login page in place of answers is never taken for success", async () => {
+  const world = await aWorld({ tenants: 4, service: { shares: { html: 1 }, htmlStatus: 200 } });
+  const { code, report } = await world.sync();
+  expect(code).toBe(3);
+  expect(report).toMatchObject({ outcome: "partial", created: 0, failed: 4 });
+  expect(report.errors).toContainEqual({
+    user_group_id: "t-00001",
+    code: "BAD_RESPONSE",
+    message: "GET was answered HTTP 200 with HTML",
+  });
+  await expectRecovery(world);
+});
+
+test("one poisoned tenant fails alone", async () => {
+  const world = await aWorld({
+    tenants: 40,
+    service: {
+      poison: new Map([
+        ["t-00003", "success0"],
+        ["t-00009", "missing-field"],
+        ["t-00011", "html"],
+      ]),
+      htmlStatus: 200,
+    },
+  });
+  const { code, report } = await world.sync();
+  expect(code).toBe(3);
+  expect(report).toMatchObject({ outcome: "partial", created: 37, failed: 3, requests: 40 });
+  expect(report.errors).toHaveLength(3);
+  expect(report.errors).toEqual(
+    expect.arrayContaining([
+      { user_group_id: "t-00003", code: "REFUSED", message: "GET was answered HTTP 200: success is 0" },
+      {
+        user_group_id: "t-00009",
+        code: "BAD_RESPONSE",
+        message: "GET was answered HTTP 200 without a good user_group.token",
+      },
+      { user_group_id: "t-00011", code: "BAD_RESPONSE", message: "GET was answered HTTP 200 with HTML" },
+    ]),
+  );
+  const status = JSON.parse((await world.run("status", "--json")).stdout);
+  expect(status).toMatchObject({ groups: { total: 40, in_sync: 37, failing: 3 } });
+  expect(Object.keys(await world.stored())).toHaveLength(37);
+
+  await world.serve({});
+  const { report: second } = await world.sync();
+  expect(second).toMatchObject({ outcome: "ok", created: 3, unchanged: 37, requests: 3 });
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("passing failures are retried within the run", async () => {
+  const shares = { fail: 0.1, "cut-before": 0.1, "cut-after": 0.1 };
+  const world = await aWorld({ tenants: 40, service: { shares, seed: 7 } });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 40, failed: 0 } });
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("a run waits as long as the service's Retry-After says", async () => {
+  const world = await aWorld({
+    tenants: 60,
+    service: { rateLimit: { count: 40, perMs: 1_000 } },
+    config: { service: { concurrency: 20 } },
+  });
+  const { code, report, stderr } = await world.sync();
+  expect(code).toBe(0);
+  expect(report).toMatchObject({ created: 60, failed: 0 });
+  const lines = stderr.trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line).msg)).toContainEqual(
+    expect.stringContaining("the service asked to slow down"),
+  );
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+// At the same time, because each sync waits between its attempts.
+test("a service that is unreachable, or fails for every group, ends the run early", async () => {
+  const [down, broken, untrusted] = await Promise.all([
+    aWorld({ tenants: 50 }),
+    aWorld({ tenants: 50, service: { shares: { fail: 1 } } }),
+    aWorld({ tenants: 50, service: { tls: true } }),
+  ]);
+  await down.sandbox.close();
+  const [whenDown, whenBroken, whenUntrusted] = await Promise.all([
+    down.run("sync"),
+    broken.sync(),
+    untrusted.run("sync"),
+  ]);
+
+  expect(whenDown.code).toBe(1);
+  expect(whenDown.stdout).toMatch(
+    /the service is not available: .*ECONNREFUSED[\s\S]*check service\.base_url/,
+  );
+  expect(whenUntrusted.code).toBe(1);
+  expect(whenUntrusted.stdout).toMatch(
+    /the service is not available: .*self-signed certificate[\s\S]*TLS certificate/,
+  );
+  expect(whenBroken.code).toBe(1);
+  expect(whenBroken.report).toMatchObject({ outcome: "failed", created: 0 });
+  expect(whenBroken.report.errors).toContainEqual({
+    user_group_id: null,
+    code: "SERVICE_UNAVAILABLE",
+    message: expect.stringContaining("HTTP 500: internal error"),
+  });
+  expect(Object.keys((await broken.requests()).by_group)).toHaveLength(5);
+  await expectRecovery(broken);
+});

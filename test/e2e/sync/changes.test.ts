@@ -1,0 +1,118 @@
+import { expect, test } from "vitest";
+import { LEDGER_TABLES } from "../ledger-tables.ts";
+import { aWorld, type World } from "../world.ts";
+
+const rename = (world: World, id: string, name: string) =>
+  world.database.query("UPDATE customers SET company_name = $2 WHERE id = $1", [id, name]);
+const move = (world: World, id: string, warehouse: string) =>
+  world.database.query("UPDATE customers SET warehouse = $2 WHERE id = $1", [id, warehouse]);
+
+/** A world in which everything is in sync, and the requests are counted from zero. */
+async function aSyncedWorld(options: Parameters<typeof aWorld>[0] = {}): Promise<World> {
+  const world = await aWorld(options);
+  expect((await world.sync()).code).toBe(0);
+  await world.forgetRequests();
+  return world;
+}
+
+test("warns of a lost ledger, and adopts the existing groups with their tokens", async () => {
+  const world = await aSyncedWorld({ tenants: 5 });
+  const before = await world.stored();
+  const tables = LEDGER_TABLES.map((table) => `groupsync_${table}`);
+  await world.database.query(`DROP TABLE ${tables.join(", ")}`);
+  const { code, report, stderr } = await world.sync();
+  expect(code).toBe(0);
+  expect(report).toMatchObject({ outcome: "ok", created: 0, adopted: 5, unverified: 5, requests: 5 });
+  expect(stderr).toContain('"code":"LEDGER_EMPTY"');
+  expect(await world.stored()).toEqual(before);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
+});
+
+test("if GET keeps existing groups, a mapping change is unverified and a rename fails", async () => {
+  const world = await aSyncedWorld({ tenants: 3 });
+  await move(world, "t-00001", "elsewhere");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 1, requests: 1 } });
+  expect((await world.status()).groups).toMatchObject({ in_sync: 3, unverified: 1, failing: 0 });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { unchanged: 3, requests: 0 } });
+
+  await rename(world, "t-00002", "Renamed");
+  const renamed = await world.sync();
+  expect(renamed.code).toBe(3);
+  expect(renamed.report).toMatchObject({ outcome: "partial", updated: 0, failed: 1, requests: 1 });
+  expect(renamed.report.errors).toEqual([
+    {
+      user_group_id: "t-00002",
+      code: "NOT_UPDATED",
+      message: 'the service still calls it "Company 2" and not "Renamed"',
+    },
+  ]);
+
+  // The failed rename has shown that this service keeps groups, so the mapping change failed too.
+  const known = await world.sync();
+  expect(known.code).toBe(3);
+  expect(known.report).toMatchObject({ updated: 0, failed: 2 });
+  const held = Object.fromEntries((await world.groups()).map((group) => [group.user_group_id, group]));
+  expect(held["t-00001"]).toMatchObject({ mapping: { "40": "warehouse-1" } });
+  expect(held["t-00002"]).toMatchObject({ name: "Company 2" });
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test("a failing group is retried less and less often, and at once with --only", async () => {
+  const world = await aSyncedWorld({ tenants: 2 });
+  await rename(world, "t-00002", "Renamed");
+  for (const requests of [1, 1, 1, 0, 0]) {
+    expect(await world.sync()).toMatchObject({ code: 3, report: { failed: 1, requests } });
+  }
+  const waiting = await world.sync();
+  expect(waiting.report.errors).toEqual([
+    {
+      user_group_id: "t-00002",
+      code: "NOT_UPDATED",
+      message: expect.stringMatching(/ \(next try after \d{4}-\d\d-\d\dT/),
+    },
+  ]);
+  expect(await world.sync("--only", "t-00002")).toMatchObject({ code: 3, report: { requests: 1 } });
+  expect((await world.status()).failing).toMatchObject([{ user_group_id: "t-00002", count: 4 }]);
+  // Another change is tried at once.
+  await rename(world, "t-00002", "Renamed again");
+  expect(await world.sync()).toMatchObject({ code: 3, report: { requests: 1 } });
+});
+
+test("a failure ends when its change is taken back", async () => {
+  const world = await aSyncedWorld({ tenants: 2 });
+  await rename(world, "t-00002", "Renamed");
+  expect((await world.sync()).code).toBe(3);
+  await rename(world, "t-00002", "Company 2");
+  expect((await world.sync()).code).toBe(0);
+  expect(await world.status()).toMatchObject({ groups: { in_sync: 2, failing: 0 }, failing: [] });
+});
+
+test("if GET updates, a rename verifies the mapping changes too", async () => {
+  const world = await aSyncedWorld({ tenants: 3, service: { existing: "update" } });
+  await move(world, "t-00001", "elsewhere");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 1 } });
+  expect((await world.status()).groups).toMatchObject({ unverified: 1 });
+
+  await rename(world, "t-00002", "Renamed");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 0 } });
+  expect(await world.status()).toMatchObject({ groups: { unverified: 0 }, service: { updates: true } });
+
+  await move(world, "t-00003", "elsewhere");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { updated: 1, unverified: 0 } });
+  expect(await world.groups()).toMatchObject([
+    { mapping: { "40": "elsewhere" } },
+    { name: "Renamed" },
+    { mapping: { "40": "elsewhere" } },
+  ]);
+});
+
+test("update: never leaves changed groups alone and counts them", async () => {
+  const world = await aSyncedWorld({ tenants: 3, config: { service: { update: "never" } } });
+  await rename(world, "t-00002", "Renamed");
+  await world.addTenants(4, 4);
+  expect(await world.sync()).toMatchObject({
+    code: 0,
+    report: { created: 1, updated: 0, outdated: 1, unchanged: 2, requests: 1 },
+  });
+  expect((await world.run("plan")).stdout).toMatch(/^= t-00002 {2}changed, but service\.update is never$/m);
+});

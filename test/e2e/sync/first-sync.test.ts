@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { LONG } from "../../support/long.ts";
+import { onOneDatabase } from "../on-one-database.ts";
+import { withReader } from "../role.ts";
+import { aWorld } from "../world.ts";
+
+/** More than one batch of rows. */
+const TENANTS = LONG ? 10_000 : 2_500;
+
+test(`a first sync sends one request for each of ${TENANTS} tenants, and a second sync sends none`, async () => {
+  const world = await aWorld({ tenants: TENANTS });
+
+  const first = await world.sync();
+  expect(first.code).toBe(0);
+  expect(first.report).toEqual({
+    outcome: "ok",
+    created: TENANTS,
+    adopted: 0,
+    updated: 0,
+    replaced: 0,
+    unverified: 0,
+    unchanged: 0,
+    outdated: 0,
+    missing: 0,
+    deleted: 0,
+    rotated: 0,
+    restored: 0,
+    held: 0,
+    rejected: 0,
+    failed: 0,
+    requests: TENANTS,
+    duration_ms: expect.any(Number),
+    held_code: null,
+    held_groups: [],
+    errors: [],
+  });
+  const { total, by_operation, by_group } = await world.requests();
+  expect({ total, by_operation }).toEqual({
+    total: TENANTS,
+    by_operation: { GET: { 200: TENANTS }, POST: {}, DELETE: {}, other: {} },
+  });
+  expect(Object.keys(by_group)).toHaveLength(TENANTS);
+  expect(await world.stored()).toEqual(await world.live());
+
+  await world.forgetRequests();
+  const second = await world.sync();
+  expect(second.code).toBe(0);
+  expect(second.report).toMatchObject({ outcome: "ok", created: 0, unchanged: TENANTS, requests: 0 });
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});
+
+onOneDatabase("rejected rows fail alone, with exit code 3", async () => {
+  const world = await aWorld({ tenants: 4 });
+  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
+  await world.database.query("UPDATE customers SET warehouse = NULL WHERE id = 't-00003'");
+
+  const { code, report } = await world.sync();
+  expect(code).toBe(3);
+  expect(report).toMatchObject({
+    outcome: "partial",
+    created: 2,
+    rejected: 2,
+    errors: [
+      { user_group_id: "t-00002", code: "VALUE_NULL", message: "name (column company_name) is null" },
+      { user_group_id: "t-00003", code: "VALUE_NULL", message: "mapping.40 (column warehouse) is null" },
+    ],
+  });
+  expect(Object.keys(await world.live())).toEqual(["t-00001", "t-00004"]);
+});
+
+onOneDatabase("prints a short report on standard output, and the log on standard error", async () => {
+  const world = await aWorld({ tenants: 3 });
+  await world.configure(await withReader(world));
+  const { code, stdout, stderr } = await world.run("sync");
+  expect(code).toBe(0);
+  expect(stdout.replace(/in \d.*/, "in …")).toBe("In sync\n  3 created; 3 requests in …\n");
+  // The tests' servers don't sync their commits to the disk, and each run warns of that.
+  const said = stderr
+    .trim()
+    .split("\n")
+    .filter((line) => !line.includes("COMMITS_AT_RISK"));
+  expect(said).toHaveLength(1);
+  expect(JSON.parse(said.join())).toMatchObject({
+    level: "info",
+    run: "1",
+    msg: expect.stringMatching(/^sync ok: 3 created; 3 requests in /),
+  });
+});
+
+onOneDatabase("at no log level does the output hold a token, the key or the password", async () => {
+  const world = await aWorld({ tenants: 3 });
+  const { code, stderr } = await world.run("--log-level", "trace", "sync");
+  expect(code).toBe(0);
+  // world.ts searches the output for secrets. Expect here that there is output.
+  expect(stderr).toContain("t-00003");
+});
+
+onOneDatabase("--only syncs the named tenants and no others", async () => {
+  const world = await aWorld({ tenants: 4 });
+  const { code, report } = await world.sync("--only", "t-00002", "--only", "t-00004");
+  expect(code).toBe(0);
+  expect(report).toMatchObject({ created: 2, requests: 2 });
+  expect(Object.keys(await world.stored())).toEqual(["t-00002", "t-00004"]);
+});
+
+onOneDatabase("--only with an unknown id is wrong usage, and changes nothing", async () => {
+  const world = await aWorld({ tenants: 2 });
+  const { code, stdout, stderr } = await world.run("sync", "--only", "t-00001", "--only", "T-00001");
+  expect(code).toBe(64);
+  expect(stdout + stderr).toContain('neither the source nor the ledger has "T-00001"');
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});
+
+onOneDatabase("status shows the groups and how the last sync ended", async () => {
+  const world = await aWorld({ tenants: 2 });
+  await world.sync();
+  const { code, stdout } = await world.run("status", "--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    groups: { total: 2, in_sync: 2, under_way: 0, failing: 0, missing: 0, unverified: 0 },
+    failing: [],
+    held: null,
+    runs: [{ command: "sync", outcome: "ok", created: 2, requests: 2, error: null }],
+    lease: null,
+    service: { base_url: world.sandbox.baseUrl, team_id: 1 },
+  });
+  const text = await world.run("status");
+  expect(text.stdout).toMatch(/^All is well\.\n\nGroups {3}2 in all, 2 in sync\n/);
+});

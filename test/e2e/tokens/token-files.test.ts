@@ -1,0 +1,159 @@
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { seededRandom } from "../../../src/sandbox/request-faults.ts";
+import { SEED, SEEDED } from "../../support/databases/seed.ts";
+import { rounds } from "../../support/long.ts";
+import { untilQuiet } from "../quiet.ts";
+import { aWorld, idOf, until, type World, type WorldOptions } from "../world.ts";
+
+/** A world whose tokens go into files. */
+async function aWorldOfFiles(options: WorldOptions = {}, keys: Readonly<Record<string, string>> = {}) {
+  const world = await aWorld(options);
+  const directory = join(world.folder, "tokens");
+  await world.configure({ ...options.config, tokens: { store: "file", directory, ...keys } });
+  return { world, directory };
+}
+
+/** The tokens in the files, by the id that is the file's name. The ids in these tests need no encoding. */
+async function tokensIn(directory: string): Promise<Record<string, string>> {
+  const names = (await readdir(directory)).filter((name) => !name.startsWith(".")).sort();
+  const entries = names.map(
+    async (name): Promise<[string, string]> => [name, await readFile(join(directory, name), "utf8")],
+  );
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+test("each token has its own file, which is replaced and removed with the token", async () => {
+  const { world, directory } = await aWorldOfFiles({
+    tenants: 5,
+    config: { deletion: { grace_period: "0s" } },
+  });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 5 } });
+  expect(await tokensIn(directory)).toEqual(await world.live());
+  expect((await stat(directory)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(directory, idOf(1)))).mode & 0o777).toBe(0o600);
+
+  expect(await world.rotate("--only", idOf(2))).toMatchObject({ code: 0, report: { rotated: 1 } });
+  await world.removeTenants(5, 5);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { deleted: 1, unchanged: 4 } });
+  const live = await world.live();
+  expect(Object.keys(live)).toEqual([1, 2, 3, 4].map(idOf));
+  expect(await tokensIn(directory)).toEqual(live);
+});
+
+test("a JSON file has the id and the time of writing, and unusual ids have their own files", async () => {
+  const { world, directory } = await aWorldOfFiles({ tenants: 0 }, { format: "json" });
+  await world.database.query(
+    "INSERT INTO customers (id, company_name, warehouse) VALUES ('a/../b', 'One', 'w'), ('A', 'Two', 'w'), ('.groupsync', 'Three', 'w')",
+  );
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 3 } });
+  expect((await readdir(directory)).sort()).toEqual(["%2Egroupsync", ".groupsync", "A", "a%2F%2E%2E%2Fb"]);
+  expect(JSON.parse(await readFile(join(directory, "a%2F%2E%2E%2Fb"), "utf8"))).toEqual({
+    user_group_id: "a/../b",
+    token: (await world.live())["a/../b"],
+    rotated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+  });
+});
+
+test("a directory with other files is refused before any request, and left unchanged", async () => {
+  const { world, directory } = await aWorldOfFiles({ tenants: 2 });
+  await world.configure({ tokens: { store: "file", directory: world.folder } });
+  await writeFile(join(world.folder, "notes"), "mine");
+  const { code, report } = await world.sync();
+  expect(code).toBe(1);
+  expect(report.errors).toMatchObject([
+    {
+      code: "TOKEN_STORE_UNAVAILABLE",
+      message: expect.stringContaining("files that groupsync hasn't written"),
+    },
+  ]);
+  expect(await readFile(join(world.folder, "notes"), "utf8")).toBe("mine");
+  expect(await world.requests()).toMatchObject({ total: 0 });
+  await expect(readdir(directory)).rejects.toThrow("ENOENT");
+});
+
+test("a directory that others may write to is refused unchanged, with the command that mends it, and nothing of where their links lead is shown", async () => {
+  const { world, directory } = await aWorldOfFiles({ tenants: 2 });
+  const mark = join(directory, ".groupsync");
+  const target = join(world.folder, "target");
+  await mkdir(target);
+  await writeFile(join(target, "name"), "the-key-of-another-program", { mode: 0o600 });
+  await mkdir(directory);
+  await chmod(directory, 0o777);
+  await symlink(target, mark);
+
+  const plan = await world.run("plan");
+  expect(plan).toMatchObject({ code: 78, stdout: expect.stringContaining(`chmod go-w '${directory}'`) });
+  const unsafe = await world.sync();
+  expect(unsafe).toMatchObject({
+    code: 78,
+    report: {
+      errors: [{ code: "CONFIG_DIRECTORY_UNSAFE", message: expect.stringContaining("(mode 0777)") }],
+    },
+  });
+  expect(await readdir(target)).toEqual(["name"]);
+
+  await chmod(directory, 0o755);
+  await rm(mark);
+  await mkdir(mark);
+  await symlink(join(target, "name"), join(mark, "name"));
+  const linked = await world.sync();
+  expect(linked.code).toBe(78);
+  for (const { stdout, stderr } of [plan, unsafe, linked])
+    expect(stdout + stderr).not.toContain("the-key-of-another-program");
+  expect(await world.requests()).toMatchObject({ total: 0 });
+
+  await rm(mark, { recursive: true });
+  await chmod(directory, 0o2770);
+  await world.configure({ tokens: { store: "file", directory, shared_directory: true } });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
+  expect(await tokensIn(directory)).toEqual(await world.live());
+});
+
+const KILLS = rounds(10);
+const TENANTS = 100;
+
+test(`every stored token is live after ${KILLS} kill(s) of a first sync and ${KILLS} of a rotation ${SEEDED}`, async () => {
+  const random = seededRandom(SEED);
+  const { world, directory } = await aWorldOfFiles({
+    tenants: TENANTS * KILLS,
+    // Slow enough for calls to be under way at each kill.
+    service: { latency: { min: 5, max: 20 } },
+    // Each run waits this long for the calls of the killed run before it.
+    config: { service: { timeout: "1s" }, rotation: { concurrency: 16 } },
+  });
+  const killed = async (...command: string[]): Promise<void> => {
+    const { total } = await world.requests();
+    const program = world.start(...command);
+    const more = Math.ceil((random() * TENANTS) / 2);
+    await until(
+      async () => program.child.exitCode !== null || (await world.requests()).total >= total + more,
+    );
+    await sleep(random() * 20);
+    await program.stop("SIGKILL");
+    await untilQuiet(world);
+  };
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await killed("sync");
+    await expectNoneOfAnotherGroup(world, directory);
+  }
+  expect(await world.sync()).toMatchObject({ code: 0, report: { failed: 0, adopted: 0 } });
+  expect(await tokensIn(directory)).toEqual(await world.live());
+
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await killed("rotate", "--all");
+    // One clean sync settles what the killed sync left.
+    expect(await world.sync()).toMatchObject({ code: 0, report: { failed: 0, rotated: 0 } });
+    expect(await tokensIn(directory)).toEqual(await world.live());
+  }
+});
+
+/** Expects that no stored token is the live token of another group. A stored token may be older than the live token. */
+async function expectNoneOfAnotherGroup(world: World, directory: string): Promise<void> {
+  const live = Object.entries(await world.live());
+  const owner = new Map(live.map(([id, token]) => [token, id]));
+  for (const [id, token] of Object.entries(await tokensIn(directory)))
+    expect(owner.get(token) ?? id).toBe(id);
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import type { Point } from "../../fakes/instance.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+
+const settings = { concurrency: 3 };
+
+const underWay = (world: World): string[] =>
+  [...world.ledger.rows].flatMap(([id, row]) => (row.intent === null ? [] : [id]));
+
+/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
+function failing(when: Point["when"], call: string, error: () => Error, { from = 1, times = Infinity } = {}) {
+  let reached = 0;
+  return (point: Point): void => {
+    if (point.when !== when || point.call !== call) return;
+    reached++;
+    if (reached >= from && reached < from + times) throw error();
+  };
+}
+
+const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
+
+describe("failures of the service", () => {
+  it("cost only the tenant whose calls always fail", async () => {
+    const world = new World(tenants("a", "b", "c"));
+    const report = await world.sync({
+      at: ({ when, call, id }) => {
+        if (when === "before" && call === "getOrCreate" && id === "b")
+          throw new ServiceFailure("REFUSED", "no");
+      },
+    });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 2, failed: 1 }, requests: 3 });
+    expect(underWay(world)).toEqual([]);
+  });
+
+  it("cost only these tenants, however many, if other calls succeed in between", async () => {
+    const world = new World(tenants(...IDS));
+    const poisoned = new Set(IDS.filter((_, n) => n % 3 !== 0));
+    const report = await world.sync({
+      settings: { concurrency: 1 },
+      at: ({ when, call, id }) => {
+        if (when === "before" && call === "getOrCreate" && poisoned.has(id ?? "")) {
+          throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+        }
+      },
+    });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 10, failed: 20 } });
+  });
+
+  it("that lose the answer lead to a retry, and to no second group", async () => {
+    const world = new World(tenants("a"));
+    const lostOnce = failing("after", "getOrCreate", service("CONNECTION_LOST"), { times: 1 });
+    const report = await world.sync({ at: lostOnce });
+    expect(report).toMatchObject({ outcome: "ok", requests: 2, counts: { created: 1, unverified: 0 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("end the run once it is clear that no single group causes them", async () => {
+    const world = new World(tenants(...IDS));
+    const report = await world.sync({
+      settings,
+      at: failing("before", "getOrCreate", service("SERVICE_ERROR")),
+    });
+    expect(report.error?.code).toBe("SERVICE_UNAVAILABLE");
+    expect(report.requests).toBe(8 + 4);
+  });
+});
+
+describe("a server that is not the service", () => {
+  it.each<[ServiceFailureCode, number]>([
+    ["BAD_RESPONSE", 5],
+    ["REFUSED", 100],
+  ])("and answers every call with %s gets %i calls", async (code, times) => {
+    const world = new World(tenants(...Array.from({ length: 150 }, (_, n) => String(n))));
+    const wrong = failing("before", "getOrCreate", service(code));
+    const report = await world.sync({ settings, at: wrong });
+    expect(report).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" }, requests: times });
+  });
+
+  it("delays no group for long once service.base_url is corrected", async () => {
+    const world = new World(tenants("a", "b", "c"));
+    const at = failing("before", "getOrCreate", service("BAD_RESPONSE"));
+    for (let run = 0; run < 12; run++) {
+      expect(await world.sync({ at })).toMatchObject({ outcome: "partial", counts: { failed: 3 } });
+      await world.time.sleep(6 * 3_600_000);
+    }
+    await world.sync({ at });
+    await world.time.sleep(10 * 60_000);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 3 } });
+  });
+
+  it("is told from a service that fails for the first groups, because later groups succeed", async () => {
+    const world = new World(tenants(...IDS));
+    const poisoned = new Set(IDS.slice(0, 8));
+    const at = ({ when, call, id }: Point): void => {
+      if (when === "before" && call === "getOrCreate" && poisoned.has(id ?? ""))
+        throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+    };
+    let created = 0;
+    for (let run = 0; run < 30 && created === 0; run++) {
+      created = (await world.sync({ at })).counts.created;
+      await world.time.sleep(5 * 60_000);
+    }
+    expect(created).toBe(22);
+  });
+
+  it("is not suspected in a later run whose groups the service refuses", async () => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    world.tenants.push(...tenants(...IDS));
+    const report = await world.sync({
+      settings,
+      at: failing("before", "getOrCreate", service("REFUSED"), { times: 29 }),
+    });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 1, failed: 29 } });
+  });
+});

@@ -1,0 +1,249 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import type { SyncSettings } from "../../../src/engine/sync.ts";
+import { aGroup } from "../../builders/groups.ts";
+import type { Point } from "../../fakes/instance.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const IDS = ["a", "b", "c", "d"];
+
+async function aSyncedWorld(settings: Partial<SyncSettings> = {}): Promise<World> {
+  const world = new World(tenants(...IDS));
+  await world.sync({ settings });
+  world.service.requests.length = 0;
+  return world;
+}
+
+const keep = (world: World, ...ids: string[]): void => {
+  world.tenants = tenants(...ids);
+};
+
+const requests = (world: World): string[] =>
+  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
+
+const groups = (world: World): string[] => [...world.service.groups.keys()].sort();
+
+/** Fails this point, such as `before remove d`, the first `times` times. */
+function failing(
+  place: string,
+  failure: SyncError,
+  times = Number.POSITIVE_INFINITY,
+): (point: Point) => void {
+  let failed = 0;
+  return ({ when, call, id }) => {
+    if (`${when} ${call} ${id}` === place && failed++ < times) throw failure;
+  };
+}
+
+/** Expects that service, token store and ledger have nothing of these groups. */
+function expectGone(world: World, ...ids: string[]): void {
+  for (const id of ids) {
+    expect(groups(world)).not.toContain(id);
+    expect([...world.store.tokens.keys()]).not.toContain(id);
+    expect([...world.ledger.rows.keys()]).not.toContain(id);
+  }
+}
+
+const REPLACING: Partial<SyncSettings> = { update: "replace" };
+
+describe("a deletion", () => {
+  it("takes two requests until an answer has shown the team, and one from then on", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a");
+    const report = await world.sync({ settings: { concurrency: 1 } });
+    expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 3, unchanged: 1 }, requests: 4 });
+    expect(requests(world)).toEqual(["GET b", "DELETE b", "DELETE c", "DELETE d"]);
+    expectGone(world, "b", "c", "d");
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it.each<["token" | "id" | "both"]>([["token"], ["id"], ["both"]])(
+    "works with a service that deletes by %s if the group is gone, another program rotated the token, or the token is lost",
+    async (deleteBy) => {
+      const world = await aSyncedWorld();
+      world.service.deleteBy = deleteBy;
+      world.service.groups.delete("b");
+      const rotated = world.service.groups.get("c");
+      if (rotated) rotated.token = "another";
+      world.store.tokens.delete("d");
+      keep(world, "a");
+      expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 3 } });
+      expectGone(world, "b", "c", "d");
+    },
+  );
+
+  it("uses no stored token but the group's own: a service that goes by the token would delete another group", async () => {
+    const world = await aSyncedWorld();
+    world.service.deleteBy = "token";
+    world.store.tokens.set("c", world.service.put(aGroup({ user_group_id: "x" })).token);
+    keep(world, "a", "d");
+    const report = await world.sync({ settings: { concurrency: 1 } });
+    expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 2 } });
+    expect(requests(world)).toEqual(["GET b", "DELETE b", "GET c", "DELETE c"]);
+    expect(groups(world)).toEqual(["a", "d", "x"]);
+  });
+
+  it("fails if the service refuses the live token too, and is retried later", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b", "c");
+    const at = failing("before remove d", new ServiceFailure("REFUSED", "no"));
+    const report = await world.sync({ at });
+    expect(report).toMatchObject({ outcome: "partial", counts: { deleted: 0, failed: 1 } });
+    expect(report.errors).toEqual([{ user_group_id: "d", code: "REFUSED", message: "no" }]);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expectGone(world, "d");
+  });
+
+  it("is done if its answer was lost and its retry is refused", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b", "c");
+    let lost = 0;
+    const at = ({ when, call }: { when: string; call: string }): void => {
+      if (when === "after" && call === "remove" && lost++ === 0)
+        throw new ServiceFailure("CONNECTION_LOST", "cut");
+    };
+    expect(await world.sync({ at })).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expectGone(world, "d");
+  });
+
+  it("uses the live token if the service answers 403 to the stored one", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a");
+    const refusal = new ServiceFailure("KEY_REFUSED", "DELETE was answered HTTP 403");
+    const at = failing("before remove c", refusal, 1);
+    const report = await world.sync({ at, settings: { concurrency: 1 } });
+    expect(report).toMatchObject({ outcome: "ok", counts: { deleted: 3 } });
+  });
+
+  it("never happens in another team, which may have a group with the same id", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a");
+    world.service.deleteBy = "id";
+    const ours = groups(world);
+    world.service.teamId = 8;
+    world.service.put(aGroup({ user_group_id: "b" }));
+    const report = await world.sync();
+    expect(report).toMatchObject({ outcome: "failed", error: { code: "TEAM_CHANGED" } });
+    expect(groups(world)).toEqual(["b"]);
+    world.service.teamId = 7;
+    expect(groups(world)).toEqual(ours);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 3 } });
+  });
+
+  it("covers only the tenants named by --only", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b");
+    expect(await world.sync({ only: new Set(["d"]) })).toMatchObject({ counts: { deleted: 1 } });
+    expect(groups(world)).toEqual(["a", "b", "c"]);
+  });
+
+  it("is not repeated if the store refuses to remove the token", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b", "c");
+    world.store.notRemovable.add("d");
+    const partial = { outcome: "partial", counts: { failed: 1, deleted: 0 } };
+    expect(await world.sync()).toMatchObject(partial);
+    world.service.requests.length = 0;
+    expect(await world.sync()).toMatchObject({ ...partial, errors: [{ code: "TOKEN_NOT_REMOVED" }] });
+    world.store.notRemovable.clear();
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expect(requests(world)).toEqual([]);
+    expectGone(world, "d");
+    expect(world.ledger.removals).toHaveLength(1);
+  });
+
+  it("whose token can't be removed is given up if the tenant comes back", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a", "b", "c");
+    world.store.notRemovable.add("d");
+    await world.sync();
+    keep(world, ...IDS);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("is recorded even if the token store fails before the token is removed", async () => {
+    const world = await aSyncedWorld();
+    keep(world, "a");
+    const away = new SyncError("TOKEN_STORE_UNAVAILABLE", "it is away");
+    const at = ({ when, call }: Point): void => {
+      if (when === "before" && call === "removeTokens") throw away;
+    };
+    expect(await world.sync({ at })).toMatchObject({ outcome: "failed", error: { code: away.code } });
+    const deleted = IDS.length - groups(world).length;
+    expect(deleted).toBeGreaterThan(1);
+    world.service.requests.length = 0;
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 3 } });
+    expect(requests(world).filter((request) => request.startsWith("GET"))).toEqual([]);
+    expectGone(world, "b", "c", "d");
+  });
+});
+
+describe("a group that was never confirmed", () => {
+  it("is found by its intent, and removed if its tenant is gone", async () => {
+    const world = new World(tenants("a", "b"));
+    const at = failing("after getOrCreate b", new ServiceFailure("BAD_RESPONSE", "HTML"));
+    await world.sync({ at });
+    expect(groups(world)).toEqual(["a", "b"]);
+    keep(world, "a");
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expectGone(world, "b");
+  });
+
+  it("is forgotten without a request if the service had refused to create it", async () => {
+    const world = new World(tenants("a", "b"));
+    const at = failing("before getOrCreate b", new ServiceFailure("REFUSED", "no"));
+    await world.sync({ at });
+    keep(world, "a");
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 0 }, requests: 0 });
+    expectGone(world, "b");
+  });
+});
+
+it.each<["delete" | "replace"]>([["delete"], ["replace"]])(
+  "a stored token of another group is never sent to %s, because the service may look at the token alone",
+  async (action) => {
+    const world = new World(tenants("a", "b", "c"));
+    world.service.deleteBy = "token";
+    await world.sync({ settings: REPLACING });
+    const other = world.service.tokens.get("c");
+    // For example, a row was copied with all its columns, or restored from a backup.
+    for (const id of ["a", "b"]) world.store.tokens.set(id, other ?? "");
+
+    world.tenants =
+      action === "delete"
+        ? tenants("c")
+        : world.tenants.map((tenant) => (tenant.id === "c" ? tenant : { ...tenant, name: "New name" }));
+    expect(await world.sync({ settings: REPLACING })).toMatchObject({ outcome: "ok" });
+    expect([...world.service.groups.keys()].sort()).toEqual(action === "delete" ? ["c"] : ["a", "b", "c"]);
+    expect(world.service.tokens.get("c")).toBe(other);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  },
+);
+
+it("a group that a GET created only to delete it is not taken for the group of a tenant that came back", async () => {
+  const back = [...tenants("a"), { id: "b", name: "b", plan: "gold" }];
+  for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+    const world = new World(tenants("a"));
+    await world.sync();
+    // Another program's group, which the ledger never confirmed. Then it is gone, so a GET creates it.
+    world.service.put(aGroup({ user_group_id: "b", name: "Another" }));
+    world.tenants = back;
+    await world.sync();
+    world.service.groups.delete("b");
+    world.tenants = tenants("a");
+    end = await world.start({ diesAt }).report;
+
+    world.tenants = back;
+    const report = await world.sync();
+    const { properties } = world.service.groups.get("b")?.group ?? {};
+    expect({ diesAt, outcome: report.outcome, properties }).toEqual({
+      diesAt,
+      outcome: "ok",
+      properties: { plan: "gold" },
+    });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.service.updates).toBe(false);
+  }
+});

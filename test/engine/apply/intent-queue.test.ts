@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import type { Point } from "../../fakes/instance.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+
+const settings = { concurrency: 3 };
+
+const asked = (world: World): string[] => world.service.requests.map(({ id }) => id);
+
+const underWay = (world: World): string[] =>
+  [...world.ledger.rows].flatMap(([id, row]) => (row.intent === null ? [] : [id]));
+
+/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
+function failing(when: Point["when"], call: string, error: () => Error, { from = 1, times = Infinity } = {}) {
+  let reached = 0;
+  return (point: Point): void => {
+    if (point.when !== when || point.call !== call) return;
+    reached++;
+    if (reached >= from && reached < from + times) throw error();
+  };
+}
+
+const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
+
+describe("intents", () => {
+  it("are withdrawn if the run stops before their calls", async () => {
+    const world = new World(tenants(...IDS));
+    const report = await world.sync({
+      settings,
+      at: failing("before", "getOrCreate", service("KEY_REFUSED"), { from: 5 }),
+    });
+    expect(report.error?.code).toBe("KEY_REFUSED");
+    expect([...world.ledger.rows.keys()].sort()).toEqual(asked(world).sort());
+    expect(underWay(world)).toEqual([]);
+  });
+
+  it("stay if a call may have reached the service", async () => {
+    const world = new World(tenants(...IDS));
+    const stopping = new AbortController();
+    const report = await world.sync({
+      settings: { concurrency: 1 },
+      signal: stopping.signal,
+      at: ({ when, call, id }) => {
+        if (when !== "after" || call !== "getOrCreate" || id !== "t03") return;
+        stopping.abort();
+        throw new ServiceFailure("CONNECTION_LOST", "cut");
+      },
+    });
+    expect(report.error?.code).toBe("INTERRUPTED");
+    expect(underWay(world)).toEqual(["t03"]);
+    // It is settled first, as the group that the call with the lost answer created.
+    const next = await world.sync();
+    expect(asked(world)[4]).toBe("t03");
+    // It might also have existed before, so its mapping isn't known.
+    expect(next.counts).toMatchObject({ created: 27, adopted: 0, unverified: 1 });
+  });
+
+  it("of an earlier run stay unchanged if this run doesn't reach them", async () => {
+    const world = new World(tenants("a", "b"));
+    const cut = failing("after", "getOrCreate", service("TIMEOUT"));
+    await world.sync({ settings: { concurrency: 1 }, at: cut });
+    const before = new Map([...world.ledger.rows].map(([id, row]) => [id, row.intent]));
+    expect(underWay(world)).toEqual(["a", "b"]);
+    await world.sync({ at: failing("before", "getOrCreate", service("KEY_REFUSED")) });
+    expect(new Map([...world.ledger.rows].map(([id, row]) => [id, row.intent]))).toEqual(before);
+  });
+
+  it("are withdrawn if tokens can't be stored", async () => {
+    const world = new World(tenants(...IDS));
+    const away = () => new SyncError("TOKEN_STORE_UNAVAILABLE", "no route");
+    const report = await world.sync({ settings, at: failing("before", "writeTokens", away, { from: 2 }) });
+    expect(report.error?.code).toBe("TOKEN_STORE_UNAVAILABLE");
+    expect([...world.ledger.rows.keys()].sort()).toEqual(asked(world).sort());
+  });
+});

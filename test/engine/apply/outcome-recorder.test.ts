@@ -1,0 +1,223 @@
+import { describe, expect, it, test } from "vitest";
+import { CompositeTokenStore } from "../../../src/adapters/token-stores/composite-token-store.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import type { SyncPorts } from "../../../src/engine/sync.ts";
+import type { Instance, Point } from "../../fakes/instance.ts";
+import { InMemoryTokenStore, TokenState } from "../../fakes/token-store.ts";
+import type { VirtualClock } from "../../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../../fakes/world.ts";
+
+const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+
+const settings = { concurrency: 3 };
+
+const asked = (world: World): string[] => world.service.requests.map(({ id }) => id);
+
+const underWay = (world: World): string[] =>
+  [...world.ledger.rows].flatMap(([id, row]) => (row.intent === null ? [] : [id]));
+
+/** Rejects with `error()` from the nth time this point is reached, at most `times` times. */
+function failing(when: Point["when"], call: string, error: () => Error, { from = 1, times = Infinity } = {}) {
+  let reached = 0;
+  return (point: Point): void => {
+    if (point.when !== when || point.call !== call) return;
+    reached++;
+    if (reached >= from && reached < from + times) throw error();
+  };
+}
+
+const ids = (many: number): string[] => Array.from({ length: many }, (_, n) => `t${n}`);
+
+/** Records how many tokens each write has. */
+class CountingWorld extends World {
+  readonly second = new TokenState();
+  readonly counts: number[] = [];
+
+  override ports(instance: Instance, clock: VirtualClock): Omit<SyncPorts, "observe"> {
+    const ports = super.ports(instance, clock);
+    const second = new InMemoryTokenStore(this.second, instance.step, ports.ledger);
+    const write = second.write.bind(second);
+    second.write = (tokens, ...rest) => {
+      this.counts.push(tokens.length);
+      return write(tokens, ...rest);
+    };
+    return { ...ports, tokens: new CompositeTokenStore([ports.tokens, second], []) };
+  }
+}
+
+const MANY = tenants(...Array.from({ length: 500 }, (_, n) => `t-${n}`));
+
+const WITH_100_CALLS = { settings: syncSettings({ concurrency: 100 }) };
+
+const HOUR = 3_600_000;
+
+const CODES: ServiceFailureCode[] = ["SERVICE_ERROR", "TIMEOUT", "BAD_RESPONSE", "OVERLOADED"];
+
+/** Fails every GET for these groups, like a service that can't handle something about them. */
+const refusing =
+  (code: ServiceFailureCode, ...ids: string[]) =>
+  ({ when, call, id = "" }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && ids.includes(id)) throw new ServiceFailure(code, code);
+  };
+
+const groups = (world: World): string[] => [...world.service.groups.keys()].sort();
+
+const confirmedIn = (world: World): string[] =>
+  [...world.ledger.rows].flatMap(([id, row]) =>
+    row.fingerprint !== null && row.intent === null ? [id] : [],
+  );
+
+describe("recording", () => {
+  it("fails only the tenant whose token can't be stored", async () => {
+    const world = new World(tenants("a", "b", "c"));
+    world.store.refused.add("b");
+    const report = await world.sync();
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 2, failed: 1 } });
+    expect(report.errors).toMatchObject([{ user_group_id: "b", code: "TOKEN_NOT_STORED" }]);
+    expect(underWay(world)).toEqual(["b"]);
+
+    world.store.refused.clear();
+    const before = world.service.requests.length;
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1, unchanged: 2 } });
+    expect(asked(world).slice(before)).toEqual(["b"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it.each([1, 2, 3, 5, 8])(
+    "ends the run if the ledger fails for good from its commit %i on, and loses nothing",
+    async (from) => {
+      const world = new World(tenants(...IDS));
+      const away = () => new SyncError("LEDGER_UNAVAILABLE", "no route");
+      const report = await world.sync({ settings, at: failing("before", "commit", away, { from }) });
+      expect(report).toMatchObject({ outcome: "failed", error: { code: "LEDGER_UNAVAILABLE" } });
+      for (const id of asked(world)) expect(world.ledger.rows.has(id)).toBe(true);
+      expect(world.service.requests.length).toBeLessThan(IDS.length);
+
+      expect(await world.sync({ settings })).toMatchObject({ outcome: "ok" });
+      expect(world.store.tokens).toEqual(world.service.tokens);
+      expect(world.service.groups.size).toBe(IDS.length);
+    },
+  );
+
+  it("reports the first error if ending the run fails as well", async () => {
+    const world = new World(tenants(...IDS));
+    let refused = false;
+    const report = await world.sync({
+      settings,
+      at: ({ when, call }) => {
+        if (call === "getOrCreate" && when === "before" && world.service.requests.length > 4) {
+          refused = true;
+          throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
+        }
+        if (call === "commit" && refused) throw new SyncError("LEDGER_UNAVAILABLE", "no route");
+      },
+    });
+    expect(report.error?.code).toBe("KEY_REFUSED");
+  });
+});
+
+test("if a store refuses ten tokens and takes none, the store as a whole has failed", async () => {
+  const world = new World(tenants(...ids(200)));
+  for (const id of ids(200)) world.store.refused.add(id);
+  const report = await world.sync();
+  expect(report).toMatchObject({ outcome: "failed", error: { code: "TOKEN_STORE_UNAVAILABLE" } });
+  expect(world.service.groups.size).toBeLessThan(50);
+  // The refused groups wait longer and longer, and don't end the runs of the others for good.
+  world.tenants = [...world.tenants, ...tenants("new")];
+  for (const id of ids(200).slice(10)) world.store.refused.delete(id);
+  for (let sync = 0; sync < 4; sync++) await world.sync();
+  expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 10 } });
+  expect(world.store.tokens.size).toBe(191);
+});
+
+test("a store that takes one token has not failed, however many it refuses", async () => {
+  const world = new World(tenants(...ids(40)));
+  for (const id of ids(40).slice(1)) world.store.refused.add(id);
+  expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { created: 1, failed: 39 } });
+});
+
+test("if a store refuses fewer than ten tokens, only their tenants fail", async () => {
+  const world = new World(tenants(...ids(9)));
+  for (const id of ids(9)) world.store.refused.add(id);
+  expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 9 } });
+  expect(await world.sync()).toMatchObject({ outcome: "partial", counts: { failed: 9 } });
+});
+
+test.each([
+  ["writeTokens", "TOKEN_NOT_STORED"],
+  ["removeTokens", "TOKEN_NOT_REMOVED"],
+])("if %s breaks the transaction over one row, only its tenant fails", async (act, code) => {
+  const world = new World(act === "removeTokens" ? tenants(...ids(20)) : []);
+  await world.sync();
+  world.tenants = act === "removeTokens" ? tenants("other") : tenants(...ids(20));
+  world.store.breaks.add("t7");
+  expect(await world.sync()).toMatchObject({
+    outcome: "partial",
+    counts: { failed: 1 },
+    errors: [{ user_group_id: "t7", code }],
+  });
+  world.store.breaks.clear();
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  expect(world.store.tokens).toEqual(world.service.tokens);
+});
+
+test("the error of a store that refuses every token has the reason of the last refusal", async () => {
+  const world = new World(tenants(...ids(20)));
+  for (const id of ids(20)) world.store.refused.add(id);
+  const report = await world.sync();
+  expect(report.error).toBeInstanceOf(SyncError);
+  expect(report.error?.message).toContain("no room for it");
+});
+
+test("at most 64 tokens are written in one transaction, however many are ready", async () => {
+  const world = new CountingWorld(MANY);
+  expect(await world.sync(WITH_100_CALLS)).toMatchObject({ outcome: "ok", counts: { created: 500 } });
+  world.second.tokens.clear();
+  expect(await world.sync({ ...WITH_100_CALLS, verifyTokens: true })).toMatchObject({
+    outcome: "ok",
+    counts: { restored: 500 },
+  });
+  expect(world.counts.reduce((sum, count) => sum + count)).toBe(1_000);
+  expect(Math.max(...world.counts)).toBeLessThanOrEqual(64);
+  expect(world.second.tokens).toEqual(world.service.tokens);
+});
+
+describe.each(CODES)("if a new service always fails with %s for the first tenants", (code) => {
+  it.each([5, 6, 12])("a schedule of syncs gets past %s of them", async (count) => {
+    const bad = Array.from({ length: count }, (_, n) => `bad ${String(n).padStart(2, "0")}`);
+    const good = ["good 1", "good 2", "good 3"];
+    const world = new World(tenants(...bad, ...good));
+    expect(await world.sync({ at: refusing(code, ...bad) })).toMatchObject({
+      outcome: "failed",
+      error: { code: "SERVICE_UNAVAILABLE" },
+    });
+    // An hour is longer than any wait after a failure here.
+    for (let syncs = 0; syncs < 6; syncs++) {
+      await world.time.sleep(HOUR);
+      await world.sync({ at: refusing(code, ...bad) });
+    }
+    expect(groups(world)).toEqual(good);
+
+    world.tenants = tenants(...bad, ...good, "new");
+    await world.time.sleep(HOUR);
+    world.service.requests.length = 0;
+    await world.sync({ at: refusing(code, ...bad) });
+    expect(groups(world)).toContain("new");
+  });
+});
+
+it("a crash leaves at most eight unrecorded outcomes for each call in flight", async () => {
+  const concurrency = 2;
+  const many = Array.from({ length: 200 }, (_, n) => `tenant-${String(n).padStart(3, "0")}`);
+  let most = 0;
+  const world = new World(tenants(...many));
+  // The database is slow, and the service is fast.
+  const at = async ({ call }: { call: string }): Promise<void> => {
+    if (call === "commit") await world.time.sleep(1_000);
+    most = Math.max(most, world.service.groups.size - confirmedIn(world).length);
+  };
+  await world.sync({ settings: { concurrency }, at });
+  expect(most).toBeGreaterThan(concurrency);
+  expect(most).toBeLessThanOrEqual(8 * concurrency + concurrency);
+});

@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { code, Room, roomOf, TTL } from "./lease-room.ts";
+
+describe("a lease that another instance holds", () => {
+  it("is LEASE_HELD once its holder renews it", async () => {
+    const { time, enter } = roomOf();
+    const first = enter("host-a pid 1").hold(() => time.sleep(10 * TTL));
+    await time.sleep(1);
+    const refused = enter("second").hold(async () => "in");
+    await expect(refused).rejects.toMatchObject({ code: "LEASE_HELD", message: /host-a pid 1/ });
+    expect(time.elapsed).toBeLessThan(TTL / 2);
+    await first;
+  });
+
+  it("stays with a holder that renews it while the waiting instance is suspended", async () => {
+    const { time, enter, late } = roomOf();
+    const first = enter("first").hold(async (lease) => {
+      await time.sleep(5 * TTL);
+      lease.assertHeld();
+      return lease.epoch;
+    });
+    await time.sleep(1);
+    late.set("second", 3 * TTL);
+    expect(await code(enter("second").hold(async () => "in"))).toBe("LEASE_HELD");
+    expect(await first).toBe("1");
+  });
+
+  it("is taken when it has run out, if its holder has stopped renewing it", async () => {
+    const { time, enter } = roomOf();
+    const first = enter("first");
+    void first.hold(() => new Promise(() => {}));
+    await time.sleep(1);
+    first.instance.kill();
+    const second = await enter("second").hold(async (lease) => {
+      lease.assertHeld();
+      return lease.epoch;
+    });
+    expect(second).toBe("2");
+    expect(time.elapsed).toBeGreaterThanOrEqual(TTL);
+    expect(time.elapsed).toBeLessThan(2 * TTL);
+  });
+
+  it("is taken at once from a holder that is known to be dead", async () => {
+    const { time, enter } = roomOf();
+    const first = enter("first");
+    void first.hold(() => new Promise(() => {}));
+    await time.sleep(1);
+    first.instance.kill();
+    const isDead = async (holder: string) => holder === "first";
+    expect(await enter("second", { isDead }).hold(async ({ epoch }) => epoch)).toBe("2");
+    expect(time.elapsed).toBe(1);
+  });
+
+  it("is not waited for any more once the run is told to stop", async () => {
+    const { time, enter } = roomOf();
+    const first = enter("first");
+    void first.hold(() => new Promise(() => {}));
+    await time.sleep(1);
+    first.instance.kill();
+    const stopping = new AbortController();
+    const waiting = code(enter("second", {}, stopping.signal).hold(async () => "in"));
+    await time.sleep(10);
+    stopping.abort();
+    expect(await waiting).toBe("INTERRUPTED");
+    expect(time.elapsed).toBeLessThan(TTL / 6);
+  });
+
+  it("never has two holders, however many instances want it", async () => {
+    const { time, enter } = roomOf();
+    let inside = 0;
+    const results = await Promise.all(
+      ["a", "b", "c", "d"].map((holder) =>
+        code(
+          enter(holder).hold(async (lease) => {
+            expect(++inside).toBe(1);
+            await time.sleep(TTL * 2);
+            lease.assertHeld();
+            inside--;
+            return "in";
+          }),
+        ),
+      ),
+    );
+    expect(results.sort()).toEqual(["LEASE_HELD", "LEASE_HELD", "LEASE_HELD", "in"]);
+  });
+});
+
+describe("a lease that nobody renews", () => {
+  const HOLDER = "host-a pid 1";
+  /** The lease of a dead holder, after the database's clock was set back by a year. */
+  const aLeaseOfNextYear = (room: Room) => {
+    const acquiredAt = new Date(room.time.now().getTime() + 365 * 86_400_000);
+    room.state.lease = {
+      epoch: 4,
+      holder: HOLDER,
+      acquiredAt,
+      expiresAt: new Date(acquiredAt.getTime() + TTL),
+    };
+    return room.state.lease;
+  };
+
+  it("is taken over whatever its date says, after a report of the holder and the wait", async () => {
+    const room = new Room();
+    const { expiresAt } = aLeaseOfNextYear(room);
+    const { hold, events } = room.enter("second");
+    expect(await hold(async ({ epoch }) => epoch)).toBe("5");
+    expect(room.time.elapsed).toBeGreaterThanOrEqual(2 * TTL);
+    expect(room.time.elapsed).toBeLessThan(3 * TTL);
+    expect(events).toEqual([
+      {
+        kind: "waiting",
+        ms: expect.any(Number),
+        reason: `${HOLDER} has the lease until ${expiresAt.toISOString()}, and has stopped renewing it`,
+      },
+      {
+        kind: "warning",
+        code: "LEASE_TAKEN_OVER",
+        message: expect.stringMatching(`${HOLDER}.* for 90 seconds`),
+        hint: expect.stringContaining("clock of the ledger's database"),
+      },
+    ]);
+  });
+
+  it("belongs to a living holder if its date moves backwards, as when the database's clock is set back", async () => {
+    const room = new Room();
+    const lease = aLeaseOfNextYear(room);
+    const refused = room.enter("second").hold(async () => "in");
+    await room.time.sleep(TTL / 12);
+    room.state.lease = { ...lease, expiresAt: new Date(room.time.now().getTime() + TTL) };
+    expect(await code(refused)).toBe("LEASE_HELD");
+    expect(room.time.elapsed).toBeLessThan(TTL);
+    expect(room.state.lease.epoch).toBe(4);
+  });
+
+  it("is not waited for without end if its row stays locked", async () => {
+    const room = new Room();
+    aLeaseOfNextYear(room);
+    room.state.writers.add({ heardAt: new Date(room.time.now().getTime() + 86_400_000) });
+    const refused = room.enter("second").hold(async () => "in");
+    await expect(refused).rejects.toMatchObject({
+      code: "LEASE_HELD",
+      message: expect.stringMatching(`${HOLDER}; held by session 7`),
+      hint: expect.stringContaining("end that process"),
+    });
+    expect(room.time.elapsed).toBeLessThan(2 * TTL + 60_000 + TTL);
+  });
+
+  it("is not waited for without end if it is free and its row stays locked", async () => {
+    const room = new Room();
+    room.state.writers.add({ heardAt: new Date(room.time.now().getTime() + 86_400_000) });
+    const refused = room.enter("second").hold(async () => "in");
+    await expect(refused).rejects.toMatchObject({
+      code: "LEDGER_UNAVAILABLE",
+      message: expect.stringContaining("held by session 7"),
+    });
+    expect(room.time.elapsed).toBeGreaterThanOrEqual(30_000);
+    expect(room.time.elapsed).toBeLessThan(40_000);
+  });
+
+  it("is taken as soon as its row is unlocked", async () => {
+    const room = new Room();
+    const writer = { heardAt: new Date(room.time.now().getTime() + 86_400_000) };
+    room.state.writers.add(writer);
+    const entered = room.enter("second").hold(async () => "in");
+    await room.time.sleep(20_000);
+    room.state.writers.delete(writer);
+    expect(await entered).toBe("in");
+    expect(room.time.elapsed).toBeLessThan(30_000);
+  });
+
+  it("is lost by a living holder that can't reach the ledger before anybody takes it over", async () => {
+    const room = new Room();
+    const lost = code(room.enter("first").hold(() => room.time.sleep(10 * TTL)));
+    const lostAt = lost.then(() => room.time.elapsed);
+    await room.time.sleep(1);
+    room.cutOff.add("first");
+    const { epoch } = aLeaseOfNextYear(room);
+    expect(await room.enter("second").hold(async (lease) => lease.epoch)).toBe(String(epoch + 1));
+    expect(await lost).toBe("LEASE_LOST");
+    expect(await lostAt).toBeLessThanOrEqual(TTL);
+    expect(room.time.elapsed).toBeGreaterThanOrEqual(2 * TTL);
+  });
+});

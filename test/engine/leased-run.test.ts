@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { noCounts } from "../../src/core/report/counts.ts";
+import { leasedRun } from "../../src/engine/leased-run.ts";
+import { sync } from "../../src/engine/sync.ts";
+import type { RunEvent } from "../../src/ports/observer.ts";
+import { Instance } from "../fakes/instance.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
+
+const portsOf = (world: World, observe: (event: RunEvent) => void) => ({
+  ...world.ports(new Instance(), new VirtualClock(world.time)),
+  observe,
+});
+const never = new AbortController().signal;
+
+describe("an observer that throws", () => {
+  const failing = (seen: string[]) => (event: RunEvent) => {
+    seen.push(event.kind);
+    throw new Error("the terminal is gone");
+  };
+
+  it("ends no sync, and still gets every event", async () => {
+    const world = new World(tenants("a", "b"));
+    const seen: string[] = [];
+    const report = await sync(portsOf(world, failing(seen)), syncSettings(), {}, never);
+    expect(report).toMatchObject({ outcome: "ok", counts: { ...noCounts(), created: 2 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(seen).toEqual(["started", "phase", "planned", "phase", "recorded", "recorded", "finished"]);
+  });
+
+  it.each<RunEvent>([
+    { kind: "phase", phase: "reading" },
+    { kind: "waiting", ms: 1_000, reason: "the service asked to slow down" },
+    { kind: "failed", user_group_id: "a", code: "REFUSED", message: "no" },
+  ])("ends no step of a run that tells it of $kind", async (event) => {
+    const world = new World();
+    const report = await leasedRun("sync", portsOf(world, failing([])), syncSettings(), never, async (run) =>
+      run.observe(event),
+    );
+    expect(report).toMatchObject({ outcome: "ok", error: undefined });
+    expect(world.ledger.runs).toMatchObject([{ command: "sync", result: { outcome: "ok" } }]);
+  });
+});
+
+describe("an older groupsync's ledger", () => {
+  it("is migrated under the lease before anything else is read or written there", async () => {
+    const world = new World(tenants("a"));
+    const { instance, report } = world.start();
+    expect(await report).toMatchObject({ outcome: "ok" });
+    const [prepared, ...ledgerCalls] = instance.passed
+      .map(({ when, call }) => `${when} ${call}`)
+      .filter((point) => !point.endsWith("Tokens"));
+    expect(prepared).toBe("before prepareLedger");
+    expect(ledgerCalls.slice(0, 4)).toEqual([
+      "before acquireLease",
+      "after acquireLease",
+      "before migrateLedger",
+      "after openTransaction",
+    ]);
+  });
+
+  it("is not migrated while the older groupsync holds the lease", async () => {
+    const world = new World(tenants("a"));
+    const older = world.start({
+      settings: { lease: { ...syncSettings().lease, holder: "older" } },
+      at: ({ when, call }) =>
+        when === "after" && call === "getOrCreate" ? world.time.sleep(60_000) : undefined,
+    });
+    await world.time.sleep(1);
+    const { instance, report } = world.start();
+    expect(await report).toMatchObject({ error: { code: "LEASE_HELD" } });
+    expect(instance.history("before migrateLedger")).toEqual([]);
+    await older.report;
+  });
+});

@@ -1,0 +1,451 @@
+import { describe, expect, it, test } from "vitest";
+import { NO_FAILURES } from "../../../src/core/failure/group-failures.ts";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import { RecentCommits } from "../../../src/engine/durability/recent-commits.ts";
+import type { HeldLease } from "../../../src/engine/lease/lease.ts";
+import type { RunReport } from "../../../src/engine/report/run-report.ts";
+import { LiveTokenWriter } from "../../../src/engine/rotation/live-token-writer.ts";
+import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
+import type { Ledger } from "../../../src/ports/ledger/ledger.ts";
+import { Instance, type Point } from "../../fakes/instance.ts";
+import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
+import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+
+const TOKEN = { user_group_id: "a", token: new Secret("new") };
+
+/** A writer whose process pauses once, right after a transaction of the ledger was opened. */
+async function aTokenWriter(
+  standStill: (world: World) => void | Promise<void>,
+  assertHeld: HeldLease["assertHeld"] = () => {},
+) {
+  const world = new World();
+  const clock = new VirtualClock(world.time);
+  const { ledger, tokens } = world.ports(new Instance(), clock);
+  const attempt = await ledger.acquireLease("this", 3_600_000);
+  if (attempt.kind !== "acquired") throw new Error("it is nobody's");
+  const lease: HeldLease = {
+    ...attempt.lease,
+    lost: new AbortController().signal,
+    assertHeld,
+    awaitAlways: (task) => task,
+    formerCallsEnded: async () => {},
+  };
+  const seen: string[] = [];
+  let pauses = 1;
+  const slow: Pick<Ledger, "write"> = {
+    write: (held, body) =>
+      ledger.write(held, async (transaction) => {
+        if (pauses-- > 0) await standStill(world);
+        return body(transaction);
+      }),
+  };
+  const writer = new LiveTokenWriter({
+    ledger: { sharedTokens: async () => new Set(), write: slow.write } as Partial<Ledger> as Ledger,
+    tokens,
+    lease,
+    clock,
+    signal: new AbortController().signal,
+    recent: new RecentCommits(clock),
+    observe: (event) => seen.push(`${event.kind}: ${world.store.tokens.size} stored`),
+  });
+  return { writer, seen, tokens: world.store.tokens };
+}
+
+const MINUTE = 60_000;
+
+const IDS = ["a", "b", "c", "d"];
+
+const DAY = 86_400_000;
+
+const ALL: RotationSelection = { kind: "all" };
+
+const DUE: StartOptions["settings"] = {
+  rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1 },
+};
+
+async function aSyncedWorld(): Promise<World> {
+  const world = new World(tenants(...IDS));
+  await world.sync();
+  world.service.requests.length = 0;
+  return world;
+}
+
+/** The store takes the present tokens of these groups, and refuses new ones. */
+const refusesNew =
+  (world: World, ...ids: string[]) =>
+  ({ when, call, id }: Point): void => {
+    if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
+  };
+
+const ended = async (started: ReturnType<World["start"]>): Promise<RunReport> => {
+  const report = await started.report;
+  if (report === "died") throw new Error("it died");
+  return report;
+};
+
+const requests = (world: World): string[] =>
+  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
+
+describe("if another instance may have taken over since the transaction was opened,", () => {
+  it("no token is written", async () => {
+    const { writer, seen, tokens } = await aTokenWriter((world) => world.time.sleep(20_000));
+    await writer.store(TOKEN, async () => {});
+    expect(seen).toEqual(["unstored: 0 stored"]);
+    expect(tokens.get("a")).toBe("new");
+  });
+
+  it("no token is written to prove the store either, because that token may be dead by now", async () => {
+    const lost = (): never => {
+      throw new SyncError("LEASE_LOST", "it was not renewed in time");
+    };
+    const { writer, tokens } = await aTokenWriter(() => {}, lost);
+    await expect(writer.prove(TOKEN)).rejects.toMatchObject({ code: "LEASE_LOST" });
+    expect(tokens.size).toBe(0);
+  });
+});
+
+test("a token that one of several stores refuses is not rotated, and all other tokens are", async () => {
+  const world = new TwoStores(tenants("a", "b", "c"));
+  world.second.refused.add("b");
+  expect(await world.sync()).toMatchObject({ outcome: "partial" });
+  const before = world.service.tokens.get("b");
+  expect(await world.startRotation({ kind: "all" }).report).toMatchObject({
+    outcome: "partial",
+    counts: { rotated: 2, failed: 1 },
+    errors: [{ user_group_id: "b", code: "TOKEN_NOT_EVERYWHERE" }],
+  });
+  expect(world.service.tokens.get("b")).toBe(before);
+  expect(world.store.tokens).toEqual(world.service.tokens);
+
+  world.second.refused.clear();
+  await world.time.sleep(10 * 60_000);
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  expectBoth(world);
+});
+
+test("a token that was removed from a store which refuses it now is not rotated either", async () => {
+  const world = await synced("a", "b", "c");
+  world.second.tokens.delete("b");
+  world.second.refused.add("b");
+  expect(await world.startRotation({ kind: "all" }).report).toMatchObject({
+    outcome: "partial",
+    counts: { rotated: 2, failed: 1 },
+  });
+  expect(world.store.tokens).toEqual(world.service.tokens);
+});
+
+describe("a store that fails after a token was rotated", () => {
+  test.each(["TOKEN_STORE_UNAVAILABLE", "TOKEN_STORE_BUSY"])(
+    "doesn't keep another store from taking the new token: %s",
+    async (code) => {
+      const world = await synced("a");
+      let isAway = false;
+      const at = ({ when, call, store }: Point): void => {
+        if (call === "rotate") isAway = true;
+        if (isAway && when === "before" && call === "writeTokens" && store === 1)
+          throw new SyncError(code, "cannot write Vault: it is sealed");
+      };
+      const { report, events } = world.startRotation({ kind: "all" }, { at });
+      await world.time.sleep(MINUTE);
+      expect(world.store.tokens).toEqual(world.service.tokens);
+      expect(world.second.tokens).not.toEqual(world.service.tokens);
+      expect(events).toContainEqual(
+        expect.objectContaining({ kind: "unstored", code: "TOKEN_NOT_EVERYWHERE" }),
+      );
+      isAway = false;
+      expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
+      expectBoth(world);
+    },
+  );
+
+  test("doesn't delay a token table in the ledger's database, however long the store takes to fail", async () => {
+    const world = await synced("a");
+    world.store.sharesLedger = true;
+    let rotatedAt: number | undefined;
+    const at = async ({ when, call, store }: Point): Promise<void> => {
+      if (call === "rotate") rotatedAt = world.time.elapsed;
+      if (rotatedAt === undefined || when !== "before" || call !== "writeTokens" || store !== 1) return;
+      if (world.time.elapsed - rotatedAt > MINUTE) return;
+      await world.time.sleep(25_000);
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", "cannot write Vault: no answer");
+    };
+    const { report } = world.startRotation({ kind: "all" }, { at });
+    await world.time.sleep(1_000);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
+    expectBoth(world);
+  });
+
+  test("ends a sync, and a later sync stores every token in all stores", async () => {
+    const world = new TwoStores(tenants("a", "b"));
+    const at = ({ when, call, store }: Point): void => {
+      if (when === "before" && call === "writeTokens" && store === 1)
+        throw new SyncError("TOKEN_STORE_UNAVAILABLE", "cannot write Vault: it is sealed");
+    };
+    expect(await world.sync({ at })).toMatchObject({
+      outcome: "failed",
+      error: { code: "TOKEN_STORE_UNAVAILABLE" },
+    });
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expectBoth(world);
+  });
+});
+
+describe("before each POST, the store has to take a token of this group:", () => {
+  it("if the store refuses its row, no POST is sent and the old token stays live", async () => {
+    const world = await aSyncedWorld();
+    world.store.refused.add("c");
+    const before = world.service.tokens;
+    expect(await ended(world.startRotation(ALL))).toMatchObject({
+      outcome: "partial",
+      counts: { rotated: 3, failed: 1 },
+      errors: [{ user_group_id: "c", code: "TOKEN_NOT_STORED", message: "no room for it" }],
+    });
+    expect(requests(world)).toEqual(["POST a", "POST b", "POST d"]);
+    expect(world.service.tokens.get("c")).toBe(before.get("c"));
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.rows.get("c")?.intent).toBeNull();
+  });
+
+  it("if its live token isn't stored and can't be stored, the next sync asks for it", async () => {
+    const world = await aSyncedWorld();
+    world.store.tokens.delete("c");
+    world.store.refused.add("c");
+    expect((await ended(world.startRotation(ALL))).errors).toMatchObject([{ user_group_id: "c" }]);
+    world.store.refused.delete("c");
+    await world.time.sleep(MINUTE);
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it.each([
+    ["is the live one", (): void => {}],
+    ["is not there", (world: World) => void world.store.tokens.delete("b")],
+  ])("if its row breaks the transaction, it fails alone, whether its stored token %s", async (_, change) => {
+    const world = await aSyncedWorld();
+    change(world);
+    world.store.breaks.add("b");
+    const before = world.service.tokens;
+    expect(await ended(world.startRotation(ALL))).toMatchObject({
+      outcome: "partial",
+      counts: { rotated: 3, failed: 1 },
+      errors: [{ user_group_id: "b", code: "TOKEN_NOT_STORED", message: "the transaction is gone" }],
+      error: undefined,
+    });
+    expect(world.service.tokens.get("b")).toBe(before.get("b"));
+    expect(world.ledger.rows.get("b")?.failures.storing).toMatchObject({ code: "TOKEN_NOT_STORED" });
+    world.store.breaks.clear();
+    await world.time.sleep(MINUTE);
+    await world.sync();
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: NO_FAILURES });
+  });
+
+  it("the token is written in the intent's transaction", async () => {
+    const world = await aSyncedWorld();
+    world.store.sharesLedger = true;
+    const { instance, report } = world.startRotation({ kind: "only", ids: new Set(["a"]) });
+    await report;
+    const history = instance.history(
+      "before beginRotation",
+      "before writeTokens",
+      "before commit",
+      "before rotate",
+    );
+    const from = history.indexOf("before beginRotation a");
+    expect(history.slice(from, from + 4)).toEqual([
+      "before beginRotation a",
+      "before writeTokens",
+      "before commit",
+      "before rotate a",
+    ]);
+  });
+});
+
+describe("a new token that can't be stored", () => {
+  it("is tried for a minute; then its rotation stays open, no other rotation begins, and all others are reported", async () => {
+    const world = await aSyncedWorld();
+    const started = world.startRotation(ALL, { at: refusesNew(world, "b") });
+    const begun = world.time.elapsed;
+    const report = await ended(started);
+    const took = world.time.elapsed - begun;
+    expect(took).toBeGreaterThanOrEqual(MINUTE);
+    expect(took).toBeLessThan(2 * MINUTE);
+    expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 1, failed: 3 } });
+    expect(report.errors).toEqual([
+      {
+        user_group_id: "b",
+        code: "NEW_TOKEN_NOT_STORED",
+        message: expect.stringContaining("no room for it"),
+      },
+      { user_group_id: "c", code: "NOT_ROTATED", message: expect.any(String) },
+      { user_group_id: "d", code: "NOT_ROTATED", message: expect.any(String) },
+    ]);
+    expect(requests(world)).toEqual(["POST a", "POST b"]);
+    expect(started.events.filter(({ kind }) => kind === "unstored").length).toBeGreaterThan(5);
+    expect(world.ledger.rows.get("b")).toMatchObject({
+      intent: "rotate",
+      failures: { storing: { code: "NEW_TOKEN_NOT_STORED" } },
+    });
+    expect(world.ledger.rows.get("c")).toMatchObject({ intent: null, failures: NO_FAILURES });
+  });
+
+  it("is asked for by the next syncs with growing delays, and they serve all others", async () => {
+    const world = await aSyncedWorld();
+    await ended(world.startRotation(ALL, { at: refusesNew(world, "b") }));
+    world.tenants = tenants(...IDS, "new");
+    world.service.requests.length = 0;
+    expect(await world.sync()).toMatchObject({
+      outcome: "partial",
+      counts: { created: 1, failed: 1 },
+      errors: [{ user_group_id: "b", code: "TOKEN_NOT_STORED" }],
+    });
+    expect(requests(world)).toContain("GET b");
+    for (let times = 0; times < 5; times++) await world.sync();
+    const asked = requests(world).filter((request) => request === "GET b");
+    expect(asked.length).toBeLessThanOrEqual(3);
+
+    world.store.refused.clear();
+    await world.time.sleep(DAY);
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(await ended(world.startRotation(ALL))).toMatchObject({ outcome: "ok", counts: { rotated: 5 } });
+  });
+
+  it.each<[string, (world: World) => void]>([
+    [
+      "rejected",
+      (world) => {
+        world.tenants = [...tenants("a", "c", "d"), { id: "b", name: null, plan: "gold" }];
+      },
+    ],
+    [
+      "gone",
+      (world) => {
+        world.tenants = tenants("a", "c", "d");
+      },
+    ],
+  ])("is asked for and stored by a sync even if its row is %s by then", async (_, change) => {
+    const world = await aSyncedWorld();
+    const settings = {
+      deletion: { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } },
+    } as const;
+    await ended(world.startRotation(ALL, { at: refusesNew(world, "b") }));
+    change(world);
+    const refused = await world.sync({ settings });
+    expect(refused.errors).toContainEqual(
+      expect.objectContaining({ user_group_id: "b", code: "TOKEN_NOT_STORED" }),
+    );
+    world.service.requests.length = 0;
+    for (let times = 0; times < 5; times++) await world.sync({ settings });
+    expect(requests(world).length).toBeLessThanOrEqual(2);
+
+    world.store.refused.clear();
+    await world.time.sleep(DAY);
+    expect((await world.sync({ settings })).counts.failed).toBe(0);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: NO_FAILURES });
+    world.service.requests.length = 0;
+    await world.sync({ settings });
+    expect(requests(world)).toEqual([]);
+  });
+
+  it("is tried once more at the end of the run", async () => {
+    const world = await aSyncedWorld();
+    const at = (point: Point): void => {
+      refusesNew(world, "b")(point);
+      // The token was tried for a minute, and its failure is being recorded.
+      if (point.call === "recordStored") world.store.refused.clear();
+    };
+    const report = await ended(world.startRotation({ kind: "only", ids: new Set(["a", "b"]) }, { at }));
+    expect(report).toMatchObject({ outcome: "ok", counts: { rotated: 2, failed: 0 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.rows.get("b")).toMatchObject({ intent: null, failures: NO_FAILURES });
+  });
+
+  it("is tried once more even if an earlier one can't be recorded", async () => {
+    const world = await aSyncedWorld();
+    const refuses = refusesNew(world, "a", "b");
+    let givenUp = 0;
+    let first: string | undefined;
+    const at = (point: Point): void => {
+      refuses(point);
+      if (point.call === "recordStored" && ++givenUp === 2) world.store.refused.clear();
+      if (point.call !== "recordRotation" || givenUp < 2) return;
+      first ??= point.id;
+      if (point.id === first) throw new SyncError("LEDGER_UNAVAILABLE", "it is gone", { hint: "wait" });
+    };
+    const settings = { rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 2 } };
+    const report = await ended(
+      world.startRotation({ kind: "only", ids: new Set(["a", "b"]) }, { at, settings }),
+    );
+    expect(report).toMatchObject({ outcome: "failed", error: { code: "LEDGER_UNAVAILABLE" } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("ends the rotations of a sync, but not the sync; the other due rotations wait for the next sync", async () => {
+    const world = await aSyncedWorld();
+    await world.time.sleep(90 * DAY);
+    const started = world.start({ settings: DUE, at: refusesNew(world, "b") });
+    const report = await ended(started);
+    expect(report).toMatchObject({
+      outcome: "partial",
+      counts: { rotated: 1, failed: 1 },
+      error: undefined,
+    });
+    expect(report.errors).toMatchObject([{ user_group_id: "b", code: "NEW_TOKEN_NOT_STORED" }]);
+    world.store.refused.clear();
+    expect(await world.sync({ settings: DUE })).toMatchObject({ outcome: "ok", counts: { rotated: 2 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("is tried for ten seconds at most once the run is told to stop", async () => {
+    const world = await aSyncedWorld();
+    const stop = new AbortController();
+    const started = world.startRotation(ALL, { at: refusesNew(world, "a"), signal: stop.signal });
+    await world.time.sleep(20_000);
+    const told = world.time.elapsed;
+    stop.abort();
+    const report = await ended(started);
+    expect(world.time.elapsed - told).toBeLessThanOrEqual(15_000);
+    expect(report).toMatchObject({ outcome: "failed", error: { code: "INTERRUPTED" } });
+    expect(report.errors).toContainEqual(
+      expect.objectContaining({ user_group_id: "a", code: "NEW_TOKEN_NOT_STORED" }),
+    );
+    expect(world.ledger.rows.get("a")?.intent).toBe("rotate");
+    expect(requests(world)).toEqual(["POST a"]);
+  });
+});
+
+describe("a live token that a GET returned and that no store has", () => {
+  it.each<[string, boolean]>([
+    ["a plain refusal", true],
+    ["a limit", false],
+  ])("is asked for by the next sync if its POST ends in %s and the GET fails", async (_, isRefused) => {
+    const world = await aSyncedWorld();
+    let posts = 0;
+    const at = ({ when, call, id }: Point): void => {
+      if (when !== "before" || id !== "b") return;
+      if (call === "rotate" && ++posts === 1) {
+        // Another program makes another token.
+        const held = world.service.groups.get("b");
+        if (held) held.token = world.service.newToken("b");
+      } else if (call === "rotate")
+        throw isRefused
+          ? new ServiceFailure("REFUSED", "POST was answered HTTP 400")
+          : new ServiceFailure("THROTTLED", "POST was answered HTTP 429");
+      else if (call === "getOrCreate" && posts > 1)
+        throw new ServiceFailure("SERVICE_ERROR", "GET was answered HTTP 501");
+    };
+    const selection: RotationSelection = { kind: "only", ids: new Set(["b"]) };
+    const report = await ended(world.startRotation(selection, { at }));
+    expect(report.counts).toMatchObject({ rotated: 0, failed: 1 });
+    expect(world.ledger.rows.get("b")?.intent).toBe("rotate");
+    await world.time.sleep(DAY);
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+});

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
+import {
+  existingGroups,
+  groupsOf,
+  rotationCandidates,
+} from "../../../src/engine/rotation/rotation-selection.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+
+const DAY = 86_400_000;
+const clock = new VirtualClock(new VirtualTime());
+
+/** A ledger with these groups, in pages as the caller asks for them. */
+const aLedger = (ids: readonly string[]) => ({
+  existing: async ({
+    limit,
+    after,
+    of,
+  }: {
+    limit: number;
+    after?: string | undefined;
+    of?: readonly string[] | undefined;
+  }) => ids.filter((id) => (after === undefined || id > after) && (of?.includes(id) ?? true)).slice(0, limit),
+});
+const many = Array.from({ length: 1_200 }, (_, n) => `t${String(n).padStart(4, "0")}`);
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+test("all groups are selected whatever the age of their tokens", async () => {
+  expect(await groupsOf({ kind: "all" }, { ledger: aLedger(["a"]), clock })).toEqual({});
+});
+
+test("an age selects the tokens that are live since then or longer", async () => {
+  const selection = { kind: "older than", ageMs: 90 * DAY } as const;
+  const liveSince = new Date(clock.now().getTime() - 90 * DAY);
+  expect(await groupsOf(selection, { ledger: aLedger(["a"]), clock })).toEqual({ liveSince });
+});
+
+test("ids select their groups", async () => {
+  const selection = { kind: "only", ids: new Set(["a", "c"]) } as const;
+  expect(await groupsOf(selection, { ledger: aLedger(["a", "b", "c"]), clock })).toEqual({ of: ["a", "c"] });
+});
+
+test("ids that the ledger doesn't have are refused, all in one message", async () => {
+  const selection = { kind: "only", ids: new Set(["a", "x", "y"]) } as const;
+  await expect(groupsOf(selection, { ledger: aLedger(["a"]), clock })).rejects.toMatchObject({
+    code: "UNKNOWN_ID",
+    message: 'the ledger has no group of "x", "y"',
+  });
+});
+
+test("groups and candidates are read page by page to the last", async () => {
+  expect(await all(existingGroups(aLedger(many), {}))).toEqual(many);
+  const tokenSince = clock.now();
+  const candidates: RotationCandidate[] = many.map((user_group_id) => ({
+    user_group_id,
+    tokenSince,
+    failure: null,
+  }));
+  const rotatable = async ({ limit, after }: { limit: number; after?: RotationCandidate | undefined }) =>
+    candidates.filter(({ user_group_id: id }) => !after || id > after.user_group_id).slice(0, limit);
+  expect(await all(rotationCandidates({ rotatable }, tokenSince))).toEqual(candidates);
+});

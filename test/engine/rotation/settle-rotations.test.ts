@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import type { RunReport } from "../../../src/engine/report/run-report.ts";
+import { aChangeFailure } from "../../builders/groups.ts";
+import type { Point } from "../../fakes/instance.ts";
+import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+
+const IDS = ["a", "b", "c", "d"];
+
+const DAY = 86_400_000;
+
+async function aSyncedWorld(): Promise<World> {
+  const world = new World(tenants(...IDS));
+  await world.sync();
+  world.service.requests.length = 0;
+  return world;
+}
+
+/** The store takes the present tokens of these groups, and refuses new ones. */
+const refusesNew =
+  (world: World, ...ids: string[]) =>
+  ({ when, call, id }: Point): void => {
+    if (when === "after" && call === "rotate" && ids.includes(id ?? "")) world.store.refused.add(id ?? "");
+  };
+
+const ended = async (started: ReturnType<World["start"]>): Promise<RunReport> => {
+  const report = await started.report;
+  if (report === "died") throw new Error("it died");
+  return report;
+};
+
+const requests = (world: World): string[] =>
+  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
+
+test("a sync reports a group that it can't ask for its token because the group's state isn't known", async () => {
+  const world = await aSyncedWorld();
+  const row = world.ledger.rows.get("b");
+  if (row)
+    world.ledger.rows.set("b", { ...row, confirmed: null, fingerprint: UNKNOWN_STATE, intent: "rotate" });
+  world.tenants = [...tenants("a", "c", "d"), { id: "b", name: null, plan: "gold" }];
+  for (let times = 0; times < 2; times++) {
+    const report = await world.sync();
+    expect(report.errors).toContainEqual({
+      user_group_id: "b",
+      code: "UNSETTLED",
+      message: expect.stringContaining("its row is rejected or gone"),
+    });
+    expect(report.counts.failed).toBe(1);
+  }
+  expect(requests(world)).toEqual([]);
+  expect(world.ledger.rows.get("b")?.intent).toBe("rotate");
+});
+
+describe("after a sync's GET for a token failed, the same sync doesn't begin a due rotation", () => {
+  const refusesGet = ({ when, call, id }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && id === "b")
+      throw new ServiceFailure("REFUSED", "GET was answered HTTP 422");
+  };
+  const rejectB = (world: World): void => {
+    world.tenants = [...tenants("a", "c", "d"), { id: "b", name: null, plan: "gold" }];
+  };
+  const due = { rotation: { maxAgeMs: DAY, window: null, maxPerRun: null, concurrency: 1 } } as const;
+
+  /** A rotation of b is under way, all tokens are to be rotated, and the row of b is rejected. */
+  async function anOpenRotation(): Promise<World> {
+    const world = await aSyncedWorld();
+    await ended(world.startRotation({ kind: "only", ids: new Set(["b"]) }, { at: refusesNew(world, "b") }));
+    world.store.refused.clear();
+    await world.time.sleep(2 * DAY);
+    rejectB(world);
+    world.service.requests.length = 0;
+    return world;
+  }
+
+  /** The report has one error of b beside the error of its row. */
+  function expectOnce(report: RunReport): void {
+    const ofB = report.errors.filter(
+      ({ user_group_id, code }) => user_group_id === "b" && code !== "VALUE_NULL",
+    );
+    expect(report.counts.failed).toBe(1);
+    expect(ofB).toHaveLength(1);
+    expect(ofB[0]?.message.split("; ")).toHaveLength(1);
+  }
+
+  const askedForB = async (world: World, options: StartOptions): Promise<[number, RunReport]> => {
+    let asked = 0;
+    const report = await world.sync({
+      ...options,
+      at: (point) => {
+        if (point.when === "before" && ["getOrCreate", "rotate"].includes(point.call) && point.id === "b")
+          asked++;
+        refusesGet(point);
+      },
+    });
+    return [asked, report];
+  };
+
+  test("of a group whose rotation was under way", async () => {
+    const world = await anOpenRotation();
+    const [asked, report] = await askedForB(world, { settings: due });
+    expect(asked).toBe(1);
+    expectOnce(report);
+    expect(report.counts.rotated).toBe(3);
+  });
+
+  test("of a group that waits for its next try, and reports the group once", async () => {
+    const world = await anOpenRotation();
+    // A group waits only from its third failure on.
+    for (let times = 0; times < 2; times++) await askedForB(world, { settings: due });
+    const [asked, report] = await askedForB(world, { settings: due });
+    expect(asked).toBe(0);
+    expectOnce(report);
+  });
+
+  test("of a group under way whose last failure belongs to another change", async () => {
+    const world = await anOpenRotation();
+    const row = world.ledger.rows.get("b");
+    const change = { ...aChangeFailure({ retryAt: new Date(0) }), since: new Date(0) };
+    if (row) world.ledger.rows.set("b", { ...row, failures: { ...row.failures, change } });
+    const [asked, report] = await askedForB(world, { settings: due });
+    expect(asked).toBe(1);
+    expectOnce(report);
+  });
+
+  test("of a group whose token a store has lost", async () => {
+    const world = await aSyncedWorld();
+    await world.time.sleep(2 * DAY);
+    world.store.tokens.delete("b");
+    const [asked, report] = await askedForB(world, { settings: due, verifyTokens: true });
+    expect(asked).toBe(1);
+    expectOnce(report);
+    expect(report.counts.rotated).toBe(3);
+  });
+});

@@ -1,0 +1,317 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import { tokenFingerprint } from "../../../src/core/group/group.ts";
+import type { RotationPolicy } from "../../../src/core/rotation/rotation-policy.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import type { RunReport } from "../../../src/engine/report/run-report.ts";
+import type { RotationSelection } from "../../../src/engine/rotation/rotation-selection.ts";
+import type { Point } from "../../fakes/instance.ts";
+import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+
+const IDS = ["a", "b", "c", "d"];
+
+const DAY = 86_400_000;
+
+const ALL: RotationSelection = { kind: "all" };
+
+async function aSyncedWorld(): Promise<World> {
+  const world = new World(tenants(...IDS));
+  await world.sync();
+  world.service.requests.length = 0;
+  return world;
+}
+
+async function rotate(world: World, selection = ALL, options: StartOptions = {}): Promise<RunReport> {
+  const report = await world.startRotation(selection, options).report;
+  if (report === "died") throw new Error("it died");
+  return report;
+}
+
+const only = (...ids: string[]): RotationSelection => ({ kind: "only", ids: new Set(ids) });
+
+const requests = (world: World): string[] =>
+  world.service.requests.map(({ operation, id }) => `${operation} ${id}`);
+
+const policy = (overrides: Partial<RotationPolicy>): { rotation: RotationPolicy } => ({
+  rotation: { maxAgeMs: 90 * DAY, window: null, maxPerRun: null, concurrency: 1, ...overrides },
+});
+
+const fails =
+  (code: ServiceFailureCode, when: Point["when"], id: string, times = 1) =>
+  (point: Point): void => {
+    if (point.call === "rotate" && point.when === when && point.id === id && times-- > 0) {
+      throw new ServiceFailure(code, `POST: ${code}`);
+    }
+  };
+
+const fingerprint = (token: string | undefined): string => tokenFingerprint(new Secret(token ?? ""));
+
+async function rotateAll(world: World, options: StartOptions = {}): Promise<RunReport> {
+  const report = await world.startRotation({ kind: "all" }, options).report;
+  if (report === "died") throw new Error("it died");
+  return report;
+}
+
+describe("a rotation", () => {
+  it("gives every group a new token with one request, and the application gets it", async () => {
+    const world = await aSyncedWorld();
+    const before = world.service.tokens;
+    const report = await rotate(world);
+    expect(report).toMatchObject({ outcome: "ok", counts: { rotated: 4 }, requests: 4 });
+    expect(requests(world)).toEqual(["POST a", "POST b", "POST c", "POST d"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    for (const [id, token] of before) expect(world.service.tokens.get(id)).not.toBe(token);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
+  });
+
+  it("records by fingerprint which token was live when", async () => {
+    const world = await aSyncedWorld();
+    const made = world.time.now();
+    const former = tokenFingerprint(new Secret(world.service.tokens.get("a") ?? ""));
+    await world.time.sleep(DAY);
+    await rotate(world, only("a"));
+    expect(world.ledger.formerTokens).toMatchObject([
+      { user_group_id: "a", fingerprint: former, since: made },
+    ]);
+    expect(world.ledger.rows.get("a")).toMatchObject({
+      tokenFingerprint: tokenFingerprint(new Secret(world.service.tokens.get("a") ?? "")),
+      tokenSince: world.ledger.formerTokens[0]?.until,
+    });
+  });
+
+  it("sends nothing before a write and a read have proved the store", async () => {
+    const world = await aSyncedWorld();
+    for (const id of IDS) world.store.refused.add(id);
+    const report = await rotate(world);
+    expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 0, failed: 4 } });
+    expect(world.ledger.rows.get("a")?.failures.storing).toMatchObject({
+      code: "TOKEN_NOT_STORED",
+      message: expect.any(String),
+    });
+    expect(requests(world)).toEqual([]);
+    expect([...world.ledger.rows.values()].map(({ intent }) => intent)).toEqual([null, null, null, null]);
+  });
+
+  it.each<[string, (world: World) => void, string[]]>([
+    ["the store lost the token", (world) => world.store.tokens.delete("a"), ["GET a", "POST a"]],
+    [
+      "another program rotated it",
+      (world) => {
+        const held = world.service.groups.get("a");
+        if (held) held.token = "another";
+      },
+      ["POST a", "GET a", "POST a"],
+    ],
+    [
+      "another program rotated it and stored the new token",
+      (world) => {
+        const held = world.service.groups.get("a");
+        if (held) held.token = "another";
+        world.store.tokens.set("a", "another");
+      },
+      ["GET a", "POST a"],
+    ],
+    [
+      "the store has another group's token for it",
+      (world) => world.store.tokens.set("a", world.store.tokens.get("b") ?? ""),
+      ["GET a", "POST a"],
+    ],
+    ["the group is gone", (world) => world.service.groups.delete("a"), ["POST a", "GET a"]],
+  ])("ends with the live token stored if %s", async (_, change, sent) => {
+    const world = await aSyncedWorld();
+    const former = world.service.tokens.get("a");
+    change(world);
+    expect(await rotate(world, only("a"))).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
+    expect(requests(world)).toEqual(sent);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.service.tokens.get("a")).not.toBe(former);
+  });
+
+  it.each<[string, Point["when"], ServiceFailureCode, number]>([
+    ["is done if only the answer was lost", "after", "CONNECTION_LOST", 1],
+    ["is done if the answer can't be read", "after", "BAD_RESPONSE", 1],
+    ["is still due if the request was lost", "before", "CONNECTION_LOST", 0],
+    ["is still due if the service failed", "before", "SERVICE_ERROR", 0],
+  ])("%s, and no POST is repeated without a GET", async (_, when, code, rotated) => {
+    const world = await aSyncedWorld();
+    const report = await rotate(world, only("a"), { at: fails(code, when, "a") });
+    expect(report.counts).toMatchObject({ rotated, failed: 1 - rotated });
+    expect(requests(world).filter((request) => request === "POST a").length).toBeLessThanOrEqual(1);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("that the service refuses fails only its own group", async () => {
+    const world = await aSyncedWorld();
+    const report = await rotate(world, ALL, { at: fails("REFUSED", "before", "b", 9) });
+    expect(report).toMatchObject({ outcome: "partial", counts: { rotated: 3, failed: 1 } });
+    expect(report.errors).toEqual([{ user_group_id: "b", code: "REFUSED", message: "POST: REFUSED" }]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it.each([1, 3])(
+    "whose new token the store refuses holds all others back until the store takes it (%i at once)",
+    async (concurrency) => {
+      const world = await aSyncedWorld();
+      const settings = policy({ concurrency });
+      let posted = 0;
+      let isFull = true;
+      const at = ({ when, call }: Point): void => {
+        if (when !== "after" || call !== "rotate") return;
+        posted++;
+        if (isFull) for (const id of IDS) world.store.refused.add(id);
+      };
+      const { report, events } = world.startRotation(ALL, { settings, at });
+      await world.time.sleep(50_000);
+      const unstored = IDS.filter((id) => world.store.tokens.get(id) !== world.service.tokens.get(id));
+      expect(posted).toBeLessThanOrEqual(concurrency);
+      expect(unstored).toHaveLength(posted);
+      expect(events).toContainEqual(expect.objectContaining({ kind: "unstored", code: "TOKEN_NOT_STORED" }));
+
+      isFull = false;
+      world.store.refused.clear();
+      expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4 } });
+      expect(world.store.tokens).toEqual(world.service.tokens);
+    },
+  );
+
+  /** The store refuses `ids` from the first POST on; one of two rotations that begin together is late. */
+  const refusedWhileLate = (world: World, lateCall: string, ids: readonly string[]) => {
+    let [posted, seen] = [0, 0];
+    return async ({ when, call }: Point): Promise<void> => {
+      if (when === "after" && call === "rotate" && ++posted === 1)
+        for (const id of ids) world.store.refused.add(id);
+      if (when === "before" && call === lateCall && ++seen === 2) await world.time.sleep(20_000);
+    };
+  };
+
+  it("has not failed if the store refuses another group's token before it begins", async () => {
+    const world = await aSyncedWorld();
+    const at = refusedWhileLate(world, "readTokens", IDS);
+    const { report } = world.startRotation(ALL, { settings: policy({ concurrency: 2 }), at });
+    await world.time.sleep(50_000);
+    expect(requests(world)).toEqual(["POST a"]);
+    world.store.refused.clear();
+    expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("whose token waits to be stored holds all others back, even if the store has taken another token since", async () => {
+    const world = await aSyncedWorld();
+    const at = refusedWhileLate(world, "writeTokens", ["a"]);
+    const { report } = world.startRotation(ALL, { settings: policy({ concurrency: 2 }), at });
+    await world.time.sleep(50_000);
+    expect(requests(world)).toEqual(["POST a", "POST b"]);
+    world.store.refused.clear();
+    expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 4, failed: 0 } });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("goes on trying to store a token after the run was told to stop", async () => {
+    const world = await aSyncedWorld();
+    const stop = new AbortController();
+    const at = ({ when, call }: Point): void => {
+      if (when !== "after" || call !== "rotate") return;
+      world.store.refused.add("a");
+      stop.abort();
+    };
+    const { report } = world.startRotation(ALL, { at, signal: stop.signal });
+    await world.time.sleep(5_000);
+    expect(world.store.tokens).not.toEqual(world.service.tokens);
+    world.store.refused.clear();
+    expect(await report).toMatchObject({
+      outcome: "failed",
+      counts: { rotated: 1 },
+      error: { code: "INTERRUPTED" },
+    });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(requests(world)).toEqual(["POST a"]);
+  });
+
+  it("of an id that the ledger doesn't know is refused, and no token changes", async () => {
+    const world = await aSyncedWorld();
+    expect(await rotate(world, only("a", "A"))).toMatchObject({
+      outcome: "failed",
+      error: { code: "UNKNOWN_ID" },
+    });
+    expect(requests(world)).toEqual([]);
+  });
+
+  it("of tokens older than an age leaves younger tokens alone", async () => {
+    const world = await aSyncedWorld();
+    await world.time.sleep(DAY);
+    await rotate(world, only("b"));
+    await world.time.sleep(DAY);
+    const report = await rotate(world, { kind: "older than", ageMs: 1.5 * DAY });
+    expect(report.counts.rotated).toBe(3);
+  });
+});
+
+describe("a rotation whose run dies at any moment", () => {
+  it.each([
+    { sharesLedger: false, concurrency: 1 },
+    { sharesLedger: true, concurrency: 1 },
+    { sharesLedger: false, concurrency: 3 },
+  ])(
+    "is done or still due, with every live token stored by the next sync ($concurrency at once, one database: $sharesLedger)",
+    async ({ sharesLedger, concurrency }) => {
+      for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+        const world = await aSyncedWorld();
+        world.store.sharesLedger = sharesLedger;
+        const before = world.service.tokens;
+        end = await world.startRotation(ALL, { diesAt, settings: policy({ concurrency }) }).report;
+        const unstored = IDS.filter((id) => world.store.tokens.get(id) !== world.service.tokens.get(id));
+        expect(unstored.length).toBeLessThanOrEqual(concurrency);
+        const rotated = IDS.filter((id) => world.service.tokens.get(id) !== before.get(id));
+
+        expect({ diesAt, outcome: (await world.sync()).outcome }).toEqual({ diesAt, outcome: "ok" });
+        expect(world.store.tokens).toEqual(world.service.tokens);
+        // The ledger knows which rotations are done, and the tokens before them.
+        const done = IDS.filter(
+          (id) => world.ledger.rows.get(id)?.tokenFingerprint !== fingerprint(before.get(id)),
+        );
+        expect({ diesAt, done }).toEqual({ diesAt, done: rotated });
+        expect(world.ledger.formerTokens.map((token) => token.fingerprint).sort()).toEqual(
+          rotated.map((id) => fingerprint(before.get(id))).sort(),
+        );
+      }
+    },
+  );
+});
+
+describe("a service that refuses every rotation", () => {
+  const MANY = Array.from({ length: 150 }, (_, n) => `t${String(n).padStart(3, "0")}`);
+
+  it.each<[ServiceFailureCode, number]>([
+    ["SERVICE_ERROR", 5],
+    ["OVERLOADED", 5],
+    ["TIMEOUT", 5],
+    ["BAD_RESPONSE", 100],
+    ["REFUSED", 100],
+    ["KEY_REFUSED", 100],
+  ])(
+    "with %s but answers every GET ends the run after %i tokens, and the next run as well",
+    async (code, tokens) => {
+      const world = new World(tenants(...MANY));
+      await world.sync();
+      const at = (point: Point): void => {
+        if (point.call === "rotate" && point.when === "before")
+          throw new ServiceFailure(code, `POST: ${code}`);
+      };
+      for (let run = 0; run < 2; run++) {
+        const report = await rotateAll(world, { at });
+        expect(report.error).toMatchObject({ code: "SERVICE_UNAVAILABLE", cause: { code } });
+        expect(report.requests).toBeLessThanOrEqual(3 * tokens);
+      }
+      expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
+    },
+  );
+
+  it("is told from a service that lost its groups, which a rotation creates again", async () => {
+    const world = new World(tenants(...MANY));
+    await world.sync();
+    world.service.groups.clear();
+    expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
+  });
+});

@@ -1,0 +1,200 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { Fate, Point } from "../../fakes/instance.ts";
+import { aBucket, atOnce, aWindow, type ServiceLimit } from "../../fakes/limited-service.ts";
+import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const IDS = Array.from({ length: 200 }, (_, n) => `t${String(n).padStart(3, "0")}`);
+
+const MINUTE = 60_000;
+
+type Busy = [name: string, failure: () => ServiceFailure];
+
+const THROTTLED: Busy = ["429", () => new ServiceFailure("THROTTLED", "HTTP 429")];
+
+const THROTTLED_FOR_30_S: Busy = [
+  "429 with Retry-After: 30",
+  () => new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 30_000 }),
+];
+
+const OVERLOADED: Busy = ["503", () => new ServiceFailure("OVERLOADED", "HTTP 503")];
+
+const OVERLOADED_FOR_5_S: Busy = [
+  "503 with Retry-After: 5",
+  () => new ServiceFailure("OVERLOADED", "HTTP 503", { retryAfterMs: 5_000 }),
+];
+
+/** A slow service that defers every call for these groups. */
+const deferring =
+  (world: World, failure: () => ServiceFailure, isDeferred: (point: Point) => boolean): Fate["at"] =>
+  async (point) => {
+    if (point.when === "after" || !["getOrCreate", "rotate", "remove"].includes(point.call)) return;
+    await world.time.sleep(20);
+    if (isDeferred(point)) throw failure();
+  };
+
+describe("one tenant that is always deferred costs one tenant", () => {
+  const cases = [THROTTLED, THROTTLED_FOR_30_S, OVERLOADED, OVERLOADED_FOR_5_S].flatMap(([name, failure]) =>
+    [1, 8].flatMap((concurrency) =>
+      ["t000", "t007", "t199"].map((id) => ({ name, failure, concurrency, id })),
+    ),
+  );
+
+  it.each(cases)("with $name, $concurrency at once, if it is $id", async ({ failure, concurrency, id }) => {
+    const world = new World(tenants(...IDS));
+    const at = deferring(world, failure, (point) => point.id === id);
+    const report = await world.sync({ settings: { concurrency }, at });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 199, failed: 1 } });
+    expect(report.errors).toMatchObject([{ user_group_id: id, code: failure().code }]);
+    expect(report.durationMs).toBeLessThan(15 * MINUTE);
+    expect(report.requests).toBeLessThan(199 + 40);
+  });
+
+  it.each([THROTTLED, OVERLOADED])("with %s, even if it is the only tenant to sync", async (_, failure) => {
+    const world = new World(tenants("a", "b", "c"));
+    await world.sync();
+    world.tenants = [...tenants("b", "c", "d")];
+    const at = deferring(world, failure, ({ id }) => id === "d");
+    const report = await world.sync({ at });
+    expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1, deleted: 1 } });
+  });
+});
+
+describe("a service that defers everything ends the run", () => {
+  const cases = [THROTTLED, OVERLOADED].flatMap(([name, failure]) =>
+    [1, 8, 100].flatMap((concurrency) => [0, 100].map((served) => ({ name, failure, concurrency, served }))),
+  );
+
+  it.each(cases)(
+    "within minutes, with $name, $concurrency at once, after $served answers",
+    async ({ failure, concurrency, served }) => {
+      const world = new World(tenants(...IDS));
+      let calls = 0;
+      const at = deferring(world, failure, () => ++calls > served);
+      const report = await world.sync({ settings: { concurrency }, at });
+      expect(report.error).toMatchObject({ code: "SERVICE_UNAVAILABLE", cause: failure() });
+      expect(report.durationMs).toBeLessThan(13 * MINUTE);
+      expect(report.counts.failed).toBeLessThanOrEqual(5);
+    },
+  );
+
+  it("with Retry-After: 60, however many calls were under way", async () => {
+    const ids = Array.from({ length: 3_000 }, (_, n) => String(n));
+    const world = new World(tenants(...ids));
+    let calls = 0;
+    const busy = (): ServiceFailure => new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 60_000 });
+    const at = deferring(world, busy, () => ++calls > 200);
+    const report = await world.sync({ settings: { concurrency: 1_000 }, at });
+    expect(report.error?.code).toBe("SERVICE_UNAVAILABLE");
+    expect(report.durationMs).toBeLessThan(12 * MINUTE);
+  });
+
+  describe("that asks to be left alone for an hour", () => {
+    const busy = (): ServiceFailure =>
+      new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 60 * MINUTE });
+
+    it.each([1, 8])("once the hour is over and it still defers, %i at once", async (concurrency) => {
+      const world = new World(tenants(...IDS));
+      let calls = 0;
+      const at = deferring(world, busy, () => ++calls > 100);
+      const report = await world.sync({ settings: { concurrency }, at });
+      expect(report.error?.code).toBe("SERVICE_UNAVAILABLE");
+      expect(report.durationMs).toBeGreaterThan(60 * MINUTE);
+      expect(report.durationMs).toBeLessThan(61 * MINUTE);
+    });
+
+    it.each([1, 8])("at once, if it has answered nothing, %i at once", async (concurrency) => {
+      const world = new World(tenants(...IDS));
+      const at = deferring(world, busy, () => true);
+      const report = await world.sync({ settings: { concurrency }, at });
+      expect(report.error).toMatchObject({
+        code: "SERVICE_UNAVAILABLE",
+        message:
+          "the service is not available: it asks to be left alone until 2026-03-01T01:00:00.020Z; HTTP 429",
+      });
+      expect(report.durationMs).toBeLessThan(1_000);
+      expect(report.requests).toBe(1);
+    });
+
+    it("is waited for as long as each hour lets some calls pass", async () => {
+      const world = new World(tenants(...IDS));
+      let calls = 0;
+      const at = deferring(world, busy, () => ++calls % 51 === 0);
+      const report = await world.sync({ settings: { concurrency: 1 }, at });
+      expect(report).toMatchObject({ outcome: "ok", counts: { created: 200 } });
+      expect(report.durationMs).toBeGreaterThan(180 * MINUTE);
+    });
+  });
+
+  it.each([1, 8])("soon after ten minutes, with Retry-After: 500, %i at once", async (concurrency) => {
+    const world = new World(tenants(...IDS));
+    const busy = (): ServiceFailure => new ServiceFailure("THROTTLED", "HTTP 429", { retryAfterMs: 500_000 });
+    const report = await world.sync({ settings: { concurrency }, at: deferring(world, busy, () => true) });
+    expect(report.error?.message).toContain("nothing has passed for more than ten minutes");
+    expect(report.durationMs).toBeLessThan(17 * MINUTE);
+  });
+});
+
+describe("a 503 without Retry-After", () => {
+  const MANY = Array.from({ length: 1_200 }, (_, n) => `t${String(n).padStart(4, "0")}`);
+
+  it.each([1, 8, 32])(
+    "costs what a 500 costs if one call in ten gets it by chance, %i at once",
+    async (concurrency) => {
+      for (const seed of [1, 2]) {
+        const [failing, busy] = [new World(tenants(...MANY)), new World(tenants(...MANY))];
+        const runs = [failing, busy].map(async (world) => {
+          const dice = new VirtualClock(world.time, seed);
+          const code = world === busy ? "OVERLOADED" : "SERVICE_ERROR";
+          const at = deferring(
+            world,
+            () => new ServiceFailure(code, code),
+            () => dice.random() < 0.1,
+          );
+          return world.sync({ settings: { concurrency }, seed, at });
+        });
+        const [before, after] = await Promise.all(runs);
+        expect(after).toMatchObject({ outcome: "ok", counts: { created: MANY.length } });
+        expect(after!.durationMs / before!.durationMs).toBeLessThan(1.5);
+        expect(after!.requests / before!.requests).toBeLessThan(1.1);
+      }
+    },
+  );
+
+  it.each<[string, () => ServiceLimit, number]>([
+    ["180 a minute", () => aWindow({ count: 180, perMs: MINUTE }), 8],
+    ["180 a minute", () => aWindow({ count: 180, perMs: MINUTE }), 32],
+    ["20/s and a burst of 20", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 8],
+    ["20/s and a burst of 20", () => aBucket({ rate: { count: 20, perMs: 1_000 }, burst: 20 }), 32],
+    ["4 at once", () => atOnce(4), 32],
+    ["1 at once", () => atOnce(1), 8],
+  ])("teaches a limit of %s all the same, %#", async (_, aLimit, concurrency) => {
+    const world = new World(tenants(...MANY));
+    const limit = aLimit();
+    let passed = 0;
+    let refused = 0;
+    const at: Fate["at"] = async (point) => {
+      if (point.when === "after" || point.call !== "getOrCreate") return;
+      if (limit.enter(world.time.elapsed) > 0) {
+        refused++;
+        throw OVERLOADED[1]();
+      }
+      await world.time.sleep(50);
+      limit.leave();
+      passed++;
+    };
+    const report = await world.sync({ settings: { concurrency }, at });
+    expect(report).toMatchObject({ outcome: "ok", counts: { created: MANY.length } });
+    const until = limit.lastEnd?.(report.durationMs) ?? report.durationMs;
+    expect(passed / limit.allowed(until, 50)).toBeGreaterThanOrEqual(0.95);
+    expect(refused / (passed + refused)).toBeLessThanOrEqual(0.03);
+  });
+});
+
+it.each([THROTTLED, OVERLOADED])("%s for two minutes fails no group", async (_, failure) => {
+  const world = new World(tenants(...IDS));
+  const at = deferring(world, failure, () => world.time.elapsed > 1_000 && world.time.elapsed < 121_000);
+  const report = await world.sync({ settings: { concurrency: 8 }, at });
+  expect(report).toMatchObject({ outcome: "ok", counts: { created: 200, failed: 0 } });
+});

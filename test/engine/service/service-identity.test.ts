@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { ServiceIdentity } from "../../../src/engine/service/service-identity.ts";
+import type { KnownService } from "../../../src/ports/ledger/service.ts";
+
+const URL = "https://dashboards.example.com";
+const known = (overrides: Partial<KnownService> = {}): KnownService => ({
+  baseUrl: URL,
+  teamId: 7,
+  updates: null,
+  ...overrides,
+});
+
+describe("the service's identity", () => {
+  it("is learned from the first answer, and stays unrecorded if it changes during the record", () => {
+    const identity = new ServiceIdentity(known({ baseUrl: null, teamId: null }), URL);
+    expect([identity.confirmed, identity.unrecorded]).toEqual([false, undefined]);
+    identity.confirmTeam(7);
+    expect(identity.confirmed).toBe(true);
+    const { unrecorded = known({ teamId: null }) } = identity;
+    expect(unrecorded).toEqual(known());
+    expect(identity.unrecorded).toEqual(known());
+    identity.learnUpdates(true);
+    identity.recorded(unrecorded);
+    expect(identity.unrecorded).toEqual(known({ updates: true }));
+  });
+
+  it("has to be recorded until it is", () => {
+    const identity = new ServiceIdentity(known(), URL);
+    identity.learnUpdates(true);
+    const { unrecorded } = identity;
+    if (unrecorded) identity.recorded(unrecorded);
+    expect(unrecorded).toEqual(known({ updates: true }));
+    expect(identity.unrecorded).toBeUndefined();
+  });
+
+  it("needs no record if the ledger knows it already", () => {
+    const identity = new ServiceIdentity(known({ updates: true }), URL);
+    identity.confirmTeam(7);
+    identity.learnUpdates(undefined);
+    identity.learnUpdates(true);
+    expect([identity.confirmed, identity.unrecorded]).toEqual([true, undefined]);
+  });
+
+  it("includes whether a GET updates, as soon as that is seen", () => {
+    const identity = new ServiceIdentity(known(), URL);
+    identity.learnUpdates(false);
+    expect(identity.updates).toBe(false);
+    expect(identity.unrecorded).toEqual(known({ updates: false }));
+  });
+
+  it("stops a run against another address, naming both", () => {
+    expect(() => new ServiceIdentity(known(), "https://staging.example.com")).toThrow(
+      expect.objectContaining({ code: "SERVICE_CHANGED", message: expect.stringContaining(URL) }),
+    );
+  });
+
+  it("stops a run whose key belongs to another team", () => {
+    const identity = new ServiceIdentity(known(), URL);
+    expect(() => identity.confirmTeam(8)).toThrow(expect.objectContaining({ code: "TEAM_CHANGED" }));
+    expect([identity.confirmed, identity.unrecorded]).toEqual([false, undefined]);
+  });
+});

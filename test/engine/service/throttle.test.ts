@@ -1,0 +1,279 @@
+import { getEventListeners } from "node:events";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import type { RateLimit } from "../../../src/core/limits/rate-limit.ts";
+import { Throttle } from "../../../src/engine/service/throttle.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+
+const FOREVER = new AbortController().signal;
+
+function aThrottle(rateLimit?: RateLimit, concurrency = 100) {
+  const time = new VirtualTime();
+  const waits: { ms: number; reason: string }[] = [];
+  const throttle = new Throttle(
+    new VirtualClock(time),
+    (event) => {
+      if (event.kind === "waiting") waits.push({ ms: event.ms, reason: event.reason });
+    },
+    { concurrency, rateLimit },
+  );
+  /** A call that takes so long and ends so. */
+  const call = async (takesMs = 0, failure?: ServiceFailure): Promise<void> => {
+    const started = await throttle.ready(FOREVER);
+    await time.sleep(takesMs);
+    throttle.ended(started, failure);
+  };
+  return { time, throttle, waits, call };
+}
+
+const busy = (retryAfterMs?: number): ServiceFailure =>
+  new ServiceFailure("THROTTLED", "HTTP 429", retryAfterMs === undefined ? {} : { retryAfterMs });
+
+const failure = (code: ServiceFailureCode): ServiceFailure => new ServiceFailure(code, code);
+
+describe("the ceilings", () => {
+  const outcome = fc.oneof(
+    { weight: 6, arbitrary: fc.constant(undefined) },
+    { weight: 2, arbitrary: fc.option(fc.nat(3_000), { nil: undefined }).map(busy) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom<ServiceFailureCode>("TIMEOUT", "UNREACHABLE", "CONNECTION_LOST", "SERVICE_ERROR")
+        .map(failure),
+    },
+  );
+  const calls = fc.array(fc.record({ takesMs: fc.nat(2_000), outcome }), { maxLength: 12 });
+  const workers = fc.array(calls, { minLength: 1, maxLength: 8 });
+  const limits = fc.record({
+    count: fc.integer({ min: 1, max: 20 }),
+    perMs: fc.constantFrom(1_000, 60_000),
+  });
+
+  it("are not exceeded, whatever the calls and the service do, and every call gets its turn", async () => {
+    await fc.assert(
+      fc.asyncProperty(limits, fc.integer({ min: 1, max: 6 }), workers, async (limit, most, schedules) => {
+        const { time, throttle } = aThrottle(limit, most);
+        const starts: number[] = [];
+        let inFlight = 0;
+        await Promise.all(
+          schedules.map(async (schedule) => {
+            for (const { takesMs, outcome } of schedule) {
+              const started = await throttle.ready(FOREVER);
+              starts.push(time.elapsed);
+              expect(++inFlight).toBeLessThanOrEqual(most);
+              await time.sleep(takesMs);
+              inFlight--;
+              throttle.ended(started, outcome);
+            }
+          }),
+        );
+        expect(starts).toHaveLength(schedules.flat().length);
+        for (let first = 0; first + limit.count < starts.length; first++) {
+          const span = (starts[first + limit.count] ?? 0) - (starts[first] ?? 0);
+          expect(span).toBeGreaterThan(limit.perMs - 1e-6);
+        }
+      }),
+    );
+  });
+
+  it("are used fully", async () => {
+    const { time, call } = aThrottle({ count: 170, perMs: 60_000 });
+    await Promise.all(Array.from({ length: 341 }, () => call(50)));
+    expect(time.elapsed).toBeCloseTo(120_050, 3);
+  });
+
+  it("are used fully even if timers are late", async () => {
+    class LateClock extends VirtualClock {
+      override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+        return super.sleep(ms + 2, signal);
+      }
+    }
+    const time = new VirtualTime();
+    const rateLimit = { count: 100, perMs: 1_000 };
+    const throttle = new Throttle(new LateClock(time), () => {}, { concurrency: 100, rateLimit });
+    for (let n = 0; n < 101; n++) throttle.ended(await throttle.ready(FOREVER));
+    expect(time.elapsed).toBeLessThanOrEqual(1_002);
+  });
+
+  it("give no credit for time without calls", async () => {
+    const { time, call } = aThrottle({ count: 10, perMs: 1_000 });
+    await call();
+    await time.sleep(60_000);
+    await Promise.all(Array.from({ length: 11 }, () => call()));
+    expect(time.elapsed).toBeCloseTo(61_000, 3);
+  });
+});
+
+it("begins with one call and doubles the calls in flight with every round that passes", async () => {
+  const { time, throttle } = aThrottle(undefined, 8);
+  let inFlight = 0;
+  const most = new Map<number, number>();
+  await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const started = await throttle.ready(FOREVER);
+      most.set(time.elapsed, Math.max(most.get(time.elapsed) ?? 0, ++inFlight));
+      await time.sleep(100);
+      inFlight--;
+      throttle.ended(started);
+    }),
+  );
+  expect([...most.values()].slice(0, 5)).toEqual([1, 2, 4, 8, 8]);
+});
+
+describe("a service that defers calls", () => {
+  it("gets exactly the pause that it asked for", async () => {
+    const { time, waits, call } = aThrottle();
+    await call(0, busy(7_000));
+    await call();
+    expect(time.elapsed).toBe(7_000);
+    expect(waits).toEqual([{ ms: 7_000, reason: "the service asked to slow down" }]);
+  });
+
+  it("may ask for an hour, and the wait is reported once, however many calls wait", async () => {
+    const { time, waits, call } = aThrottle();
+    await call(0, busy(3_600_000));
+    await Promise.all([call(), call(), call()]);
+    expect(time.elapsed).toBe(3_600_000);
+    expect(waits).toMatchObject([{ ms: 3_600_000 }]);
+  });
+
+  it.each([undefined, 0])(
+    "and doesn't say how much (Retry-After: %s), gets more each time, up to a minute",
+    async (retryAfterMs) => {
+      const { waits, call } = aThrottle();
+      for (let n = 0; n < 13; n++) await call(0, busy(retryAfterMs));
+      for (const [n, { ms }] of waits.entries()) {
+        const longest = Math.min(60_000, 1_000 * 1.6 ** n);
+        expect(ms).toBeGreaterThanOrEqual(0.8 * longest);
+        expect(ms).toBeLessThanOrEqual(longest);
+      }
+      expect(waits).toHaveLength(12);
+    },
+  );
+
+  it("is asked with a short pause again once it has answered", async () => {
+    const { time, call } = aThrottle();
+    for (let n = 0; n < 5; n++) await call(0, busy());
+    await call();
+    const before = time.elapsed;
+    await call(0, busy());
+    await call();
+    expect(time.elapsed - before).toBeLessThanOrEqual(2_000);
+  });
+
+  it("gets the longest pause that it asked of calls under way together, and then one call as a test", async () => {
+    const { time, throttle, call } = aThrottle();
+    await Promise.all(Array.from({ length: 64 }, () => call(100)));
+    const before = time.elapsed;
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => throttle.ready(FOREVER)));
+    throttle.ended(first!, busy());
+    throttle.ended(second!, busy(7_000));
+    throttle.ended(third!, busy(3_000));
+    const starts: number[] = [];
+    await Promise.all(
+      [1, 2, 3].map(async () => {
+        const started = await throttle.ready(FOREVER);
+        starts.push(time.elapsed - before);
+        await time.sleep(400);
+        throttle.ended(started);
+      }),
+    );
+    expect(starts[0]).toBe(7_000);
+    expect(starts[1]).toBeGreaterThanOrEqual(7_400);
+  });
+
+  it("still counts as deferring if the test call ended without an answer", async () => {
+    const { time, call } = aThrottle();
+    await call(0, busy(1_000));
+    await Promise.all([call(300, failure("UNREACHABLE")), call(300), call(300)]);
+    expect(time.elapsed).toBeGreaterThanOrEqual(1_900);
+  });
+});
+
+describe("calls that time out", () => {
+  const mostInFlight = async (failing: number): Promise<number> => {
+    const { time, throttle, call } = aThrottle(undefined, 8);
+    await Promise.all(Array.from({ length: 64 }, () => call(100)));
+    await Promise.all(
+      Array.from({ length: 8 }, (_, n) => call(15_000, n < failing ? failure("TIMEOUT") : undefined)),
+    );
+    let inFlight = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const started = await throttle.ready(FOREVER);
+        most = Math.max(most, ++inFlight);
+        await time.sleep(100);
+        inFlight--;
+        throttle.ended(started);
+      }),
+    );
+    return most;
+  };
+
+  it("reduce the calls in flight, once for those that were under way together", async () => {
+    expect([await mostInFlight(0), await mostInFlight(8)]).toEqual([8, 6]);
+  });
+
+  it("never stop everything", async () => {
+    const { time, call } = aThrottle(undefined, 8);
+    for (let n = 0; n < 50; n++) await call(100, failure("TIMEOUT"));
+    expect(time.elapsed).toBe(5_000);
+  });
+});
+
+it("admits calls in the order in which they came", async () => {
+  const { time, throttle } = aThrottle({ count: 1, perMs: 1_000 });
+  const order: string[] = [];
+  const call = async (name: string): Promise<void> => {
+    const started = await throttle.ready(FOREVER);
+    order.push(name);
+    throttle.ended(started);
+  };
+  await call("first");
+  // It comes at the moment at which the other's turn comes, and is heard before it.
+  const late = time.sleep(1_000).then(() => call("late"));
+  await Promise.all([call("early"), late]);
+  expect(order).toEqual(["first", "early", "late"]);
+});
+
+it("holds back no call whose signal aborts", async () => {
+  const { time, throttle, call } = aThrottle({ count: 1, perMs: 60_000 });
+  const stopping = new AbortController();
+  await call(0, busy(1_000_000));
+  const waiting = Promise.all([1, 2, 3].map(() => throttle.ready(stopping.signal)));
+  let isOthersTurn = false;
+  void throttle.ready(FOREVER).then(() => {
+    isOthersTurn = true;
+  });
+  await time.sleep(5);
+  stopping.abort();
+  await waiting;
+  await throttle.ready(stopping.signal);
+  expect(time.elapsed).toBe(5);
+  expect(isOthersTurn).toBe(false);
+});
+
+it("listens to no signal without a waiting call", async () => {
+  const { throttle, call } = aThrottle({ count: 10, perMs: 1_000 });
+  const { signal } = new AbortController();
+  const listening: number[] = [];
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const started = await throttle.ready(signal);
+      listening.push(getEventListeners(signal, "abort").length);
+      throttle.ended(started);
+    }),
+  );
+  await call();
+  expect(Math.max(...listening)).toBe(1);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+it("frees the place of a call that was not sent", async () => {
+  const { time, throttle } = aThrottle(undefined, 1);
+  throttle.withdraw(await throttle.ready(FOREVER));
+  await throttle.ready(FOREVER);
+  expect(time.elapsed).toBe(0);
+});

@@ -1,0 +1,202 @@
+import { describe, expect, test } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { SyncSettings } from "../../../src/engine/sync.ts";
+import type { Point } from "../../fakes/instance.ts";
+import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+
+const MINUTE = 60_000;
+const ELSEWHERE: Partial<SyncSettings> = { tokenDestinations: ["elsewhere"] };
+const KEPT: Partial<SyncSettings> = {
+  deletion: { when: "never", gracePeriodMs: 0, limit: { count: 0, percent: 0 } },
+};
+
+/** A world in sync whose config now names another, empty token destination. */
+async function movedWorld(...ids: string[]): Promise<World> {
+  const world = new World(tenants(...ids));
+  await world.sync();
+  world.service.requests.length = 0;
+  world.store.tokens.clear();
+  return world;
+}
+
+const expectAll = (world: World): void => expect(world.store.tokens).toEqual(world.service.tokens);
+
+describe("if the config names another token destination than before", () => {
+  test("a sync writes all tokens there and warns once; the next sync looks at none", async () => {
+    const world = await movedWorld("a", "b");
+    const { report, events } = world.start({ settings: ELSEWHERE });
+    expect(await report).toMatchObject({ outcome: "ok", requests: 2 });
+    expectAll(world);
+    const warning = {
+      code: "TOKENS_MOVED",
+      message: "tokens went to here; from now on they go to elsewhere",
+    };
+    expect(events.filter(({ kind }) => kind === "warning")).toMatchObject([warning]);
+    world.store.tokens.delete("a");
+    const next = world.start({ settings: ELSEWHERE });
+    expect(await next.report).toMatchObject({ outcome: "ok", requests: 0 });
+    expect(next.events.filter(({ kind }) => kind === "warning")).toEqual([]);
+  });
+
+  const [TABLE, RENAMED] = ["table db:3306/app tokens", "table db:3306/App Tokens"];
+  test.each<[string, boolean | null, string[], string[], boolean]>([
+    ["a table name in other case is no move if the database ignores case", true, [TABLE], [RENAMED], false],
+    [
+      "a table name in other case is a move if the database distinguishes case",
+      false,
+      [TABLE],
+      [RENAMED],
+      true,
+    ],
+    ["another table is a move", true, [TABLE], ["table db:3306/app other"], true],
+    ["another directory is a move", null, ["file /tokens"], ["file /Tokens"], true],
+    [
+      "another directory is a move even beside the same table",
+      true,
+      ["file /tokens", TABLE],
+      ["file /Tokens", RENAMED],
+      true,
+    ],
+  ])("%s", async (_, foldsCase, former, tokenDestinations, isMove) => {
+    const world = new World(tenants("a"));
+    world.store.foldsCase = foldsCase;
+    await world.sync({ settings: { tokenDestinations: former } });
+    const { report, events } = world.start({ settings: { tokenDestinations } });
+    await report;
+    const moves = events.filter((event) => event.kind === "warning" && event.code === "TOKENS_MOVED");
+    expect(moves).toHaveLength(isMove ? 1 : 0);
+  });
+
+  test.each<[string, StartOptions]>([
+    ["was told to stop", { signal: AbortSignal.abort() }],
+    ["named a few", { only: new Set(["a"]) }],
+  ])("a sync that %s leaves the move to the next one", async (_, options) => {
+    const world = await movedWorld("a", "b", "c");
+    await world.start({ settings: ELSEWHERE, ...options }).report;
+    expect(await world.sync({ settings: ELSEWHERE })).toMatchObject({ outcome: "ok" });
+    expectAll(world);
+  });
+
+  test("the former destination counts as incomplete once a token was written to the new one alone", async () => {
+    const world = await movedWorld("a", "b");
+    const former = new Map(world.service.tokens);
+    const rotation = world.startRotation({ kind: "only", ids: new Set(["a"]) }, { settings: ELSEWHERE });
+    expect(await rotation.report).toMatchObject({ outcome: "ok" });
+    world.store.tokens.clear();
+    for (const [id, token] of former) world.store.tokens.set(id, token);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 1 });
+    expectAll(world);
+  });
+
+  test("a token that the service doesn't return is asked for with growing delays until it is stored", async () => {
+    const world = await movedWorld("a", "b");
+    const refuse = ({ when, call, id }: Point): void => {
+      if (when === "before" && call === "getOrCreate" && id === "a")
+        throw new ServiceFailure("REFUSED", "HTTP 422");
+    };
+    for (let sync = 1; sync <= 4; sync++)
+      expect(await world.sync({ settings: ELSEWHERE, at: refuse })).toMatchObject({
+        outcome: "partial",
+        errors: [{ user_group_id: "a" }],
+      });
+    expect([...world.store.tokens.keys()]).toEqual(["b"]);
+    await world.time.sleep(10 * MINUTE);
+    expect(await world.sync({ settings: ELSEWHERE })).toMatchObject({ outcome: "ok" });
+    expectAll(world);
+  });
+
+  test("a token of a group that had failed for another reason is asked for as well", async () => {
+    const world = await movedWorld("a");
+    const refuse = ({ when, call }: Point): void => {
+      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
+    };
+    world.tenants = [{ id: "a", name: "New", plan: "gold" }];
+    await world.sync({ at: refuse });
+    await world.sync({ settings: ELSEWHERE, at: refuse });
+    world.tenants = tenants("a");
+    await world.time.sleep(10 * MINUTE);
+    await world.sync({ settings: ELSEWHERE });
+    expect(await world.sync({ settings: ELSEWHERE })).toMatchObject({ outcome: "ok" });
+    expectAll(world);
+  });
+
+  describe("a group that has another name at the service and is left alone", () => {
+    const NEVER = { update: "never" } as const;
+    const movedWithAnother = async (): Promise<World> => {
+      const world = new World(tenants("a", "b"));
+      world.service.put({ user_group_id: "a", name: "Somebody else's", mapping: {}, properties: {} });
+      await world.sync({ settings: NEVER });
+      expect(await world.sync({ settings: NEVER })).toMatchObject({ outcome: "ok", counts: { outdated: 1 } });
+      world.service.requests.length = 0;
+      return world;
+    };
+
+    test("needs no call if its token is stored there", async () => {
+      const world = await movedWithAnother();
+      expect(await world.sync({ settings: { ...NEVER, ...ELSEWHERE } })).toMatchObject({
+        outcome: "ok",
+        requests: 0,
+      });
+      expectAll(world);
+    });
+
+    test("is reported as long as no store has its token, because a GET could change the group", async () => {
+      const world = await movedWithAnother();
+      world.store.tokens.clear();
+      const settings = { ...NEVER, ...ELSEWHERE };
+      for (let sync = 1; sync <= 4; sync++)
+        expect(await world.sync({ settings })).toMatchObject({
+          outcome: "partial",
+          errors: [{ user_group_id: "a", code: "TOKEN_NOT_EVERYWHERE" }],
+        });
+      expect(world.service.requests.map(({ id }) => id)).toEqual(["b"]);
+      await world.sync({ settings: ELSEWHERE });
+      expectAll(world);
+    });
+  });
+
+  test.each([
+    ["unchanged", tenants("a", "b")],
+    ["with a rejected row", [{ id: "a", name: null }, ...tenants("b")]],
+  ])("a tenant that was gone during the move gets its token there when it comes back %s", async (_, back) => {
+    const world = await movedWorld("a", "b");
+    world.tenants = tenants("b");
+    await world.sync({ settings: { ...ELSEWHERE, ...KEPT } });
+    expect([...world.store.tokens.keys()]).toEqual(["b"]);
+    world.tenants = back;
+    const { counts } = await world.sync({ settings: { ...ELSEWHERE, ...KEPT } });
+    expect(counts).toMatchObject({ restored: 1, failed: 0 });
+    expectAll(world);
+  });
+
+  test("a tenant that comes back gets its token there even if the run that finds it dies at any moment", async () => {
+    for (let diesAt = 0; ; diesAt++) {
+      const world = await movedWorld("a", "b");
+      const settings = { ...ELSEWHERE, ...KEPT };
+      world.tenants = tenants("b");
+      await world.sync({ settings });
+      world.tenants = tenants("a", "b");
+      if ((await world.start({ settings, only: new Set(["a"]), diesAt }).report) !== "died") break;
+      await world.time.sleep(MINUTE);
+      expect(await world.sync({ settings })).toMatchObject({ outcome: "ok" });
+      expectAll(world);
+    }
+  });
+
+  test("after a run that died at any moment, the next sync writes all tokens there", async () => {
+    for (let diesAt = 0; ; diesAt++) {
+      const world = await movedWorld("a", "b", "c");
+      const report = await world.start({ settings: ELSEWHERE, diesAt }).report;
+      if (report !== "died") break;
+      await world.time.sleep(MINUTE);
+      expect(await world.sync({ settings: ELSEWHERE })).toMatchObject({ outcome: "ok" });
+      expectAll(world);
+    }
+  });
+});
+
+test("a sync of some tenants restores their tokens only", async () => {
+  const world = await movedWorld("a", "b");
+  expect(await world.sync({ only: new Set(["a"]) })).toMatchObject({ outcome: "ok", requests: 1 });
+  expect([...world.store.tokens.keys()]).toEqual(["a"]);
+});

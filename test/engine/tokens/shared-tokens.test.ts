@@ -1,0 +1,138 @@
+import { expect, test } from "vitest";
+import { tenants, World } from "../../fakes/world.ts";
+
+const SHARED = { code: "TOKEN_SHARED" };
+
+/** A service that gives b the token of a, and goes by tokens alone. */
+async function sharing(...ids: string[]): Promise<World> {
+  const world = new World(tenants(...ids));
+  world.service.deleteBy = "token";
+  world.service.sameToken.set("b", "a");
+  return world;
+}
+
+const destructive = (world: World): string[] =>
+  world.service.requests.flatMap(({ operation, id }) => (operation === "GET" ? [] : [`${operation} ${id}`]));
+
+test("the second group with a token fails, and its token is not stored", async () => {
+  const world = await sharing("a", "b", "c");
+  expect(await world.sync()).toMatchObject({
+    outcome: "partial",
+    counts: { created: 2, failed: 1 },
+    errors: [{ user_group_id: "b", ...SHARED }],
+  });
+  expect([...world.store.tokens.keys()].sort()).toEqual(["a", "c"]);
+  world.tenants = tenants("a", "b", "c", "d");
+  expect(await world.sync()).toMatchObject({ counts: { created: 1, failed: 1 }, errors: [SHARED] });
+  expect([...world.store.tokens.keys()].sort()).toEqual(["a", "c", "d"]);
+});
+
+test("so does one that comes later, and one that is updated", async () => {
+  const world = await sharing("a", "c");
+  await world.sync();
+  world.service.existing = "update";
+  const held = world.service.groups.get("c");
+  if (held) held.token = world.service.tokens.get("a") ?? "";
+  world.tenants = [...tenants("a", "b"), { id: "c", name: "New", plan: "gold" }];
+  const report = await world.sync();
+  expect(report).toMatchObject({ outcome: "partial", counts: { failed: 2 } });
+  expect(report.errors.map(({ user_group_id, code }) => `${user_group_id} ${code}`).sort()).toEqual([
+    "b TOKEN_SHARED",
+    "c TOKEN_SHARED",
+  ]);
+});
+
+test.each(["a", "b"])("no DELETE is sent for %s with a token that another group has, too", async (gone) => {
+  const world = await sharing("a", "b", "c");
+  await world.sync();
+  world.tenants = tenants(...["a", "b", "c"].filter((id) => id !== gone));
+  for (let sync = 0; sync < 3; sync++) await world.sync();
+  expect(destructive(world)).toEqual([]);
+  expect([...world.service.groups.keys()].sort()).toEqual(["a", "b", "c"]);
+});
+
+test("no POST is sent with it, and the others are rotated", async () => {
+  const world = await sharing("a", "b", "c");
+  await world.sync();
+  const before = world.service.tokens.get("a");
+  expect(await world.startRotation({ kind: "all" }).report).toMatchObject({ outcome: "partial" });
+  expect(destructive(world)).toEqual(["POST c"]);
+  expect(world.service.tokens.get("a")).toBe(before);
+  expect(world.store.tokens.get("a")).toBe(before);
+  expect(world.store.tokens.has("b")).toBe(false);
+});
+
+test("a rotation that is answered with the token of another group has failed, and stores nothing", async () => {
+  const world = await sharing("a", "c");
+  await world.sync();
+  const token = world.store.tokens.get("c");
+  world.service.sameToken.set("c", "a");
+  expect(await world.startRotation({ kind: "only", ids: new Set(["c"]) }).report).toMatchObject({
+    outcome: "partial",
+    counts: { rotated: 0, failed: 1 },
+    errors: [{ user_group_id: "c", ...SHARED }],
+  });
+  expect(world.store.tokens.get("c")).toBe(token);
+});
+
+/** Of c, whose group the service has given the token of a since then. */
+const nowShared = (world: World): void => {
+  const held = world.service.groups.get("c");
+  if (held) held.token = world.service.tokens.get("a") ?? "";
+};
+
+const withoutA = async (world: World): Promise<void> => {
+  world.tenants = world.tenants.filter(({ id }) => id !== "a");
+  await world.sync();
+  expect(destructive(world).filter((request) => request.startsWith("DELETE"))).toEqual([]);
+};
+
+test("a rotation that is told it by a GET has it known to all, and is asked for again", async () => {
+  const world = await sharing("a", "c");
+  await world.sync();
+  nowShared(world);
+  world.store.tokens.delete("c");
+  expect(await world.startRotation({ kind: "only", ids: new Set(["c"]) }).report).toMatchObject({
+    errors: [{ user_group_id: "c", ...SHARED }],
+  });
+  expect(world.ledger.rows.get("c")?.intent).toBe("rotate");
+  await withoutA(world);
+});
+
+test("so has one that is told it once its POST was refused", async () => {
+  const world = await sharing("a", "c");
+  await world.sync();
+  nowShared(world);
+  expect(await world.startRotation({ kind: "only", ids: new Set(["c"]) }).report).toMatchObject({
+    errors: [{ user_group_id: "c", ...SHARED }],
+  });
+  expect(world.ledger.rows.get("c")?.intent).toBe("rotate");
+  await withoutA(world);
+});
+
+test("so has a sync that asks what became of a rotation", async () => {
+  const world = await sharing("a", "c", "d");
+  await world.sync();
+  const started = world.startRotation(
+    { kind: "only", ids: new Set(["c"]) },
+    { at: ({ call, when }) => void (call === "rotate" && when === "before" && started.instance.kill()) },
+  );
+  expect(await started.report).toBe("died");
+  nowShared(world);
+  world.tenants = [...tenants("a", "d"), { id: "c", name: null, plan: "gold" }];
+  expect((await world.sync()).errors).toContainEqual(
+    expect.objectContaining({ user_group_id: "c", ...SHARED }),
+  );
+  await withoutA(world);
+});
+
+test("once the service has given it a token of its own, all is well", async () => {
+  const world = await sharing("a", "b", "c");
+  await world.sync();
+  const held = world.service.groups.get("b");
+  if (held) held.token = "its own";
+  expect(await world.sync()).toMatchObject({ outcome: "ok" });
+  expect(world.store.tokens).toEqual(world.service.tokens);
+  world.tenants = tenants("b", "c");
+  expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+});

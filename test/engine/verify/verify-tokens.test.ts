@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { expectBoth, synced, type TwoStores } from "../../fakes/two-stores.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const MINUTE = 60_000;
+
+describe("--verify-tokens", () => {
+  test.each<[string, (world: TwoStores) => void, number]>([
+    ["removed from one store", ({ second }) => second.tokens.delete("b"), 0],
+    ["changed in one", ({ store }) => store.tokens.set("b", "made up"), 0],
+    ["removed from both", ({ store, second }) => [store, second].map(({ tokens }) => tokens.delete("b")), 1],
+    [
+      "replaced by another group's in both",
+      ({ store, second, service }) =>
+        [store, second].map(({ tokens }) => tokens.set("b", service.tokens.get("a") ?? "")),
+      1,
+    ],
+  ])("restores a token that was %s", async (_, meddle, requests) => {
+    const world = await synced("a", "b", "c");
+    meddle(world);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { unchanged: 3 }, requests: 0 });
+    const report = await world.sync({ verifyTokens: true });
+    expect(report).toMatchObject({
+      outcome: "ok",
+      counts: { restored: 1, updated: 0, unchanged: 3 },
+      requests,
+    });
+    expectBoth(world);
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ counts: { restored: 0 }, requests: 0 });
+  });
+
+  test("sends no request if all tokens are stored, however many there are", async () => {
+    const world = await synced(...Array.from({ length: 2_500 }, (_, n) => `t${n}`));
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok", requests: 0 });
+  });
+
+  test("asks for missing tokens by GET if there is only one store", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.store.tokens.delete("a");
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({
+      outcome: "ok",
+      counts: { restored: 1, updated: 0, unverified: 0 },
+      requests: 1,
+    });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("stores a token that another program rotated, and records which token was live when", async () => {
+    const world = await synced("a");
+    const group = world.service.groups.get("a");
+    if (group) world.service.groups.set("a", { ...group, token: "ugt_new" });
+    world.store.tokens.delete("a");
+    world.second.tokens.delete("a");
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok", requests: 1 });
+    expectBoth(world);
+    expect(world.ledger.formerTokens).toHaveLength(1);
+  });
+});
+
+test("after a verifying sync that died at any moment, the next sync restores the rest", async () => {
+  for (let diesAt = 0; ; diesAt++) {
+    const world = await synced("a", "b", "c");
+    world.second.tokens.delete("a");
+    world.store.tokens.delete("b");
+    world.second.tokens.delete("b");
+    const started = world.start({ verifyTokens: true, diesAt });
+    const report = await started.report;
+    if (report !== "died") break;
+    await world.time.sleep(MINUTE);
+    expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok" });
+    expectBoth(world);
+  }
+});

@@ -1,0 +1,64 @@
+import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import type { GraceClock } from "../../../src/core/group/ledger-group.ts";
+import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import type { LeftUpdate } from "../../../src/core/plan/ledger-update.ts";
+import type { ReadHistory } from "../../../src/core/plan/read-history.ts";
+import type { DeletionReads, DeletionWrites } from "../../../src/ports/ledger/deletions.ts";
+import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
+
+export const deletionReads = ({ state, step }: CommittedLedger): DeletionReads => ({
+  async readHistory(): Promise<ReadHistory> {
+    await step({ when: "before", call: "readHistory" });
+    return state.history;
+  },
+
+  async removalsSince(time: Date): Promise<number> {
+    await step({ when: "before", call: "removalsSince" });
+    return state.removals.filter(({ at }) => at >= time).length;
+  },
+
+  async missingSince(time: Date): Promise<number> {
+    await step({ when: "before", call: "missingSince" });
+    return [...state.rows.values()].filter(
+      ({ absence, held }) => absence?.since && absence.since >= time && held === null,
+    ).length;
+  },
+});
+
+export const deletionWrites = (ledger: LedgerChanges): DeletionWrites => ({
+  async markLeft(left: readonly LeftUpdate[], clock: GraceClock, now: Date): Promise<void> {
+    await ledger.step({ when: "before", call: "markLeft" });
+    for (const { user_group_id, absence: kind } of left) {
+      ledger.enlist(() => ledger.change(user_group_id, { absence: { kind, since: now, at: clock } }));
+    }
+  },
+
+  async markReturned(ids: readonly string[]): Promise<void> {
+    await ledger.step({ when: "before", call: "markReturned" });
+    for (const id of ids) {
+      ledger.enlist(() => {
+        ledger.change(id, { absence: null });
+        if (ledger.state.rows.get(id)?.held === "delete") ledger.change(id, { held: null });
+      });
+    }
+  },
+
+  async markHeld(held: AsyncIterable<readonly HeldRemoval[]>): Promise<void> {
+    await ledger.step({ when: "before", call: "markHeld" });
+    const all: HeldRemoval[] = [];
+    for await (const batch of held) all.push(...batch);
+    const sorted = all.toSorted((a, b) => compareIds(a.user_group_id, b.user_group_id));
+    if (all.some((one, index) => one !== sorted[index])) throw new Error("not in the order of the ids");
+    ledger.enlist(() => {
+      for (const id of ledger.state.rows.keys()) ledger.change(id, { held: null });
+      for (const { user_group_id, kind } of all) ledger.change(user_group_id, { held: kind });
+    });
+  },
+
+  async recordReadHistory(history: ReadHistory): Promise<void> {
+    await ledger.step({ when: "before", call: "keepEvidence" });
+    ledger.enlist(() => {
+      ledger.state.history = history;
+    });
+  },
+});

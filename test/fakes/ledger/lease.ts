@@ -1,0 +1,156 @@
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import type { Lease, LeaseAttempt, LeaseHolder, Leases, Seizure } from "../../../src/ports/ledger/lease.ts";
+import type { LedgerTransaction } from "../../../src/ports/ledger/ledger.ts";
+import type { Step } from "../instance.ts";
+import { holderOf, LedgerChanges } from "./ledger-changes.ts";
+import type { LeaseRow, LedgerState, Writer } from "./ledger-state.ts";
+import { inMemoryTransaction } from "./ledger-transaction.ts";
+
+const LOCKED = "held by session 7";
+/** A transaction in which somebody stands still for longer is thrown out. */
+const LONGEST_PAUSE = 30_000;
+
+/** The lease, and the writes that it protects. */
+export class InMemoryLeases implements Leases {
+  readonly #state: LedgerState;
+  readonly #step: Step;
+  readonly #now: () => Date;
+  readonly #writers = new Set<Writer>();
+
+  constructor(state: LedgerState, step: Step, now: () => Date) {
+    this.#state = state;
+    this.#step = step;
+    this.#now = now;
+  }
+
+  async acquireLease(holder: string, ttlMs: number): Promise<LeaseAttempt> {
+    await this.#step({ when: "before", call: "acquireLease" });
+    const attempt = this.#attempt(holder, ttlMs);
+    await this.#step({ when: "after", call: "acquireLease" });
+    return attempt;
+  }
+
+  #attempt(holder: string, ttlMs: number): LeaseAttempt {
+    const current = this.#state.lease;
+    const isFenced = this.#isFenced();
+    if (isFenced && (current === undefined || current.holder === ""))
+      return { kind: "locked", error: new SyncError("LEDGER_UNAVAILABLE", LOCKED) };
+    if (current && isFenced) return { kind: "held", by: holderOf(current), locked: LOCKED };
+    if (current && current.expiresAt > this.#now()) return { kind: "held", by: holderOf(current) };
+    return { kind: "acquired", abandonedMs: this.#abandonedMs(current), lease: this.#take(holder, ttlMs) };
+  }
+
+  async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Seizure> {
+    await this.#step({ when: "before", call: "seizeLease" });
+    const isRenewed = this.#state.lease?.expiresAt.getTime() !== from.expiresAt.getTime();
+    const mayTake = this.#isCurrent(from) && !isRenewed && !this.#isFenced();
+    const seizure = mayTake
+      ? { lease: this.#take(holder, ttlMs) }
+      : { ...(this.#isFenced() && { locked: LOCKED }) };
+    await this.#step({ when: "after", call: "seizeLease" });
+    return seizure;
+  }
+
+  async renewLease(lease: Lease, ttlMs: number): Promise<boolean> {
+    await this.#step({ when: "before", call: "renewLease" });
+    const renewed = this.#isCurrent(lease);
+    if (renewed) this.#expireAt(ttlMs);
+    await this.#step({ when: "after", call: "renewLease" });
+    return renewed;
+  }
+
+  async releaseLease(lease: Lease): Promise<void> {
+    await this.#step({ when: "before", call: "releaseLease" });
+    if (this.#isCurrent(lease)) {
+      this.#expireAt(0);
+      if (this.#state.lease) this.#state.lease = { ...this.#state.lease, holder: "" };
+    }
+    await this.#step({ when: "after", call: "releaseLease" });
+  }
+
+  async write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
+    this.insistOn(lease);
+    const writer: Writer = { heardAt: this.#now() };
+    const step: Step = async (point) => {
+      await this.#step(point);
+      this.#insistOnConnection(writer);
+      writer.heardAt = this.#now();
+    };
+    const changes = new LedgerChanges(this.#state, step);
+    const transaction = inMemoryTransaction(changes, () => {
+      if (this.#pauseOf(writer) > LONGEST_PAUSE / 2) throw new SyncError("PAUSED", "stood still");
+    });
+    this.#writers.add(writer);
+    this.#state.writers.add(writer);
+    let result: T;
+    try {
+      await this.#step({ when: "after", call: "openTransaction" });
+      result = await body(transaction);
+      await step({ when: "before", call: "commit" });
+      this.insistOn(lease);
+      changes.commit();
+    } finally {
+      this.#leave(writer);
+    }
+    await this.#step({ when: "after", call: "commit" });
+    return result;
+  }
+
+  /** As if the process were gone: the database ends its transactions. */
+  disconnect(): void {
+    for (const writer of this.#writers) this.#leave(writer);
+  }
+
+  #take(holder: string, ttlMs: number): Lease {
+    const acquiredAt = this.#now();
+    const epoch = (this.#state.lease?.epoch ?? 0) + 1;
+    this.#state.lease = { epoch, holder, acquiredAt, expiresAt: acquiredAt };
+    this.#expireAt(ttlMs);
+    return { epoch: String(epoch) };
+  }
+
+  #abandonedMs(lease: LeaseRow | undefined): number | null {
+    if (lease === undefined || lease.holder === "") return null;
+    return this.#now().getTime() - lease.expiresAt.getTime();
+  }
+
+  #expireAt(ttlMs: number): void {
+    const { lease } = this.#state;
+    if (lease) this.#state.lease = { ...lease, expiresAt: new Date(this.#now().getTime() + ttlMs) };
+  }
+
+  /** Expired or not: as long as nobody else has taken it. */
+  #isCurrent({ epoch }: Lease): boolean {
+    return this.#state.lease !== undefined && String(this.#state.lease.epoch) === epoch;
+  }
+
+  #leave(writer: Writer): void {
+    this.#writers.delete(writer);
+    this.#state.writers.delete(writer);
+  }
+
+  /** Whether anybody's transaction keeps the lease with its holder. */
+  #isFenced(): boolean {
+    return [...this.#state.writers].some((writer) => !this.#isThrownOut(writer));
+  }
+
+  #isThrownOut(writer: Writer): boolean {
+    return this.#pauseOf(writer) > LONGEST_PAUSE;
+  }
+
+  #pauseOf({ heardAt }: Writer): number {
+    return this.#now().getTime() - heardAt.getTime();
+  }
+
+  #insistOnConnection(writer: Writer): void {
+    if (this.#isThrownOut(writer))
+      throw new SyncError("LEDGER_UNAVAILABLE", "cannot write the ledger: stood still in a transaction");
+  }
+
+  insistOn(lease: Lease): void {
+    if (this.#isCurrent(lease)) return;
+    throw new SyncError("LEASE_LOST", "another instance has taken the lease", {
+      hint: "nothing more was changed",
+    });
+  }
+}

@@ -1,0 +1,117 @@
+import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import {
+  type ChangeFailure,
+  NO_FAILURES,
+  type RecordedFailure,
+} from "../../../src/core/failure/group-failures.ts";
+import type { Group } from "../../../src/core/group/group.ts";
+import type { LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import type { RowDigest } from "../../../src/core/group/tenant.ts";
+import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
+import type { TokenTable } from "../../../src/core/tokens/token-tables.ts";
+import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
+import type { KnownService } from "../../../src/ports/ledger/service.ts";
+import type { FormerToken } from "../../contracts/ledger/rig.ts";
+
+export interface LedgerRow {
+  readonly fingerprint: string | null;
+  readonly confirmed: Group | null;
+  readonly serviceName: string | null;
+  readonly tokenFingerprint: string | null;
+  readonly tokenSince: Date | null;
+  /** Of a token that the service has told for it, and that belongs to another group. */
+  readonly sharedToken: string | null;
+  /** Of the row that the confirmed group was computed from. */
+  readonly row: RowDigest | null;
+  /** Known from the first intent on. */
+  readonly bucket: number;
+  readonly dataSourceId: string | null;
+  readonly unverified: LedgerGroup["unverified"];
+  /** Fingerprint of the group that the intent means to make. */
+  readonly intended: string | null;
+  readonly intent: LedgerGroup["intent"];
+  readonly intentAt: Date | null;
+  readonly absence: LedgerGroup["absence"];
+  readonly held: LedgerGroup["held"];
+  readonly failures: RowFailures;
+}
+
+export interface RowFailures {
+  readonly change: (ChangeFailure & RecordedFailure) | null;
+  readonly rotation: RecordedFailure | null;
+  readonly storing: RecordedFailure | null;
+}
+
+/** A group that was deleted or replaced. */
+export interface Removed extends HeldRemoval {
+  readonly at: Date;
+}
+
+export interface LeaseRow {
+  readonly epoch: number;
+  readonly holder: string;
+  readonly acquiredAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** A transaction that is open. Until it ends, nobody else takes the lease. */
+export interface Writer {
+  /** When the database last heard of it, by its own clock. */
+  heardAt: Date;
+}
+
+let ids = 0;
+/** Of a ledger whose tables are being made. */
+export const newLedgerId = (): string => `ledger ${++ids}`;
+
+const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
+
+/** The committed state of the ledger: it outlives whoever writes it. */
+export class LedgerState {
+  /** Null until its tables are made. */
+  id: string | null = null;
+  readonly rows = new Map<string, LedgerRow>();
+  readonly runs: RecordedRun[] = [];
+  removals: Removed[] = [];
+  formerTokens: FormerToken[] = [];
+  tokenDestinations: readonly string[] | null = null;
+  tokenTables: readonly TokenTable[] = [];
+  history: ReadHistory = NO_READ_HISTORY;
+  service = NO_SERVICE;
+  lease: LeaseRow | undefined;
+  readonly writers = new Set<Writer>();
+  runsStarted = 0;
+
+  /** As if somebody had dropped its tables. */
+  clear(): void {
+    this.id = null;
+    this.rows.clear();
+    this.runs.length = 0;
+    this.removals = [];
+    this.formerTokens = [];
+    this.tokenDestinations = null;
+    this.tokenTables = [];
+    this.history = NO_READ_HISTORY;
+    this.service = NO_SERVICE;
+    this.lease = undefined;
+  }
+}
+
+export const NEW_ROW: LedgerRow = {
+  fingerprint: null,
+  confirmed: null,
+  serviceName: null,
+  tokenFingerprint: null,
+  tokenSince: null,
+  sharedToken: null,
+  row: null,
+  bucket: 0,
+  dataSourceId: null,
+  unverified: null,
+  intent: null,
+  intentAt: null,
+  intended: null,
+  absence: null,
+  held: null,
+  failures: NO_FAILURES as RowFailures,
+};

@@ -1,0 +1,50 @@
+import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../src/ports/ledger/runs.ts";
+import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
+
+const DAY = 24 * 3_600_000;
+const KEPT_RUNS = 90 * DAY;
+const LEAST_RUNS = 10;
+const KEPT_REMOVALS = 90 * DAY;
+const KEPT_TOKENS = 365 * DAY;
+
+export const runReads = ({ state, step }: CommittedLedger): RunReads => ({
+  async history(since: Date, limit: number): Promise<readonly RecordedRun[]> {
+    await step({ when: "before", call: "history" });
+    return state.runs.filter(({ startedAt }) => startedAt >= since).slice(0, limit);
+  },
+});
+
+export const runWrites = (ledger: LedgerChanges): RunWrites => ({
+  async startRun(command: string, now: Date): Promise<RunId> {
+    await ledger.step({ when: "before", call: "startRun" });
+    const id = String(++ledger.state.runsStarted);
+    const run = { id, command, startedAt: now, finishedAt: null, result: null };
+    ledger.enlist(() => {
+      const { runs, removals, formerTokens } = ledger.state;
+      const age = (time: Date): number => now.getTime() - time.getTime();
+      const kept = runs.filter(({ startedAt }, index) => index < LEAST_RUNS || age(startedAt) <= KEPT_RUNS);
+      runs.splice(0, runs.length, run, ...kept);
+      ledger.state.removals = removals.filter(({ at }) => age(at) <= KEPT_REMOVALS);
+      ledger.state.formerTokens = formerTokens.filter(({ until }) => age(until) <= KEPT_TOKENS);
+    });
+    return id;
+  },
+
+  async finishRun(id: RunId, result: RunResult, now: Date): Promise<void> {
+    await ledger.step({ when: "before", call: "finishRun" });
+    ledger.enlist(() => {
+      const { runs } = ledger.state;
+      const index = runs.findIndex((run) => run.id === id);
+      const run = runs[index];
+      if (run) runs[index] = { ...run, finishedAt: now, result: structuredClone(result) };
+    });
+  },
+
+  async discardRun(id: RunId): Promise<void> {
+    await ledger.step({ when: "before", call: "discardRun" });
+    ledger.enlist(() => {
+      const { runs } = ledger.state;
+      runs.splice(0, runs.length, ...runs.filter((run) => run.id !== id));
+    });
+  },
+});

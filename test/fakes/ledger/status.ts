@@ -1,0 +1,55 @@
+import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
+import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { failingGroup } from "../../../src/core/report/failing-group.ts";
+import type { HeldGroups, LedgerStatus, StatusReads } from "../../../src/ports/ledger/status.ts";
+import { type CommittedLedger, holderOf } from "./ledger-changes.ts";
+import type { LedgerRow, LedgerState } from "./ledger-state.ts";
+
+const SHOWN = 100;
+
+export const statusReads = ({ state, step, now }: CommittedLedger): StatusReads => ({
+  async status(): Promise<LedgerStatus> {
+    await step({ when: "before", call: "status" });
+    const { rows, runs, lease, service } = state;
+    const all = [...rows.values()];
+    return {
+      groups: {
+        total: all.length,
+        in_sync: all.filter((row) => !row.intent && failuresOf(row).length === 0 && !row.absence && !row.held)
+          .length,
+        under_way: all.filter((row) => row.intent !== null).length,
+        failing: all.filter((row) => failuresOf(row).length > 0).length,
+        missing: all.filter((row) => row.absence !== null).length,
+        unverified: all.filter((row) => row.unverified).length,
+      },
+      oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
+      oldestUnsynced: oldestOf(
+        all.flatMap((row) => [row.intentAt, ...failuresOf(row).map(({ since }) => since)]),
+      ),
+      held: held(state),
+      failing: [...rows]
+        .flatMap(([id, row]) => failingGroup(id, failuresOf(row)) ?? [])
+        .sort((a, b) => a.since.getTime() - b.since.getTime() || compareIds(a.user_group_id, b.user_group_id))
+        .slice(0, SHOWN),
+      runs: runs.slice(0, 10),
+      lease: lease && lease.expiresAt > now() ? holderOf(lease) : null,
+      service,
+    };
+  },
+});
+
+function held(state: LedgerState): HeldGroups | null {
+  const { rows, history } = state;
+  const groups = [...rows]
+    .flatMap(([user_group_id, { held }]): HeldRemoval[] => (held ? [{ kind: held, user_group_id }] : []))
+    .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
+  if (groups.length === 0 || history.heldCode === null) return null;
+  return { count: groups.length, code: history.heldCode || null, groups: groups.slice(0, SHOWN) };
+}
+
+const failuresOf = ({ failures: { change, rotation, storing } }: LedgerRow): RecordedFailure[] =>
+  [change, rotation, storing].filter((failure) => failure !== null);
+
+const oldestOf = (times: readonly (Date | null)[]): Date | null =>
+  times.reduce((oldest, time) => (time && !(oldest && oldest < time) ? time : oldest), null);

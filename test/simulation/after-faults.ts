@@ -1,0 +1,210 @@
+import type { RunReport } from "../../src/engine/report/run-report.ts";
+import { LEASE_MS } from "./config.ts";
+import { refusingStores } from "./faults.ts";
+import type { Command, History, Poison } from "./history.ts";
+import type { ProgramOptions } from "./program.ts";
+import { askedFor, mayExist, stillLive } from "./rotation-checks.ts";
+import type { SimulatedWorld } from "./simulated-world.ts";
+import { isRejected, orphansIn, outOfSync, tellsToken } from "./sync-checks.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** The longest time, in milliseconds, that a token store may refuse a token. */
+const LONGEST_FAULT = HOUR;
+/** In milliseconds. A run without faults that takes longer is stuck. */
+const LONGEST_RUN = 2 * HOUR;
+
+/**
+ * Checks the guarantees after all faults have ended: one sync has to establish them, whatever happened before. First waits
+ * for everything that only time ends: leases of dead processes, refusals of stores, and the next tries of failed groups. If
+ * the sync holds removals, approves them, and the next sync has to establish the guarantees. A tenant in its grace period
+ * needs a second read. No sync can see what another program did to unchanged groups at the service, and only a verifying
+ * sync sees what it did to a token in a store: `rotate --only` repairs both.
+ */
+export async function checkAfterFaults(
+  world: SimulatedWorld,
+  { poison, verifiesAtLast }: Pick<History, "poison" | "verifiesAtLast">,
+): Promise<void> {
+  const { watch, time, config } = world;
+  const command: Command = { name: "sync", only: null, approves: false, verifies: verifiesAtLast };
+  world.setEmpty(false);
+  if (![...world.visibleRows().values()].some((row) => row.kind === "active"))
+    world.setRow("z", { kind: "active", name: 0, mapping: 0, plan: 0 });
+  await time.sleep(LONGEST_FAULT + LEASE_MS + MINUTE);
+  await untilNextTries(world);
+
+  if (poison !== null) {
+    await oneSync(world, command, poison);
+    await rotateAll(world, poison);
+    await untilNextTries(world);
+  }
+  let last = await oneSync(world, command);
+  // A sync has to see that a group differs from the wanted one before a sync can replace it.
+  if (config.update === "replace" && last && last.counts.failed > unsettledIn(last, world)) {
+    last = await oneSync(world, command);
+    if (last && last.counts.failed > unsettledIn(last, world))
+      watch.breach("1: what is to be replaced fails again");
+  }
+  if (config.deletion.gracePeriodMs > 0) {
+    await time.sleep(config.deletion.gracePeriodMs);
+    await untilNextTries(world);
+    last = await oneSync(world, command);
+  }
+  for (const orphan of orphansIn(world, undefined)) watch.breach(`2: ${orphan}`);
+
+  await repairMeddling(world);
+  const repaired = [...world.visibleRows()].filter(([id]) => !isBeyondRepair(id, world));
+  for (const complaint of outOfSync(repaired, config, world)) watch.breach(`1: ${complaint}`);
+  const { rotation } = config;
+  const idle = await run(world, {
+    command,
+    config: { ...config, rotation: { ...rotation, maxAgeMs: null } },
+  });
+  // A group whose update failed may need requests again.
+  if (idle && last?.counts.failed === 0 && idle.requests > 0)
+    watch.breach(`8: ${idle.requests} requests of a sync with nothing to do`);
+  await rotateAll(world);
+  if (tellsToken([...world.ledger.rows, world.ledger.runs])) watch.breach("5: a token is in the ledger");
+}
+
+/** Groups that another program changed at the service, or whose token it changed in a store. */
+const excusedIn = (world: SimulatedWorld): string[] => [
+  ...new Set([...world.meddledWith, ...world.tamperedWith.keys()]),
+];
+
+/**
+ * Another program changed the group or its token while nothing but the group's name was known. A GET could make the group
+ * anew from its name alone, so nobody is asked for its token.
+ */
+const isBeyondRepair = (id: string, world: SimulatedWorld): boolean =>
+  excusedIn(world).includes(id) && !world.ledger.rows.get(id)?.confirmed;
+
+async function oneSync(
+  world: SimulatedWorld,
+  command: Command,
+  poison: Poison | null = null,
+): Promise<RunReport | undefined> {
+  const { watch, config } = world;
+  const troubles = troublesOf(poison, world);
+  const options = { poison };
+  let report = await run(world, { command, ...options });
+  // The first sync may find out that a group has to be replaced, which changes the approval code.
+  for (let round = 1; report?.outcome === "held" && round <= 2; round++) {
+    const approval = await world.approval();
+    report = await run(world, { command, approval, ...options });
+  }
+  for (const trouble of troubles) trouble.end();
+  if (report === undefined) return undefined;
+  if (report.outcome === "held") watch.breach("3: what was approved is held again");
+  for (const { user_group_id: id, code, message } of report.errors) {
+    if (id === poison?.id || mayFail(id, code, world) || isUnaskable(id, code, world)) continue;
+    if (code === "UNSETTLED" && isUnsettled(id, world)) continue;
+    watch.breach(`7: ${id} failed without a reason: ${code} ${message}`);
+  }
+  const now = { verifies: command.name === "sync" && command.verifies, tamperingsBefore: world.tamperings };
+  const isExcused = (id: string) =>
+    id === poison?.id || world.isExcused(id, now) || isBeyondRepair(id, world);
+  const others = [...world.visibleRows()].filter(([id]) => !isExcused(id));
+  for (const complaint of outOfSync(others, config, world)) watch.breach(`1: after one sync ${complaint}`);
+  if (config.deletion.gracePeriodMs === 0)
+    for (const orphan of orphansIn(world, poison?.id)) watch.breach(`2: after one sync ${orphan}`);
+  return report;
+}
+
+const troublesOf = (poison: Poison | null, world: SimulatedWorld): { end: () => void }[] =>
+  poison === null
+    ? []
+    : refusingStores(poison.kind).map((store) => world.trouble("refuses", store, poison.id));
+
+/** Expects that `rotate --all` gives every group a new token, whatever the state of this group and of other groups. */
+async function rotateAll(world: SimulatedWorld, poison: Poison | null = null): Promise<void> {
+  const { watch, time, clockOffset } = world;
+  const selection = { kind: "all" } as const;
+  const asked = askedFor(selection, world, new Date(time.now().getTime() + clockOffset));
+  const troubles = troublesOf(poison, world);
+  const mayEndWith = knowsNoGroup(world) ? "LEDGER_EMPTY" : undefined;
+  const report = await run(world, { command: { name: "rotate", selection }, poison }, mayEndWith);
+  for (const trouble of troubles) trouble.end();
+  if (report === undefined) return;
+  const named = new Set([poison?.id]);
+  // After a store has refused a new token, no further rotation begins.
+  const isStopped = report.errors.some(({ code }) => code === "NEW_TOKEN_NOT_STORED");
+  for (const { user_group_id: id, code, message } of report.errors) {
+    const isLeft = isStopped && code === "NOT_ROTATED";
+    const isUntracked = code === "GROUP_UNTRACKED" && !mayExist(world.ledger.rows.get(id ?? ""));
+    const isExcused =
+      isLeft ||
+      isUntracked ||
+      mayFail(id, code, world) ||
+      isUnsettled(id, world) ||
+      isUnaskable(id, code, world);
+    if (id !== poison?.id && !isExcused)
+      watch.breach(`7: the token of ${id} was not rotated without a reason: ${code} ${message}`);
+    named.add(id ?? undefined);
+  }
+  for (const complaint of stillLive(asked, world, named)) watch.breach(`10: after rotate --all ${complaint}`);
+}
+
+/** If the ledger knows no group, nothing can be rotated, and another program stored the tokens. */
+const knowsNoGroup = ({ ledger }: SimulatedWorld): boolean => ![...ledger.rows.values()].some(mayExist);
+
+/** A change began and then its tenant went: whether the group exists isn't known, and a GET would create it. */
+const isUnsettled = (id: string | null, world: SimulatedWorld): boolean =>
+  id !== null && world.ledger.rows.get(id)?.intent !== null && world.visibleRows().get(id)?.kind !== "active";
+
+/** A token that was lost or overwritten is asked for, unless asking could change the group. */
+const isUnaskable = (id: string | null, code: string, world: SimulatedWorld): boolean =>
+  id !== null &&
+  ["UNSETTLED", "TOKEN_NOT_EVERYWHERE"].includes(code) &&
+  world.tamperedWith.has(id) &&
+  isBeyondRepair(id, world);
+
+const unsettledIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
+  errors.filter(({ user_group_id: id, code }) => code === "UNSETTLED" && isUnsettled(id, world)).length;
+
+function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {
+  if (id === null) return false;
+  const row = world.visibleRows().get(id);
+  if (row === undefined) return false;
+  if (isRejected(row)) return true;
+  // A service that keeps existing groups applies no update.
+  return code === "NOT_UPDATED" && world.service.existing === "keep";
+}
+
+async function repairMeddling(world: SimulatedWorld): Promise<void> {
+  const rows = world.visibleRows();
+  const ids = excusedIn(world).filter(
+    (id) => rows.get(id)?.kind === "active" && world.ledger.rows.get(id)?.confirmed,
+  );
+  if (ids.length === 0) return;
+  const report = await run(world, {
+    command: { name: "rotate", selection: { kind: "only", ids: new Set(ids) } },
+  });
+  if (report && report.outcome !== "ok")
+    world.watch.breach(`1: a rotation ended with ${report.errors[0]?.code}`);
+}
+
+/** A run without faults. Resolves to undefined if the run got stuck or had to end early; both are breaches. */
+async function run(
+  world: SimulatedWorld,
+  options: Pick<ProgramOptions, "command"> & Partial<ProgramOptions>,
+  mayEndWith?: string,
+): Promise<RunReport | undefined> {
+  const report = await world.start({ faults: [], latencyMs: 0, ...options }).endsWithin(LONGEST_RUN);
+  if (report === "died") {
+    world.watch.breach("1: a run without faults got stuck");
+    return undefined;
+  }
+  if (report.error === undefined) return report;
+  if (report.error.code === mayEndWith) return undefined;
+  world.watch.breach(`1: a run without faults failed: ${report.error.code} ${report.error.message}`);
+  return undefined;
+}
+
+/** Waits until the next try of every failed group is due. */
+async function untilNextTries(world: SimulatedWorld): Promise<void> {
+  const now = world.time.now().getTime() + world.clockOffset;
+  const failures = [...world.ledger.rows.values()].flatMap((row) => Object.values(row.failures));
+  const tries = failures.map((failure) => failure?.retryAt.getTime() ?? now);
+  await world.time.sleep(Math.max(now, ...tries) - now);
+}

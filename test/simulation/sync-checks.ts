@@ -1,0 +1,68 @@
+import { tokenFingerprint } from "../../src/core/group/group.ts";
+import { Secret } from "../../src/core/secret/secret.ts";
+import type { Row, SimulatedConfig } from "./history.ts";
+import type { SimulatedWorld } from "./simulated-world.ts";
+
+export const isRejected = ({ kind }: Row): boolean => kind === "rejected" || kind === "twice";
+
+/** Complaints about the groups of the tenants among these rows, unless a report admits the fault. */
+export const outOfSync = (
+  rows: Iterable<readonly [id: string, row: Row]>,
+  config: SimulatedConfig,
+  world: SimulatedWorld,
+): string[] => [...rows].flatMap(([id, row]) => complaintsOf(id, row, config, world));
+
+function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: SimulatedWorld): string[] {
+  if (row.kind !== "active") return [];
+  const live = world.service.groups.get(id)?.token;
+  const known = world.ledger.rows.get(id);
+  if (live === undefined) return [`${id} has no group`];
+  if (known === undefined) return [`the ledger does not know the group of ${id}`];
+  const complaints: string[] = [];
+  if (!world.holdsLive(id, world.destinationsOf(config)))
+    complaints.push(`the stored token of ${id} is not the live one`);
+  if (known.tokenFingerprint !== tokenFingerprint(new Secret(live)))
+    complaints.push(`the ledger names another token of ${id} than the live one`);
+  if (known.intent !== null) complaints.push(`the intent to ${known.intent} ${id} still stands`);
+  const isAdmitted =
+    known.unverified !== null ||
+    known.failures.change !== null ||
+    config.update === "never" ||
+    // Another program made the group in place of a known one.
+    world.makers.get(id) === "somebody else";
+  if (!isAdmitted && !world.isAsDesired(id, row, config))
+    complaints.push(`the group of ${id} is not as desired, and nothing says so`);
+  return complaints;
+}
+
+/** Complaints about what is left of tenants that are gone, if the config wants their groups deleted. */
+export const orphansIn = (world: SimulatedWorld, except: string | undefined): string[] => {
+  const { service, ledger, stores, abandoned, makers, config } = world;
+  const rows = world.visibleRows();
+  const isToBeDeleted = (id: string): boolean => {
+    const row = rows.get(id);
+    const { when } = config.deletion;
+    if (id === except || (row !== undefined && row.kind !== "flagged")) return false;
+    const isFlagged = row !== undefined || ledger.rows.get(id)?.absence?.kind === "flagged";
+    return when === "absent" || (when === "flagged" && isFlagged);
+  };
+  const left = (ids: Iterable<string>, what: string): string[] =>
+    [...ids].filter(isToBeDeleted).map((id) => `${what} of ${id} is left, whose tenant is gone`);
+  return [
+    ...left(
+      [...service.groups.keys()].filter((id) => makers.get(id) === "groupsync"),
+      "the group",
+    ),
+    ...left(ledger.rows.keys(), "the ledger's row"),
+    ...left(
+      stores
+        .filter((store) => !abandoned.has(store))
+        .flatMap(({ tokens }) => [...tokens.keys()])
+        .filter((id) => !world.isExcused(id)),
+      "the token",
+    ),
+  ];
+};
+
+/** Whether a token is in this text or object. Every token here starts with `ugt_`. */
+export const tellsToken = (said: unknown): boolean => JSON.stringify(said).includes("ugt_");

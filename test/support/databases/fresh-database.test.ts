@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { type Connections, type DatabaseKind, serverUrl } from "./database-server.ts";
+import { freshDatabase, leakMessage, SERVERS, sessionsLeft, withServer } from "./fresh-database.ts";
+
+const kind = inject("databaseKind");
+
+/** What the two servers have other words for. */
+const WORDS = {
+  postgres: {
+    timestamp: "timestamptz",
+    databases: "SELECT datname AS name FROM pg_database",
+    ownSession: "SELECT pg_backend_pid() AS id",
+    end: (id: unknown) => `SELECT pg_terminate_backend(${id}, 5000)`,
+  },
+  mysql: {
+    timestamp: "datetime(3)",
+    databases: "SELECT schema_name AS name FROM information_schema.schemata",
+    ownSession: "SELECT connection_id() AS id",
+    end: (id: unknown) => `KILL ${id}`,
+  },
+}[kind];
+
+describe("a fresh database", () => {
+  const used: string[] = [];
+
+  // The hook that drops a database runs after its test, so only the last word of this file can see it.
+  afterAll(async () => {
+    if (used.length === 0) return;
+    const databases = await withServer(kind, (query) => query(WORDS.databases));
+    const names = databases.map(({ name }) => name);
+    expect(names).not.toHaveLength(0);
+    expect(used.filter((name) => names.includes(name))).toEqual([]);
+  });
+
+  test("shares nothing with another one", async () => {
+    const one = await freshDatabase();
+    const other = await freshDatabase();
+    used.push(one.name, other.name);
+    expect(one.kind).toBe(kind);
+    await one.query("CREATE TABLE customers (id varchar(9))");
+    await other.query("CREATE TABLE customers (id integer)");
+    await one.query("INSERT INTO customers VALUES ($1)", ["acme"]);
+    expect(await one.query("SELECT * FROM customers")).toEqual([{ id: "acme" }]);
+    expect(await other.query("SELECT * FROM customers")).toEqual([]);
+  });
+
+  test("can still be asked after its sessions were ended from outside", async () => {
+    const { query } = await freshDatabase();
+    const [session] = await query(WORDS.ownSession);
+    await withServer(kind, (ask) => ask(WORDS.end(session?.id)));
+    await expect.poll(() => query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test("speaks the same SQL on both kinds, and gives the same values", async () => {
+    const { query } = await freshDatabase();
+    await query(
+      `CREATE TABLE "values" (n bigint, d decimal(30,2), b boolean, t ${WORDS.timestamp}, j json);
+       INSERT INTO "values" VALUES (9007199254740993, 0.10, true, NULL, NULL)`,
+    );
+    await query('UPDATE "values" SET t = $2, j = $3 WHERE n = $1', [
+      9007199254740993n,
+      new Date(1e12 + 125),
+      { a: [1, "é"] },
+    ]);
+    const rows = await query(
+      `SELECT n, d, b, t, j, 'it''s $1' || $1 AS "text", $2 AS nothing FROM "values"`,
+      [`'"\\`, null],
+    );
+    expect(rows).toEqual([
+      {
+        n: "9007199254740993",
+        d: "0.10",
+        b: true,
+        t: new Date(1e12 + 125),
+        j: { a: [1, "é"] },
+        text: `it's $1'"\\`,
+        nothing: null,
+      },
+    ]);
+  });
+});
+
+// Conditions and not skipIf: a skipped test is one that a server is missing for.
+if (kind === "postgres") {
+  test("the server is a real PostgreSQL whose order of text is not that of bytes", async () => {
+    const { query } = await freshDatabase();
+    const [row] = await query(
+      `SELECT current_setting('server_version_num')::int >= 130000 AS supported,
+              'a' < 'B' AS by_default, 'a' < 'B' COLLATE "C" AS by_bytes`,
+    );
+    expect(row).toEqual({ supported: true, by_default: true, by_bytes: false });
+  });
+}
+
+if (kind === "postgres") {
+  /** In schemas, on `public`, and what no schema takes with it. */
+  const TRACES = [
+    "CREATE TABLE customers (id integer); CREATE SCHEMA ops; CREATE TABLE ops.ledger (id integer)",
+    "REVOKE ALL ON SCHEMA public FROM public; CREATE EXTENSION citext",
+    "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = ''1MB''', current_database()); END $$",
+    "DO $$ BEGIN EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM public', current_database()); END $$",
+    "CREATE PUBLICATION changes FOR ALL TABLES",
+  ];
+  const CONTENT = `SELECT current_setting('work_mem') AS work_mem,
+    (SELECT datacl::text FROM pg_database WHERE datname = current_database()) AS rights,
+    (SELECT array_agg((nspname, nspowner::regrole, nspacl)::text ORDER BY nspname) FROM pg_namespace
+     WHERE nspname !~ '^pg_') AS schemas,
+    (SELECT count(*) FROM pg_class) AS relations, (SELECT count(*) FROM pg_proc) AS functions,
+    (SELECT count(*) FROM pg_type) AS types, (SELECT count(*) FROM pg_extension) AS extensions,
+    (SELECT count(*) FROM pg_publication) AS publications`;
+
+  test.each(TRACES)("what a test does to its database ends with it: %s", async (statement) => {
+    const { query } = await freshDatabase();
+    await query(statement);
+  });
+
+  test("the databases of the next test are as new ones are", async () => {
+    const asNew = `groupsync_new_${randomBytes(6).toString("hex")}`;
+    await withServer(kind, (query) => query(`CREATE DATABASE ${asNew}`));
+    onTestFinished(async () => {
+      await withServer(kind, (query) => query(`DROP DATABASE ${asNew} WITH (FORCE)`));
+    });
+    const url = new URL(serverUrl(kind));
+    url.pathname = `/${asNew}`;
+    const connection = SERVERS[kind].connect(url.href);
+    onTestFinished(() => connection.end());
+    const [expected] = await connection.query(CONTENT);
+    for (let count = 0; count < 2 * TRACES.length; count++) {
+      const { query } = await freshDatabase();
+      expect((await query(CONTENT))[0]).toEqual(expected);
+    }
+  });
+}
+
+if (kind === "mysql") {
+  test("text is neither ordered nor compared by bytes, and takes any character", async () => {
+    const { query } = await freshDatabase();
+    await query("CREATE TABLE customers (id varchar(9))");
+    await query("INSERT INTO customers VALUES ($1)", ["a🎈"]);
+    const [row] = await query(
+      "SELECT id, id = 'A🎈' AS same, id < 'B' AS by_default, BINARY id < 'B' AS by_bytes FROM customers",
+    );
+    expect(row).toEqual({ id: "a🎈", same: 1, by_default: 1, by_bytes: 0 });
+  });
+
+  test("bytes of a VARBINARY come as text, those of a BLOB as such", async () => {
+    const { query } = await freshDatabase();
+    await query("CREATE TABLE tokens (id varbinary(512), fixed binary(2), raw blob)");
+    await query("INSERT INTO tokens VALUES ($1, $1, $1)", ["é"]);
+    expect(await query("SELECT * FROM tokens")).toEqual([{ id: "é", fixed: "é", raw: Buffer.from("é") }]);
+  });
+
+  test("a TIMESTAMP is written and read in UTC, whatever the server's zone is", async () => {
+    const { query } = await freshDatabase();
+    await query("CREATE TABLE times (at timestamp DEFAULT '2024-02-29 12:00:00')");
+    await query("INSERT INTO times VALUES (DEFAULT)");
+    expect(await query("SELECT at FROM times")).toEqual([{ at: new Date("2024-02-29T12:00:00Z") }]);
+  });
+}
+
+describe("a connection left open", () => {
+  test("is seen for as long as it is open", async () => {
+    const { name, url } = await aDatabaseWithoutSessions();
+    const leak = await openConnection(kind, url);
+    onTestFinished(() => leak.end());
+    const left = await sessionsLeft(kind, name, 0);
+    expect(left).toHaveLength(1);
+    expect(left[0]?.client).toMatch(kind === "postgres" ? /^groupsync tests$/ : /^\w+, connection \d+$/);
+  });
+
+  test("is forgiven when it closes within the grace", async () => {
+    const { name, url } = await aDatabaseWithoutSessions();
+    const late = await openConnection(kind, url);
+    const left = sessionsLeft(kind, name, 30_000);
+    await sleep(300);
+    await late.end();
+    expect(await left).toEqual([]);
+  });
+
+  test("is named in the failure", () => {
+    const message = leakMessage([{ client: "forgetful", state: "idle", query: "SELECT 1" }]);
+    expect(message).toBe(
+      "1 connection(s) were left open when the test was over:\n  forgetful, idle: SELECT 1",
+    );
+  });
+});
+
+async function openConnection(of: DatabaseKind, url: string): Promise<Connections> {
+  const connection = SERVERS[of].connect(url);
+  await connection.query("SELECT 1");
+  return connection;
+}
+
+async function aDatabaseWithoutSessions(): Promise<{ name: string; url: string }> {
+  const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
+  const url = new URL(serverUrl(kind));
+  url.pathname = `/${name}`;
+  const own = SERVERS[kind].connect(url.href);
+  await withServer(kind, (query) => SERVERS[kind].create(query, name, own.query));
+  await own.end();
+  onTestFinished(() => withServer(kind, (query) => SERVERS[kind].remove(query, name)));
+  return { name, url: url.href };
+}

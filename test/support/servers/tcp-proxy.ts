@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+
+/** Stands between a program and a server, and spoils their line in the ways that a test chooses. */
+export interface TcpProxy {
+  /** The server's url, by way of the proxy. */
+  readonly url: string;
+  /** How many of the server's bytes have passed since `limit` was last called. */
+  passed(): number;
+  /**
+   * Lets this many more of the server's bytes pass, over all connections together. Then cuts every connection, and each new
+   * connection at once. Infinity repairs the line.
+   */
+  limit(bytes: number): void;
+  /** Delays each chunk by this many milliseconds, both ways. Zero repairs the line. */
+  delay(ms: number): void;
+  /** A black hole, while true: nothing passes either way, and nobody is told. What was sent arrives once it is over. */
+  swallow(isHole: boolean): void;
+  /** A black hole for the connections that there are, for good; new ones pass. */
+  strand(): void;
+}
+
+/** A proxy for the running test. `url` has to name a port. */
+export async function tcpProxy(url: string): Promise<TcpProxy> {
+  const { hostname, port } = new URL(url);
+  const connections = new Set<{ readonly client: Socket; readonly upstream: Socket; isStranded: boolean }>();
+  let allowed = Number.POSITIVE_INFINITY;
+  let passed = 0;
+  let delayMs = 0;
+  let hole: PromiseWithResolvers | undefined;
+
+  const cutIfDue = (): void => {
+    if (passed < allowed) return;
+    for (const { client, upstream } of connections) {
+      upstream.destroy();
+      // Not destroyed: what has passed arrives first.
+      client.end();
+    }
+  };
+  const pump = async (
+    from: Socket,
+    to: Socket,
+    pass: (chunk: Buffer) => Buffer,
+    isStranded: () => boolean,
+  ): Promise<void> => {
+    // One direction may have ended and the other not.
+    for await (const chunk of from.iterator({ destroyOnReturn: false })) {
+      if (delayMs > 0) await sleep(delayMs);
+      await hole?.promise;
+      if (isStranded()) await once(from, "close");
+      if (to.destroyed) return;
+      if (!to.write(pass(chunk))) await untilWritable(to);
+      cutIfDue();
+    }
+    to.end();
+  };
+
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    const connection = { client, upstream, isStranded: false };
+    connections.add(connection);
+    client.on("error", () => {});
+    client.once("close", () => {
+      connections.delete(connection);
+      upstream.destroy();
+    });
+    upstream.on("error", () => client.destroy());
+    const countBytes = (chunk: Buffer): Buffer => {
+      const passing = chunk.subarray(0, Math.min(chunk.length, allowed - passed));
+      passed += passing.length;
+      return passing;
+    };
+    // A line that breaks ends both: the sockets' own events say so.
+    const isStranded = (): boolean => connection.isStranded;
+    void pump(client, upstream, (chunk) => chunk, isStranded).catch(() => {});
+    void pump(upstream, client, countBytes, isStranded).catch(() => {});
+    cutIfDue();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    hole?.resolve();
+    server.close();
+    for (const { client } of connections) client.destroy();
+    await once(server, "close");
+  });
+
+  const proxied = new URL(url);
+  proxied.hostname = "127.0.0.1";
+  proxied.port = String((server.address() as AddressInfo).port);
+  return {
+    url: proxied.href,
+    passed: () => passed,
+    limit(bytes) {
+      allowed = bytes;
+      passed = 0;
+      cutIfDue();
+    },
+    delay(ms) {
+      delayMs = ms;
+    },
+    swallow(isHole) {
+      hole?.resolve();
+      hole = isHole ? aPromise() : undefined;
+    },
+    strand() {
+      for (const connection of connections) connection.isStranded = true;
+    },
+  };
+}
+
+interface PromiseWithResolvers {
+  readonly promise: Promise<void>;
+  resolve(): void;
+}
+
+function aPromise(): PromiseWithResolvers {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve: () => resolve() };
+}
+
+const untilWritable = (socket: Socket): Promise<unknown> =>
+  Promise.race([once(socket, "drain"), once(socket, "close")]);
