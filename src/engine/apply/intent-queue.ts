@@ -7,8 +7,11 @@ interface IntentWriting extends LedgerWriting {
   readonly recent: RecentCommits;
 }
 
-/** Intents committed in one transaction. */
-const CHUNK = 500;
+/** Most intents in one transaction. */
+const LARGEST_CHUNK = 512;
+/** The first call waits for the first chunk alone, so the first chunks are small. */
+const FIRST_CHUNK = 8;
+const GROWTH = 8;
 
 /**
  * Commits the intents in chunks, one chunk ahead of the calls, because a call must not wait for a commit. Withdraws the
@@ -22,6 +25,7 @@ export class IntentQueue {
   #ahead: Promise<readonly Begun[]> | undefined;
   #refilling: Promise<void> | undefined;
   #ended = false;
+  #size = FIRST_CHUNK;
 
   constructor(changes: AsyncIterable<Change>, run: IntentWriting) {
     this.#changes = changes[Symbol.asyncIterator]();
@@ -67,12 +71,13 @@ export class IntentQueue {
 
   async #begin(): Promise<readonly Begun[]> {
     const chunk: Change[] = [];
-    while (chunk.length < CHUNK) {
+    while (chunk.length < this.#size) {
       const result = await this.#changes.next();
       if (result.done === true) break;
       chunk.push(result.value);
     }
     if (chunk.length === 0) return [];
+    this.#size = Math.min(this.#size * GROWTH, LARGEST_CHUNK);
     const { ledger, lease, clock } = this.#run;
     const begun = await ledger.write(lease, (transaction) => transaction.begin(chunk, clock.now()));
     for (const entry of begun) {

@@ -75,4 +75,15 @@ describe("intents", () => {
     expect(report.error?.code).toBe("TOKEN_STORE_UNAVAILABLE");
     expect([...world.ledger.rows.keys()].sort()).toEqual(asked(world).sort());
   });
+
+  it("are committed in small chunks at first, for the first call, and in large ones later", async () => {
+    const world = new World(tenants(...Array.from({ length: 1_100 }, (_, n) => `t${n}`)));
+    const committed: number[] = [];
+    await world.sync({
+      at: ({ when, call }) => {
+        if (when === "before" && call === "begin") committed.push(world.ledger.rows.size);
+      },
+    });
+    expect(committed).toEqual([0, 8, 72, 584, 1_096]);
+  });
 });
