@@ -12,6 +12,8 @@ export interface GroupReads {
   buckets(options: BucketOptions): Promise<readonly LedgerBucket[]>;
   /** All groups, or those of some buckets, in batches, ordered by the UTF-8 bytes of the id. */
   groups(buckets?: readonly number[]): AsyncIterable<readonly LedgerGroup[]>;
+  /** The groups with these ids, ordered by the UTF-8 bytes of the id; unknown ids are left out. */
+  of(ids: readonly string[]): Promise<readonly LedgerGroup[]>;
   /** The groups as the service last confirmed them; unknown ids are left out. */
   confirmed(ids: readonly string[]): Promise<ReadonlyMap<string, Group>>;
   /**

@@ -1,7 +1,6 @@
 import type { DeletionReads, DeletionWrites } from "./deletions.ts";
 import type { GroupReads, GroupWrites } from "./groups.ts";
 import type { Lease, Leases } from "./lease.ts";
-import type { Requests, RequestWrites } from "./requests.ts";
 import type { RotationReads, RotationWrites } from "./rotations.ts";
 import type { RunReads, RunWrites } from "./runs.ts";
 import type { LedgerSchema, SchemaReads } from "./schema.ts";
@@ -10,7 +9,7 @@ import type { StatusReads } from "./status.ts";
 import type { TokenReads, TokenWrites } from "./tokens.ts";
 
 /** groupsync's own tables. A ledger here is one scope of them: the `name` in the config. */
-export interface Ledger extends LedgerView, LedgerSchema, Leases, Requests {
+export interface Ledger extends LedgerView, LedgerSchema, Leases {
   /**
    * One transaction. It commits only if the lease is still held at that moment. If the database rolls it back in favour
    * of another transaction, `body` runs again.
@@ -36,8 +35,7 @@ export interface LedgerTransaction
     DeletionWrites,
     RotationWrites,
     TokenWrites,
-    RunWrites,
-    RequestWrites {
+    RunWrites {
   /**
    * Throws PAUSED if this process has stood still for so long that the transaction may be over and another instance may
    * have the lease. Ask before a change elsewhere that only this transaction protects.

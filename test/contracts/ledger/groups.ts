@@ -266,9 +266,30 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
           await at.database.analyze();
           const groups = await groupsOf(at);
           expect(groups.map((group) => group.user_group_id)).toEqual([...all].sort(compareIds));
+          const wanted = new Set(some);
+          expect(await at.ledger.of(some)).toEqual(groups.filter((group) => wanted.has(group.user_group_id)));
         }),
         { numRuns: rounds(100) },
       );
+    });
+
+    test("are found by their ids, whatever is known of them, and unknown ids are left out", async () => {
+      const at = await opened(makePlace);
+      const of = (user_group_id: string) => anApply({ user_group_id });
+      await carryOut(at, anApplied({ change: of("at rest") }));
+      await carryOut(at, aFailed({ change: of("failed") }), LATER);
+      await begin(at, of("under way"));
+      await carryOut(at, anApplied({ change: of("gone") }));
+      await leave(at, "flagged", { ms: 5, reads: 1 }, "gone");
+      const all = await groupsOf(at);
+      expect(all).toHaveLength(4);
+      const unknown = ["AT REST", "gone ", "", "a\0", "\ud800"];
+      expect(await at.ledger.of([...unknown, "under way", "gone", "failed", "at rest", "gone"])).toEqual(all);
+      expect(await at.ledger.of(["gone", ...unknown])).toEqual(
+        all.filter((group) => group.user_group_id === "gone"),
+      );
+      expect(await at.ledger.of(unknown)).toEqual([]);
+      expect(await at.ledger.of([])).toEqual([]);
     });
 
     test("belong to one scope", async () => {
@@ -283,6 +304,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const other = { ...at, ledger, lease: await leaseOf(ledger, "the other") };
       expect(await groupsOf(other)).toEqual([]);
       expect(await ledger.confirmed(["acme"])).toEqual(new Map());
+      expect(await ledger.of(["acme"])).toEqual([]);
       expect(await ledger.service()).toEqual({ baseUrl: null, teamId: null, updates: null });
       expect(await ledger.status()).toMatchObject({ groups: { total: 0 }, runs: [] });
 

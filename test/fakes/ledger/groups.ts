@@ -49,25 +49,16 @@ export const groupReads = ({ state, step, batch }: CommittedLedger): GroupReads 
   },
 
   async *groups(buckets?: readonly number[]): AsyncGenerator<readonly LedgerGroup[]> {
-    const groups = [...state.rows]
-      .filter(([, { bucket }]) => buckets?.includes(bucket) ?? true)
-      .map(([user_group_id, { fingerprint, row, intent, unverified, absence, held, failures }]) => {
-        return {
-          user_group_id,
-          fingerprint,
-          row,
-          intent,
-          unverified,
-          absence,
-          held,
-          failures: withoutSince(failures),
-        };
-      })
-      .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
+    const groups = groupsWhere(state, (_, { bucket }) => buckets?.includes(bucket) ?? true);
     for (let start = 0; start < groups.length; start += batch) {
       await step({ when: "before", call: "groups" });
       yield groups.slice(start, start + batch);
     }
+  },
+
+  async of(ids: readonly string[]): Promise<readonly LedgerGroup[]> {
+    await step({ when: "before", call: "groupsOf" });
+    return groupsWhere(state, (id) => ids.includes(id));
   },
 
   async confirmed(ids: readonly string[]): Promise<ReadonlyMap<string, Group>> {
@@ -151,6 +142,26 @@ export const groupWrites = (ledger: LedgerChanges): GroupWrites => ({
     });
   },
 });
+
+const groupsWhere = (
+  { rows }: LedgerState,
+  isWanted: (id: string, row: LedgerRow) => boolean,
+): LedgerGroup[] =>
+  [...rows]
+    .filter(([id, row]) => isWanted(id, row))
+    .map(([user_group_id, { fingerprint, row, intent, unverified, absence, held, failures }]) => {
+      return {
+        user_group_id,
+        fingerprint,
+        row,
+        intent,
+        unverified,
+        absence,
+        held,
+        failures: withoutSince(failures),
+      };
+    })
+    .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
 
 function existing(
   state: LedgerState,

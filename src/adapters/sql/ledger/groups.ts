@@ -23,6 +23,7 @@ const SETTLED_COLUMNS = { id: "id", bucket: "integer", digest: "bigint", data_so
 export const groupReads = (reader: LedgerReader): GroupReads => ({
   buckets: (options) => reader.read([], (ledger) => buckets(ledger, options)),
   groups: (ofBuckets) => groups(reader, ofBuckets),
+  of: (ids) => reader.read([], (ledger) => groupsOf(ledger, ids)),
   confirmed: (ids) => reader.read(new Map(), (ledger) => confirmed(ledger, ids)),
   existing: (options) => reader.read([], (ledger) => existing(ledger, options)),
   existingCount: (which) => reader.read(0, (ledger) => existingCount(ledger, which)),
@@ -85,6 +86,26 @@ async function* groups(
   } catch (error) {
     throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot read the ledger", error);
   }
+}
+
+async function groupsOf(ledger: LedgerScope, ids: readonly string[]): Promise<readonly LedgerGroup[]> {
+  const { dialect, connection, tables, scope } = ledger;
+  const rows = await connection.query<NamedGroupColumns>(
+    `SELECT ${groupColumns(dialect)} AS more FROM ${tables.groups} WHERE ${ofIds(ledger)} ORDER BY user_group_id`,
+    // The ledger has no other ids, and PostgreSQL would refuse them.
+    [scope, ids.filter((id) => storable(id) === id)],
+  );
+  return rows.map((row) =>
+    ledgerGroup([row.user_group_id, row.fingerprint, row.bucket, row.row_digest, row.more]),
+  );
+}
+
+interface NamedGroupColumns {
+  readonly user_group_id: string;
+  readonly fingerprint: string | null;
+  readonly bucket: number;
+  readonly row_digest: string | null;
+  readonly more: string | null;
 }
 
 async function confirmed(
