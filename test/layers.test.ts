@@ -12,7 +12,6 @@ const RULES: Rules = {
       node: ["crypto", "util"],
       rooms: {
         text: [],
-        changes: [],
         failure: [],
         limits: [],
         tls: [],

@@ -16,6 +16,29 @@ export interface TenantSource {
     stop: AbortSignal,
     before?: string | null,
   ): Promise<TenantSnapshot>;
+  /** Opens a connection to look single tenants up. Takes the same parameters as `open`, and rejects as `open` does. */
+  lookUps(
+    columns: readonly string[],
+    seed: string,
+    stop: AbortSignal,
+    before?: string | null,
+  ): Promise<TenantLookUps>;
+}
+
+/** Finds the rows of single tenants by their ids, over one connection. Its methods reject as `TenantSource.open` does. */
+export interface TenantLookUps {
+  /** The table, with its schema; null for a query. */
+  readonly table: string | null;
+  /** False if the database would read the whole source to find one id, or doesn't let this role ask for its plan. */
+  readonly isIndexed: boolean;
+  /**
+   * The rows of these ids, as `TenantSnapshot.rows` gives them: duplicates and removed rows too, ordered by the UTF-8
+   * bytes of the id. An id that the column's type can't hold has no row. All rows of a call are of one moment. Calls at
+   * the same time take turns. If the connection has broken, the next call opens a new one.
+   */
+  rowsOf(ids: readonly string[]): Promise<readonly TenantRow[]>;
+  /** Ends the connection. Later calls of `rowsOf` reject with INTERRUPTED. Idempotent. */
+  close(): Promise<void>;
 }
 
 /** What the role that reads the tenants could do besides. The owner of a table that the role reads can use the role's rights. */

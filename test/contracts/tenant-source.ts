@@ -9,6 +9,7 @@ import { anyId } from "../builders/arbitraries.ts";
 import { sumsOf } from "../fakes/tenant-source.ts";
 import { rounds } from "../support/long.ts";
 import { collect } from "./collect.ts";
+import { lookUpsContract } from "./look-ups.ts";
 import { removedRowsContract } from "./removed-rows.ts";
 import { batchesOf, NEVER, readAll, rowsOf } from "./rows-of.ts";
 
@@ -61,6 +62,8 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
   };
   const idsOf = async (source: TenantSource): Promise<Cell[]> =>
     (await rowsOf(source, ["id"])).map((row) => row[0] as Cell);
+
+  lookUpsContract(name, makeDatabase);
 
   describe(`${name}: a tenant source`, () => {
     test("gives the asked-for columns in the order asked, the id first", async () => {

@@ -9,7 +9,6 @@ export const LEDGER_TABLES = [
   "leases",
   "migrations",
   "removals",
-  "requests",
   "runs",
   "services",
   "token_places",

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import type { BucketSum } from "../../src/core/group/tenant.ts";
 import { BUCKETS, type Cell, type TenantRow } from "../../src/core/group/tenant.ts";
-import type { TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
+import type { TenantLookUps, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { Step } from "./instance.ts";
+
+const TABLE = "memory.customers";
 
 /** A row of the customer's table. A missing column is null. The row is flagged as removed if its column `removed` is true. */
 export type TenantRecord = Readonly<Record<string, Cell>>;
@@ -20,18 +22,10 @@ export class InMemoryTenantSource implements TenantSource {
 
   async open(columns: readonly string[], seed: string): Promise<TenantSnapshot> {
     const [step, batch] = [this.#step, this.#batch];
-    const all = this.#records
-      .map((record) =>
-        aTenantRow(
-          columns.map((column) => record[column] ?? null),
-          seed,
-          record.removed === true,
-        ),
-      )
-      .sort((a, b) => Buffer.compare(bytesOf(a.cells[0]), bytesOf(b.cells[0])));
+    const all = this.#rows(columns, seed);
     await step({ when: "before", call: "openSource" });
     return {
-      table: "memory.customers",
+      table: TABLE,
       async buckets() {
         await step({ when: "before", call: "sourceBuckets" });
         return sumsOf(all.filter((row) => !row.removed).map((row) => row.digest));
@@ -48,6 +42,33 @@ export class InMemoryTenantSource implements TenantSource {
       },
       async close() {},
     };
+  }
+
+  async lookUps(columns: readonly string[], seed: string): Promise<TenantLookUps> {
+    await this.#step({ when: "before", call: "openLookUps" });
+    return {
+      table: TABLE,
+      isIndexed: true,
+      rowsOf: async (ids) => {
+        const rows = this.#rows(columns, seed).filter(({ cells: [id] }) => ids.includes(id as string));
+        await this.#step({ when: "before", call: "rowsOf" });
+        return rows;
+      },
+      async close() {},
+    };
+  }
+
+  /** The rows as they are now. */
+  #rows(columns: readonly string[], seed: string): TenantRow[] {
+    return this.#records
+      .map((record) =>
+        aTenantRow(
+          columns.map((column) => record[column] ?? null),
+          seed,
+          record.removed === true,
+        ),
+      )
+      .sort((a, b) => Buffer.compare(bytesOf(a.cells[0]), bytesOf(b.cells[0])));
   }
 }
 

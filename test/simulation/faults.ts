@@ -52,6 +52,8 @@ const CALLS: Readonly<Record<string, Port>> = {
   openSource: "source",
   sourceBuckets: "source",
   rows: "source",
+  openLookUps: "source",
+  rowsOf: "source",
 };
 
 export const portOf = ({ call }: Point): Port => CALLS[call] ?? "ledger";

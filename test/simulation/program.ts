@@ -5,7 +5,7 @@ import { rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
-import type { TenantSnapshot } from "../../src/ports/tenant-source.ts";
+import type { TenantLookUps, TenantSnapshot } from "../../src/ports/tenant-source.ts";
 import type { TokenStore } from "../../src/ports/token-store.ts";
 import { Instance, type Point } from "../fakes/instance.ts";
 import type { InMemoryLedger } from "../fakes/ledger/ledger.ts";
@@ -115,6 +115,16 @@ export class Program {
         open: (columns, seed): Promise<TenantSnapshot> => {
           watch.reads(this.record);
           return new InMemoryTenantSource(records, step).open(columns, seed);
+        },
+        lookUps: async (columns, seed): Promise<TenantLookUps> => {
+          const lookUps = await new InMemoryTenantSource(records, step).lookUps(columns, seed);
+          return {
+            ...lookUps,
+            rowsOf: (ids) => {
+              watch.reads(this.record);
+              return lookUps.rowsOf(ids);
+            },
+          };
         },
       },
       service: new InMemoryGroupService(service, step, async (request) => {

@@ -10,6 +10,8 @@ export interface ColumnType {
   readonly parse: CellParser;
   /** Whether the type can be an id's: equal values always have the same text. */
   readonly isId: boolean;
+  /** The size of an integer type. */
+  readonly bits?: number;
 }
 
 const toText = (value: string): string => `CONVERT(${value} USING utf8mb4)`;
@@ -73,12 +75,12 @@ const BYTES = aType("bytes", () => new Unusable("holds bytes"), {
   text: (column) => `CASE WHEN ${column} IS NOT NULL THEN '1' END`,
 });
 
-const INTEGERS: Readonly<Record<number, string>> = {
-  1: "tinyint",
-  2: "smallint",
-  3: "int",
-  8: "bigint",
-  9: "mediumint",
+const INTEGERS: Readonly<Record<number, { name: string; bits: number }>> = {
+  1: { name: "tinyint", bits: 8 },
+  2: { name: "smallint", bits: 16 },
+  3: { name: "int", bits: 32 },
+  8: { name: "bigint", bits: 64 },
+  9: { name: "mediumint", bits: 24 },
 };
 
 /** Types by MySQL's number for them, if the number alone tells the type. */
@@ -112,9 +114,9 @@ export function columnTypeOf(field: FieldPacket): ColumnType {
   if (type === BIT) {
     return aType(`bit(${length})`, bits(length), { text: (column) => toText(`${column} + 0`) });
   }
-  const integerName = INTEGERS[type];
-  if (integerName === "tinyint" && length === 1) return aType("tinyint(1)", boolean);
-  const known = integerName ? aType(integerName, integer, { isId: true }) : TYPES[type];
+  const kind = INTEGERS[type];
+  if (kind?.name === "tinyint" && length === 1) return aType("tinyint(1)", boolean);
+  const known = kind ? aType(kind.name, integer, { isId: true, bits: kind.bits }) : TYPES[type];
   // ZEROFILL pads the text with zeros that are no part of the value.
   if (known && has(ZEROFILL)) return { ...known, text: (column) => known.text(`${column} + 0`) };
   if (known) return known;

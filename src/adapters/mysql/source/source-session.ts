@@ -18,7 +18,7 @@ const SESSION = `SET SESSION ${EVERY_SESSION},
   max_sort_length = 4096,
   net_write_timeout = 3600`;
 
-/** The connection of one read of the source. It waits for nothing without a limit. */
+/** A connection that reads the source. It waits for nothing without a limit. */
 export class MysqlSourceSession implements SourceSession {
   readonly #connection: Connection;
   readonly #watchdog: SessionWatchdog;
@@ -26,6 +26,7 @@ export class MysqlSourceSession implements SourceSession {
   #isReading = false;
   /** Why the connection was lost. Later statements would fail with no more than "connection is closed". */
   #lost: Error | undefined;
+  #isClosed = false;
 
   private constructor(options: SourceOptions, stop: AbortSignal) {
     this.#connection = createConnection({
@@ -48,12 +49,23 @@ export class MysqlSourceSession implements SourceSession {
       await session.query(
         `${SESSION}, lock_wait_timeout = ${lockSeconds}, innodb_lock_wait_timeout = ${lockSeconds}`,
       );
-      for (const statement of SNAPSHOT) await session.query(statement);
       return session;
     } catch (error) {
       cutOff(session.#connection);
       throw error;
     }
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed && this.#lost === undefined;
+  }
+
+  async begin(): Promise<void> {
+    for (const statement of SNAPSHOT) await this.query(statement);
+  }
+
+  async commit(): Promise<void> {
+    await this.query("COMMIT");
   }
 
   async query<Row extends object>(sql: string): Promise<Row[]> {
@@ -65,6 +77,21 @@ export class MysqlSourceSession implements SourceSession {
   async fields(sql: string): Promise<FieldPacket[]> {
     const [, fields] = await this.#query(sql);
     return fields;
+  }
+
+  async describe(sql: string): Promise<string> {
+    const fields = await this.fields(sql);
+    return JSON.stringify(
+      fields.map(({ name, columnType, columnLength, decimals, flags, ...more }) => [
+        name,
+        columnType,
+        columnLength,
+        decimals,
+        flags,
+        more.extendedTypeName,
+        more.extendedFormat,
+      ]),
+    );
   }
 
   async prepare(sql: string): Promise<void> {
@@ -86,6 +113,7 @@ export class MysqlSourceSession implements SourceSession {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     // During a read, a graceful end would wait for rows that nobody takes any more.
     if (this.#isReading) cutOff(this.#connection);
     else await endInTime(this.#connection.promise().end(), [this.#connection]);

@@ -4,10 +4,11 @@ import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
 import { asText } from "../../sql/source/cells.ts";
 import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
-import { isTrue, type TenantQuery, typedSeed, whereAll } from "../../sql/source/tenant-query.ts";
+import { isTrue, selectColumns, type TenantQuery, typedSeed } from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { type ColumnType, columnTypeOf } from "./column-types.ts";
+import { idCondition } from "./id-condition.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
 /** In bytes. A digest takes the hash of a longer value: a CONCAT beyond `max_allowed_packet` is NULL. */
@@ -29,7 +30,7 @@ export async function tenantQuery(
 ): Promise<TenantQuery> {
   const { relation, where, removedWhen, columns, seed } = request;
   const conditions = where === undefined ? [] : [where];
-  const fields = await session.fields(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
+  const fields = await session.fields(selectColumns({ relation, conditions }));
   const described = columns.flatMap((column) => {
     const field = fields.find((one) => one.name === column);
     return field ? [{ column, field, type: columnTypeOf(field) }] : [];
@@ -65,6 +66,7 @@ export async function tenantQuery(
     bucketSum: `${bucket} AS bucket, COUNT(*) AS \`rows\`, CAST(SUM(CAST(${digest} AS SIGNED)) AS CHAR) AS sum`,
     // -1 is no bucket: it keeps the list from being empty.
     inBuckets: (buckets) => `${bucket} IN (${[-1, ...buckets].join(", ")})`,
+    ...(await idCondition(session, relation, id)),
   };
 }
 

@@ -3,6 +3,7 @@ import type { SourceOptions } from "../../sql/source/source-request.ts";
 import { type SourceDialect, SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
+import { isIndexed } from "./index-use.ts";
 import { sourceRole } from "./source-role.ts";
 import { MysqlSourceSession } from "./source-session.ts";
 import { tenantQuery } from "./tenant-query.ts";
@@ -18,6 +19,7 @@ const MYSQL: SourceDialect<MysqlSourceSession> = {
     return schema == null ? undefined : { schema, table, owner: null, isOurs: false };
   },
   tenantQuery,
+  isIndexed,
   role: sourceRole,
 };
 

@@ -1,3 +1,5 @@
+import { isInteger, isUuid } from "../../sql/connection/id-texts.ts";
+
 /** What information_schema says of a column. */
 export interface ColumnInfo {
   readonly name: string;
@@ -56,7 +58,7 @@ export function idColumnOf({ type, fullType, charset, collation }: ColumnInfo): 
   if (bits !== undefined) {
     const unsigned = fullType.includes("unsigned");
     return {
-      takes: integersOf(bits, unsigned),
+      takes: isInteger(bits, unsigned),
       matches: (column) => `${column} = CAST(t.id AS ${unsigned ? "UNSIGNED" : "SIGNED"})`,
       // `+ 0` drops the leading zeros of ZEROFILL.
       text: (column) => ANY_COLUMN.text(`(${column} + 0)`),
@@ -65,7 +67,7 @@ export function idColumnOf({ type, fullType, charset, collation }: ColumnInfo): 
   if (type === "uuid") {
     return {
       ...ANY_COLUMN,
-      takes: (id) => UUID.test(id),
+      takes: isUuid,
       matches: (column) => `${column} = CAST(t.id AS UUID)`,
     };
   }
@@ -79,12 +81,3 @@ export function idColumnOf({ type, fullType, charset, collation }: ColumnInfo): 
       `${column} = CONVERT(t.id USING ${charset}) COLLATE ${collation} AND ${ANY_COLUMN.matches(column)}`,
   };
 }
-
-/** A UUID as the database writes it. */
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const INTEGER = /^(0|-?[1-9]\d{0,19})$/;
-
-const integersOf =
-  (bits: number, unsigned: boolean) =>
-  (id: string): boolean =>
-    INTEGER.test(id) && BigInt(id) === (unsigned ? BigInt.asUintN : BigInt.asIntN)(bits, BigInt(id));

@@ -7,7 +7,7 @@ import { connectionOptions } from "../connection/connection.ts";
 import { type Backend, endInTime, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
 import { readCursor } from "../database.ts";
 
-/** Opens the snapshot, and gives every value the same text whatever the server's settings are. */
+/** Begins a transaction that sees one moment, and gives every value the same text whatever the server's settings are. */
 const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL TimeZone = 'UTC';
   SET LOCAL DateStyle = 'ISO, YMD';
@@ -15,35 +15,52 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL bytea_output = 'hex';
   SET LOCAL extra_float_digits = 1`;
 
-/** The connection of one read of the source. It waits for nothing without a limit. */
+/** A connection that reads the source. It waits for nothing without a limit. */
 export class PostgresSourceSession implements SourceSession {
   readonly #client: pg.Client;
   readonly #watchdog: SessionWatchdog;
+  readonly #begin: string;
+  /** Of the transaction: a pooler may give each transaction another session of the server. */
+  #backend: Backend | undefined;
+  #isOpen = true;
 
-  private constructor(client: pg.Client, watchdog: SessionWatchdog) {
-    this.#client = client;
-    this.#watchdog = watchdog;
+  private constructor(options: SourceOptions, stop: AbortSignal) {
+    this.#begin = `${BEGIN};
+      SET LOCAL row_security = ${options.rowSecurity === "filter" ? "on" : "off"};
+      SET LOCAL lock_timeout = ${serverLockMs(options.timeouts)};
+      ${WHO_AM_I}`;
+    this.#client = new pg.Client(connectionOptions(options.url, options.applicationName));
+    // Without a listener a broken connection would end the process. The waiting query rejects in any case.
+    this.#client.on("error", () => {
+      this.#isOpen = false;
+    });
+    const session = watchedSession(this.#client, options, () => this.#backend);
+    this.#watchdog = new SessionWatchdog(session, options.timeouts, stop);
   }
 
   static async open(options: SourceOptions, stop: AbortSignal): Promise<PostgresSourceSession> {
-    const begin = `${BEGIN};
-      SET LOCAL row_security = ${options.rowSecurity === "filter" ? "on" : "off"};
-      SET LOCAL lock_timeout = ${serverLockMs(options.timeouts)}`;
-    const client = new pg.Client(connectionOptions(options.url, options.applicationName));
-    // Without a listener a broken connection would end the process. The waiting query rejects in any case.
-    client.on("error", () => {});
-    let backend: Backend | undefined;
-    const session = watchedSession(client, options, () => backend);
+    const session = new PostgresSourceSession(options, stop);
     try {
-      await withinLimits(stop, client.connect());
-      const watchdog = new SessionWatchdog(session, options.timeouts, stop);
-      const answers: unknown = await watchdog.wait(() => client.query(`${begin}; ${WHO_AM_I}`));
-      backend = (answers as pg.QueryResult<Backend>[]).at(-1)?.rows[0];
-      return new PostgresSourceSession(client, watchdog);
+      await withinLimits(stop, session.#client.connect());
+      return session;
     } catch (error) {
-      await endInTime(client);
+      await session.close();
       throw error;
     }
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  async begin(): Promise<void> {
+    const answers: unknown = await this.#watchdog.wait(() => this.#client.query(this.#begin));
+    this.#backend = (answers as pg.QueryResult<Backend>[]).at(-1)?.rows[0];
+  }
+
+  async commit(): Promise<void> {
+    await this.#query("COMMIT");
+    this.#backend = undefined;
   }
 
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -53,6 +70,10 @@ export class PostgresSourceSession implements SourceSession {
   /** What the server says of a query's columns. */
   async fields(sql: string): Promise<pg.FieldDef[]> {
     return (await this.#query(sql)).fields;
+  }
+
+  async describe(sql: string): Promise<string> {
+    return JSON.stringify(await this.fields(sql));
   }
 
   async prepare(sql: string): Promise<void> {
@@ -66,6 +87,7 @@ export class PostgresSourceSession implements SourceSession {
   }
 
   close(): Promise<void> {
+    this.#isOpen = false;
     return endInTime(this.#client);
   }
 

@@ -4,10 +4,11 @@ import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
 import { asText, type CellParser } from "../../sql/source/cells.ts";
 import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
-import { isTrue, type TenantQuery, typedSeed, whereAll } from "../../sql/source/tenant-query.ts";
+import { isTrue, selectColumns, type TenantQuery, typedSeed } from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, ID_TYPES, parsersOf, type TypeInfo } from "./column-types.ts";
+import { idCondition } from "./id-condition.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
 /** In characters. More than a group may have, even if the text is JSON with blanks in it. */
@@ -18,7 +19,7 @@ type Session = Pick<PostgresSourceSession, "query" | "fields" | "prepare">;
 export async function tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery> {
   const { relation, where, removedWhen, columns, seed } = request;
   const conditions = where === undefined ? [] : [where];
-  const fields = await session.fields(`SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`);
+  const fields = await session.fields(selectColumns({ relation, conditions }));
   const found = columns.map((column) => fields.find((field) => field.name === column));
   if (found.includes(undefined)) {
     throw missingColumns(
@@ -62,6 +63,7 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
       pg_catalog.sum(${digest})::pg_catalog.text AS sum`,
     inBuckets: (buckets) =>
       `${bucket} OPERATOR(pg_catalog.=) ANY ('{${buckets.join(", ")}}'::pg_catalog.int8[])`,
+    ...(await idCondition(session, { column: id, type: idType, oid: found[0]?.dataTypeID ?? 0, isUtf8 })),
   };
 }
 

@@ -5,6 +5,7 @@ import { failures } from "../connection/failures.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { tablePlace } from "../connection/table-place.ts";
 import { missingRight } from "./grants.ts";
+import { isIndexed } from "./index-use.ts";
 import { sourceRole } from "./source-role.ts";
 import { PostgresSourceSession } from "./source-session.ts";
 import { tenantQuery } from "./tenant-query.ts";
@@ -18,6 +19,7 @@ const POSTGRES: SourceDialect<PostgresSourceSession> = {
   open: PostgresSourceSession.open,
   findTable: tablePlace,
   tenantQuery,
+  isIndexed,
   role: sourceRole,
 };
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import type { CellParser } from "./cells.ts";
+import type { TenantRow } from "../../../core/group/tenant.ts";
+import { type CellParser, parseCells } from "./cells.ts";
 
 /** The parts of the SQL that reads the source's rows, in one database's dialect, and how the values become cells. */
 export interface TenantQuery {
@@ -25,19 +26,48 @@ export interface TenantQuery {
   readonly bucketSum: string;
   /** A predicate that is true for the rows in these buckets. */
   inBuckets(buckets: readonly number[]): string;
+  /** Those of the ids that the id column's type can hold. No row has any other. */
+  idsHeld(ids: readonly string[]): Promise<readonly string[]>;
+  /**
+   * A predicate that is true for the rows of these ids, which the type has to hold. It compares the column itself, so that
+   * the column's index serves. So it may also be true for rows of other ids that the column takes for the same.
+   */
+  hasIdOf(ids: readonly string[]): string;
 }
 
 /** A row of `selectRows`: bucket, digest, the selected columns, and `'1'` on a removed row if rows can be removed. */
 export type RawRow = readonly [bucket: number | string, digest: string, ...cells: (string | null)[]];
 
+/** A SELECT that reads no row and has all columns of the source. */
+export const selectColumns = ({
+  relation,
+  conditions,
+}: Pick<TenantQuery, "relation" | "conditions">): string =>
+  `SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`;
+
 /** The SELECT for the rows of these buckets, or of all buckets. */
-export function selectRows(query: TenantQuery, buckets?: readonly number[]): string {
+export const selectRows = (query: TenantQuery, buckets?: readonly number[]): string =>
+  selectWhere(query, buckets ? [query.inBuckets(buckets)] : []);
+
+/** The SELECT for the rows of these ids, and maybe of others: see `TenantQuery.hasIdOf`. */
+export const selectRowsOf = (query: TenantQuery, ids: readonly string[]): string =>
+  selectWhere(query, [query.hasIdOf(ids)]);
+
+function selectWhere(query: TenantQuery, wanted: readonly string[]): string {
   const { relation, conditions, removed, selected, order, bucket, digest } = query;
-  const wanted = buckets ? [...conditions, query.inBuckets(buckets)] : conditions;
   const mark = removed === undefined ? [] : [`CASE WHEN ${removed} THEN '1' END`];
   return `SELECT ${[bucket, digest, ...selected, ...mark].join(", ")}
-      FROM ${relation} ${whereAll(wanted)} ORDER BY ${order}`;
+      FROM ${relation} ${whereAll([...conditions, ...wanted])} ORDER BY ${order}`;
 }
+
+export const tenantRow = (
+  { parsers }: Pick<TenantQuery, "parsers">,
+  [bucket, digest, ...cells]: RawRow,
+): TenantRow => ({
+  cells: parseCells(cells, parsers),
+  digest: { bucket: Number(bucket), digest },
+  removed: cells[parsers.length] != null,
+});
 
 /** The SELECT for the sums of all buckets, without removed rows. */
 export function selectBuckets({ relation, conditions, removed, bucketSum }: TenantQuery): string {

@@ -1,9 +1,8 @@
 import type { SyncError } from "../../../core/failure/sync-error.ts";
 import type { BucketSum, TenantRow } from "../../../core/group/tenant.ts";
 import type { SourceRole, TenantSnapshot } from "../../../ports/tenant-source.ts";
-import { parseCells } from "./cells.ts";
 import type { SourceSession } from "./source-session.ts";
-import { type RawRow, selectBuckets, selectRows, type TenantQuery } from "./tenant-query.ts";
+import { type RawRow, selectBuckets, selectRows, type TenantQuery, tenantRow } from "./tenant-query.ts";
 
 const BATCH = 2_000;
 
@@ -35,7 +34,7 @@ export class SqlTenantSnapshot implements TenantSnapshot {
     const { session, query, explain } = this.#parts;
     try {
       for await (const batch of session.batches<RawRow>(selectRows(query, buckets), BATCH)) {
-        yield batch.map((row) => this.#tenantRow(row));
+        yield batch.map((row) => tenantRow(query, row));
       }
     } catch (error) {
       throw explain(error);
@@ -48,15 +47,6 @@ export class SqlTenantSnapshot implements TenantSnapshot {
 
   close(): Promise<void> {
     return this.#parts.session.close();
-  }
-
-  #tenantRow([bucket, digest, ...cells]: RawRow): TenantRow {
-    const { parsers } = this.#parts.query;
-    return {
-      cells: parseCells(cells, parsers),
-      digest: { bucket: Number(bucket), digest },
-      removed: cells[parsers.length] != null,
-    };
   }
 
   async #explained<T>(answer: Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { batchesOf, rowsOf } from "../../../contracts/rows-of.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { batchesOf, NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import type { SourceOptions } from "../../../contracts/tenant-source.ts";
 import { aRole, type Role } from "../../../support/databases/role.ts";
 import { APPLICATION, postgresSource, postgresSourceDatabase } from "./source-database.ts";
@@ -101,6 +101,16 @@ describe("a policy that may hide tenants", () => {
     const { database, reader } = await aHiddenRow();
     await database.query(`ALTER ROLE ${reader.name} SET row_security = off`);
     expect(await idsOf(reader, { table: "customers", rowSecurity: "filter" })).toEqual(["a"]);
+  });
+
+  test("is an error of a look at single tenants too, or hides them there", async () => {
+    const { reader } = await aHiddenRow();
+    const lookUps = (rowSecurity: "error" | "filter") =>
+      postgresSource(reader.url, { table: "customers", rowSecurity }).lookUps(["id"], "seed", NEVER);
+    await expect(lookUps("error")).rejects.toMatchObject(refusal(reader.name));
+    const some = await lookUps("filter");
+    onTestFinished(() => some.close());
+    expect((await some.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([["a"]]);
   });
 
   test("hides none from a role that policies don't hold for", async () => {

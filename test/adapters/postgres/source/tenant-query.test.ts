@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { RowDigest } from "../../../../src/core/group/tenant.ts";
 import { compareIds } from "../../../../src/core/group/tenant-id.ts";
 import { collect } from "../../../contracts/collect.ts";
+import { lookUpsOf } from "../../../contracts/look-ups.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { latin1Database } from "./latin1-database.ts";
@@ -78,6 +79,13 @@ test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async
 
   const rows = await rowsOf(postgresSource(url, { table: "customers" }), ["id", "name"]);
   expect(rows).toEqual(ids.toSorted(compareIds).map((id) => [id, "Größe"]));
+
+  const lookUps = await lookUpsOf(postgresSource(url, { table: "customers" }));
+  const found = await lookUps.rowsOf(["日", "Ä", "€", "a"]);
+  expect(found.map(({ cells }) => cells)).toEqual([
+    ["a", "Größe"],
+    ["Ä", "Größe"],
+  ]);
 });
 
 test.each([

@@ -3,6 +3,7 @@ import {
   isTrue,
   selectBuckets,
   selectRows,
+  selectRowsOf,
   type TenantQuery,
 } from "../../../../src/adapters/sql/source/tenant-query.ts";
 
@@ -17,6 +18,8 @@ const aQuery = (parts: Partial<TenantQuery> = {}): TenantQuery => ({
   digest: "digest_of_row",
   bucketSum: "sum_of_bucket",
   inBuckets: (buckets) => `bucket_of_id IN (${buckets.join(", ")})`,
+  idsHeld: async (ids) => ids,
+  hasIdOf: (ids) => `id IN (${ids.join(", ")})`,
   ...parts,
 });
 
@@ -37,6 +40,12 @@ test("removed rows come with a mark as their last column", () => {
 test("buckets and conditions restrict the rows together", () => {
   expect(onOneLine(selectRows(aQuery({ conditions: ["active"] }), [3, 7]))).toContain(
     "WHERE (active ) AND (bucket_of_id IN (3, 7) )",
+  );
+});
+
+test("ids and conditions restrict the rows together", () => {
+  expect(onOneLine(selectRowsOf(aQuery({ conditions: ["active"] }), ["a", "b"]))).toContain(
+    "WHERE (active ) AND (id IN (a, b) )",
   );
 });
 

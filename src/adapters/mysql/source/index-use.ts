@@ -1,0 +1,52 @@
+import { selectRows, selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
+import { isAnswer } from "../connection/failures.ts";
+import type { MysqlSourceSession } from "./source-session.ts";
+
+/** An id that numbers and texts can be, and one for the type uuid. Short: a column finds longer ids without a read. */
+const PROBES = ["3", "6e6f7465-0000-4000-8000-67726f757073"];
+
+/** A line of EXPLAIN: how one table is read. */
+interface Access {
+  readonly id: number | null;
+  readonly table: string | null;
+  readonly type: string | null;
+  readonly key: string | null;
+  readonly ref: string | null;
+  readonly rows: number | string | null;
+  readonly Extra: string | null;
+}
+
+/** A table of more rows is not read whole for one id. A smaller one may be: one that the config's query joins, say. */
+const FEW_ROWS = 1_000;
+
+/**
+ * Whether an index finds the rows of an id: the id gives a table another access than it has in a read of all rows, and that
+ * is by a key. False if the user may not EXPLAIN: of a view that takes SHOW VIEW.
+ */
+export async function isIndexed(
+  session: Pick<MysqlSourceSession, "query">,
+  query: TenantQuery,
+): Promise<boolean> {
+  const [probe = ""] = await query.idsHeld(PROBES);
+  const accesses = (sql: string) => session.query<Access>(`EXPLAIN FORMAT=TRADITIONAL ${sql}`);
+  try {
+    const whole = new Set((await accesses(selectRows(query))).map(accessText));
+    const look = await accesses(selectRowsOf(query, [probe]));
+    return look.some((one) => isByKey(one) && !whole.has(accessText(one))) && !look.some(readsMany);
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    return false;
+  }
+}
+
+const accessText = ({ id, table, type, key, ref }: Access): string =>
+  JSON.stringify([Number(id), table, type, key, ref]);
+
+const BY_KEY: ReadonlySet<string | null> = new Set(["const", "ref", "ref_or_null", "range", "eq_ref"]);
+
+/** A server that finds no row by a unique key says so in place of the table. A table in angle brackets is a result. */
+const isByKey = ({ table, type, Extra }: Access): boolean =>
+  table === null ? /const table/.test(Extra ?? "") : BY_KEY.has(type) && !table.startsWith("<");
+
+const readsMany = ({ table, type, rows }: Access): boolean =>
+  (type === "ALL" || type === "index") && table?.startsWith("<") === false && Number(rows) > FEW_ROWS;

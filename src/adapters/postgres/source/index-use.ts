@@ -1,0 +1,33 @@
+import { selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
+import type { PostgresSourceSession } from "./source-session.ts";
+
+/** An id that texts and the type uuid can hold, and one for numbers. Both are conspicuous in a plan. */
+const PROBES = ["6e6f7465-0000-4000-8000-67726f757073", "31415"];
+
+interface PlanNode {
+  readonly Plans?: readonly PlanNode[];
+  readonly [detail: string]: unknown;
+}
+
+/**
+ * Whether an index finds the rows of an id. False if the id is compared in any other place of the plan: with each row of a
+ * table, or with each row that the config's query has made.
+ */
+export async function isIndexed(
+  session: Pick<PostgresSourceSession, "query">,
+  query: TenantQuery,
+): Promise<boolean> {
+  const [probe = ""] = await query.idsHeld(PROBES);
+  // Otherwise a table of a few rows would be read whole.
+  await session.query("SET LOCAL enable_seqscan = off");
+  const [row] = await session.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
+    `EXPLAIN (FORMAT JSON) ${selectRowsOf(query, [probe])}`,
+  );
+  const nodes = row ? nodesOf(row["QUERY PLAN"][0]?.Plan) : [];
+  const has = (...details: string[]): boolean =>
+    nodes.some((node) => details.some((detail) => String(node[detail] ?? "").includes(probe)));
+  return has("Index Cond") && !has("Filter", "Join Filter");
+}
+
+const nodesOf = (node: PlanNode | undefined): readonly PlanNode[] =>
+  node ? [node, ...(node.Plans ?? []).flatMap(nodesOf)] : [];

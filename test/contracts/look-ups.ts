@@ -1,0 +1,269 @@
+import fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { TenantRow } from "../../src/core/group/tenant.ts";
+import { compareIds } from "../../src/core/group/tenant-id.ts";
+import type { TenantLookUps, TenantSource } from "../../src/ports/tenant-source.ts";
+import { anyId } from "../builders/arbitraries.ts";
+import { rounds } from "../support/long.ts";
+import { NEVER, readAll } from "./rows-of.ts";
+import type { SourceDatabase, SourceOptions } from "./tenant-source.ts";
+
+/** Look-ups that are closed when the test is over. */
+export async function lookUpsOf(
+  source: TenantSource,
+  columns: readonly string[] = ["id", "name"],
+): Promise<TenantLookUps> {
+  const lookUps = await source.lookUps(columns, "seed", NEVER);
+  onTestFinished(() => lookUps.close());
+  return lookUps;
+}
+
+const idsOf = (rows: readonly TenantRow[]): unknown[] => rows.map(({ cells }) => cells[0]);
+
+/** Ids in which no type but text has anything. */
+const ODD_IDS = [
+  "",
+  " ",
+  "a\0b",
+  "\0",
+  "\ud800",
+  "a\udc00",
+  "😀",
+  "'",
+  '"',
+  "\\",
+  "{}",
+  "NULL",
+  "x".repeat(600),
+];
+
+/** How every source finds single tenants, on a database of its own for each test. */
+export function lookUpsContract(name: string, makeDatabase: () => Promise<SourceDatabase>): void {
+  /** A table `customers` with these ids, and an index that the planner may pass over because the table is so small. */
+  const customers = async (...ids: (string | null)[]): Promise<SourceDatabase> => {
+    const database = await makeDatabase();
+    await database.execute("CREATE TABLE customers (id varchar(40), name varchar(40))");
+    await database.execute("CREATE INDEX customers_by_id ON customers (id)");
+    await insert(database, ...ids);
+    return database;
+  };
+  const insert = async (database: SourceDatabase, ...ids: (string | null)[]): Promise<void> =>
+    database.insert(
+      "customers",
+      ids.map((id) => ({ id, name: `Name of ${id}` })),
+    );
+
+  describe(`${name}: looks at single tenants`, () => {
+    test("find the rows that a full read finds, with their digests, whatever the ids", async () => {
+      const database = await customers();
+      const source = database.source({ table: "customers" });
+      const lookUps = await lookUpsOf(source);
+      const ids = fc.uniqueArray(fc.tuple(anyId(), fc.boolean()), { maxLength: 20, selector: ([id]) => id });
+      await fc.assert(
+        fc.asyncProperty(ids, ids, async (there, others) => {
+          await database.execute("DELETE FROM customers");
+          await insert(database, ...there.map(([id]) => id));
+          const wanted = [...there.filter(([, isWanted]) => isWanted), ...others].map(([id]) => id);
+          const { rows } = await readAll(source, ["id", "name"]);
+          expect(await lookUps.rowsOf(wanted)).toEqual(
+            rows.filter(({ cells: [id] }) => wanted.includes(id as string)),
+          );
+        }),
+        { numRuns: rounds(60) },
+      );
+    });
+
+    test("find all duplicates, and no row without an id", async () => {
+      const { source } = await customers("b", null, "a", "b", "c", null);
+      const lookUps = await lookUpsOf(source({ table: "customers" }));
+      expect(idsOf(await lookUps.rowsOf(["b", "a", "b"]))).toEqual(["a", "b", "b"]);
+      expect(await lookUps.rowsOf([])).toEqual([]);
+    });
+
+    test("tell ids apart that differ in case or in blanks at their end", async () => {
+      const ids = ["a", "A", "a ", "á", "a  "];
+      const { source } = await customers(...ids);
+      const lookUps = await lookUpsOf(source({ table: "customers" }));
+      for (const id of ids) expect(idsOf(await lookUps.rowsOf([id]))).toEqual([id]);
+      expect(idsOf(await lookUps.rowsOf(ids))).toEqual(ids.toSorted(compareIds));
+    });
+
+    test("find more ids than fit into one statement, in their order", async () => {
+      const ids = Array.from({ length: 1_700 }, (_, index) => `${index % 2 === 0 ? "t" : "T"}-${index >> 1}`);
+      const { source } = await customers(...ids);
+      const lookUps = await lookUpsOf(source({ table: "customers" }));
+      expect(idsOf(await lookUps.rowsOf(ids))).toEqual(ids.toSorted(compareIds));
+    });
+
+    test("find nothing by an id that no row can have, and still find the others", async () => {
+      const { source } = await customers("a", "?");
+      const lookUps = await lookUpsOf(source({ table: "customers" }));
+      for (const id of ODD_IDS) expect(await lookUps.rowsOf([id])).toEqual([]);
+      expect(idsOf(await lookUps.rowsOf(["a", ...ODD_IDS]))).toEqual(["a"]);
+    });
+
+    test.each([
+      ["smallint", ["0", "-32768", "32767"], ["32768"]],
+      ["integer", ["1", "-2147483648", "2147483647"], ["2147483648"]],
+      [
+        "bigint",
+        ["1", "9007199254740992", "9007199254740993", "-9223372036854775808", "9223372036854775807"],
+        ["9007199254740994", "9223372036854775808", "-9223372036854775809", "1".repeat(40)],
+      ],
+    ] as const)("find a %s by its exact text alone", async (type, ids, others) => {
+      const { execute, create, insert: into, source } = await makeDatabase();
+      await create("customers", { id: type, name: "text" });
+      await execute("CREATE INDEX customers_by_id ON customers (id)");
+      await into(
+        "customers",
+        ids.map((id) => ({ id, name: id })),
+      );
+      const lookUps = await lookUpsOf(source({ table: "customers" }));
+      expect(lookUps.isIndexed).toBe(true);
+      const { rows } = await readAll(source({ table: "customers" }), ["id", "name"]);
+      expect(await lookUps.rowsOf(ids)).toEqual(rows);
+      const aliens = [
+        ...others,
+        ...ODD_IDS,
+        "abc",
+        "1abc",
+        "01",
+        "+1",
+        "1.0",
+        " 1",
+        "1 ",
+        "1e0",
+        "0x1",
+        "-0",
+      ];
+      expect(await lookUps.rowsOf(aliens)).toEqual([]);
+      expect(idsOf(await lookUps.rowsOf([...aliens, ids[1]]))).toEqual([ids[1]]);
+    });
+
+    test("mark removed rows, and leave out what `where` leaves out", async () => {
+      const { source } = await customers("a", "b", "c", "d");
+      const where = "id <> 'b' OR id = 'x' -- not that one";
+      const options = { table: "customers", where, removedWhen: "id = 'c' -- that one" };
+      const lookUps = await lookUpsOf(source(options));
+      const { rows } = await readAll(source(options), ["id", "name"]);
+      expect(rows.map(({ removed }) => removed)).toEqual([false, true, false]);
+      expect(await lookUps.rowsOf(["a", "b", "c", "d"])).toEqual(rows);
+      expect(lookUps.isIndexed).toBe(true);
+    });
+
+    test("see the source as it is at each look", async () => {
+      const database = await customers("a");
+      const lookUps = await lookUpsOf(database.source({ table: "customers" }));
+      expect(idsOf(await lookUps.rowsOf(["a", "b"]))).toEqual(["a"]);
+      await insert(database, "b");
+      await database.execute("UPDATE customers SET name = 'New' WHERE id = 'a'");
+      expect((await lookUps.rowsOf(["a", "b"])).map(({ cells }) => cells)).toEqual([
+        ["a", "New"],
+        ["b", "Name of b"],
+      ]);
+    });
+
+    test("keep one connection, and take turns on it", async () => {
+      const { source, sessions } = await customers("a", "b", "c");
+      const lookUps = await lookUpsOf(source({ table: "customers" }));
+      const looks = await Promise.all(["c", "a", "x", "b"].map((id) => lookUps.rowsOf([id])));
+      expect(looks.map(idsOf)).toEqual([["c"], ["a"], [], ["b"]]);
+      expect(await sessions()).toBe(1);
+      await lookUps.close();
+      await lookUps.close();
+      await expect.poll(sessions).toBe(0);
+      await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({ code: "INTERRUPTED" });
+    });
+
+    test("hold no lock between them", async () => {
+      const { source, execute } = await customers("a");
+      const lookUps = await lookUpsOf(source({ table: "customers" }));
+      await lookUps.rowsOf(["a"]);
+      await execute("DROP TABLE customers");
+      await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({
+        code: "SOURCE_UNAVAILABLE",
+        message: expect.stringContaining("customers"),
+      });
+    });
+
+    test("find the columns as they are since the table was altered", async () => {
+      const database = await customers();
+      await database.insert("customers", [{ id: "1", name: "2" }]);
+      const source = database.source({ table: "customers" });
+      const lookUps = await lookUpsOf(source);
+      expect((await lookUps.rowsOf(["1"]))[0]?.cells).toEqual(["1", "2"]);
+      await database.execute("ALTER TABLE customers ADD COLUMN number integer");
+      await database.execute("UPDATE customers SET number = 2");
+      await database.execute("ALTER TABLE customers DROP COLUMN name");
+      await database.execute("ALTER TABLE customers RENAME COLUMN number TO name");
+      const [row] = await lookUps.rowsOf(["1"]);
+      expect(row?.cells).toEqual(["1", 2]);
+      expect([row]).toEqual((await readAll(source, ["id", "name"])).rows);
+      expect(await database.sessions()).toBe(1);
+    });
+
+    test("name the table, and refuse another one than before", async () => {
+      const { source } = await customers("a");
+      const { table } = await lookUpsOf(source({ table: "customers" }));
+      expect(table).toMatch(/\.customers$/);
+      const query = await lookUpsOf(source({ query: "SELECT * FROM customers" }));
+      expect(query.table).toBeNull();
+      await expect(
+        source({ table: "customers" }).lookUps(["id"], "seed", NEVER, "other.customers"),
+      ).rejects.toMatchObject({ code: "CONFIG_TABLE_MOVED" });
+    });
+
+    test.each<[string, SourceOptions, readonly string[], string]>([
+      ["a missing column", { table: "customers" }, ["id", "plan"], "CONFIG_COLUMNS"],
+      ["a condition with a mistake", { table: "customers", where: "plan ==== 1" }, ["id"], "CONFIG_SOURCE"],
+      ["a missing table", { table: "clients" }, ["id"], "SOURCE_UNAVAILABLE"],
+    ])("are refused for %s", async (_, options, columns, code) => {
+      const { source, sessions } = await customers("a");
+      await expect(source(options).lookUps(columns, "seed", NEVER)).rejects.toMatchObject({ code });
+      await expect.poll(sessions).toBe(0);
+    });
+
+    test("end with a stop", async () => {
+      const { source } = await customers("a");
+      const stop = new AbortController();
+      const lookUps = await source({ table: "customers" }).lookUps(["id"], "seed", stop.signal);
+      onTestFinished(() => lookUps.close());
+      stop.abort();
+      await expect(lookUps.rowsOf(["a"])).rejects.toMatchObject({ code: "INTERRUPTED" });
+    });
+
+    test.each<[string, boolean, SourceOptions]>([
+      ["a table", true, { table: "customers" }],
+      ["a view", true, { table: "clients" }],
+      ["a query of its columns", true, { query: "SELECT id AS id, name FROM customers WHERE name <> 'x'" }],
+      [
+        "a query of an indexed column under another name",
+        true,
+        {
+          query:
+            "SELECT c.id AS id, c.name AS name FROM customers AS c LEFT JOIN plans AS p ON p.id = c.name",
+        },
+      ],
+      ["a query that computes the id", false, { query: "SELECT concat(id, '') AS id, name FROM customers" }],
+      ["a query with a limit", false, { query: "SELECT id, name FROM customers ORDER BY name LIMIT 2" }],
+      [
+        "a query that uses an index for something else",
+        false,
+        { query: "SELECT name AS id, id AS name FROM customers WHERE id = 'a'" },
+      ],
+      ["a table without an index", false, { table: "plans" }],
+    ])("use the index of %s: %s", async (_, isIndexed, options) => {
+      const { source, execute } = await customers("a", "b");
+      await execute("CREATE VIEW clients AS SELECT id, name FROM customers");
+      await execute("CREATE TABLE plans (id varchar(40), name varchar(40))");
+      await execute("INSERT INTO plans VALUES ('a', 'A')");
+      const lookUps = await lookUpsOf(source(options));
+      expect(lookUps.isIndexed).toBe(isIndexed);
+      const { rows } = await readAll(source(options), ["id", "name"]);
+      for (const { cells } of rows) {
+        const [id] = cells as [string];
+        expect(await lookUps.rowsOf([id])).toEqual(rows.filter((row) => row.cells[0] === id));
+      }
+    });
+  });
+}
