@@ -12,6 +12,7 @@ const RULES: Rules = {
       node: ["crypto", "util"],
       rooms: {
         text: [],
+        changes: [],
         failure: [],
         limits: [],
         tls: [],

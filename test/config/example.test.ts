@@ -10,6 +10,8 @@ const env = {
   DATABASE_URL: "postgres://localhost/crm",
   TOKENS_DATABASE_URL: "mysql://localhost/tokens",
   LEDGER_DATABASE_URL: "mysql://localhost/ledger",
+  CHANGES_DATABASE_URL: "postgres://localhost:5433/crm",
+  GROUPSYNC_SYNC_KEY: "0123456789abcdef",
   GROUPSYNC_WEBHOOK: "https://hooks.example.com/x",
   GROUPSYNC_HEARTBEAT: "https://beats.example.com/y",
 };
@@ -49,19 +51,25 @@ group: { id: id, name: company_name }
 
   it("loads with the keys that it shows behind a #", () => {
     const shown = example.replace(
-      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|listen|stale_after|verify|webhook|heartbeat|"\d+"|plan|tier|logo): )/gm,
+      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|listen|stale_after|sync_key|column|every|channel|verify|webhook|heartbeat|"\d+"|plan|tier|logo): |changes:$)/gm,
       "$1$2",
     );
     const config = load(shown);
     expect(config).toMatchObject({
       service: { rateLimit: { count: 170, perMs: 60_000 } },
-      source: { where: "status = 'active'", removedWhen: "deleted_at IS NOT NULL" },
+      source: {
+        where: "status = 'active'",
+        removedWhen: "deleted_at IS NOT NULL",
+        changes: { column: { name: "updated_at", everyMs: 1_000 }, channel: { name: "customers_changed" } },
+      },
       tokens: [{ url: { dialect: "mysql" } }],
       ledger: { url: { dialect: "mysql" } },
       rotation: { maxAgeMs: 7_776_000_000, window: { from: 120, to: 300 }, maxPerRun: 50 },
       http: { listen: { host: "127.0.0.1", port: 8080 }, staleAfterMs: 900_000 },
     });
     expect(config.notify.webhook?.reveal()).toBe("https://hooks.example.com/x");
+    expect(config.http.syncKey?.reveal()).toBe(env.GROUPSYNC_SYNC_KEY);
+    expect(config.source.changes?.channel?.url.url.reveal()).toBe(env.CHANGES_DATABASE_URL);
     // A channel is PostgreSQL's, and the url that is shown beside it is MySQL's here.
     expect(load(example.replace("# notify:", "notify:")).tokens).toMatchObject([
       { notify: "groupsync_tokens" },

@@ -38,6 +38,18 @@ test.each([
   ["one that a url has as a parameter", source("postgres://localhost/crm?user=app&password=x"), "source.url"],
   ["the ledger's", { ledger: { url: "mysql://app:s3cret@localhost/ledger" } }, "ledger.url"],
   [
+    "the listener's",
+    {
+      source: {
+        url: "${URL}",
+        table: "customers",
+        changes: { channel: "changed", url: "postgres://app:0ther@localhost/crm" },
+      },
+    },
+    "source.changes.url",
+  ],
+  ["the key of POST /sync", { http: { sync_key: "0123456789abcdef" } }, "http.sync_key"],
+  [
     "the token table's",
     { tokens: { url: "mysql://app:s3cret@localhost/app", table: "app_tokens" } },
     "tokens.url",

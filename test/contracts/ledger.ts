@@ -3,6 +3,7 @@ import { ledgerFailuresContract } from "./ledger/failures.ts";
 import { ledgerGroupsContract } from "./ledger/groups.ts";
 import { ledgerLeaseContract } from "./ledger/lease.ts";
 import { ledgerRemovalsContract } from "./ledger/removals.ts";
+import { ledgerRequestsContract } from "./ledger/requests.ts";
 import type { LedgerDatabase, LedgerPlace } from "./ledger/rig.ts";
 import { ledgerRotationsContract } from "./ledger/rotations.ts";
 import { ledgerRunsContract } from "./ledger/runs.ts";
@@ -24,6 +25,7 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerUnsyncedContract(name, makePlace);
   ledgerVouchedContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
+  ledgerRequestsContract(name, makePlace);
 }
 
 /** What every ledger in a database does. The tables are there already in a database that `makePrepared` makes. */

@@ -9,6 +9,7 @@ export const LEDGER_TABLES = [
   "leases",
   "migrations",
   "removals",
+  "requests",
   "runs",
   "services",
   "token_places",

@@ -45,6 +45,8 @@ interface HttpConfig {
   readonly allowedHosts?: readonly string[];
   /** How old the last good sync may be before `/readyz` fails. Default: three periods of the schedule. */
   readonly staleAfterMs?: number;
+  /** The bearer key of `POST /sync/{user_group_id}`. Without a key there is no such address. */
+  readonly syncKey?: Secret;
 }
 
 interface NotifyConfig {
@@ -74,8 +76,17 @@ export interface SourceConfig {
   readonly where?: string;
   /** The condition that is true of a removed tenant. Required with `deletion.when: flagged`. */
   readonly removedWhen?: string;
+  /** How the daemon notices single tenants between two full syncs. Has at least one of `column` and `channel`. */
+  readonly changes?: ChangesConfig;
   /** On PostgreSQL: whether a policy that may hide rows is an error (the default), or a filter that the user wants. */
   readonly rowSecurity?: "error" | "filter";
+}
+
+export interface ChangesConfig {
+  /** The column that every insert and update moves, and how often its newest rows are asked for. */
+  readonly column?: { readonly name: string; readonly everyMs: number };
+  /** The channel of PostgreSQL that names changed tenants, and where to listen to it. */
+  readonly channel?: { readonly name: string; readonly url: DatabaseUrl };
 }
 
 export type TokenConfig = (TokenTableConfig | SecretTokenConfig) & {

@@ -3,11 +3,12 @@ import { parseRateLimit } from "../../core/limits/rate-limit.ts";
 import { parseDailyWindow } from "../../core/rotation/daily-window.ts";
 import { isScopeName } from "../../core/tokens/owner-mark.ts";
 import type { Config } from "../model/config.ts";
+import { changes, changesOf } from "./changes.ts";
 import { checkSections, isMysql } from "./cross-checks.ts";
 import { allowHttp, httpIsAllowed } from "./plain-http.ts";
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, flag, mustBe, number, parsedText } from "./scalars.ts";
-import { type CrossCheck, section } from "./section.ts";
+import { type CrossCheck, isRecord, section } from "./section.ts";
 import { tokenStores } from "./token-stores.ts";
 import {
   apiKey,
@@ -21,6 +22,7 @@ import {
   listenAddress,
   percentage,
   query,
+  syncKey,
   table,
   tablePrefix,
   timeZone,
@@ -28,7 +30,7 @@ import {
   wholeNumber,
 } from "./values.ts";
 
-const checkSource: CrossCheck = function* ({ url, table, query, where, row_security }) {
+const checkSource: CrossCheck = function* ({ url, table, query, where, changes, row_security }) {
   if (table !== undefined && query !== undefined) {
     yield ["query", "cannot stand beside table; keep one of the two"];
   } else if (table === undefined && query === undefined) {
@@ -40,6 +42,12 @@ const checkSource: CrossCheck = function* ({ url, table, query, where, row_secur
   if (row_security !== undefined && isMysql(url)) {
     yield ["row_security", "is about the policies of PostgreSQL, and MySQL has none; leave it out"];
   }
+  if (isRecord(changes) && changes.channel !== undefined && isMysql(url)) {
+    yield [
+      "changes.channel",
+      "is a channel of PostgreSQL, and source.url leads to MySQL, which has none; use changes.column",
+    ];
+  }
 };
 
 const checkRotation: CrossCheck = function* (rotation) {
@@ -47,6 +55,12 @@ const checkRotation: CrossCheck = function* (rotation) {
   for (const key of ["window", "max_per_run"]) {
     if (rotation[key] === undefined) continue;
     yield [key, "goes only with max_age, without which no sync rotates; add max_age, like 90d"];
+  }
+};
+
+const checkHttp: CrossCheck = function* ({ listen, sync_key }) {
+  if (sync_key !== undefined && listen === "off") {
+    yield ["sync_key", "is for requests to http.listen, which is off; remove it, or write an address there"];
   }
 };
 
@@ -82,6 +96,7 @@ const configFile = section(
         query: query.optional(),
         where: condition.optional(),
         removed_when: condition.optional(),
+        changes,
         row_security: choice("error", "filter").optional(),
       },
       checkSource,
@@ -132,13 +147,17 @@ const configFile = section(
       "write it like 25s",
     ).prefault("25s"),
     history: duration((ms) => ms >= HOUR_MS, "a duration of 1h or more", "write it like 90d").prefault("90d"),
-    http: section({
-      listen: listenAddress.optional(),
-      allowed_hosts: z
-        .array(hostName, { error: "write a list of host names, like [groupsync.internal]" })
-        .optional(),
-      stale_after: duration((ms) => ms > 0, "a duration above zero", "write it like 15m").optional(),
-    }),
+    http: section(
+      {
+        listen: listenAddress.optional(),
+        allowed_hosts: z
+          .array(hostName, { error: "write a list of host names, like [groupsync.internal]" })
+          .optional(),
+        stale_after: duration((ms) => ms > 0, "a duration above zero", "write it like 15m").optional(),
+        sync_key: syncKey.optional(),
+      },
+      checkHttp,
+    ),
     notify: section(
       { webhook: webUrl.optional(), heartbeat: webUrl.optional(), allow_http: allowHttp },
       httpIsAllowed("webhook", "heartbeat"),
@@ -166,6 +185,7 @@ export const configSchema = configFile.transform((file): Config => {
       ...(source.query !== undefined && { query: source.query }),
       ...(source.where !== undefined && { where: source.where }),
       ...(source.removed_when !== undefined && { removedWhen: source.removed_when }),
+      ...changesOf(source.changes, source.url),
       ...(source.row_security !== undefined && { rowSecurity: source.row_security }),
     },
     group: {
@@ -206,6 +226,7 @@ export const configSchema = configFile.transform((file): Config => {
       ...(file.http.listen && { listen: file.http.listen }),
       ...(file.http.allowed_hosts && { allowedHosts: file.http.allowed_hosts }),
       ...(file.http.stale_after !== undefined && { staleAfterMs: file.http.stale_after }),
+      ...(file.http.sync_key && { syncKey: file.http.sync_key }),
     },
     notify: {
       ...(file.notify.webhook && { webhook: file.notify.webhook }),

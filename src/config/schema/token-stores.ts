@@ -41,7 +41,7 @@ const tokenTable = strictKeys(
     owner: plainText("the name of a role", "write it like app, as PostgreSQL's \\du shows it").optional(),
     id_column: column().optional(),
     token_column: column().optional(),
-    notify: channel.optional(),
+    notify: channel("groupsync_tokens").optional(),
     verify,
   },
   checkTable,

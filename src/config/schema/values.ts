@@ -30,9 +30,9 @@ export const baseUrl = parsedText(
 );
 
 /** A secret that goes into an HTTP header unescaped: printable ASCII without spaces. */
-const headerSecret = (what: string, remedy: string) =>
+const headerSecret = (what: string, remedy: string, shortest = 1) =>
   parsedText(
-    (text) => (/^[!-~]+$/.test(text) ? new Secret(text) : undefined),
+    (text) => (/^[!-~]+$/.test(text) && text.length >= shortest ? new Secret(text) : undefined),
     mustBe(what, remedy, "{secret}"),
   );
 
@@ -42,6 +42,15 @@ export const apiKey = headerSecret(
 );
 
 export const credential = headerSecret("a token or a key", `write \${file:/run/secrets/…} or \${NAME}`);
+
+/** Long enough that nobody finds it by guessing. */
+const SHORTEST_KEY = 16;
+
+export const syncKey = headerSecret(
+  `a key of at least ${SHORTEST_KEY} characters without blanks`,
+  `make one with openssl rand -hex 32, and write \${file:/run/secrets/…} or \${NAME}`,
+  SHORTEST_KEY,
+);
 
 /** In milliseconds. A bare 0 is the one number that needs no unit. */
 export const duration = (fits: (ms: number) => boolean, what: string, remedy: string) =>
@@ -100,10 +109,11 @@ export const tablePrefix = parsedText(
 );
 
 /** Without capitals: LISTEN turns a name without quotes into small letters, and would listen to another channel. */
-export const channel = parsedText(
-  (name) => (/^[a-z_][a-z0-9_]{0,62}$/.test(name) ? name : undefined),
-  mustBe("the name of a channel", "write small letters, digits and _, like groupsync_tokens"),
-);
+export const channel = (example: string) =>
+  parsedText(
+    (name) => (/^[a-z_][a-z0-9_]{0,62}$/.test(name) ? name : undefined),
+    mustBe("the name of a channel", `write small letters, digits and _, like ${example}`),
+  );
 
 export const cronLine = z
   .string(mustBe("a cron line", 'write it like "*/5 * * * *"'))

@@ -1,6 +1,7 @@
 import type { DeletionReads, DeletionWrites } from "./deletions.ts";
 import type { GroupReads, GroupWrites } from "./groups.ts";
 import type { Lease, Leases } from "./lease.ts";
+import type { Requests, RequestWrites } from "./requests.ts";
 import type { RotationReads, RotationWrites } from "./rotations.ts";
 import type { RunReads, RunWrites } from "./runs.ts";
 import type { LedgerSchema, SchemaReads } from "./schema.ts";
@@ -9,7 +10,7 @@ import type { StatusReads } from "./status.ts";
 import type { TokenReads, TokenWrites } from "./tokens.ts";
 
 /** groupsync's own tables. A ledger here is one scope of them: the `name` in the config. */
-export interface Ledger extends LedgerView, LedgerSchema, Leases {
+export interface Ledger extends LedgerView, LedgerSchema, Leases, Requests {
   /**
    * One transaction. It commits only if the lease is still held at that moment. If the database rolls it back in favour
    * of another transaction, `body` runs again.
@@ -35,7 +36,8 @@ export interface LedgerTransaction
     DeletionWrites,
     RotationWrites,
     TokenWrites,
-    RunWrites {
+    RunWrites,
+    RequestWrites {
   /**
    * Throws PAUSED if this process has stood still for so long that the transaction may be over and another instance may
    * have the lease. Ask before a change elsewhere that only this transaction protects.

@@ -114,6 +114,18 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       await expect(view.tokenTables()).rejects.toMatchObject(refusal);
     });
 
+    test("of an older version keep no requests", async () => {
+      const database = await makeDatabase();
+      const lease = await leaseOf(await prepared(database));
+      await database.setVersion(1);
+      const ledger = database.ledger();
+      const refusal = { code: "LEDGER_OUTDATED" };
+      await expect(ledger.handOver()).rejects.toMatchObject(refusal);
+      await expect(ledger.offerHandOver(lease, 1)).rejects.toMatchObject(refusal);
+      await expect(ledger.requestLease("somebody", TTL)).rejects.toMatchObject(refusal);
+      await expect(ledger.leaseRequests()).rejects.toMatchObject(refusal);
+    });
+
     test("read as empty if they are missing, and reading does not create them", async () => {
       const database = await makeDatabase();
       const view = database.view();

@@ -9,6 +9,7 @@ import type { LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { TokenTable } from "../../../src/core/tokens/token-tables.ts";
+import type { HandOver, TenantAnswer } from "../../../src/ports/ledger/requests.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
 import type { KnownService } from "../../../src/ports/ledger/service.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
@@ -54,6 +55,16 @@ export interface LeaseRow {
   readonly expiresAt: Date;
 }
 
+/** What a process asks of the holder of the lease. */
+export interface RequestRow {
+  readonly kind: "lease" | "tenant";
+  /** Null if the lease is asked for. */
+  readonly user_group_id: string | null;
+  readonly requester: string;
+  readonly expiresAt: Date;
+  readonly answer: TenantAnswer | null;
+}
+
 /** A transaction that is open. Until it ends, nobody else takes the lease. */
 export interface Writer {
   /** When the database last heard of it, by its own clock. */
@@ -79,6 +90,11 @@ export class LedgerState {
   history: ReadHistory = NO_READ_HISTORY;
   service = NO_SERVICE;
   lease: LeaseRow | undefined;
+  /** Of the last holder that offered it. */
+  handOver: HandOver | null = null;
+  /** In the order in which they were made. */
+  readonly requests = new Map<string, RequestRow>();
+  requestsMade = 0;
   readonly writers = new Set<Writer>();
   runsStarted = 0;
 
@@ -94,6 +110,8 @@ export class LedgerState {
     this.history = NO_READ_HISTORY;
     this.service = NO_SERVICE;
     this.lease = undefined;
+    this.handOver = null;
+    this.requests.clear();
   }
 }
 

@@ -3,6 +3,7 @@ import { deletionWrites } from "./deletions.ts";
 import { groupWrites } from "./groups.ts";
 import { LedgerChanges } from "./ledger-changes.ts";
 import { LedgerState } from "./ledger-state.ts";
+import { requestWrites } from "./requests.ts";
 import { rotationWrites } from "./rotations.ts";
 import { runWrites } from "./runs.ts";
 import { serviceWrites } from "./service.ts";
@@ -23,6 +24,7 @@ export function inMemoryTransaction(
     ...rotationWrites(changes),
     ...tokenWrites(changes),
     ...runWrites(changes),
+    ...requestWrites(changes),
   };
   openChanges.set(transaction, changes);
   return transaction;

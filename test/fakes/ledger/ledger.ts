@@ -4,6 +4,7 @@ import { deletionReads } from "./deletions.ts";
 import { groupReads } from "./groups.ts";
 import { InMemoryLeases } from "./lease.ts";
 import { type LedgerState, newLedgerId } from "./ledger-state.ts";
+import { requests } from "./requests.ts";
 import { rotationReads } from "./rotations.ts";
 import { runReads } from "./runs.ts";
 import { serviceReads } from "./service.ts";
@@ -44,6 +45,7 @@ export function inMemoryLedger(state: LedgerState, step: Step, now: () => Date, 
     ...tokenReads(committed),
     ...runReads(committed),
     ...statusReads(committed),
+    ...requests(committed),
     acquireLease: (holder, ttlMs) => leases.acquireLease(holder, ttlMs),
     seizeLease: (from, holder, ttlMs) => leases.seizeLease(from, holder, ttlMs),
     renewLease: (lease, ttlMs) => leases.renewLease(lease, ttlMs),

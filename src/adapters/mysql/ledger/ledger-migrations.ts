@@ -173,4 +173,26 @@ export const MIGRATIONS: readonly Migration[] = [
       `ALTER TABLE ${tokenDestinations} MODIFY places LONGTEXT NULL`,
     ],
   },
+  {
+    version: 7,
+    statements: ({ leases, requests }) => [
+      `ALTER TABLE ${leases} ADD COLUMN hand_over_epoch BIGINT`,
+      `ALTER TABLE ${leases} ADD COLUMN call_ms BIGINT`,
+      `CREATE TABLE IF NOT EXISTS ${requests} (
+        scope ${SCOPE} NOT NULL,
+        id ${WORD} NOT NULL,
+        kind ${WORD} NOT NULL,
+        user_group_id ${ID},
+        requested_by TEXT NOT NULL,
+        requested_at DATETIME(6) NOT NULL,
+        expires_at DATETIME(6) NOT NULL,
+        answered_at DATETIME(6),
+        outcome ${WORD},
+        code ${WORD},
+        message LONGTEXT,
+        PRIMARY KEY (scope, id),
+        KEY requested_at (scope, kind, requested_at)
+      ) ${TABLE_OPTIONS}`,
+    ],
+  },
 ];

@@ -165,4 +165,28 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     ALTER TABLE ${evidence} ADD COLUMN source_table text;
     -- The tables that tokens were last written to, as JSON. There may be such where no place has all of them.
     ALTER TABLE ${tokenDestinations} ADD COLUMN token_tables text, ALTER COLUMN places DROP NOT NULL;`,
+  ({ leases, requests }) => `
+    ALTER TABLE ${leases}
+      -- The epoch of a holder that hands the lease over on request, and how long one of its calls can take.
+      ADD COLUMN hand_over_epoch bigint,
+      ADD COLUMN call_ms bigint;
+    -- What other processes ask of the holder.
+    CREATE TABLE ${requests} (
+      scope text NOT NULL,
+      id text NOT NULL,
+      -- 'lease' or 'tenant'
+      kind text NOT NULL,
+      -- Null if the lease is asked for.
+      user_group_id text COLLATE "C",
+      requested_by text NOT NULL,
+      requested_at timestamptz NOT NULL,
+      expires_at timestamptz NOT NULL,
+      -- The answer for a tenant.
+      answered_at timestamptz,
+      outcome text,
+      code text,
+      message text,
+      PRIMARY KEY (scope, id)
+    );
+    CREATE INDEX ON ${requests} (scope, kind, requested_at);`,
 ];

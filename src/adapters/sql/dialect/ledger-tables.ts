@@ -20,6 +20,7 @@ const NAMES = {
   formerTokens: "former_tokens",
   tokenDestinations: "token_places",
   identity: "identity",
+  requests: "requests",
 } as const;
 
 /** The ledger's tables, quoted. */

@@ -9,6 +9,7 @@ import type { LedgerLocation } from "../dialect/ledger-tables.ts";
 import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leases } from "./lease.ts";
+import { requests, requestWrites } from "./requests.ts";
 import { rotationReads, rotationWrites } from "./rotations.ts";
 import { runReads, runWrites } from "./runs.ts";
 import { leaseLost, ledgerSchema, schemaReads } from "./schema.ts";
@@ -70,6 +71,7 @@ export function sqlLedger(
     ...allReads(reader),
     ...ledgerSchema(reader),
     ...leases(reader),
+    ...requests(reader),
     write: async (lease, body) => {
       try {
         return await retryDeadlocks(dialect, (isLast) => writeOnce(lease, body, isLast));
@@ -104,4 +106,5 @@ const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransacti
   ...rotationWrites(ledger),
   ...tokenWrites(ledger),
   ...runWrites(ledger, historyMs),
+  ...requestWrites(ledger),
 });

@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import type { Lease } from "../../../ports/ledger/lease.ts";
+import type {
+  AnsweredRequest,
+  HandOver,
+  LeaseRequest,
+  RequestId,
+  Requests,
+  RequestWrites,
+  TenantAnswer,
+  TenantRequest,
+} from "../../../ports/ledger/requests.ts";
+import { storable } from "../connection/storable.ts";
+import type { LedgerReader, LedgerScope } from "./scope.ts";
+
+/** The most requests that one read returns. */
+const MOST = 1_000;
+/** A ledger without tables has no holder who could be asked. */
+const NO_REQUEST: RequestId = "";
+
+export const requests = (reader: LedgerReader): Requests => {
+  const { database } = reader;
+  const changed = (statement: (ledger: LedgerScope) => string, values: readonly unknown[]): Promise<number> =>
+    reader.read(0, (ledger) => database.change(statement(ledger), [ledger.scope, ...values]));
+
+  const ask = (request: NewRequest, ttlMs: number): Promise<RequestId> =>
+    reader.read(NO_REQUEST, async ({ dialect, tables, scope }) => {
+      const id = randomUUID();
+      await database.change(
+        `INSERT INTO ${tables.requests} (scope, id, kind, user_group_id, requested_by, requested_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, ${dialect.now}, ${dialect.later("$6")})`,
+        [scope, id, request.kind, request.user_group_id, storable(request.requester), ttlMs],
+      );
+      return id;
+    });
+
+  const openRequests = (kind: Kind): Promise<readonly TenantRequest[]> =>
+    reader.read([], async (ledger) => {
+      const found = await unanswered(ledger, kind);
+      const expired = found.filter(isExpired).map(({ id }) => id);
+      if (expired.length > 0) await database.change(deleteExpired(ledger), [ledger.scope, expired]);
+      return found
+        .filter((request) => !isExpired(request))
+        .map(({ id, requester, user_group_id }) => ({ id, requester, user_group_id }));
+    });
+
+  return {
+    requestLease: (requester, ttlMs) => ask({ kind: "lease", user_group_id: null, requester }, ttlMs),
+    requestTenant: (user_group_id, requester, ttlMs) =>
+      ask({ kind: "tenant", user_group_id, requester }, ttlMs),
+    prolongRequest: async (id, ttlMs) =>
+      (await changed(
+        ({ dialect, tables }) =>
+          `UPDATE ${tables.requests} SET expires_at = ${dialect.later("$3")} WHERE scope = $1 AND id = $2`,
+        [id, ttlMs],
+      )) > 0,
+    withdrawRequest: async (id) => {
+      await changed(({ tables }) => `DELETE FROM ${tables.requests} WHERE scope = $1 AND id = $2`, [id]);
+    },
+    leaseRequests: async () =>
+      (await openRequests("lease")).map(({ id, requester }): LeaseRequest => ({ id, requester })),
+    requestedTenants: () => openRequests("tenant"),
+    answerTo: (id) => reader.read(null, (ledger) => answerTo(ledger, id)),
+    offerHandOver: async ({ epoch }: Lease, callMs) => {
+      await changed(
+        ({ tables }) =>
+          `UPDATE ${tables.leases} SET hand_over_epoch = epoch, call_ms = $3 WHERE scope = $1 AND epoch = $2`,
+        [epoch, callMs],
+      );
+    },
+    handOver: () => reader.read(null, handOver),
+  };
+};
+
+export const requestWrites = (ledger: LedgerScope): RequestWrites => ({
+  answerRequests: (answers) => answerRequests(ledger, answers),
+});
+
+type Kind = "lease" | "tenant";
+
+interface NewRequest {
+  readonly kind: Kind;
+  readonly user_group_id: string | null;
+  readonly requester: string;
+}
+
+/** MySQL returns 1 or "1" for true. */
+type RequestColumns = TenantRequest & { readonly expired: unknown };
+
+const isExpired = ({ expired }: RequestColumns): boolean => Number(expired) === 1;
+
+/** Finds answered requests too once they have expired. */
+const unanswered = (
+  { dialect, connection, tables, scope }: LedgerScope,
+  kind: Kind,
+): Promise<RequestColumns[]> =>
+  connection.query<RequestColumns>(
+    `SELECT id, user_group_id, requested_by AS requester, expires_at <= ${dialect.now} AS expired
+     FROM ${tables.requests}
+     WHERE scope = $1 AND kind = $2 AND (answered_at IS NULL OR expires_at <= ${dialect.now})
+     ORDER BY requested_at, id LIMIT ${MOST}`,
+    [scope, kind],
+  );
+
+/** Looks at the date again, because the request may have been prolonged since it was read. */
+const deleteExpired = ({ dialect, tables }: LedgerScope): string =>
+  `DELETE FROM ${tables.requests}
+   WHERE scope = $1 AND ${dialect.isOneOf("id", "$2")} AND expires_at <= ${dialect.now}`;
+
+async function answerTo(
+  { connection, tables, scope }: LedgerScope,
+  id: RequestId,
+): Promise<TenantAnswer | null> {
+  const [row] = await connection.query<TenantAnswer>(
+    `SELECT outcome, code, message FROM ${tables.requests}
+     WHERE scope = $1 AND id = $2 AND answered_at IS NOT NULL`,
+    [scope, id],
+  );
+  return row ?? null;
+}
+
+async function answerRequests(
+  { dialect, connection, tables, scope }: LedgerScope,
+  answers: readonly AnsweredRequest[],
+): Promise<void> {
+  for (const { id, outcome, code, message } of answers)
+    await connection.query(
+      `UPDATE ${tables.requests} SET answered_at = ${dialect.now}, outcome = $3, code = $4, message = $5
+       WHERE scope = $1 AND id = $2`,
+      [scope, id, outcome, code, storable(message)],
+    );
+}
+
+async function handOver({ dialect, connection, tables, scope }: LedgerScope): Promise<HandOver | null> {
+  const [row] = await connection.query<{ epoch: string; callMs: string }>(
+    `SELECT epoch, call_ms AS "callMs" FROM ${tables.leases}
+     WHERE scope = $1 AND hand_over_epoch = epoch AND expires_at > ${dialect.now}`,
+    [scope],
+  );
+  return row ? { epoch: row.epoch, callMs: Number(row.callMs) } : null;
+}

@@ -1,0 +1,182 @@
+import { ANYTHING, type Notice } from "./notice.ts";
+
+/**
+ * Decides which rows of the change column (`source.changes.column`) to ask for, and which of the answered rows are news.
+ *
+ * A row's value is older than its commit: a transaction that takes a minute commits rows with values from its start. To
+ * ask only for rows beyond the newest value would never find these rows. Each look therefore begins at the value that
+ * was the newest a while (`OVERLAP_MS`) before the last look, and rows that the last look answered are no news.
+ *
+ * | since the last look                                    | the next look asks for         | notices              |
+ * |--------------------------------------------------------|--------------------------------|----------------------|
+ * | rows with new values in the last `OVERLAP_MS`          | the value before them or above | rows not yet seen    |
+ * | no new value for `OVERLAP_MS`                          | above the newest value         | every row            |
+ * | more than `MOST_ROWS` rows in one look: a flood        | the newest value or above      | anything, and once   |
+ * |                                                        |                                | more after the       |
+ * |                                                        |                                | overlap              |
+ * | the newest value alone has more than `MOST_ROWS` rows  | above the newest value         | as after a flood     |
+ *
+ * A row is found by the first look after its commit if it commits within a minute of its value's time. Later commits,
+ * and values by a clock that runs behind or far ahead, are left to the next full sync.
+ *
+ * All times are milliseconds of a monotonic clock.
+ */
+export interface ChangeWindow {
+  /** The newest value that any look has found; null if no row had one. */
+  readonly newest: string | null;
+  /** The newest values of earlier looks, oldest first. The first mark is where the next look may begin. Never empty. */
+  readonly marks: readonly Mark[];
+  /** The versions of the rows that the last look answered. */
+  readonly seen: ReadonlySet<string>;
+  /** When the last look began: it can't have seen rows that were committed after this time. */
+  readonly lookedAt: number;
+  /** When a full sync has to look again, because of rows below the newest value that were not committed in a flood. */
+  readonly againAt: number | null;
+}
+
+interface Mark {
+  /** The value was the newest before this time: rows that get their values later get no smaller ones. */
+  readonly at: number;
+  readonly value: string | null;
+  /** The value has too many rows to read them in each look. */
+  readonly isCrowded: boolean;
+}
+
+/** A row of the change column, as the database answers it. */
+export interface ChangedRow {
+  /** Null if the row has no id. */
+  readonly user_group_id: string | null;
+  /** The exact text of the value. Texts are equal if and only if the values are. */
+  readonly value: string;
+  /** Differs between two versions of a row that have the same value, such as two updates in one second. */
+  readonly digest: string;
+}
+
+/** Where a look begins. Null: at the lowest value that there is. */
+export type ChangePosition = { readonly value: string; readonly isIncluded: boolean } | null;
+
+/** The newest value, and the value that lies `OVERLAP_MS` before it. For a number they are the same. */
+export interface NewestChange {
+  readonly value: string;
+  readonly before: string;
+}
+
+/** When a look was sent to the database, and when its answer had come. */
+export interface LookTime {
+  readonly begun: number;
+  readonly ended: number;
+}
+
+/** How far a value may be ahead of the database's clock. Rows further ahead are asked for when their time has come. */
+export const MOST_AHEAD_MS = 10_000;
+/** A minute for the commit, and what a clock may be ahead. */
+export const OVERLAP_MS = 60_000 + MOST_AHEAD_MS;
+/** The most rows of one look, and the most versions that are remembered. */
+export const MOST_ROWS = 10_000;
+/** Keeps the marks few if looks are frequent. */
+const MARK_EVERY_MS = 1_000;
+
+/**
+ * The window of the first look. `rows` are those from `before` on. They are no news: a full sync that begins later finds
+ * them.
+ */
+export function openWindow(
+  newest: NewestChange | null,
+  rows: readonly ChangedRow[],
+  time: LookTime,
+): ChangeWindow {
+  if (rows.length > MOST_ROWS) throw new Error("too many rows to open a window with: reopen it");
+  return windowAt(newest?.value ?? null, newest?.before ?? null, rows, time, null);
+}
+
+/**
+ * The window after a flood. `rows` are those from the newest value on, more than `MOST_ROWS` if the value is crowded. The
+ * caller has to notice "anything" afterwards.
+ */
+export function reopenWindow(
+  newest: NewestChange | null,
+  rows: readonly ChangedRow[],
+  time: LookTime,
+): ChangeWindow {
+  const value = newest?.value ?? null;
+  return windowAt(value, value, rows, time, time.ended + OVERLAP_MS);
+}
+
+function windowAt(
+  newest: string | null,
+  from: string | null,
+  rows: readonly ChangedRow[],
+  { begun, ended }: LookTime,
+  againAt: number | null,
+): ChangeWindow {
+  const isCrowded = rows.length > MOST_ROWS;
+  return {
+    newest,
+    marks: [{ at: ended, value: from, isCrowded }],
+    seen: isCrowded ? new Set() : versionsOf(rows),
+    lookedAt: begun,
+    againAt,
+  };
+}
+
+/** Where the next look begins. */
+export function nextLook({ newest, marks, lookedAt }: ChangeWindow): ChangePosition {
+  const start = marks[startOf(marks, lookedAt)];
+  if (start === undefined || start.value === null) return null;
+  const isOver = start.value === newest && start.at <= lookedAt - OVERLAP_MS;
+  return { value: start.value, isIncluded: !isOver && !start.isCrowded };
+}
+
+/** Whether a look has answered too many rows to go through them singly. */
+export const isFlood = (rows: readonly ChangedRow[]): boolean => rows.length > MOST_ROWS;
+
+/** What a look found. `rows` are in the order of their values. */
+export function looked(
+  window: ChangeWindow,
+  rows: readonly ChangedRow[],
+  { begun, ended }: LookTime,
+): { readonly window: ChangeWindow; readonly notices: readonly Notice[] } {
+  const isAgain = window.againAt !== null && begun >= window.againAt;
+  const newest = rows.at(-1)?.value ?? window.newest;
+  const marks = window.marks.slice(startOf(window.marks, begun));
+  return {
+    window: {
+      newest,
+      marks: marked(marks, newest, ended),
+      seen: versionsOf(rows),
+      lookedAt: begun,
+      againAt: isAgain ? null : window.againAt,
+    },
+    notices: [...news(rows, window.seen), ...(isAgain ? [ANYTHING] : [])],
+  };
+}
+
+/** Ends with the mark of the newest value. If the rows above an earlier mark are gone, so are the marks above it. */
+function marked(marks: readonly Mark[], newest: string | null, at: number): readonly Mark[] {
+  const known = marks.findIndex(({ value }) => value === newest);
+  if (known !== -1) return marks.slice(0, known + 1);
+  const isSoon = at - (marks.at(-1)?.at ?? at) < MARK_EVERY_MS;
+  return isSoon ? marks : [...marks, { at, value: newest, isCrowded: false }];
+}
+
+/** The index of the last mark that is old enough, or of the first mark. */
+function startOf(marks: readonly Mark[], lookedAt: number): number {
+  return Math.max(
+    0,
+    marks.findLastIndex(({ at }) => at <= lookedAt - OVERLAP_MS),
+  );
+}
+
+/** One notice for each id. A row without an id can't be looked up: the full sync rejects it. */
+function news(rows: readonly ChangedRow[], seen: ReadonlySet<string>): Notice[] {
+  const ids = new Set<string>();
+  for (const row of rows) {
+    if (row.user_group_id !== null && !seen.has(versionOf(row))) ids.add(row.user_group_id);
+  }
+  return [...ids].map((user_group_id) => ({ kind: "tenant", user_group_id }));
+}
+
+const versionsOf = (rows: readonly ChangedRow[]): ReadonlySet<string> => new Set(rows.map(versionOf));
+
+/** The id is in the digest. */
+const versionOf = ({ value, digest }: ChangedRow): string => `${value} ${digest}`;

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { EXPIRED, type LedgerPlace, leaseOf, opened, prepared, TTL, write } from "./rig.ts";
+
+/** What processes ask of the holder of the lease. */
+export function ledgerRequestsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  describe(`${name}: requests for the lease`, () => {
+    test("are seen by the holder, in the order in which they came, until they are withdrawn", async () => {
+      const { ledger } = await opened(makePlace);
+      expect(await ledger.leaseRequests()).toEqual([]);
+      const first = await ledger.requestLease("first", TTL);
+      const second = await ledger.requestLease("second", TTL);
+      expect(await ledger.leaseRequests()).toEqual([
+        { id: first, requester: "first" },
+        { id: second, requester: "second" },
+      ]);
+      await ledger.withdrawRequest(first);
+      expect(await ledger.leaseRequests()).toEqual([{ id: second, requester: "second" }]);
+    });
+
+    test("need no lease", async () => {
+      const place = await makePlace();
+      const ledger = await prepared(place);
+      const id = await ledger.requestLease("somebody", TTL);
+      expect(await place.ledger().leaseRequests()).toEqual([{ id, requester: "somebody" }]);
+    });
+
+    test("end by themselves, and are deleted then", async () => {
+      const { ledger } = await opened(makePlace);
+      const id = await ledger.requestLease("dead", EXPIRED);
+      await ledger.requestLease("alive", TTL);
+      expect(await ledger.leaseRequests()).toMatchObject([{ requester: "alive" }]);
+      expect(await ledger.prolongRequest(id, TTL)).toBe(false);
+      expect(await ledger.leaseRequests()).toMatchObject([{ requester: "alive" }]);
+    });
+
+    test("can be prolonged until they are deleted", async () => {
+      const { ledger } = await opened(makePlace);
+      const id = await ledger.requestLease("slow", EXPIRED);
+      expect(await ledger.prolongRequest(id, TTL)).toBe(true);
+      expect(await ledger.leaseRequests()).toEqual([{ id, requester: "slow" }]);
+      await ledger.withdrawRequest(id);
+      expect(await ledger.prolongRequest(id, TTL)).toBe(false);
+    });
+
+    test("are those of one scope", async () => {
+      const { database, ledger } = await opened(makePlace);
+      const other = await prepared(database, "another");
+      await other.requestLease("somebody", TTL);
+      expect(await ledger.leaseRequests()).toEqual([]);
+      expect(await other.leaseRequests()).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: the offer to hand the lease over`, () => {
+    test("is seen as long as its holder has the lease", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      expect(await ledger.handOver()).toBeNull();
+      await ledger.offerHandOver(lease, 15_000);
+      expect(await ledger.handOver()).toEqual({ epoch: lease.epoch, callMs: 15_000 });
+      await ledger.renewLease(lease, TTL);
+      expect(await ledger.handOver()).toEqual({ epoch: lease.epoch, callMs: 15_000 });
+      await ledger.releaseLease(lease);
+      expect(await ledger.handOver()).toBeNull();
+      await leaseOf(ledger, "a command");
+      expect(await ledger.handOver()).toBeNull();
+    });
+
+    test("is made by nobody but the holder", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      await ledger.releaseLease(lease);
+      await leaseOf(ledger, "a command");
+      await ledger.offerHandOver(lease, 15_000);
+      expect(await ledger.handOver()).toBeNull();
+    });
+
+    test("ends with the lease, and counts again if the lease is renewed late", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      await ledger.offerHandOver(lease, 15_000);
+      await ledger.renewLease(lease, EXPIRED);
+      expect(await ledger.handOver()).toBeNull();
+      await ledger.renewLease(lease, TTL);
+      expect(await ledger.handOver()).not.toBeNull();
+    });
+  });
+
+  describe(`${name}: requests for tenants`, () => {
+    test("are seen by the holder until it has answered, and by whom they were made", async () => {
+      const at = await opened(makePlace);
+      const { ledger } = at;
+      const acme = await ledger.requestTenant("acme", "a standby", TTL);
+      const zoe = await ledger.requestTenant("Zoë 's", "another standby", TTL);
+      expect(await ledger.requestedTenants()).toEqual([
+        { id: acme, user_group_id: "acme", requester: "a standby" },
+        { id: zoe, user_group_id: "Zoë 's", requester: "another standby" },
+      ]);
+      expect(await ledger.leaseRequests()).toEqual([]);
+      expect(await ledger.answerTo(acme)).toBeNull();
+
+      const done = { outcome: "created", code: null, message: null };
+      const failed = { outcome: "failed", code: "REFUSED", message: "the service says no" };
+      await write(at, (transaction) =>
+        transaction.answerRequests([
+          { id: acme, ...done },
+          { id: zoe, ...failed },
+          { id: "somebody has withdrawn it", ...done },
+        ]),
+      );
+      expect(await ledger.requestedTenants()).toEqual([]);
+      expect(await ledger.answerTo(acme)).toEqual(done);
+      expect(await ledger.answerTo(zoe)).toEqual(failed);
+      await ledger.withdrawRequest(acme);
+      expect(await ledger.answerTo(acme)).toBeNull();
+    });
+
+    test("may name one tenant twice, and each has its own answer", async () => {
+      const at = await opened(makePlace);
+      const ids = await Promise.all(["a", "b"].map((by) => at.ledger.requestTenant("acme", by, TTL)));
+      expect(await at.ledger.requestedTenants()).toHaveLength(2);
+      const [first = "", second = ""] = ids;
+      const done = { outcome: "unchanged", code: null, message: null };
+      await write(at, (transaction) => transaction.answerRequests([{ id: first, ...done }]));
+      expect(await at.ledger.requestedTenants()).toMatchObject([{ id: second }]);
+      expect(await at.ledger.answerTo(second)).toBeNull();
+    });
+
+    test("are answered only by the holder of the lease", async () => {
+      const { ledger, lease } = await opened(makePlace);
+      const id = await ledger.requestTenant("acme", "a standby", TTL);
+      await ledger.releaseLease(lease);
+      await leaseOf(ledger, "another");
+      const answering = ledger.write(lease, (transaction) =>
+        transaction.answerRequests([{ id, outcome: "created", code: null, message: null }]),
+      );
+      await expect(answering).rejects.toMatchObject({ code: "LEASE_LOST" });
+      expect(await ledger.answerTo(id)).toBeNull();
+    });
+
+    test("end by themselves, answered or not, and are deleted then", async () => {
+      const at = await opened(makePlace);
+      const { ledger } = at;
+      const answered = await ledger.requestTenant("a", "a standby", EXPIRED);
+      const open = await ledger.requestTenant("b", "a standby", EXPIRED);
+      const done = { outcome: "created", code: null, message: null };
+      await write(at, (transaction) => transaction.answerRequests([{ id: answered, ...done }]));
+      expect(await ledger.requestedTenants()).toEqual([]);
+      expect(await ledger.answerTo(answered)).toBeNull();
+      expect(await ledger.prolongRequest(open, TTL)).toBe(false);
+    });
+  });
+}

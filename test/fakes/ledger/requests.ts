@@ -1,0 +1,81 @@
+import type {
+  AnsweredRequest,
+  RequestId,
+  Requests,
+  RequestWrites,
+  TenantRequest,
+} from "../../../src/ports/ledger/requests.ts";
+import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
+import type { RequestRow } from "./ledger-state.ts";
+
+export function requests({ state, step, now }: CommittedLedger): Requests {
+  const inMs = (ms: number): Date => new Date(now().getTime() + ms);
+  const asked = (call: string): Promise<void> => step({ when: "before", call });
+  const ask = (request: Omit<RequestRow, "expiresAt" | "answer">, ttlMs: number): RequestId => {
+    const id = `request ${++state.requestsMade}`;
+    state.requests.set(id, { ...request, expiresAt: inMs(ttlMs), answer: null });
+    return id;
+  };
+  const open = (kind: RequestRow["kind"]): TenantRequest[] => {
+    for (const [id, request] of state.requests)
+      if (request.kind === kind && request.expiresAt <= now()) state.requests.delete(id);
+    return [...state.requests]
+      .filter(([, request]) => request.kind === kind && request.answer === null)
+      .map(([id, { requester, user_group_id }]) => ({ id, requester, user_group_id: user_group_id ?? "" }))
+      .slice(0, 1_000);
+  };
+  return {
+    async requestLease(requester, ttlMs) {
+      await asked("requestLease");
+      return ask({ kind: "lease", requester, user_group_id: null }, ttlMs);
+    },
+    async requestTenant(user_group_id, requester, ttlMs) {
+      await asked("requestTenant");
+      return ask({ kind: "tenant", requester, user_group_id }, ttlMs);
+    },
+    async prolongRequest(id, ttlMs) {
+      await asked("prolongRequest");
+      const request = state.requests.get(id);
+      if (request) state.requests.set(id, { ...request, expiresAt: inMs(ttlMs) });
+      return request !== undefined;
+    },
+    async withdrawRequest(id) {
+      await asked("withdrawRequest");
+      state.requests.delete(id);
+    },
+    async leaseRequests() {
+      await asked("leaseRequests");
+      return open("lease").map(({ id, requester }) => ({ id, requester }));
+    },
+    async requestedTenants() {
+      await asked("requestedTenants");
+      return open("tenant");
+    },
+    async answerTo(id) {
+      await asked("answerTo");
+      return state.requests.get(id)?.answer ?? null;
+    },
+    async offerHandOver({ epoch }, callMs) {
+      await asked("offerHandOver");
+      if (String(state.lease?.epoch) === epoch) state.handOver = { epoch, callMs };
+    },
+    async handOver() {
+      await asked("handOver");
+      const { lease, handOver } = state;
+      const isHeld = lease !== undefined && lease.expiresAt > now();
+      return isHeld && String(lease.epoch) === handOver?.epoch ? handOver : null;
+    },
+  };
+}
+
+export const requestWrites = (ledger: LedgerChanges): RequestWrites => ({
+  async answerRequests(answers: readonly AnsweredRequest[]): Promise<void> {
+    await ledger.step({ when: "before", call: "answerRequests" });
+    ledger.enlist(() => {
+      for (const { id, outcome, code, message } of answers) {
+        const request = ledger.state.requests.get(id);
+        if (request) ledger.state.requests.set(id, { ...request, answer: { outcome, code, message } });
+      }
+    });
+  },
+});
