@@ -1,13 +1,8 @@
 import type { RateLimit } from "../core/limits/rate-limit.ts";
+import type { Limiter } from "../core/limits/token-bucket.ts";
 
 /** The form of the Retry-After header in a refusal. */
 export type RetryAfter = "seconds" | "date" | "none";
-
-/**
- * Takes the time of a request, in milliseconds since the epoch. Returns 0 if the request may pass, and counts it.
- * Otherwise returns the milliseconds until a request may pass.
- */
-export type Limiter = (now: number) => number;
 
 /** Fixed windows. A window begins with the first request after the end of the last window. */
 export function fixedWindow({ count, perMs }: RateLimit): Limiter {
@@ -20,27 +15,6 @@ export function fixedWindow({ count, perMs }: RateLimit): Limiter {
     }
     if (used === count) return end - now;
     used += 1;
-    return 0;
-  };
-}
-
-export interface TokenBucket {
-  /** How fast the bucket fills. */
-  readonly rate: RateLimit;
-  /** The most tokens in the bucket: how many requests pass at once after a pause. */
-  readonly burst: number;
-}
-
-/** A request passes if the bucket has a token, and takes that token. */
-export function tokenBucket({ rate: { count, perMs }, burst }: TokenBucket): Limiter {
-  let tokens = burst;
-  let countedAt = Number.NEGATIVE_INFINITY;
-  return (now) => {
-    tokens = Math.min(burst, tokens + (Math.max(0, now - countedAt) * count) / perMs);
-    countedAt = now;
-    // Slightly less than 1, because sums of fractions have rounding errors.
-    if (tokens < 1 - 1e-6) return ((1 - tokens) * perMs) / count;
-    tokens = Math.max(0, tokens - 1);
     return 0;
   };
 }

@@ -1,6 +1,7 @@
 import type { RateLimit } from "../core/limits/rate-limit.ts";
+import type { TokenBucket } from "../core/limits/token-bucket.ts";
 import type { GroupPolicy } from "./groups.ts";
-import type { RetryAfter, TokenBucket } from "./rate-limit.ts";
+import type { RetryAfter } from "./rate-limit.ts";
 
 /**
  * The fault that hits every request of one group. `500`: an answer 500, nothing done. `success0`: 200 with `success:

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { type Limiter, tokenBucket } from "../core/limits/token-bucket.ts";
 import type { Json } from "../core/text/json.ts";
 import {
   API_METHODS,
@@ -10,7 +11,7 @@ import {
   type StoredGroup,
 } from "./groups.ts";
 import { type Headers, type HttpAnswer, type HttpReply, htmlAnswer, jsonAnswer } from "./http-reply.ts";
-import { ConcurrencyLimit, fixedWindow, type Limiter, retryAfterValue, tokenBucket } from "./rate-limit.ts";
+import { ConcurrencyLimit, fixedWindow, retryAfterValue } from "./rate-limit.ts";
 import type { RequestCounts } from "./request-counts.ts";
 import type { Fault } from "./request-faults.ts";
 import type { ApiOptions } from "./service-options.ts";

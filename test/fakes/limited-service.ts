@@ -2,16 +2,10 @@ import { parseRetryAfter } from "../../src/adapters/service/answer-failure.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import type { Ceilings } from "../../src/core/limits/adaptive-limiter.ts";
 import type { RateLimit } from "../../src/core/limits/rate-limit.ts";
+import { type TokenBucket, tokenBucket } from "../../src/core/limits/token-bucket.ts";
 import { Throttle } from "../../src/engine/service/throttle.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
-import {
-  ConcurrencyLimit,
-  fixedWindow,
-  type RetryAfter,
-  retryAfterValue,
-  type TokenBucket,
-  tokenBucket,
-} from "../../src/sandbox/rate-limit.ts";
+import { ConcurrencyLimit, fixedWindow, type RetryAfter, retryAfterValue } from "../../src/sandbox/rate-limit.ts";
 import { VirtualClock, VirtualTime } from "./virtual-time.ts";
 
 /** The limit of a service. */
