@@ -63,7 +63,12 @@ export async function composeDaemon(
   const recent = new RecentCommits(hostClock);
   const metrics = new Metrics(() => lifecycle.state, hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
-  const lifecycle = new Lifecycle(
+  const shown = pages(
+    () => lifecycle.state,
+    metrics,
+    () => hostClock.now(),
+  );
+  const lifecycle: Lifecycle = new Lifecycle(
     version,
     settings(accepted.current()),
     {
@@ -91,11 +96,7 @@ export async function composeDaemon(
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
         return { settings: settings(config), take: accept };
       },
-      pages: pages(
-        () => lifecycle.state,
-        metrics,
-        () => hostClock.now(),
-      ),
+      routes: () => shown,
       timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
       clock: hostClock,
       observers: [tellLog, metrics.observe],

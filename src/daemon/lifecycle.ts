@@ -1,12 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { asSyncError } from "../core/failure/sync-error.ts";
+import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/duration.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
-import { type HttpServer, type ListenAt, type Pages, serve } from "./http/http-server.ts";
+import { type HttpServer, type ListenAt, serve } from "./http/http-server.ts";
+import type { Routes } from "./http/routes.ts";
 import type { DaemonState } from "./state/state.ts";
 
 export interface LifecycleSettings extends DaemonSettings {
   readonly listen: ListenAt | "off";
+  /** The key of `POST /sync/{user_group_id}`, which there is not without it. */
+  readonly syncKey?: Secret;
   /** The longest time between the signal to stop and the end of the process. */
   readonly shutdownTimeoutMs: number;
 }
@@ -14,7 +18,8 @@ export interface LifecycleSettings extends DaemonSettings {
 interface LifecyclePorts extends DaemonPorts {
   /** Reads the config again. Throws CONFIG_… if it is wrong. */
   readonly reread: () => RereadSettings;
-  readonly pages: Pages;
+  /** What the HTTP server has, with this `http.sync_key`. */
+  readonly routes: (syncKey: Secret | undefined) => Routes;
 }
 
 interface RereadSettings {
@@ -126,7 +131,7 @@ export class Lifecycle {
 
   async #listen(listen: LifecycleSettings["listen"]): Promise<HttpServer | undefined> {
     if (listen === "off") return undefined;
-    const server = await serve(listen, this.#ports.pages);
+    const server = await serve(listen, () => this.#ports.routes(this.#settings.syncKey));
     this.#ports.log({ level: "info", message: `status page, probes and metrics on ${server.url}` });
     return server;
   }

@@ -1,11 +1,12 @@
-import { type Page, type Pages, plain } from "./http/http-server.ts";
+import { plain, type Reply } from "./http/reply.ts";
+import type { Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { readiness } from "./state/readiness.ts";
 import type { DaemonState } from "./state/state.ts";
 import { statusPage, statusPageHeaders } from "./status-page/status-page.ts";
 
 /** The pages that the daemon serves over HTTP. No page queries a database, changes anything, or contains a secret. */
-export function pages(state: () => DaemonState, metrics: Metrics, now: () => Date): Pages {
+export function pages(state: () => DaemonState, metrics: Metrics, now: () => Date): Routes {
   const ofThisSecond = madeOnce(statusPage);
   return {
     "/": {
@@ -39,7 +40,7 @@ function madeOnce(make: (state: DaemonState, at: Date) => string): typeof make {
   };
 }
 
-function readyPage(state: DaemonState, now: Date): Page {
+function readyPage(state: DaemonState, now: Date): Reply {
   const { isReady, reason } = readiness(state, now);
   return plain(isReady ? 200 : 503, reason);
 }

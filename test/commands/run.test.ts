@@ -32,7 +32,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     clock: { ...aClock(), sleep: () => new Promise<void>((resolve) => setTimeout(resolve)) },
     observers: [],
     log: ({ message }: { message: string }) => messages.push(message),
-    pages: {},
+    routes: () => ({}),
     reread: () => ({ settings, take: () => {} }),
   };
   const command = runCommand(

@@ -1,8 +1,10 @@
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { Secret } from "../../src/core/secret/secret.ts";
 import type { OpenedSync } from "../../src/daemon/daemon.ts";
-import { plain } from "../../src/daemon/http/http-server.ts";
+import { plain } from "../../src/daemon/http/reply.ts";
+import type { Routes } from "../../src/daemon/http/routes.ts";
 import { Lifecycle, type LifecycleSettings } from "../../src/daemon/lifecycle.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
 import { rejection } from "../contracts/collect.ts";
@@ -37,6 +39,9 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
       throw new SyncError("CONFIG_INVALID", "no key");
     },
     clock: { ...aClock(), sleep: untilAborted },
+    routes: (_: Secret | undefined): Routes => ({
+      "/healthz": { page: () => plain(200, "ok"), forAnyHost: true },
+    }),
   };
   const lifecycle = new Lifecycle(
     "1.2.3",
@@ -55,7 +60,7 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
       clock: world.clock,
       observers: [],
       log: (entry) => log.push(entry),
-      pages: { "/healthz": { page: () => plain(200, "ok"), forAnyHost: true } },
+      routes: (syncKey) => world.routes(syncKey),
       reread: () => {
         const settings = world.reread();
         return { settings, take: () => events.push(`take ${settings.schedule.line}`) };
@@ -217,6 +222,21 @@ describe("a config that is read again", () => {
     expect(events).not.toContain("take 0 3 * * *");
     expect(await isThere(urls().at(-1))).toBe(true);
     expect(portOf(urls().at(-1))).toBe(free);
+  });
+
+  test("changes the key of POST /sync, also where the server stays", async () => {
+    const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT, syncKey: new Secret("first") });
+    world.routes = (key) => ({ "/key": { page: () => plain(200, key?.reveal() ?? "none") } });
+    const key = async (): Promise<string> => (await fetch(`${urls()[0]}/key`)).text();
+    await lifecycle.begin();
+    expect(await key()).toBe("first\n");
+    for (const syncKey of ["second", undefined, "third"]) {
+      world.reread = () =>
+        someSettings({ listen: ANY_PORT, ...(syncKey && { syncKey: new Secret(syncKey) }) });
+      await lifecycle.reload();
+      expect(await key()).toBe(`${syncKey ?? "none"}\n`);
+    }
+    expect(urls()).toHaveLength(1);
   });
 
   test("twice at once is read one after the other", async () => {

@@ -13,7 +13,7 @@ async function shown() {
   const daemon: { state: DaemonState; now: Date } = { state: aDaemonState(), now: NOON };
   const state = (): DaemonState => daemon.state;
   const made = pages(state, new Metrics(state, aClock()), () => daemon.now);
-  const server = await serve({ host: "127.0.0.1", port: 0 }, made);
+  const server = await serve({ host: "127.0.0.1", port: 0 }, () => made);
   onTestFinished(() => server.close());
   return { daemon, ask: (path: string): Promise<Response> => fetch(server.url + path) };
 }

@@ -5,7 +5,12 @@ import type { RateLimit } from "../../src/core/limits/rate-limit.ts";
 import { type TokenBucket, tokenBucket } from "../../src/core/limits/token-bucket.ts";
 import { Throttle } from "../../src/engine/service/throttle.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
-import { ConcurrencyLimit, fixedWindow, type RetryAfter, retryAfterValue } from "../../src/sandbox/rate-limit.ts";
+import {
+  ConcurrencyLimit,
+  fixedWindow,
+  type RetryAfter,
+  retryAfterValue,
+} from "../../src/sandbox/rate-limit.ts";
 import { VirtualClock, VirtualTime } from "./virtual-time.ts";
 
 /** The limit of a service. */

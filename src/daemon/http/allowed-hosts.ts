@@ -11,6 +11,15 @@ export function isAllowedHost(header: string | undefined, allowed: readonly stri
   return host === "localhost" || isIP(host) !== 0 || allowed.some((name) => name.toLowerCase() === host);
 }
 
+/**
+ * Whether a request may do something, by its Origin header. A browser adds one to each POST, and other clients need
+ * none. Only a page of this server itself may send one: a page of another site makes a visitor's browser send it too.
+ */
+export function isOfThisHost(origin: string | undefined, host: string | undefined): boolean {
+  if (origin === undefined) return true;
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+}
+
 /** The host without port, final dot, and the brackets of an IPv6 address. */
 function hostOf(header: string): string {
   const [, ipv6, name] = /^(?:\[([\da-f:.]+)\]|([\w.-]+?)\.?)(?::\d*)?$/i.exec(header) ?? [];

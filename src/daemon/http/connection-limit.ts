@@ -1,8 +1,11 @@
 import type { RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** The most connections at once: of all clients together, and of one client address. */
-const MOST = { inAll: 100, fromOneAddress: 40 };
+/**
+ * The most connections at once: of all clients together, and of one client address. More than the requests that may
+ * wait for a tenant (see sync-requests.ts), so that these can't keep a probe out.
+ */
+const MOST = { inAll: 300, fromOneAddress: 150 };
 
 /**
  * Answers the server's requests, and limits its connections, so that nobody can keep a probe out:

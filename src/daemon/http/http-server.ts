@@ -1,27 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
-import { visible } from "../../core/text/printable.ts";
-import { isAllowedHost } from "./allowed-hosts.ts";
+import { isAllowedHost, isOfThisHost } from "./allowed-hosts.ts";
 import { keepRoom } from "./connection-limit.ts";
-
-export interface Page {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
-  /** In addition to the headers of every page. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** By path. */
-export type Pages = Readonly<Record<string, Route>>;
-
-interface Route {
-  /** Makes the page anew for each request. */
-  readonly page: () => Page | Promise<Page>;
-  /** The page tells nothing about tenants, so it is shown to requests with any Host header. */
-  readonly forAnyHost?: true;
-}
+import { plain, type Reply } from "./reply.ts";
+import { findRoute, type Routes } from "./routes.ts";
 
 export interface ListenAt {
   readonly host: string;
@@ -50,15 +34,19 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** Serves pages over HTTP, without authentication. Rejects with HTTP_ADDRESS if it can't listen. */
-export async function serve(at: ListenAt, pages: Pages): Promise<HttpServer> {
+/**
+ * Serves the routes over HTTP. Asks for the routes at each request, because another config may have others. Pages need
+ * no authentication, and an action does its own. Rejects with HTTP_ADDRESS if it can't listen.
+ */
+export async function serve(at: ListenAt, routes: () => Routes): Promise<HttpServer> {
   const { host, port, allowedHosts = [] } = at;
   const server = createServer({
     requestTimeout: LONGEST_REQUEST,
     headersTimeout: LONGEST_HEADERS,
     connectionsCheckingInterval: CHECKED_EVERY,
   });
-  keepRoom(server, (request, response) => void answer(pages, [host, ...allowedHosts], request, response));
+  const hosts = [host, ...allowedHosts];
+  keepRoom(server, (request, response) => void answer(routes(), hosts, request, response));
   // Ends connections whose client doesn't read the answer.
   server.timeout = LONGEST_REQUEST;
   server.listen(port, host);
@@ -77,20 +65,28 @@ export async function serve(at: ListenAt, pages: Pages): Promise<HttpServer> {
     url: urlOf(host, typeof bound === "object" && bound ? bound.port : port),
     close: async () => {
       if (!server.listening) return;
+      const closed = once(server, "close");
       server.close();
+      // Let replies that are ready go out first.
+      await setImmediate();
       server.closeAllConnections();
-      await once(server, "close");
+      await closed;
     },
   };
 }
 
 async function answer(
-  pages: Pages,
+  routes: Routes,
   hosts: readonly string[],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { status, contentType, body, headers } = await pageFor(pages, hosts, request);
+  // Nobody reads the body: drop it, however slowly it comes. Node.js ends the request after LONGEST_REQUEST.
+  request.resume();
+  // A reply may take longer than the client may take to read it.
+  request.socket.setTimeout(0);
+  const { status, contentType, body, headers } = await replyTo(routes, hosts, request, response);
+  request.socket.setTimeout(LONGEST_REQUEST);
   response.writeHead(status, {
     ...HEADERS,
     "content-type": contentType,
@@ -101,30 +97,44 @@ async function answer(
   response.end(body);
 }
 
-async function pageFor(
-  pages: Pages,
+async function replyTo(
+  routes: Routes,
   hosts: readonly string[],
-  { method, url = "/", headers }: IncomingMessage,
-): Promise<Page> {
-  const path = url.split("?", 1)[0] ?? url;
-  const route = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (route?.forAnyHost === undefined && !isAllowedHost(headers.host, hosts))
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Reply> {
+  const { method, url = "/", headers } = request;
+  const [path = url] = url.split("?", 1);
+  const { route, below = "" } = findRoute(routes, path) ?? {};
+  const isForAnyHost = route !== undefined && "page" in route && route.forAnyHost === true;
+  if (!isForAnyHost && !isAllowedHost(headers.host, hosts))
     return plain(421, "call this server localhost, by its IP address, or by a name in http.allowed_hosts");
-  if (route === undefined) return plain(404, `there is ${Object.keys(pages).join(", ")}`);
-  if (method !== "GET" && method !== "HEAD")
-    return { ...plain(405, "this server is read-only"), headers: { allow: "GET, HEAD" } };
+  if (route === undefined) return plain(404, `there is ${Object.keys(routes).join(", ")}`);
   try {
-    return await route.page();
+    if ("page" in route) {
+      if (method !== "GET" && method !== "HEAD") return takesOnly("GET", "HEAD");
+      return await route.page();
+    }
+    if (method !== "POST") return takesOnly("POST");
+    if (!isOfThisHost(headers.origin, headers.host))
+      return plain(403, "this server takes no requests from the pages of other hosts");
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    return await route.post({
+      below,
+      query: url.slice(path.length + 1),
+      headers: request.headersDistinct,
+      address: request.socket.remoteAddress ?? "",
+      gone: gone.signal,
+    });
   } catch (error) {
-    return plain(500, `the page could not be made: ${describe(error)}`);
+    return plain(500, `the reply could not be made: ${describe(error)}`);
   }
 }
 
-/** A page of one line. */
-export const plain = (status: number, text: string): Page => ({
-  status,
-  contentType: "text/plain; charset=utf-8",
-  body: `${visible(text)}\n`,
+const takesOnly = (...methods: readonly string[]): Reply => ({
+  ...plain(405, `this path takes only ${methods.join(" and ")}`),
+  headers: { allow: methods.join(", ") },
 });
 
 const urlOf = (host: string, port: number): string =>

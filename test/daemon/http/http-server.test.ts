@@ -1,20 +1,14 @@
-import { once } from "node:events";
-import { Agent, type IncomingHttpHeaders, request } from "node:http";
-import { connect, type Socket } from "node:net";
+import { Agent } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  type HttpServer,
-  type ListenAt,
-  type Page,
-  type Pages,
-  plain,
-  serve,
-} from "../../../src/daemon/http/http-server.ts";
+import { type HttpServer, type ListenAt, serve } from "../../../src/daemon/http/http-server.ts";
+import { plain, type Reply } from "../../../src/daemon/http/reply.ts";
+import type { Routes } from "../../../src/daemon/http/routes.ts";
 import { rejection } from "../../contracts/collect.ts";
+import { ask, connected, cut } from "./client.ts";
 
 const ANY_PORT: ListenAt = { host: "127.0.0.1", port: 0 };
 
-const PAGES: Pages = {
+const PAGES: Routes = {
   "/": {
     page: () => ({
       status: 200,
@@ -38,48 +32,11 @@ const PAGES: Pages = {
   },
 };
 
-async function aServer(pages = PAGES, at = ANY_PORT): Promise<HttpServer> {
-  const server = await serve(at, pages);
+async function aServer(routes = PAGES, at = ANY_PORT): Promise<HttpServer> {
+  const server = await serve(at, () => routes);
   onTestFinished(() => server.close());
   return server;
 }
-
-interface Answer {
-  readonly status: number | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** The path goes out as it is: `fetch` would tidy it up. */
-async function ask(
-  { url }: HttpServer,
-  path: string,
-  { method = "GET", body = "", agent = new Agent(), headers = {} } = {},
-): Promise<Answer> {
-  const { hostname, port } = new URL(url);
-  const asked = request({ host: hostname.replaceAll(/[[\]]/g, ""), port, path, method, agent, headers });
-  asked.end(body);
-  const [answer] = await once(asked, "response");
-  let text = "";
-  for await (const chunk of answer.setEncoding("utf8")) text += chunk;
-  return { status: answer.statusCode, headers: answer.headers, body: text };
-}
-
-async function connected({ url }: HttpServer): Promise<Socket> {
-  const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  onTestFinished(() => {
-    socket.destroy();
-  });
-  socket.on("error", () => {});
-  await once(socket, "connect");
-  return socket;
-}
-
-/** In order or by a reset. */
-const cut = (socket: Socket): Promise<void> =>
-  new Promise((resolve) => {
-    socket.resume().once("close", () => resolve());
-  });
 
 describe("a page", () => {
   test("is shown", async () => {
@@ -108,7 +65,7 @@ describe("a page", () => {
     const server = await aServer();
     expect(await ask(server, path)).toMatchObject({
       status: 500,
-      body: "the page could not be made: x is undefined\n",
+      body: "the reply could not be made: x is undefined\n",
     });
     expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
   });
@@ -172,7 +129,7 @@ describe("what there is not", () => {
     expect(await ask(await aServer(), "/", { method, body })).toMatchObject({
       status: 405,
       headers: { allow: "GET, HEAD" },
-      body: "this server is read-only\n",
+      body: "this path takes only GET and HEAD\n",
     });
   });
 });
@@ -188,15 +145,15 @@ describe("those who ask", () => {
     const server = await aServer();
     const first = await connected(server);
     const firstCut = cut(first);
-    const silent = await Promise.all(Array.from({ length: 120 }, () => connected(server)));
+    const silent = await Promise.all(Array.from({ length: 170 }, () => connected(server)));
     await firstCut;
     for (let n = 0; n < 16; n++) expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
     expect(silent.at(-1)?.destroyed).toBe(false);
   });
 
   test("get their answer, whoever comes meanwhile", async () => {
-    let answer = (_: Page): void => {};
-    const slow = new Promise<Page>((resolve) => {
+    let answer = (_: Reply): void => {};
+    const slow = new Promise<Reply>((resolve) => {
       answer = resolve;
     });
     let isAsked = false;
@@ -210,7 +167,7 @@ describe("those who ask", () => {
     });
     const asked = ask(server, "/slow");
     await expect.poll(() => isAsked).toBe(true);
-    await Promise.all(Array.from({ length: 120 }, () => connected(server)));
+    await Promise.all(Array.from({ length: 170 }, () => connected(server)));
     answer(plain(200, "at last"));
     expect(await asked).toMatchObject({ body: "at last\n" });
   });
@@ -270,7 +227,7 @@ describe("the name that the server is called by", () => {
 
 describe("its end", () => {
   test("cuts those who keep their connection, or have not said yet what they want", async () => {
-    const server = await serve(ANY_PORT, PAGES);
+    const server = await serve(ANY_PORT, () => PAGES);
     const agent = new Agent({ keepAlive: true });
     await ask(server, "/healthz", { agent });
     const silent = await connected(server);
@@ -299,7 +256,9 @@ describe("the address", () => {
 
   test("that is in use is refused, with what to do", async () => {
     const { url } = await aServer();
-    expect(await rejection(serve({ ...ANY_PORT, port: Number(new URL(url).port) }, PAGES))).toMatchObject({
+    expect(
+      await rejection(serve({ ...ANY_PORT, port: Number(new URL(url).port) }, () => PAGES)),
+    ).toMatchObject({
       code: "HTTP_ADDRESS",
       message: expect.stringMatching(`^cannot listen on ${url}: .*EADDRINUSE`),
       hint: 'name another address in http.listen, or "off" for no page, probes and metrics',
@@ -307,7 +266,7 @@ describe("the address", () => {
   });
 
   test("of nobody is refused too", async () => {
-    expect(await rejection(serve({ host: "nowhere.invalid", port: 0 }, PAGES))).toMatchObject({
+    expect(await rejection(serve({ host: "nowhere.invalid", port: 0 }, () => PAGES))).toMatchObject({
       code: "HTTP_ADDRESS",
     });
   });

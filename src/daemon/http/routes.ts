@@ -1,0 +1,47 @@
+import type { Reply } from "./reply.ts";
+
+/**
+ * What the server has, by path. A path that ends with a name in braces, such as `/sync/{user_group_id}`, stands for all
+ * paths that begin with what is before the brace.
+ */
+export type Routes = Readonly<Record<string, Page | Action>>;
+
+/** For GET and HEAD. */
+interface Page {
+  /** Makes the page anew for each request. */
+  readonly page: () => Reply | Promise<Reply>;
+  /** The page tells nothing about tenants, so it is shown to requests with any Host header. */
+  readonly forAnyHost?: true;
+}
+
+/** For POST. */
+interface Action {
+  readonly post: (request: PostRequest) => Promise<Reply>;
+}
+
+export interface PostRequest {
+  /** What the path has in the place of the name in braces, as it was sent. */
+  readonly below: string;
+  /** Without the question mark; empty if there is none. */
+  readonly query: string;
+  /** By name in small letters, each with all its values. */
+  readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
+  /** The IP address of the client, or of the proxy before it. */
+  readonly address: string;
+  /** Aborts when nobody waits for the reply any more. */
+  readonly gone: AbortSignal;
+}
+
+interface Found {
+  readonly route: Page | Action;
+  readonly below: string;
+}
+
+export function findRoute(routes: Routes, path: string): Found | undefined {
+  for (const [pattern, route] of Object.entries(routes)) {
+    const brace = pattern.indexOf("{");
+    if (brace < 0 ? path === pattern : path.startsWith(pattern.slice(0, brace)))
+      return { route, below: brace < 0 ? "" : path.slice(brace) };
+  }
+  return undefined;
+}

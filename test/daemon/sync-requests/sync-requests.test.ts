@@ -1,0 +1,472 @@
+import { once } from "node:events";
+import type { OutgoingHttpHeaders } from "node:http";
+import fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { MAX_ID_BYTES } from "../../../src/core/group/tenant-id.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import { serve } from "../../../src/daemon/http/http-server.ts";
+import { plain } from "../../../src/daemon/http/reply.ts";
+import type { Routes } from "../../../src/daemon/http/routes.ts";
+import { REPLY_STATUSES, SyncRequests } from "../../../src/daemon/sync-requests/sync-requests.ts";
+import type { LogEntry } from "../../../src/ports/log.ts";
+import type { Served, ServeTenant } from "../../../src/ports/serve-tenant.ts";
+import { anyText } from "../../builders/arbitraries.ts";
+import { aClock } from "../../fakes/set-clock.ts";
+import { ask, connected, cut } from "../http/client.ts";
+
+const KEY = "a-key-of-24-characters-0";
+const DONE: Served = { kind: "done", outcome: "created" };
+
+const untilAborted = (_: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal?.addEventListener("abort", () => resolve()));
+
+/** However slow the machine is. */
+const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 60_000 });
+
+/** A server with the route. `served` has what `serveTenant` was called with. */
+async function aRoute(serveTenant: ServeTenant = async () => DONE) {
+  const config: { key: string | undefined } = { key: KEY };
+  const stopping = new AbortController();
+  const clock = { ...aClock(), sleep: untilAborted as (ms: number, signal?: AbortSignal) => Promise<void> };
+  const log: LogEntry[] = [];
+  const statuses: number[] = [];
+  const served: [id: string, waitMs: number][] = [];
+  const requests = new SyncRequests(
+    {
+      serveTenant: (id, waitMs) => {
+        served.push([id, waitMs]);
+        return serveTenant(id, waitMs);
+      },
+      clock,
+      log: (entry) => log.push(entry),
+      onReply: (status) => statuses.push(status),
+    },
+    stopping.signal,
+  );
+  const routes = (): Routes => ({
+    "/healthz": { page: () => plain(200, "ok"), forAnyHost: true },
+    ...requests.routes(config.key === undefined ? undefined : new Secret(config.key)),
+  });
+  const server = await serve({ host: "127.0.0.1", port: 0 }, routes);
+  onTestFinished(() => server.close());
+  const post = async (path: string, headers: OutgoingHttpHeaders = {}, body?: string) => {
+    const answer = await ask(server, path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}`, ...headers },
+      ...(body !== undefined && { body }),
+    });
+    expect(answer.headers).toMatchObject({
+      "content-type": "application/json",
+      "cache-control": "no-store",
+    });
+    return { ...answer, json: JSON.parse(answer.body) };
+  };
+  return { server, config, stopping, clock, log, statuses, served, post };
+}
+
+/** Tenants that are served only once the test says so. */
+function pendingTenants() {
+  const waiting = new Map<string, (served: Served) => void>();
+  const serveTenant: ServeTenant = (id) =>
+    new Promise((resolve) => {
+      const others = waiting.get(id);
+      waiting.set(id, (served) => {
+        others?.(served);
+        resolve(served);
+      });
+    });
+  return { waiting, serveTenant };
+}
+
+const path = (id: string): string => `/sync/${encodeURIComponent(id)}`;
+
+/** The bytes of a POST, without its body. */
+const head = (target: string, ...headers: readonly string[]): string =>
+  [`POST ${target} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${KEY}`, ...headers, "", ""].join(
+    "\r\n",
+  );
+
+describe("a tenant is served", () => {
+  test("and the reply says what became of it", async () => {
+    const { post, served } = await aRoute();
+    expect(await post("/sync/107")).toMatchObject({
+      status: 200,
+      json: { user_group_id: "107", outcome: "created" },
+    });
+    expect(served).toEqual([["107", 10_000]]);
+  });
+
+  test.each<[Served, number]>([
+    [{ kind: "pending" }, 202],
+    [{ kind: "unknown" }, 404],
+    [{ kind: "conflict", outcome: "held", code: "DELETION_HELD", message: "held" }, 409],
+    [{ kind: "failed", code: "TIMEOUT", message: "no answer" }, 503],
+  ])("or isn't: %j has the status %d", async (outcome, status) => {
+    const { post } = await aRoute(async () => outcome);
+    const reply = await post("/sync/107");
+    expect(reply.status).toBe(status);
+    expect(reply.json).toHaveProperty("outcome");
+    if (status === 503) expect(reply.headers["retry-after"]).toBe("5");
+  });
+
+  test("whatever its id is", async () => {
+    const { post, served } = await aRoute();
+    const ids = ["🍕", "a/b", "a?b", "100%", "a#b", ".", "..", "\0", " ", "a+b", "{user_group_id}", "%2F"];
+    for (const id of [...ids, "x".repeat(MAX_ID_BYTES), "🍕".repeat(MAX_ID_BYTES / 4)])
+      expect((await post(path(id))).json).toMatchObject({ user_group_id: id });
+    expect((await post("/sync/%2e%2E")).json).toMatchObject({ user_group_id: ".." });
+    expect(served.slice(0, ids.length).map(([id]) => id)).toEqual(ids);
+  });
+
+  test("whatever text its id is", async () => {
+    const { post, served, clock } = await aRoute();
+    await fc.assert(
+      fc.asyncProperty(anyText({ minLength: 1, maxLength: 40 }), async (id) => {
+        clock.elapsed += 1_000;
+        expect((await post(path(id))).json).toMatchObject({ user_group_id: id });
+        expect(served.at(-1)?.[0]).toBe(id);
+      }),
+    );
+  });
+
+  test("and waited for as long as the request says", async () => {
+    const { post, served } = await aRoute();
+    for (const query of ["?wait=0", "?wait=500ms&x=y", "?wait=1m", "?"]) await post(`/sync/107${query}`);
+    expect(served.map(([, waitMs]) => waitMs)).toEqual([0, 500, 60_000, 10_000]);
+  });
+
+  test("with a hundred requests at once, for one id and for different ones", async () => {
+    const { waiting, serveTenant } = pendingTenants();
+    const { post, served } = await aRoute(serveTenant);
+    for (const idOf of [() => "one", (n: number) => `t-${n}`]) {
+      served.length = 0;
+      const replies = Array.from({ length: 100 }, (_, n) => post(path(idOf(n))));
+      await eventually(() => served.length).toBe(100);
+      for (const resolve of waiting.values()) resolve(DONE);
+      waiting.clear();
+      const ids = (await Promise.all(replies)).map(({ status, json }) => [status, json.user_group_id]);
+      expect(ids).toEqual(Array.from({ length: 100 }, (_, n) => [200, idOf(n)]));
+    }
+  });
+});
+
+describe("a request is refused", () => {
+  test.each(["/sync/", "/sync/a/b", "/sync/a/", "/sync/%", "/sync/%zz", "/sync/%FF", "/sync/%F0%9F"])(
+    "with an id that can't be read: %s",
+    async (target) => {
+      const { post, served } = await aRoute();
+      expect(await post(target)).toMatchObject({
+        status: 400,
+        json: { message: expect.stringContaining("percent-encoded") },
+      });
+      expect(served).toEqual([]);
+    },
+  );
+
+  test.each(["wait=", "wait=10", "wait=61s", "wait=-1s", "wait=1s&wait=2s"])(
+    "with a wait that isn't one: %s",
+    async (query) => {
+      const { post, served } = await aRoute();
+      expect(await post(`/sync/107?${query}`)).toMatchObject({
+        status: 400,
+        json: { message: expect.stringContaining("up to 60s") },
+      });
+      expect(served).toEqual([]);
+    },
+  );
+
+  test("as for an unknown tenant if no row can have the id, without a look", async () => {
+    const { post, served } = await aRoute();
+    for (const id of ["x".repeat(MAX_ID_BYTES + 1), "🍕".repeat(MAX_ID_BYTES / 4 + 1)])
+      expect(await post(path(id))).toMatchObject({ status: 404, json: { outcome: "unknown" } });
+    expect(served).toEqual([]);
+  });
+
+  test("in the same way with every wrong key, whatever else is wrong", async () => {
+    const { server, served } = await aRoute();
+    const wrong: readonly OutgoingHttpHeaders[] = [
+      {},
+      { authorization: "" },
+      { authorization: "Bearer" },
+      { authorization: "Bearer x" },
+      { authorization: `Token ${KEY}` },
+      { authorization: `Bearer ${KEY}x` },
+      { authorization: `Bearer ${KEY.slice(1)}` },
+      { authorization: [`Bearer ${KEY}`, `Bearer ${KEY}`] as unknown as string },
+      { authorization: ["Bearer x", `Bearer ${KEY}`] as unknown as string },
+      { "x-authorization": `Bearer ${KEY}` },
+    ];
+    const bodies = new Set<string>();
+    for (const headers of wrong)
+      for (const target of ["/sync/107", "/sync/", "/sync/%", `/sync/${"x".repeat(600)}`, "/sync/1?wait=x"]) {
+        const answer = await ask(server, target, { method: "POST", headers });
+        expect(answer).toMatchObject({ status: 401, headers: { "www-authenticate": "Bearer" } });
+        bodies.add(answer.body);
+      }
+    expect([...bodies]).toEqual([
+      '{"message":"send the key of http.sync_key once, in the header Authorization: Bearer KEY"}\n',
+    ]);
+    expect(served).toEqual([]);
+  });
+
+  test("after many wrong keys from its address, even with the right key, until a moment has passed", async () => {
+    const { post, clock, served } = await aRoute();
+    const statuses: (number | undefined)[] = [];
+    for (let n = 0; n < 102; n++)
+      statuses.push((await post("/sync/107", { authorization: "Bearer x" })).status);
+    expect(statuses.lastIndexOf(401)).toBe(100);
+    expect(await post("/sync/107")).toMatchObject({ status: 429, headers: { "retry-after": "1" } });
+    expect(served).toEqual([]);
+    clock.elapsed += 1_000;
+    expect(await post("/sync/107")).toMatchObject({ status: 200 });
+  });
+
+  test("beyond a rate, until a moment has passed", async () => {
+    const { post, clock, served } = await aRoute();
+    for (let n = 0; n < 500; n++) expect(await post("/sync/107")).toMatchObject({ status: 200 });
+    expect(await post("/sync/107")).toMatchObject({
+      status: 429,
+      headers: { "retry-after": "1" },
+      json: { message: "too many requests a second; try again in 1 s" },
+    });
+    expect(served).toHaveLength(500);
+    clock.elapsed += 20;
+    expect(await post("/sync/107")).toMatchObject({ status: 200 });
+  });
+
+  test("while a hundred others wait, and pages are shown all the same", async () => {
+    const { waiting, serveTenant } = pendingTenants();
+    const { server, post, served } = await aRoute(serveTenant);
+    const replies = Array.from({ length: 100 }, (_, n) => post(`/sync/${n}`));
+    await eventually(() => served.length).toBe(100);
+    expect(await post("/sync/one-more")).toMatchObject({ status: 429, headers: { "retry-after": "1" } });
+    expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
+    waiting.get("7")?.(DONE);
+    expect(await replies[7]).toMatchObject({ status: 200 });
+    const next = post("/sync/next");
+    await eventually(() => waiting.has("next")).toBe(true);
+    for (const resolve of waiting.values()) resolve(DONE);
+    expect(await next).toMatchObject({ status: 200 });
+    await Promise.all(replies);
+  });
+
+  test("with a long body", async () => {
+    const { post, served } = await aRoute();
+    expect(await post("/sync/107", {}, "x".repeat(4_096))).toMatchObject({ status: 200 });
+    expect(await post("/sync/107", {}, "x".repeat(1_000_000))).toMatchObject({ status: 413 });
+    expect(served).toHaveLength(1);
+  });
+
+  test("with a body of unknown length", async () => {
+    const { post, served } = await aRoute();
+    expect(await post("/sync/107", { "transfer-encoding": "chunked" }, "x")).toMatchObject({ status: 411 });
+    expect(served).toEqual([]);
+  });
+
+  test("from another host's page, and under a name that isn't this server's", async () => {
+    const { server, served } = await aRoute();
+    const statusWith = async (headers: OutgoingHttpHeaders) =>
+      (
+        await ask(server, "/sync/107", {
+          method: "POST",
+          headers: { authorization: `Bearer ${KEY}`, ...headers },
+        })
+      ).status;
+    for (const origin of ["https://evil.example.com", "http://localhost:1", "null", "", "localhost"])
+      expect(await statusWith({ origin, host: "localhost" })).toBe(403);
+    expect(await statusWith({ host: "evil.example.com" })).toBe(421);
+    expect(served).toEqual([]);
+    expect(await statusWith({ origin: "https://LocalHost:8443", host: "localhost:8443" })).toBe(200);
+  });
+});
+
+describe("the route", () => {
+  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])("takes no %s", async (method) => {
+    const { server, served } = await aRoute();
+    const headers = { authorization: `Bearer ${KEY}` };
+    for (const target of ["/sync/107", "/sync/"])
+      expect(await ask(server, target, { method, headers })).toMatchObject({
+        status: 405,
+        headers: { allow: "POST" },
+      });
+    expect(served).toEqual([]);
+  });
+
+  test("is none without a key, for whatever method", async () => {
+    const { server, config, served } = await aRoute();
+    expect((await ask(server, "/nowhere")).body).toBe("there is /healthz, /sync/{user_group_id}\n");
+    config.key = undefined;
+    for (const method of ["POST", "GET"])
+      for (const authorization of ["", "Bearer", "Bearer undefined", `Bearer ${KEY}`])
+        expect(await ask(server, "/sync/107", { method, headers: { authorization } })).toMatchObject({
+          status: 404,
+          body: "there is /healthz\n",
+        });
+    expect(served).toEqual([]);
+  });
+
+  test("takes another key from one request to the next", async () => {
+    const { config, post } = await aRoute();
+    expect(await post("/sync/107")).toMatchObject({ status: 200 });
+    config.key = "another-key-of-30-characters-0";
+    expect(await post("/sync/107")).toMatchObject({ status: 401 });
+    const authorization = `Bearer ${config.key}`;
+    expect(await post("/sync/107", { authorization })).toMatchObject({ status: 200 });
+  });
+
+  test.each(["/sync", "/Sync/107", "//sync/107", "/sync%2F107", "/x/sync/107", "http://localhost/sync/107"])(
+    "is not %s",
+    async (target) => {
+      const { server } = await aRoute();
+      expect(await ask(server, target, { method: "POST" })).toMatchObject({ status: 404 });
+    },
+  );
+});
+
+test("every reply is counted by its status, and no other status comes", async () => {
+  const outcomes: Served[] = [
+    DONE,
+    { kind: "pending" },
+    { kind: "unknown" },
+    { kind: "conflict", outcome: "held", code: "X", message: "x" },
+    { kind: "failed", code: "X", message: "x" },
+  ];
+  const { post, statuses } = await aRoute(async () => outcomes.shift() ?? DONE);
+  for (let n = 0; n < 5; n++) await post("/sync/107");
+  await post("/sync/");
+  await post("/sync/107", { "transfer-encoding": "chunked" }, "x");
+  await post("/sync/107", {}, "x".repeat(5_000));
+  for (let n = 0; n < 102; n++) await post("/sync/107", { authorization: "Bearer x" });
+  expect([...new Set(statuses)].sort()).toEqual(REPLY_STATUSES);
+  expect(statuses).toHaveLength(110);
+});
+
+describe("a client", () => {
+  test("that sends its body slowly has its reply before", async () => {
+    const { server, served } = await aRoute();
+    const slow = await connected(server);
+    slow.write(`${head("/sync/107", "Content-Length: 10")}half`);
+    const [data] = await once(slow, "data");
+    expect(String(data)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(served).toHaveLength(1);
+  });
+
+  test("that sends two requests at once is closed, and the first tenant is served all the same", async () => {
+    const { waiting, serveTenant } = pendingTenants();
+    const { server, served } = await aRoute(serveTenant);
+    const greedy = await connected(server);
+    greedy.write(head("/sync/a", "Content-Length: 0") + head("/sync/b", "Content-Length: 0"));
+    await cut(greedy);
+    expect(served.map(([id]) => id)).toEqual(["a"]);
+    waiting.get("a")?.(DONE);
+  });
+
+  test("that goes away leaves its place to others, and its tenant is served all the same", async () => {
+    const { waiting, serveTenant } = pendingTenants();
+    const { server, post, served, clock } = await aRoute(async (id, waitMs) =>
+      id === "next" ? DONE : serveTenant(id, waitMs),
+    );
+    const leaving = await Promise.all(Array.from({ length: 100 }, () => connected(server)));
+    for (const [n, socket] of leaving.entries()) socket.write(head(`/sync/${n}`, "Content-Length: 0"));
+    await eventually(() => served.length).toBe(100);
+    expect(await post("/sync/next")).toMatchObject({ status: 429 });
+    const [first, second] = leaving;
+    first?.end();
+    await eventually(async () => {
+      clock.elapsed += 1_000;
+      return (await post("/sync/next")).status;
+    }).toBe(200);
+    second?.resetAndDestroy();
+    for (const resolve of waiting.values()) resolve(DONE);
+  });
+});
+
+describe("a wait", () => {
+  test("ends a few seconds late at the latest, also if the tenant is never served", async () => {
+    const { post, clock } = await aRoute(() => new Promise(() => {}));
+    const slept: number[] = [];
+    clock.sleep = async (ms) => void slept.push(ms);
+    expect(await post("/sync/107?wait=3s")).toMatchObject({
+      status: 202,
+      json: { user_group_id: "107", outcome: "pending" },
+    });
+    expect(slept).toEqual([8_000]);
+  });
+
+  test("leaves no timer behind", async () => {
+    const { post, clock } = await aRoute();
+    let timers = 0;
+    clock.sleep = async (ms, signal) => {
+      timers++;
+      await untilAborted(ms, signal);
+      timers--;
+    };
+    await post("/sync/107");
+    await eventually(() => timers).toBe(0);
+  });
+
+  test("ends at once when groupsync stops, and none begins afterwards", async () => {
+    const { waiting, serveTenant } = pendingTenants();
+    const { post, served, stopping } = await aRoute(serveTenant);
+    const replies = ["a", "b"].map((id) => post(`/sync/${id}`));
+    await eventually(() => waiting.size).toBe(2);
+    stopping.abort();
+    const stopped = { status: 503, headers: { "retry-after": "5" }, json: { code: "INTERRUPTED" } };
+    for (const reply of await Promise.all(replies)) expect(reply).toMatchObject(stopped);
+    expect(await post("/sync/c")).toMatchObject(stopped);
+    expect(served).toHaveLength(2);
+  });
+
+  test("that ends with the server gets its reply before the connection is cut", async () => {
+    const { waiting, serveTenant } = pendingTenants();
+    const { server, post, stopping } = await aRoute(serveTenant);
+    const reply = post("/sync/a");
+    await eventually(() => waiting.size).toBe(1);
+    stopping.abort();
+    await Promise.all([server.close(), expect(reply).resolves.toMatchObject({ status: 503 })]);
+  });
+});
+
+describe("what fails", () => {
+  test("is told with its code and message", async () => {
+    const { post, log } = await aRoute(async () => {
+      throw new SyncError("SOURCE_UNAVAILABLE", "cannot read customers: connection refused");
+    });
+    expect(await post("/sync/107")).toMatchObject({
+      status: 503,
+      json: {
+        outcome: "failed",
+        code: "SOURCE_UNAVAILABLE",
+        message: "cannot read customers: connection refused",
+      },
+    });
+    expect(log).toEqual([]);
+  });
+
+  test("by a mistake in groupsync is told to the log alone", async () => {
+    const { post, log } = await aRoute(async () => {
+      throw new TypeError("SELECT 'secret'");
+    });
+    const reply = await post("/sync/a%0Ab");
+    expect(reply).toMatchObject({ status: 503, json: { outcome: "failed", code: "INTERNAL" } });
+    expect(reply.body).not.toContain("secret");
+    expect(log).toEqual([
+      { level: "error", code: "INTERNAL", message: "cannot serve a\\nb: SELECT 'secret'" },
+    ]);
+  });
+
+  test("after the client has its reply disturbs nobody", async () => {
+    let fail = (_: Error): void => {};
+    const { post, clock } = await aRoute(
+      () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        }),
+    );
+    clock.sleep = async () => {};
+    expect(await post("/sync/107?wait=0")).toMatchObject({ status: 202 });
+    fail(new Error("too late"));
+    await new Promise(setImmediate);
+  });
+});
