@@ -3,6 +3,7 @@ import { SERVICE_FAILURES, type ServiceFailureCode } from "../../core/failure/se
 import type { Clock } from "../../ports/clock.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { DaemonState } from "../state/state.ts";
+import { REPLY_STATUSES } from "../sync-requests/sync-requests.ts";
 import { type MeasuredCall, type OperationLabel, type ResultLabel, resultLabel } from "./measured-service.ts";
 import { RunMetrics } from "./run-metrics.ts";
 import { registerStateMetrics } from "./state-metrics.ts";
@@ -31,6 +32,7 @@ export class Metrics {
   readonly #runs: RunMetrics;
   readonly #requests: Counter<"operation" | "result">;
   readonly #durations: Histogram<"operation">;
+  readonly #syncRequests: Counter<"status">;
 
   constructor(state: () => DaemonState, clock: Clock) {
     const registers = [this.#registry];
@@ -49,6 +51,13 @@ export class Metrics {
       buckets: REQUEST_SECONDS,
       registers,
     });
+    this.#syncRequests = new Counter({
+      name: "groupsync_sync_requests_total",
+      help: "Replies to POST /sync/{user_group_id}, by HTTP status.",
+      labelNames: ["status"],
+      registers,
+    });
+    for (const status of REPLY_STATUSES) this.#syncRequests.inc({ status }, 0);
     for (const operation of OPERATIONS) {
       this.#durations.zero({ operation });
       for (const result of RESULTS) this.#requests.inc({ operation, result }, 0);
@@ -63,6 +72,8 @@ export class Metrics {
     this.#requests.inc({ operation, result });
     this.#durations.observe({ operation }, seconds);
   };
+
+  readonly observeReply = (status: number): void => this.#syncRequests.inc({ status });
 
   /** In the text format of Prometheus. */
   text(): Promise<string> {

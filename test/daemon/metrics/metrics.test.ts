@@ -32,6 +32,17 @@ describe("of requests", () => {
   });
 });
 
+test("replies to POST /sync count by status, each from the start with 0", async () => {
+  const metrics = new Metrics(aDaemonState, aClock());
+  metrics.observeReply(200);
+  metrics.observeReply(200);
+  expect(await samplesOf(metrics)).toMatchObject({
+    'groupsync_sync_requests_total{status="200"}': 2,
+    'groupsync_sync_requests_total{status="401"}': 0,
+    'groupsync_sync_requests_total{status="429"}': 0,
+  });
+});
+
 test("two daemons in a process keep their metrics apart", async () => {
   const one = new Metrics(aDaemonState, aClock());
   const other = new Metrics(aDaemonState, aClock());
