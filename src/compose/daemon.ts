@@ -56,6 +56,7 @@ export async function composeDaemon(
     deletionLimit: deletion.limit,
     listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowedHosts),
     ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
+    ...(http.syncKey && { syncKey: http.syncKey }),
     ...verifyTokens(tokens),
     notifier: new HttpNotifier(notify, hostClock, log, signal),
   });
