@@ -29,3 +29,10 @@ export const LONGEST_TRY = 60_000;
 /** How long to wait before attempt number `attempt` (2, 3, …) of one request, in milliseconds, with jitter. */
 export const waitBeforeAttempt = (attempt: number, random: () => number): number =>
   Math.min(8_000, 125 * 2 ** attempt) * (0.5 + random() / 2);
+
+/**
+ * How long to wait before a broken connection for noticing changes is opened again after `failures` failures in a row, in
+ * milliseconds, with jitter. Between two full syncs new tenants wait for this connection.
+ */
+export const waitBeforeReconnect = (failures: number, random: () => number): number =>
+  Math.min(60_000, 250 * 2 ** failures) * (0.5 + random() / 2);

@@ -12,16 +12,17 @@ import {
   openWindow,
   reopenWindow,
 } from "../../../src/core/changes/change-window.ts";
-import type { Notice } from "../../../src/core/changes/notice.ts";
+import { ANYTHING, type Notice } from "../../../src/core/changes/notice.ts";
+import { type AColumn, aColumn, type Version } from "../../fakes/change-column.ts";
 import { rounds } from "../../support/long.ts";
-import { type AColumn, aColumn, type Version } from "./a-change-column.ts";
 
 const MINUTE = 60_000;
 
 /** Looks at a column as the poller does, over and over. */
 class Looks {
   readonly #column: AColumn;
-  readonly noticed: { readonly notice: Notice; readonly at: number }[] = [];
+  /** When each id was last noticed. */
+  readonly #lastOf = new Map<string, number>();
   window: ChangeWindow;
   mostSeen = 0;
 
@@ -33,28 +34,29 @@ class Looks {
     this.window = isFlood(rows) ? this.#reopened(at, at) : openWindow(newest, rows, time);
   }
 
-  /** The ids that this look has noticed. */
+  /** The ids that this look has noticed, or "anything". */
   look(begun: number, ended = begun, sees = begun): string[] {
-    const before = this.noticed.length;
+    const ids = this.#look(begun, ended, sees).map((notice) =>
+      notice.kind === "tenant" ? notice.user_group_id : notice.kind,
+    );
+    for (const id of ids) this.#lastOf.set(id, sees);
+    this.mostSeen = Math.max(this.mostSeen, this.window.seen.size);
+    return ids;
+  }
+
+  #look(begun: number, ended: number, sees: number): readonly Notice[] {
     const rows = this.#column.rows(nextLook(this.window), sees, MOST_ROWS + 1);
     if (isFlood(rows)) {
       this.window = this.#reopened(begun, ended, sees);
-      this.noticed.push({ notice: { kind: "anything" }, at: sees });
-    } else {
-      const { window, notices } = looked(this.window, rows, { begun, ended });
-      this.window = window;
-      for (const notice of notices) this.noticed.push({ notice, at: sees });
+      return [ANYTHING];
     }
-    this.mostSeen = Math.max(this.mostSeen, this.window.seen.size);
-    return this.noticed
-      .slice(before)
-      .map(({ notice }) => (notice.kind === "tenant" ? notice.user_group_id : "anything"));
+    const { window, notices } = looked(this.window, rows, { begun, ended });
+    this.window = window;
+    return notices;
   }
 
   hasNoticed({ id, committed }: Version): boolean {
-    return this.noticed.some(
-      ({ notice, at }) => at >= committed && (notice.kind === "anything" || notice.user_group_id === id),
-    );
+    return Math.max(this.#lastOf.get(id) ?? -1, this.#lastOf.get("anything") ?? -1) >= committed;
   }
 
   #reopened(begun: number, ended: number, sees = begun): ChangeWindow {
@@ -212,55 +214,65 @@ describe("whatever happens", () => {
       given: fc.nat(8 * MINUTE),
       ahead: fc.integer({ min: -5_000, max: MOST_AHEAD_MS }),
       delay: fc.nat(53_000),
-      rows: fc.oneof(
-        { weight: 40, arbitrary: fc.constant(1) },
-        { weight: 1, arbitrary: fc.constant(MOST_ROWS) },
-      ),
     })
     .map(({ delay, ...version }) => ({ ...version, committed: version.given + delay }));
   const aLook = fc.record({
     pause: fc.oneof(fc.integer({ min: 100, max: 2_000 }), fc.integer({ min: 100, max: 3 * MINUTE })),
     takes: fc.nat(1_500),
   });
-  const versionsOf = (changes: readonly (Version & { readonly rows: number })[]): Version[] =>
-    changes.flatMap(({ rows, ...version }, change) =>
-      Array.from({ length: rows }, (_, n) => (n === 0 ? version : { ...version, id: `${change}-${n}` })),
-    );
+  const anUnit = fc.constantFrom(1, 1_000);
+  const START = 2 * MINUTE;
 
-  test("each row is noticed by the first look after its commit, or a full sync looks later", () => {
+  /** Looks at these times, and then long enough for the overlap to be over. `check` is called after each look. */
+  const play = (
+    versions: readonly Version[],
+    unit: number,
+    pauses: readonly { readonly pause: number; readonly takes: number }[],
+    check: (missed: readonly Version[]) => void = () => {},
+  ): void => {
+    const looks = new Looks(aColumn(versions, unit), START);
+    let now = START;
+    let pending = versions.filter(({ committed }) => committed > START);
+    const last = { pause: 10 * MINUTE, takes: 0 };
+    for (const { pause, takes } of [...pauses, last, last, last]) {
+      const sees = now + pause + Math.floor(takes / 2);
+      looks.look(now + pause, now + pause + takes, sees);
+      now += pause + takes;
+      pending = pending.filter((version) => !looks.hasNoticed(version));
+      check(pending.filter(({ committed }) => committed <= sees));
+      expect(looks.mostSeen).toBeLessThanOrEqual(MOST_ROWS);
+      expect(looks.window.marks.length).toBeLessThanOrEqual(OVERLAP_MS / 1_000 + 2);
+    }
+    expect(pending).toEqual([]);
+  };
+
+  test("each row is noticed by the first look after its commit", () => {
     fc.assert(
       fc.property(
         fc.array(aVersion, { maxLength: 30 }),
         fc.array(aLook, { minLength: 1, maxLength: 60 }),
-        fc.constantFrom(1, 1_000),
-        (changes, pauses, unit) => {
-          const versions = versionsOf(changes);
-          const isFlooded = changes.some(({ rows }) => rows > 1);
-          const started = 2 * MINUTE;
-          const looks = new Looks(aColumn(versions, unit), started);
-          let now = started;
-          let pending = versions.filter(({ committed }) => committed > started);
-          const step = (pause: number, takes: number): void => {
-            const begun = now + pause;
-            const sees = begun + Math.floor(takes / 2);
-            now = begun + takes;
-            looks.look(begun, now, sees);
-            if (!isFlooded) {
-              const missed = pending.filter(
-                (version) => version.committed <= sees && !looks.hasNoticed(version),
-              );
-              expect(missed).toEqual([]);
-            }
-            pending = pending.filter((version) => !looks.hasNoticed(version));
-            expect(looks.mostSeen).toBeLessThanOrEqual(MOST_ROWS);
-            expect(looks.window.marks.length).toBeLessThanOrEqual(OVERLAP_MS / 1_000 + 2);
-          };
-          for (const { pause, takes } of pauses) step(pause, takes);
-          for (let n = 0; n < 4; n++) step(10 * MINUTE, 0);
-          expect(pending).toEqual([]);
+        anUnit,
+        (versions, pauses, unit) => {
+          play(versions, unit, pauses, (missed) => expect(missed).toEqual([]));
         },
       ),
-      { numRuns: rounds(2_000) },
+      { numRuns: rounds(5_000) },
+    );
+  });
+
+  test("each row of a flood, and each row beside it, is noticed or found by a full sync", () => {
+    fc.assert(
+      fc.property(
+        fc.array(aVersion, { maxLength: 10 }),
+        aVersion,
+        fc.array(aLook, { minLength: 1, maxLength: 12 }),
+        anUnit,
+        (singles, flood, pauses, unit) => {
+          const rows = Array.from({ length: MOST_ROWS }, (_, n) => ({ ...flood, id: `flood-${n}` }));
+          play([...singles, ...rows], unit, pauses);
+        },
+      ),
+      { numRuns: rounds(100) },
     );
   });
 });

@@ -4,7 +4,7 @@ import {
   MOST_AHEAD_MS,
   type NewestChange,
   OVERLAP_MS,
-} from "../../../src/core/changes/change-window.ts";
+} from "../../src/core/changes/change-window.ts";
 
 /** A version of a row: an insert, or an update of the row with the same id. Times are the database's. */
 export interface Version {

@@ -1,0 +1,174 @@
+import {
+  type ChangeWindow,
+  isFlood,
+  type LookTime,
+  looked,
+  MOST_ROWS,
+  nextLook,
+  openWindow,
+  reopenWindow,
+} from "../../core/changes/change-window.ts";
+import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
+import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
+import type { ChangeFeed, ChangeReader } from "../../ports/change-feed.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Beginning } from "./beginning.ts";
+import { WakeableSleep } from "./wakeable-sleep.ts";
+import { type WayState, WayTracker } from "./way-state.ts";
+
+export interface PollerPorts {
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onNotice: (notice: Notice) => void;
+}
+
+interface PollerRun {
+  readonly stop: AbortSignal;
+  readonly beginning: Beginning;
+  /** The end of the run before this one. */
+  readonly after: Promise<unknown> | undefined;
+  /** The table that the last sync read. */
+  readonly before: string | null | undefined;
+}
+
+/** The shortest pause between two looks, in milliseconds, however often somebody asks for one. */
+const SHORTEST_PAUSE = 50;
+/** Without an index, looks take at most a tenth of the time. */
+const PAUSES_PER_LOOK = 9;
+/** How often a missing index is looked for again, in milliseconds. */
+const INDEX_CHECK_EVERY = 600_000;
+
+/** Asks the change column for its newest rows, one look at a time. Nothing that the database does ends it. */
+export class Poller {
+  readonly #ports: PollerPorts;
+  readonly #everyMs: number;
+  readonly #tracker: WayTracker;
+  readonly #sleep: WakeableSleep;
+  /** Kept while the poller is off, so that the next look finds what has changed meanwhile. */
+  #window: ChangeWindow | undefined;
+  #isIndexed = true;
+  #indexCheckAt = Number.NEGATIVE_INFINITY;
+
+  constructor(everyMs: number, ports: PollerPorts) {
+    this.#ports = ports;
+    this.#everyMs = everyMs;
+    this.#tracker = new WayTracker("column", ports.clock, ports.log);
+    this.#sleep = new WakeableSleep(ports.clock);
+  }
+
+  get state(): WayState {
+    return this.#tracker.state;
+  }
+
+  /** Looks as soon as the pause that the database is owed is over, and not at the end of the period. */
+  lookNow(): void {
+    this.#sleep.wake();
+  }
+
+  /** Looks until `stop` aborts. Never rejects. */
+  async run({ stop, beginning, after, before }: PollerRun): Promise<void> {
+    const { clock, feed } = this.#ports;
+    const attempted = beginning.attempt();
+    await after;
+    this.#tracker.starts();
+    let reader: ChangeReader | undefined;
+    let failures = 0;
+    while (!stop.aborted) {
+      const begun = clock.monotonic();
+      try {
+        reader ??= await feed.open(stop, before);
+        await this.#look(reader, beginning);
+        failures = 0;
+        this.#tracker.works();
+      } catch (error) {
+        await reader?.close();
+        reader = undefined;
+        if (stop.aborted) break;
+        failures++;
+        this.#tracker.fails(error, "until that is mended, the next full sync finds what changes");
+      }
+      attempted();
+      const took = clock.monotonic() - begun;
+      if (failures > 0)
+        await clock.sleep(
+          waitBeforeReconnect(failures, () => clock.random()),
+          stop,
+        );
+      else await this.#pause(took, stop);
+    }
+    await reader?.close();
+    this.#tracker.stops();
+    attempted();
+  }
+
+  async #pause(took: number, stop: AbortSignal): Promise<void> {
+    const owed = Math.max(SHORTEST_PAUSE, this.#isIndexed ? 0 : PAUSES_PER_LOOK * took);
+    await this.#ports.clock.sleep(owed, stop);
+    await this.#sleep.sleep(this.#everyMs - took - owed, stop);
+  }
+
+  async #look(reader: ChangeReader, beginning: Beginning): Promise<void> {
+    const { onNotice } = this.#ports;
+    if (this.#window === undefined) {
+      this.#window = await this.#open(reader);
+      // The rows in the window are no news to a full sync that begins later. One that has begun may lack them.
+      if (beginning.isOver) onNotice(ANYTHING);
+    } else {
+      const from = nextLook(this.#window);
+      const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
+      if (isFlood(rows)) {
+        this.#window = await this.#reopen(reader);
+        onNotice(ANYTHING);
+      } else {
+        const { window, notices } = looked(this.#window, rows, time);
+        this.#window = window;
+        for (const notice of notices) onNotice(notice);
+      }
+    }
+    await this.#checkIndex(reader, this.#window);
+  }
+
+  async #open(reader: ChangeReader): Promise<ChangeWindow> {
+    const [newest] = await this.#timed(() => reader.newest());
+    const from = newest && { value: newest.before, isIncluded: true };
+    const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
+    return isFlood(rows) ? this.#reopen(reader) : openWindow(newest, rows, time);
+  }
+
+  async #reopen(reader: ChangeReader): Promise<ChangeWindow> {
+    const newest = await reader.newest();
+    const from = newest && { value: newest.value, isIncluded: true };
+    const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
+    return reopenWindow(newest, rows, time);
+  }
+
+  async #timed<T>(ask: () => Promise<T>): Promise<[T, LookTime]> {
+    const { clock } = this.#ports;
+    const begun = clock.monotonic();
+    const answer = await ask();
+    return [answer, { begun, ended: clock.monotonic() }];
+  }
+
+  async #checkIndex(reader: ChangeReader, window: ChangeWindow): Promise<void> {
+    const { clock, log } = this.#ports;
+    // Of an empty column nobody can tell.
+    if (window.newest === null || clock.monotonic() < this.#indexCheckAt) return;
+    const hint = await reader.missingIndex(nextLook(window));
+    const isIndexed = hint === null;
+    this.#indexCheckAt = isIndexed ? Number.POSITIVE_INFINITY : clock.monotonic() + INDEX_CHECK_EVERY;
+    if (isIndexed === this.#isIndexed) return;
+    this.#isIndexed = isIndexed;
+    if (isIndexed) log({ level: "info", message: "source.changes.column has an index now" });
+    else {
+      log({
+        level: "warn",
+        code: "CHANGES_NOT_INDEXED",
+        message:
+          "the database reads the whole source to find the newest rows of source.changes.column, so groupsync asks for them less often",
+        hint,
+      });
+    }
+  }
+}

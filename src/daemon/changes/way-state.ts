@@ -1,0 +1,74 @@
+import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+
+/** How the daemon notices changes between two full syncs: by the newest rows of a column, or by notifications. */
+export type Way = "column" | "channel";
+
+/** Whether one way works. Contains no secret. */
+export type WayState =
+  /** It is off: another instance holds the lease, or the daemon ends. */
+  | { readonly kind: "off" }
+  | { readonly kind: "starting"; readonly since: Date }
+  | { readonly kind: "alive"; readonly since: Date }
+  | { readonly kind: "broken"; readonly since: Date; readonly error: WayError };
+
+export interface WayError {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+const DOING: Readonly<Record<Way, string>> = {
+  column: "asks for changed tenants by source.changes.column",
+  channel: "listens for changed tenants on source.changes.channel",
+};
+
+/** Keeps the state of one way, and tells the log each change of it once. */
+export class WayTracker {
+  readonly #way: Way;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #state: WayState = { kind: "off" };
+
+  constructor(way: Way, clock: Clock, log: Log) {
+    this.#way = way;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  get state(): WayState {
+    return this.#state;
+  }
+
+  starts(): void {
+    this.#state = { kind: "starting", since: this.#clock.now() };
+  }
+
+  stops(): void {
+    this.#state = { kind: "off" };
+  }
+
+  works(): void {
+    if (this.#state.kind === "alive") return;
+    const again = this.#state.kind === "broken" ? " again" : "";
+    this.#log({ level: "info", message: `groupsync ${DOING[this.#way]}${again}` });
+    this.#state = { kind: "alive", since: this.#clock.now() };
+  }
+
+  /** `consequence` says what that means for tenants. */
+  fails(thrown: unknown, consequence: string): void {
+    const error = errorOf(asSyncError(thrown));
+    const before = this.#state;
+    const since = before.kind === "broken" ? before.since : this.#clock.now();
+    this.#state = { kind: "broken", since, error };
+    if (before.kind === "broken" && before.error.code === error.code) return;
+    this.#log({ level: "warn", ...error, message: `${error.message}; ${consequence}` });
+  }
+}
+
+const errorOf = ({ code, message, hint }: SyncError): WayError => ({
+  code,
+  message,
+  ...(hint !== undefined && { hint }),
+});

@@ -1,0 +1,49 @@
+import type { ChangedRow, ChangePosition, NewestChange } from "../core/changes/change-window.ts";
+import type { SyncError } from "../core/failure/sync-error.ts";
+
+/** The change column of the tenants (`source.changes.column`). */
+export interface ChangeFeed {
+  /**
+   * Opens a connection for many looks. `before` is the table that the last run read.
+   * Rejects as `TenantSource.open` does, and with CONFIG_COLUMNS if there is no such column or if its type isn't one that
+   * grows with each change.
+   */
+  open(stop: AbortSignal, before?: string | null): Promise<ChangeReader>;
+}
+
+/** Its methods reject as `open` does. After a rejection the reader has to be closed. Each look sees its own moment. */
+export interface ChangeReader {
+  /** Null if no row has a value. Looks at all rows, also at those that `source.where` leaves out. */
+  newest(): Promise<NewestChange | null>;
+  /**
+   * The rows of tenants from a position on, in the order of their values, and no more than `limit`. Leaves out rows whose
+   * value is further ahead of the database's clock than `MOST_AHEAD_MS`. If the type of the column doesn't tell the time
+   * zone, the limit is generous enough for every zone.
+   */
+  rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]>;
+  /** What would help if the database reads the whole source to answer `rows(from)`. Null if it has an index for that. */
+  missingIndex(from: ChangePosition): Promise<string | null>;
+  /** Idempotent. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** The channel on which the customer's database names changed tenants (`source.changes.channel`). */
+export interface ChangeChannel {
+  /**
+   * Opens a connection of its own and listens. `hear` gets the payload of each notification, without the connection's own.
+   * Rejects with SOURCE_UNAVAILABLE, CONFIG_TLS, or INTERRUPTED once `stop` aborts.
+   */
+  open(hear: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel>;
+}
+
+export interface OpenChannel {
+  /** Resolves once the connection is lost, with the reason. */
+  readonly lost: Promise<SyncError>;
+  /**
+   * Notifies the connection itself. Resolves to whether the notification arrived within `ms` milliseconds. Behind a pooler
+   * none arrives. Rejects with SOURCE_UNAVAILABLE if the connection is lost, or if the database doesn't answer in time.
+   */
+  hearsItself(ms: number): Promise<boolean>;
+  /** Idempotent. Never rejects. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,174 @@
+import { expect, test } from "vitest";
+import { MOST_ROWS } from "../../../src/core/changes/change-window.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { NoticingStage } from "./a-noticing.ts";
+
+const AWAY = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers: gone", { hint: "is it running?" });
+const MINUTE = 60_000;
+
+async function aPoller(everyMs?: number): Promise<NoticingStage> {
+  const stage = new NoticingStage(["column"], everyMs);
+  stage.feed.insert("old");
+  await stage.noticing.start();
+  return stage;
+}
+
+test("notices new rows within the period, and each of them once", async () => {
+  const stage = await aPoller();
+  await stage.pass(1_200);
+  stage.feed.insert("a", "b");
+  await stage.pass(1_000);
+  expect(stage.noticed()).toEqual(["a", "b"]);
+  await stage.pass(3 * MINUTE);
+  expect(stage.noticed()).toEqual([]);
+});
+
+test("asks as often as the config says, over one connection", async () => {
+  const stage = await aPoller(250);
+  await stage.pass(10_000);
+  expect(stage.feed.looks.length).toBeGreaterThanOrEqual(40);
+  expect(stage.feed.looks.length).toBeLessThanOrEqual(42);
+  expect(stage.feed.opened).toBe(1);
+});
+
+test("asks one thing at a time, also if an answer takes longer than the period", async () => {
+  const stage = await aPoller();
+  stage.feed.takes = 3_000;
+  await stage.pass(30_000);
+  const times = stage.feed.looks.map(({ at }) => at);
+  expect(times.slice(2).every((at, n) => at - (times[n + 1] ?? 0) >= 3_000)).toBe(true);
+});
+
+test("is alive since its first look", async () => {
+  const stage = await aPoller();
+  expect(stage.noticing.state.column).toEqual({ kind: "alive", since: stage.clock.now() });
+  expect(stage.noticing.state.channel).toBeNull();
+  await stage.pass(MINUTE);
+  expect(stage.log.map(({ level, message }) => [level, message])).toEqual([
+    ["info", "groupsync asks for changed tenants by source.changes.column"],
+  ]);
+});
+
+test("tells once that the database is away, asks less and less often, and finds afterwards what has changed", async () => {
+  const stage = await aPoller();
+  await stage.pass(5_000);
+  stage.log.splice(0);
+  stage.feed.fails = AWAY;
+  stage.feed.insert("missed");
+  await stage.pass(10 * MINUTE);
+  const { code, hint, message } = AWAY;
+  expect(stage.log).toEqual([
+    {
+      level: "warn",
+      code,
+      hint,
+      message: `${message}; until that is mended, the next full sync finds what changes`,
+    },
+  ]);
+  expect(stage.noticing.state.column).toMatchObject({ kind: "broken", error: { code, message, hint } });
+  expect(stage.feed.openNow).toBe(0);
+
+  stage.feed.fails = undefined;
+  await stage.pass(MINUTE);
+  expect(stage.noticed()).toEqual(["missed"]);
+  expect(stage.noticing.state.column).toMatchObject({ kind: "alive" });
+  expect(stage.log.at(-1)).toMatchObject({ level: "info", message: expect.stringContaining("again") });
+});
+
+test("tries at least once a minute to reach a database that is away", async () => {
+  const stage = await aPoller();
+  stage.feed.fails = AWAY;
+  await stage.pass(30 * MINUTE);
+  stage.feed.fails = undefined;
+  await stage.pass(MINUTE);
+  expect(stage.noticing.state.column).toMatchObject({ kind: "alive" });
+});
+
+test("turns a flood into one notice, and one more after the overlap", async () => {
+  const stage = await aPoller();
+  stage.feed.insert(...Array.from({ length: MOST_ROWS + 1 }, (_, n) => `f${n}`));
+  await stage.pass(2_000);
+  expect(stage.noticed()).toEqual(["anything"]);
+  stage.feed.insert("single");
+  await stage.pass(2_000);
+  expect(stage.noticed()).toEqual(["single"]);
+  await stage.pass(3 * MINUTE);
+  expect(stage.noticed()).toEqual(["anything"]);
+});
+
+test("takes at most a tenth of the time if there is no index, and says once which one helps", async () => {
+  const stage = new NoticingStage(["column"]);
+  stage.feed.insert("old");
+  stage.feed.missing = "CREATE INDEX …";
+  stage.feed.takes = 500;
+  await stage.noticing.start();
+  const before = stage.feed.looks.length;
+  await stage.pass(50_000);
+  expect(stage.feed.looks.length - before).toBeLessThanOrEqual(11);
+  expect(stage.feed.looks.length - before).toBeGreaterThanOrEqual(8);
+  expect(stage.log.filter(({ level }) => level === "warn")).toMatchObject([
+    { code: "CHANGES_NOT_INDEXED", hint: "CREATE INDEX …" },
+  ]);
+});
+
+test("doesn't ask more often for a notification than a missing index allows", async () => {
+  const stage = new NoticingStage();
+  stage.feed.insert("old");
+  stage.feed.missing = "CREATE INDEX …";
+  stage.feed.takes = 500;
+  await stage.noticing.start();
+  const before = stage.feed.looks.length;
+  for (let n = 0; n < 500; n++) {
+    stage.channel.notify("");
+    await stage.pass(100);
+  }
+  expect(stage.feed.looks.length - before).toBeLessThanOrEqual(11);
+});
+
+test("asks at its usual pace as soon as somebody has made the index", async () => {
+  const stage = new NoticingStage(["column"]);
+  stage.feed.insert("old");
+  stage.feed.missing = "CREATE INDEX …";
+  stage.feed.takes = 500;
+  await stage.noticing.start();
+  stage.feed.missing = null;
+  await stage.pass(12 * MINUTE);
+  expect(stage.log.at(-1)).toMatchObject({
+    level: "info",
+    message: "source.changes.column has an index now",
+  });
+  const before = stage.feed.looks.length;
+  await stage.pass(MINUTE);
+  expect(stage.feed.looks.length - before).toBeGreaterThan(50);
+});
+
+test("asks at once when a notification says that something changed", async () => {
+  const stage = new NoticingStage(["column", "channel"], 3_600_000);
+  stage.feed.insert("old");
+  await stage.noticing.start();
+  await stage.pass(MINUTE);
+  stage.feed.insert("a");
+  stage.channel.notify("");
+  await stage.pass(100);
+  expect(stage.noticed()).toEqual(["a"]);
+});
+
+test("asks once more if the notification comes during a look", async () => {
+  const stage = new NoticingStage(["column", "channel"], 3_600_000);
+  stage.feed.insert("old");
+  stage.feed.takes = 200;
+  await stage.noticing.start();
+  await stage.pass(MINUTE);
+  stage.channel.notify("");
+  await stage.pass(100);
+  stage.feed.insert("a");
+  stage.channel.notify("");
+  await stage.pass(1_000);
+  expect(stage.noticed()).toEqual(["a"]);
+});
+
+test("passes on which table the last run read", async () => {
+  const stage = new NoticingStage(["column"]);
+  await stage.noticing.start("public.customers");
+  expect(stage.feed.before).toBe("public.customers");
+});

@@ -1,0 +1,106 @@
+import type { ChangePosition } from "../../src/core/changes/change-window.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+import type { ChangeChannel, ChangeFeed, ChangeReader, OpenChannel } from "../../src/ports/change-feed.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import { aColumn, type Version } from "./change-column.ts";
+
+/** The change column of a table, by a virtual clock. */
+export class FakeFeed implements ChangeFeed {
+  readonly #clock: Clock;
+  readonly versions: Version[] = [];
+  readonly looks: { readonly from: ChangePosition; readonly at: number }[] = [];
+  /** How many readers are open. */
+  openNow = 0;
+  opened = 0;
+  /** What every call rejects with. */
+  fails: Error | undefined;
+  missing: string | null = null;
+  /** How long a look takes, in milliseconds. */
+  takes = 0;
+  before: string | null | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Rows that are committed now. */
+  insert(...ids: string[]): void {
+    const now = this.#clock.monotonic();
+    for (const id of ids) this.versions.push({ id, given: now, committed: now });
+  }
+
+  async open(stop: AbortSignal, before?: string | null): Promise<ChangeReader> {
+    this.#failIfDue();
+    this.before = before;
+    this.opened++;
+    this.openNow++;
+    const column = aColumn(this.versions);
+    const at = (): number => this.#clock.monotonic();
+    let isOpen = true;
+    return {
+      newest: async () => {
+        this.#failIfDue();
+        return column.newest(at());
+      },
+      rows: async (from, limit) => {
+        this.looks.push({ from, at: at() });
+        const rows = column.rows(from, at(), limit);
+        await this.#clock.sleep(this.takes, stop);
+        if (stop.aborted) throw new SyncError("INTERRUPTED", "told to stop");
+        this.#failIfDue();
+        return rows;
+      },
+      missingIndex: async () => this.missing,
+      close: async () => {
+        if (isOpen) this.openNow--;
+        isOpen = false;
+      },
+    };
+  }
+
+  #failIfDue(): void {
+    if (this.fails) throw this.fails;
+  }
+}
+
+/** A channel whose line the test has in its hands. */
+export class FakeChannel implements ChangeChannel {
+  opened = 0;
+  openNow = 0;
+  /** What an attempt to open rejects with. */
+  fails: Error | undefined;
+  /** Whether notifications arrive. */
+  isDeaf = false;
+  probes = 0;
+  #hear: ((payload: string) => void) | undefined;
+  #lose: ((error: SyncError) => void) | undefined;
+
+  async open(hear: (payload: string) => void): Promise<OpenChannel> {
+    if (this.fails) throw this.fails;
+    this.opened++;
+    this.openNow++;
+    this.#hear = hear;
+    let isOpen = true;
+    return {
+      lost: new Promise((resolve) => {
+        this.#lose = resolve;
+      }),
+      hearsItself: async () => {
+        this.probes++;
+        return !this.isDeaf;
+      },
+      close: async () => {
+        if (isOpen) this.openNow--;
+        isOpen = false;
+      },
+    };
+  }
+
+  notify(payload: string): void {
+    this.#hear?.(payload);
+  }
+
+  cut(): void {
+    this.#lose?.(new SyncError("SOURCE_UNAVAILABLE", "the line was cut"));
+  }
+}
