@@ -81,6 +81,7 @@ export async function composeDaemon(
         return {
           ...value,
           ports: { ...ports, service: pause.keptTo(measured, settings.baseUrl) },
+          settings: { ...settings, lease: { ...settings.lease, handsOver: true } },
           close,
         };
       },

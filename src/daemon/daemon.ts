@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isAlarming } from "../core/deletion/missing-tenants.ts";
+import { isHandOver } from "../core/failure/failure.ts";
 import { asSyncError, describe } from "../core/failure/sync-error.ts";
 import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
 import { noCounts } from "../core/report/counts.ts";
@@ -49,6 +50,8 @@ export interface DaemonPorts {
 const PERIODS_UNTIL_STALE = 3;
 /** How often an instance in standby asks for the lease, in milliseconds. */
 const STANDBY_RETRY = 15_000;
+/** The same after it has handed the lease over: a command has it for a short time only. */
+const RETRY_AFTER_HAND_OVER = 1_000;
 
 /** Syncs on a schedule until it is told to stop. Nothing that happens in a run ends it. */
 export class Daemon {
@@ -157,20 +160,27 @@ export class Daemon {
     }
   }
 
-  /** One sync. While another instance holds the lease, tries again until this instance gets the lease. */
+  /**
+   * One sync. While another instance holds the lease, tries again until this instance gets the lease. If the sync hands the
+   * lease over to a command, goes on with another sync after that command.
+   */
   async #untilDone(): Promise<void> {
     let stoodBy = false;
+    let handedOver = false;
     while (!this.#signal.aborted) {
       const run = await this.#sync();
       const isRead = await this.#readLedgerSnapshot();
-      if (run.error?.code !== "LEASE_HELD") {
+      const isHandedOver = run.error !== null && isHandOver(run.error);
+      if (run.error?.code !== "LEASE_HELD" && !isHandedOver) {
         if (stoodBy) this.#recall();
         const { name, notifier } = this.#settings;
         const now = this.#ports.clock.now();
         return this.#notifications.announce(name, run, isRead ? this.#missing() : {}, notifier, now);
       }
-      stoodBy = true;
-      await this.#ports.clock.sleep(STANDBY_RETRY, this.#signal);
+      handedOver ||= isHandedOver;
+      // A command announces no problems, so those of its run are not known yet.
+      stoodBy ||= !handedOver;
+      await this.#ports.clock.sleep(handedOver ? RETRY_AFTER_HAND_OVER : STANDBY_RETRY, this.#signal);
     }
   }
 

@@ -1,4 +1,4 @@
-import { isUsageMistake } from "../core/failure/failure.ts";
+import { isInterruption, isUsageMistake } from "../core/failure/failure.ts";
 import { asSyncError, SyncError } from "../core/failure/sync-error.ts";
 import type { RateLimit } from "../core/limits/rate-limit.ts";
 import { fanOut } from "../core/report/fan-out.ts";
@@ -81,7 +81,7 @@ export async function leasedRun(
     await recordTables(run);
     await withCommitsKept(run, lease, () =>
       body(run, service).catch((thrown: unknown) => {
-        if (!lease.lost.aborted) bodyError = thrown;
+        if (!lease.lost.aborted) bodyError = reasonOfEnd(thrown, lease, signal);
         throw thrown;
       }),
     );
@@ -94,7 +94,11 @@ export async function leasedRun(
       await ledger.migrate(lease);
       // The outer check covers the commit that closes the run's record.
       await withCommitsKept({ ...ports, signal }, lease, () =>
-        recorded(command, ports, lease, tally, () => runUnder(lease)),
+        recorded(command, ports, lease, tally, () =>
+          runUnder(lease).catch((thrown: unknown) => {
+            throw reasonOfEnd(thrown, lease, signal);
+          }),
+        ),
       );
     });
   } catch (thrown) {
@@ -106,6 +110,12 @@ export async function leasedRun(
   observe({ kind: "finished", ...summaryOf(command, report) });
   return report;
 }
+
+/** Tells a run that ended because another instance asked for the lease from a run that was told to stop. */
+const reasonOfEnd = (thrown: unknown, { wanted }: HeldLease, signal: AbortSignal): unknown =>
+  thrown instanceof SyncError && isInterruption(thrown) && wanted.aborted && !signal.aborted
+    ? wanted.reason
+    : thrown;
 
 interface RunParts {
   readonly service: KnownService;
@@ -122,8 +132,8 @@ async function openRun(
 ): Promise<Run> {
   const { ledger, clock, observe } = ports;
   const identity = new ServiceIdentity(service, settings.baseUrl);
-  // Once the lease is lost, nothing may keep this process waiting for the service or a token store.
-  const ending = AbortSignal.any([signal, lease.lost]);
+  // Once the lease is lost or wanted, nothing may keep this process waiting for the service or a token store.
+  const ending = AbortSignal.any([signal, lease.lost, lease.wanted]);
   const tokens = new RetryingTokenStore(ports.tokens, { clock, observe, signal: ending });
   await insistOnTables({ ledger, tokens });
   const owned = await insistOnOwnership({ ledger, tokens }, settings, service);

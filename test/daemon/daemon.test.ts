@@ -188,6 +188,78 @@ describe("an instance in standby", () => {
   });
 });
 
+describe("a command beside the daemon", () => {
+  const IDS = Array.from({ length: 12 }, (_, n) => `tenant ${n}`);
+  const aBackfill = () => {
+    const world = new World(tenants(...IDS));
+    world.network = () => world.time.sleep(1_500);
+    const lease = { ...syncSettings().lease, holder: "daemon", handsOver: true };
+    const stage = new Stage(world, {}, {}, [], { lease, concurrency: 1 });
+    const done = async () => {
+      while (stage.daemon.state.lastRun === null) await world.time.sleep(500);
+    };
+    return { world, stage, done };
+  };
+
+  test("gets its turn in a backfill, which then goes on where it was", async () => {
+    const { world, stage, done } = aBackfill();
+    stage.daemon.begin();
+    await world.time.sleep(4_000);
+    const only = new Set([IDS[11] ?? ""]);
+    expect(await world.sync({ only })).toMatchObject({ outcome: "ok", counts: { created: 1 } });
+    expect(world.service.groups.size).toBeLessThan(IDS.length);
+    expect(stage.daemon.state).toMatchObject({
+      lastRun: null,
+      standby: { message: expect.stringContaining("this, who asked for it") },
+    });
+    stage.tick();
+    await done();
+    expect(stage.daemon.state).toMatchObject({ standby: null, lastRun: { outcome: "ok" }, skippedTicks: 0 });
+    expect(world.service.requests.map(({ id }) => id).sort()).toEqual(IDS.toSorted());
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.runs.map(({ command, result }) => [command, result?.error?.code])).toEqual([
+      ["sync", undefined],
+      ["sync --only", undefined],
+      ["sync", "LEASE_HANDED_OVER"],
+    ]);
+    expect(stage.told).toEqual([]);
+  });
+
+  test.each([31_000, 62_000, 119_000])(
+    "may take %i ms, and the daemon goes on a few seconds after that",
+    async (ms) => {
+      const { world, stage, done } = aBackfill();
+      stage.daemon.begin();
+      await world.time.sleep(4_000);
+      const clock = new VirtualClock(world.time);
+      const ledger = inMemoryLedger(
+        world.ledger,
+        async () => {},
+        () => world.time.now(),
+      );
+      const { lease } = syncSettings();
+      const atWork = { ledger, clock, observe: () => {} };
+      await withLease(atWork, lease, new AbortController().signal, () => world.time.sleep(ms));
+      const before = world.time.elapsed;
+      while (world.ledger.lease?.holder !== "daemon") await world.time.sleep(100);
+      expect(world.time.elapsed - before).toBeLessThan(3_000);
+      await done();
+      expect(world.service.requests).toHaveLength(IDS.length);
+    },
+  );
+
+  test("that ends badly is told of by the daemon's own sync", async () => {
+    const { world, stage, done } = aBackfill();
+    stage.daemon.begin();
+    await world.time.sleep(4_000);
+    world.tenants.push({ id: "nameless", name: null, plan: "gold" });
+    expect(await world.sync()).toMatchObject({ outcome: "partial" });
+    await done();
+    await stage.idle();
+    expect(stage.told).toEqual([expect.stringContaining("1 row is rejected")]);
+  });
+});
+
 describe("those outside are told", () => {
   const failure = new SyncError("CONFIG_INVALID", "no key", { hint: "mend it" });
 

@@ -73,3 +73,52 @@ describe("an older groupsync's ledger", () => {
     await older.report;
   });
 });
+
+describe("a run whose lease somebody asks for", () => {
+  const handsOver = { lease: { ...syncSettings().lease, handsOver: true }, concurrency: 1 };
+  /** A sync of three tenants, of which the second is under way when somebody asks for the lease. */
+  const aRun = ({ isStopped }: { readonly isStopped: boolean }) => {
+    const world = new World(tenants("a", "b", "c"));
+    const stopping = new AbortController();
+    const started = world.start({
+      settings: handsOver,
+      signal: stopping.signal,
+      at: async ({ when, call, id }) => {
+        if (when !== "after" || call !== "getOrCreate" || id !== "b") return;
+        const request = {
+          kind: "lease",
+          user_group_id: null,
+          requester: "host-a pid 7",
+          answer: null,
+        } as const;
+        world.ledger.requests.set("1", {
+          ...request,
+          expiresAt: new Date(world.time.now().getTime() + 5_000),
+        });
+        await world.time.sleep(3_000);
+        if (isStopped) stopping.abort();
+      },
+    });
+    return { world, ...started };
+  };
+
+  it("records the calls under way, starts no other, and says why it ended", async () => {
+    const { world, events, report } = aRun({ isStopped: false });
+    expect(await report).toMatchObject({
+      outcome: "failed",
+      counts: { created: 2, failed: 0 },
+      error: { code: "LEASE_HANDED_OVER", message: expect.stringContaining("host-a pid 7") },
+    });
+    expect(world.service.requests.map(({ id }) => id)).toEqual(["a", "b"]);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect([...world.ledger.rows.keys()]).toEqual(["a", "b"]);
+    expect(world.ledger.lease?.holder).toBe("");
+    expect(world.ledger.runs[0]).toMatchObject({ result: { error: { code: "LEASE_HANDED_OVER" } } });
+    expect(events.at(-1)).toMatchObject({ kind: "finished", error: { code: "LEASE_HANDED_OVER" } });
+  });
+
+  it("was told to stop if it was that too", async () => {
+    const { report } = aRun({ isStopped: true });
+    expect(await report).toMatchObject({ error: { code: "INTERRUPTED" } });
+  });
+});

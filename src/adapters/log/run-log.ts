@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
-import { isNoFault } from "../../core/failure/failure.ts";
+import { isHandOver, isNoFault } from "../../core/failure/failure.ts";
 import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
 import { summaryText } from "../../core/report/summary-text.ts";
 import { durationText, rateText } from "../../core/text/duration.ts";
@@ -113,10 +113,11 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "finished": {
         const { command, outcome, counts, requests, durationMs, error } = event;
         const duration_ms = Math.round(durationMs);
-        const wasInStandby = inStandby;
-        inStandby = error?.code === "LEASE_HELD";
+        const isHeld = error?.code === "LEASE_HELD";
         // An instance in standby asks for the lease several times a minute: log that once.
-        log[inStandby && wasInStandby ? "debug" : levelOf(event)](
+        const level = isHeld && inStandby ? "debug" : levelOf(event);
+        inStandby = isHeld || (error !== null && isHandOver(error));
+        log[level](
           {
             command,
             outcome,

@@ -12,5 +12,13 @@ export const isTenantGone = ({ code }: Pick<Failure, "code">): boolean => code =
 /** Whether the operator's command was wrong. Such a run says nothing about the health of groups, source or service. */
 export const isUsageMistake = ({ code }: Pick<Failure, "code">): boolean => code === "UNKNOWN_ID";
 
-/** Whether nothing is wrong: the run was told to stop, or another instance holds the lease. */
-export const isNoFault = ({ code }: Failure): boolean => code === "INTERRUPTED" || code === "LEASE_HELD";
+/** Whether the run ended before its work was done, because it was told to stop or another instance asked for the lease. */
+export const isInterruption = ({ code }: Pick<Failure, "code">): boolean =>
+  code === "INTERRUPTED" || isHandOver({ code });
+
+/** Whether a command asked for the lease of the run. The daemon goes on after that command. */
+export const isHandOver = ({ code }: Pick<Failure, "code">): boolean => code === "LEASE_HANDED_OVER";
+
+/** Whether nothing is wrong: the run was interrupted, or another instance holds the lease. */
+export const isNoFault = (failure: Pick<Failure, "code">): boolean =>
+  isInterruption(failure) || failure.code === "LEASE_HELD";

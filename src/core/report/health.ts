@@ -1,5 +1,5 @@
 import { isAlarming, type WentMissing, wentMissingText } from "../deletion/missing-tenants.ts";
-import type { Failure } from "../failure/failure.ts";
+import { type Failure, isHandOver } from "../failure/failure.ts";
 import { printable } from "../text/printable.ts";
 import { quantity } from "../text/quantity.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
@@ -38,7 +38,9 @@ export interface Health {
 const LONGEST = 500;
 
 /** Says in one sentence whether all is well, for `status` and the status page. The most urgent problem comes first. */
-export function healthOf({ groups, held, missing, runs, lease }: HealthFacts): Health {
+export function healthOf({ groups, held, missing, runs: all, lease }: HealthFacts): Health {
+  // A sync that handed its lease over goes on in the daemon's next run, which says how it ended.
+  const runs = all.filter(({ result }) => !(result?.error && isHandOver(result.error)));
   const [last] = runs;
   if (!last) return { kind: "empty", sentence: "Nothing has been synced yet." };
   if (last.result === null) {

@@ -1,9 +1,10 @@
 import { Counter, Histogram, type Registry } from "prom-client";
+import { isInterruption } from "../../core/failure/failure.ts";
 import type { RunOutcome } from "../../core/report/counts.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RunEvent, RunSummary } from "../../ports/observer.ts";
 
-/** A run that was told to stop counts as `interrupted`, not as failed. */
+/** A run that was told to stop, or handed its lease over, counts as `interrupted`, not as failed. */
 type Ending = RunOutcome | "interrupted";
 
 const OUTCOMES: readonly Ending[] = ["ok", "partial", "held", "failed", "interrupted"];
@@ -112,7 +113,7 @@ export class RunMetrics {
   #finished({ outcome, error, durationMs }: RunSummary): void {
     // Not a run: another instance holds the lease, and this one asks again every few seconds.
     if (error?.code === "LEASE_HELD") return;
-    const ending: Ending = error?.code === "INTERRUPTED" ? "interrupted" : outcome;
+    const ending: Ending = error && isInterruption(error) ? "interrupted" : outcome;
     this.#runs.inc({ outcome: ending });
     this.#durations.observe({ outcome: ending }, durationMs / 1_000);
   }

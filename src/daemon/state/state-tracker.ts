@@ -1,3 +1,4 @@
+import { isHandOver } from "../../core/failure/failure.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot } from "./state.ts";
@@ -64,6 +65,7 @@ export class StateTracker {
     switch (event.kind) {
       case "started":
         advance({ run: event.run, ...advanced(current, event) });
+        this.#set({ standby: null });
         break;
       case "planned":
       case "restoring":
@@ -90,9 +92,10 @@ export class StateTracker {
   #finished(event: Extract<RunEvent, { kind: "finished" }>, { since, run }: CurrentRun): void {
     const { kind: _, ...summary } = event;
     this.#set({ current: null });
-    if (summary.error?.code === "LEASE_HELD") {
+    const { error } = summary;
+    if (error && (error.code === "LEASE_HELD" || isHandOver(error))) {
       const { standby } = this.#state;
-      this.#set({ standby: { since: standby?.since ?? since, message: summary.error.message } });
+      this.#set({ standby: { since: standby?.since ?? since, message: error.message } });
       return;
     }
     const finishedAt = this.#now();

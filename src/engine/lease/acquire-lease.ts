@@ -2,8 +2,10 @@ import { interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Lease, LeaseHolder } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
+import type { LeaseRequest } from "../../ports/ledger/requests.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type ClockReading, readClocks } from "./elapsed-time.ts";
+import { HandOverRequest, REQUESTER_LOOKS_EVERY } from "./hand-over-request.ts";
 
 export interface LeaseSettings {
   /** Names this process for operators and for `isDead`. */
@@ -13,6 +15,11 @@ export interface LeaseSettings {
   readonly callMs: number;
   /** Whether a holder is certainly dead. False if nobody can tell. */
   readonly isDead: (holder: string) => Promise<boolean>;
+  /**
+   * Whether this process hands the lease over if another one asks for it, as a daemon does for a command. Such a process
+   * asks nobody, and takes the lease only if nobody else asks for it.
+   */
+  readonly handsOver?: boolean;
 }
 
 export interface LeasePorts {
@@ -44,21 +51,45 @@ const LONGEST_LOCK = 60_000;
 /** How long to wait for a free lease whose row somebody keeps locked. In milliseconds. */
 const LONGEST_LOCK_OF_NOBODY = 30_000;
 const PAUSE = 1_000;
-/** After this many looks without a renewal, the heartbeat is reported as stopped: it can be a little late. */
-const LOOKS_UNTIL_REPORTED = 3;
+/** After this many heartbeats without a renewal, the heartbeat is reported as stopped: it can be a little late. */
+const BEATS_UNTIL_REPORTED = 2;
 
 /**
- * Takes the lease. Rejects with LEASE_HELD if its holder renews it. Waits for the lease to run out if its holder has stopped
- * renewing it, though not for ever.
+ * Takes the lease. If its holder hands the lease over on request, asks for that and waits. Rejects with LEASE_HELD if the
+ * holder renews the lease and doesn't hand it over. Waits for the lease to run out if its holder has stopped renewing it,
+ * though not for ever.
  */
 export async function acquireLease(
+  ports: LeasePorts,
+  settings: LeaseSettings,
+  signal: AbortSignal,
+): Promise<GrantedLease> {
+  const request = new HandOverRequest(ports, settings.holder);
+  try {
+    return await untilGranted(ports, settings, request, signal);
+  } finally {
+    await request.withdraw();
+  }
+}
+
+async function untilGranted(
   { ledger, clock, observe }: LeasePorts,
-  { holder, ttlMs, callMs, isDead }: LeaseSettings,
+  { holder, ttlMs, callMs, isDead, handsOver = false }: LeaseSettings,
+  request: HandOverRequest,
   signal: AbortSignal,
 ): Promise<GrantedLease> {
   const begun = clock.monotonic();
+  const isOverdue = (): boolean =>
+    clock.monotonic() - begun > LENGTHS_UNTIL_TAKEN_OVER * ttlMs + LONGEST_LOCK;
   let watched: Watched | undefined;
   for (;;) {
+    const [first] = handsOver ? await ledger.leaseRequests().catch(() => []) : [];
+    if (first) {
+      if (signal.aborted) throw interrupted();
+      if (isOverdue()) throw askedFor(first);
+      await clock.sleep(PAUSE, signal);
+      continue;
+    }
     // Read the clocks before the request: the ledger may grant the lease at any time from now on.
     const validFrom = readClocks(clock);
     const attempt = await ledger.acquireLease(holder, ttlMs);
@@ -78,12 +109,13 @@ export async function acquireLease(
     }
     const { by } = attempt;
     let { locked } = attempt;
+    const isAwaited = !handsOver && (await request.isWorthWaiting(by));
     const isSame = watched?.by.epoch === by.epoch;
-    const hasMoved = isSame && watched?.by.expiresAt.getTime() !== by.expiresAt.getTime();
-    watched =
-      isSame && watched
-        ? { ...watched, looks: watched.looks + 1 }
-        : { by, since: clock.monotonic(), looks: 1 };
+    const isRenewed = isSame && watched?.by.expiresAt.getTime() !== by.expiresAt.getTime();
+    // A renewal by a holder that is about to hand over is no reason to end. It only shows that the holder lives.
+    const hasMoved = isRenewed && !isAwaited;
+    if (!watched || !isSame || (isRenewed && isAwaited))
+      watched = { by, since: clock.monotonic(), isReported: false };
     // Measure from the first answer to the start of the last request: this process itself may have been suspended in between.
     const stillMs = validFrom.monotonic - watched.since;
     const standsStill = !hasMoved && stillMs >= LENGTHS_UNTIL_TAKEN_OVER * ttlMs;
@@ -95,9 +127,9 @@ export async function acquireLease(
       if (lease) return { lease, validFrom, formerCallsMs: callMs };
     }
     if (signal.aborted) throw interrupted();
-    if (hasMoved || clock.monotonic() - begun > LENGTHS_UNTIL_TAKEN_OVER * ttlMs + LONGEST_LOCK)
-      throw held(by, hasMoved, locked);
-    if (watched.looks === LOOKS_UNTIL_REPORTED) {
+    if (hasMoved || isOverdue()) throw held(by, hasMoved, locked);
+    if (!watched.isReported && stillMs >= BEATS_UNTIL_REPORTED * ttlMs * HEARTBEAT) {
+      watched = { ...watched, isReported: true };
       const leftMs = by.expiresAt.getTime() - clock.now().getTime();
       const ms = Math.max(0, Math.min(leftMs, LENGTHS_UNTIL_TAKEN_OVER * ttlMs - stillMs));
       const until = by.expiresAt.toISOString();
@@ -107,7 +139,7 @@ export async function acquireLease(
         reason: `${by.holder} has the lease until ${until}, and has stopped renewing it`,
       });
     }
-    await clock.sleep(ttlMs * HEARTBEAT, signal);
+    await clock.sleep(isAwaited ? REQUESTER_LOOKS_EVERY : handsOver ? PAUSE : ttlMs * HEARTBEAT, signal);
   }
 }
 
@@ -116,7 +148,8 @@ interface Watched {
   readonly by: LeaseHolder;
   /** By the monotonic clock. */
   readonly since: number;
-  readonly looks: number;
+  /** Whether it was reported that the holder has stopped renewing the lease. */
+  readonly isReported: boolean;
 }
 
 const held = ({ holder, acquiredAt }: LeaseHolder, isAlive: boolean, locked?: string): SyncError =>
@@ -135,6 +168,11 @@ const held = ({ holder, acquiredAt }: LeaseHolder, isAlive: boolean, locked?: st
           hint: "end that process, or its session in the ledger's database, which keeps the lease's row locked",
         },
       );
+
+const askedFor = ({ requester }: LeaseRequest): SyncError =>
+  new SyncError("LEASE_HELD", `another instance asks for the lease: ${requester}`, {
+    hint: "it gets the lease first, and this one goes on after it",
+  });
 
 const takenOver = ({ holder, expiresAt }: LeaseHolder, stillMs: number) => ({
   code: "LEASE_TAKEN_OVER",

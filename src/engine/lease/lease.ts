@@ -2,6 +2,7 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
+import type { LeaseRequest } from "../../ports/ledger/requests.ts";
 import {
   acquireLease,
   type GrantedLease,
@@ -10,11 +11,17 @@ import {
   type LeaseSettings,
 } from "./acquire-lease.ts";
 import { type ClockReading, msSince, readClocks } from "./elapsed-time.ts";
+import { HOLDER_LOOKS_EVERY } from "./hand-over-request.ts";
 
 /** Proof that no other instance is at work. */
 export interface HeldLease extends Lease {
   /** Aborts with a LEASE_LOST error as its reason once the lease may belong to another instance. */
   readonly lost: AbortSignal;
+  /**
+   * Aborts with a LEASE_HANDED_OVER error as its reason once another instance asks for the lease. The holder should then
+   * end its work as if it were told to stop. Never aborts if the holder doesn't hand the lease over.
+   */
+  readonly wanted: AbortSignal;
   /** Throws LEASE_LOST if the lease may not last. Call this right before every call that changes the service. */
   assertHeld(): void;
   /**
@@ -62,8 +69,10 @@ class Heartbeat implements HeldLease {
   readonly #ttlMs: number;
   readonly #callMs: number;
   readonly #lost = new AbortController();
+  readonly #wanted = new AbortController();
   readonly #stopped = new AbortController();
   readonly #beating: Promise<void>;
+  readonly #listening: Promise<void>;
   readonly #tasks = new Set<Promise<unknown>>();
   /** By the monotonic clock. */
   readonly #formerCallsEnd: number;
@@ -73,7 +82,7 @@ class Heartbeat implements HeldLease {
   constructor(
     ports: LeasePorts,
     { lease, validFrom, formerCallsMs }: GrantedLease,
-    { ttlMs, callMs }: LeaseSettings,
+    { ttlMs, callMs, handsOver = false }: LeaseSettings,
   ) {
     this.#ports = ports;
     this.epoch = lease.epoch;
@@ -82,10 +91,15 @@ class Heartbeat implements HeldLease {
     this.#validFrom = validFrom;
     this.#formerCallsEnd = validFrom.monotonic + formerCallsMs;
     this.#beating = this.#beat();
+    this.#listening = handsOver ? this.#listen() : Promise.resolve();
   }
 
   get lost(): AbortSignal {
     return this.#lost.signal;
+  }
+
+  get wanted(): AbortSignal {
+    return this.#wanted.signal;
   }
 
   assertHeld(): void {
@@ -121,7 +135,7 @@ class Heartbeat implements HeldLease {
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await this.#beating;
+    await Promise.all([this.#beating, this.#listening]);
   }
 
   async #beat(): Promise<void> {
@@ -141,6 +155,23 @@ class Heartbeat implements HeldLease {
     }
   }
 
+  /** Offers to hand the lease over, and looks who asks for it. A ledger of an older version can't keep the offer yet. */
+  async #listen(): Promise<void> {
+    const { ledger, clock } = this.#ports;
+    let isOffered = false;
+    while (!this.#stopped.signal.aborted && !this.#lost.signal.aborted) {
+      try {
+        if (!isOffered) await ledger.offerHandOver(this, this.#callMs);
+        isOffered = true;
+        const [request] = await ledger.leaseRequests();
+        if (request) return this.#wanted.abort(handedOver(request));
+      } catch {
+        // If the ledger is out of reach, nobody can ask either. The heartbeat notices if that lasts.
+      }
+      await clock.sleep(HOLDER_LOOKS_EVERY, this.#stopped.signal);
+    }
+  }
+
   #lose(why: string): void {
     this.#lost.abort(
       new SyncError("LEASE_LOST", `the lease was lost: ${why}`, {
@@ -149,6 +180,11 @@ class Heartbeat implements HeldLease {
     );
   }
 }
+
+const handedOver = ({ requester }: LeaseRequest): SyncError =>
+  new SyncError("LEASE_HANDED_OVER", `the lease was handed over to ${requester}, who asked for it`, {
+    hint: "nothing is wrong: the answers so far are recorded, and the sync goes on as soon as that command has ended",
+  });
 
 const rejectionOf = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

@@ -268,6 +268,13 @@ describe("a run that has ended", () => {
     expect(lines.map(({ level }) => level)).toEqual(["info", "debug", "error", "info"]);
   });
 
+  test("that makes room for a command is told each time, and the wait for that command is not", () => {
+    const { lines, observe } = aLog();
+    for (const code of ["LEASE_HANDED_OVER", "LEASE_HELD", "LEASE_HELD", "LEASE_HANDED_OVER", "LEASE_HELD"])
+      observe(failed(code));
+    expect(lines.map(({ level }) => level)).toEqual(["info", "debug", "debug", "info", "debug"]);
+  });
+
   test("leaves its id to no line that comes after it", () => {
     const { lines, observe } = aLog("info");
     observe({ kind: "started", run: "17" });

@@ -5,6 +5,7 @@ test.each<[code: string, fits: readonly ("usage" | "no fault" | "gone")[]]>([
   ["UNKNOWN_ID", ["usage"]],
   ["INTERRUPTED", ["no fault"]],
   ["LEASE_HELD", ["no fault"]],
+  ["LEASE_HANDED_OVER", ["no fault"]],
   ["TENANT_GONE", ["gone"]],
   ["SOURCE_UNAVAILABLE", []],
 ])("%s is %j", (code, kinds) => {

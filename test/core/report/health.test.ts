@@ -13,6 +13,14 @@ const FAILED: PastRun = {
   command: "sync",
   result: { outcome: "failed", counts: noCounts(), error: { code: "X", message: "no route to db" } },
 };
+const HANDED_OVER: PastRun = {
+  command: "sync",
+  result: {
+    outcome: "failed",
+    counts: noCounts(),
+    error: { code: "LEASE_HANDED_OVER", message: "handed over" },
+  },
+};
 const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   groups: { failing: 0 },
   held: null,
@@ -28,6 +36,13 @@ test.each<[string, Partial<HealthFacts>, Health["kind"], sentence: string]>([
   ["a run under way", { runs: [UNENDED, FAILED], lease: {} }, "running", "A run is going on."],
   ["a run without an end and without a lease", { runs: [UNENDED] }, "killed", "was killed"],
   ["a failed sync", { runs: [FAILED], held: { count: 1 } }, "failed", "The last sync failed: no route to db"],
+  [
+    "a sync that made room for a rotation",
+    { runs: [aRun("ok", {}, "rotate"), HANDED_OVER, aRun("ok")] },
+    "well",
+    "All is well.",
+  ],
+  ["a sync that made room, and went on", { runs: [FAILED, HANDED_OVER] }, "failed", "no route to db"],
   ["held removals", { held: { count: 2 } }, "held", "2 removals held"],
   ["many missing tenants", { missing: { count: 5, owned: 40, allowed: 4 } }, "missing", "5 of 40 groups"],
   ["as many as allowed", { missing: { count: 4, owned: 40, allowed: 4 } }, "well", "All is well."],

@@ -24,11 +24,12 @@ describe("of runs", () => {
   test("to stop, or to leave the work to another instance, is no failure", async () => {
     const samples = await samplesAfter(
       { kind: "finished", ...failed("INTERRUPTED") },
+      { kind: "finished", ...failed("LEASE_HANDED_OVER") },
       { kind: "finished", ...failed("LEASE_HELD") },
     );
     expect(samples).toMatchObject({
       'groupsync_runs_total{outcome="failed"}': 0,
-      'groupsync_runs_total{outcome="interrupted"}': 1,
+      'groupsync_runs_total{outcome="interrupted"}': 2,
       'groupsync_run_duration_seconds_count{outcome="failed"}': 0,
     });
   });

@@ -203,6 +203,19 @@ describe("standby", () => {
   );
 });
 
+describe("a sync that hands its lease over to a command", () => {
+  test("is a standby and no failure, until the next run has the lease", () => {
+    const { tracker, observe } = aTracker();
+    tracker.begins();
+    observe(started, failed("LEASE_HANDED_OVER"));
+    expect(tracker.state).toMatchObject({ current: null, lastRun: null, standby: { since: NOON } });
+    tracker.begins();
+    expect(tracker.state.standby).not.toBeNull();
+    observe(started);
+    expect(tracker.state.standby).toBeNull();
+  });
+});
+
 describe("the ledger that was read", () => {
   test("tells of other instances' good syncs", () => {
     const { tracker } = aTracker();

@@ -30,6 +30,7 @@ async function aTokenWriter(
     ...attempt.lease,
     lost: new AbortController().signal,
     assertHeld,
+    wanted: new AbortController().signal,
     awaitAlways: (task) => task,
     formerCallsEnded: async () => {},
   };

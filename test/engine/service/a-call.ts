@@ -83,6 +83,7 @@ export async function call(
         assertHeld: () => {
           if (lost.signal.aborted) throw new SyncError("LEASE_LOST", "lost");
         },
+        wanted: new AbortController().signal,
         awaitAlways: (task) => task,
         formerCallsEnded: async () => {},
       },
