@@ -15,6 +15,7 @@ const RULES: Rules = {
         changes: [],
         failure: [],
         limits: [],
+        serving: [],
         tls: [],
         secret: ["text"],
         group: ["failure", "secret", "text"],

@@ -15,6 +15,7 @@ import { checkCommits, warnOfRisks, withCommitsKept } from "./durability/commit-
 import type { RecentCommits } from "./durability/recent-commits.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
 import { type HeldLease, withLease } from "./lease/lease.ts";
+import { TenantTurns } from "./lease/tenant-turns.ts";
 import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
 import { Breaker } from "./service/breaker.ts";
@@ -153,6 +154,13 @@ async function openRun(
       POST: new Breaker(false),
       DELETE: new Breaker(false),
     },
+    waitBeforeRetry: async (ms, until) => {
+      await clock.sleep(ms, until);
+      return true;
+    },
+    isForSingleTenants: false,
+    handsRetriesOn: false,
+    turns: new TenantTurns(),
     tally,
     refusals: new StoreOutageDetector(),
     concurrency: settings.concurrency,

@@ -8,6 +8,7 @@ import {
 } from "../core/rotation/rotation-policy.ts";
 import type { Ledger } from "../ports/ledger/ledger.ts";
 import { insistOnCommits } from "./durability/commit-check.ts";
+import { inTurn } from "./lease/tenant-turns.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { PlanPorts, PlanSettings } from "./plan/make-plan.ts";
 import { reportFailure } from "./report/report-failure.ts";
@@ -131,7 +132,7 @@ async function rotateTokens(
         const next = await queue.next();
         if (next.done === true) return;
         await insistOnCommits(run);
-        if (await rotation.rotate(next.value)) continue;
+        if (await inTurn(run.turns, [next.value], () => rotation.rotate(next.value))) continue;
         if (notBegun === undefined) return;
         notBegun(next.value);
       }

@@ -53,6 +53,7 @@ async function syncOnce(
 
   observe({ kind: "phase", phase: "reading" });
   const now = clock.now();
+  if (isWhole) run.turns.beginPlan();
   const history = isWhole ? await pauseGraceClock(run) : await run.ledger.readHistory();
   const plan = await makePlan(ports, settings, { service, history }, now, run.signal, options);
   try {

@@ -1,15 +1,22 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
+import type { Turns } from "../lease/tenant-turns.ts";
+import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
 import { deleteGroup } from "./delete-group.ts";
 import { IntentQueue } from "./intent-queue.ts";
 import { OutcomeRecorder, type OutcomeRecording } from "./outcome-recorder.ts";
 import { replaceGroup } from "./replace-group.ts";
 import { upsertGroup } from "./upsert-group.ts";
+import { work } from "./workers.ts";
 
 /** What a step needs to make changes at the service. */
-export type Applying = ServiceCalling & OutcomeRecording;
+export interface Applying extends ServiceCalling, OutcomeRecording {
+  readonly turns: Turns;
+  /** Somebody else repeats what has failed, so a run doesn't have to wait for its retries. */
+  readonly handsRetriesOn: boolean;
+}
 
 /**
  * Makes the changes of a plan: intent → service → token store → ledger. Each step is durable before the next one starts.
@@ -21,32 +28,38 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Applying
   const intents = new IntentQueue(changes, run);
   const recorder = new OutcomeRecorder(run);
 
-  const applyNext = async (): Promise<boolean> => {
+  /** Resolves to false if nothing is left to do, or if the run is ending. */
+  const applyNext = async (waitBeforeRetry: WaitBeforeRetry): Promise<boolean> => {
     const begun = signal.aborted ? undefined : await intents.next();
     if (begun === undefined) return false;
-    const calls = new ServiceCalls(run, signal, begun.before, () => intents.keep(begun));
+    const turn = await run.turns.take([begun.change.user_group_id]);
     try {
-      const outcome = await outcomeOf(begun, calls, run);
-      if (outcome === undefined) return false;
+      const calls = new ServiceCalls({ ...run, waitBeforeRetry }, signal, begun.before, () =>
+        intents.keep(begun),
+      );
+      const outcome = intents.isOpen(begun) ? await outcomeOf(begun, calls, run) : "withdrawn";
+      if (outcome === undefined || outcome === "withdrawn") {
+        turn.end();
+        return outcome !== undefined;
+      }
       // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
       intents.keep(begun);
-      await recorder.add(begun, outcome);
+      await recorder.add(begun, outcome, turn);
       return true;
     } catch (error) {
+      turn.end();
       ending.abort();
       throw error;
     }
   };
-  const applyUntilEnd = async (): Promise<void> => {
-    while (await applyNext());
-  };
-
   const applyAll = async (): Promise<void> => {
     // Make one change at a time until an answer shows that this is the right service and team.
-    while (!run.identity.confirmed && (await applyNext()));
-    await settleAll(Array.from({ length: run.concurrency }, applyUntilEnd));
+    while (!run.identity.confirmed && (await applyNext(run.waitBeforeRetry)));
+    await work(run, applyNext);
   };
-  await runInOrder([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]);
+  await run.turns.whileMaking(intents, () =>
+    runInOrder([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]),
+  );
 }
 
 /** Resolves to undefined if the run is ending: the next run then makes the change. Rejects if the run has to end. */
@@ -64,13 +77,6 @@ function outcomeOf(
     case "delete":
       return deleteGroup(change, before, calls, run);
   }
-}
-
-/** Waits for all tasks before it throws the first error, because a call under way must not be abandoned. */
-async function settleAll(tasks: readonly Promise<void>[]): Promise<void> {
-  const results = await Promise.allSettled(tasks);
-  const failed = results.find((result) => result.status === "rejected");
-  if (failed) throw failed.reason;
 }
 
 /** Runs every step in this order, even if an earlier step failed, and then throws the first error. */

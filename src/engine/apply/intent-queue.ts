@@ -2,9 +2,11 @@ import type { Change } from "../../core/plan/change.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { RecentCommits } from "../durability/recent-commits.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
+import type { Turns } from "../lease/tenant-turns.ts";
 
 interface IntentWriting extends LedgerWriting {
   readonly recent: RecentCommits;
+  readonly turns: Turns;
 }
 
 /** Most intents in one transaction. */
@@ -34,13 +36,16 @@ export class IntentQueue {
 
   /** The next change whose intent is committed; undefined after the last one. */
   async next(): Promise<Begun | undefined> {
-    while (this.#ready.length === 0 && !this.#ended) {
+    for (;;) {
+      const begun = this.#ready.pop();
+      if (begun !== undefined && this.isOpen(begun)) return begun;
+      if (begun !== undefined) continue;
+      if (this.#ended) return undefined;
       this.#refilling ??= this.#refill().finally(() => {
         this.#refilling = undefined;
       });
       await this.#refilling;
     }
-    return this.#ready.pop();
   }
 
   /** Keeps the intent until an outcome is recorded: the call may have reached the service. */
@@ -48,19 +53,34 @@ export class IntentQueue {
     this.#unsent.delete(begun);
   }
 
+  /** False once the intent is withdrawn: the change must not be made. */
+  isOpen(begun: Begun): boolean {
+    return this.#unsent.has(begun);
+  }
+
+  /** Withdraws the intents of these tenants whose calls were not made. */
+  async withdraw(ids: ReadonlySet<string>): Promise<void> {
+    await this.#ahead?.catch(() => {});
+    await this.#withdraw([...this.#unsent].filter(({ change }) => ids.has(change.user_group_id)));
+  }
+
   /** If the lease is lost, all intents stay, because a call may have been cut off. The next run settles them. */
   async withdrawUnsent(): Promise<void> {
     await this.#ahead?.catch(() => {});
-    const unsent = [...this.#unsent];
-    this.#unsent.clear();
-    const { ledger, lease } = this.#run;
+    await this.#withdraw([...this.#unsent]);
+  }
+
+  async #withdraw(unsent: readonly Begun[]): Promise<void> {
+    for (const begun of unsent) this.#unsent.delete(begun);
+    const { ledger, lease, recent } = this.#run;
     if (unsent.length === 0 || lease.lost.aborted) return;
     await ledger.write(lease, (transaction) => transaction.withdraw(unsent));
-    for (const { change } of unsent) this.#run.recent.forget(change.user_group_id);
+    for (const { change } of unsent) recent.forget(change.user_group_id);
   }
 
   async #refill(): Promise<void> {
-    const chunk = await (this.#ahead ?? this.#begin());
+    this.#ahead ??= this.#begin();
+    const chunk = await this.#ahead;
     // `next` takes from the end, so reverse the chunk once to keep the order of the plan.
     this.#ready = [...chunk].reverse();
     this.#ended = chunk.length === 0;
@@ -70,15 +90,15 @@ export class IntentQueue {
   }
 
   async #begin(): Promise<readonly Begun[]> {
+    const { ledger, lease, clock, turns } = this.#run;
     const chunk: Change[] = [];
     while (chunk.length < this.#size) {
       const result = await this.#changes.next();
       if (result.done === true) break;
-      chunk.push(result.value);
+      if (!turns.wasLookedAt(result.value.user_group_id)) chunk.push(result.value);
     }
     if (chunk.length === 0) return [];
     this.#size = Math.min(this.#size * GROWTH, LARGEST_CHUNK);
-    const { ledger, lease, clock } = this.#run;
     const begun = await ledger.write(lease, (transaction) => transaction.begin(chunk, clock.now()));
     for (const entry of begun) {
       this.#unsent.add(entry);

@@ -7,6 +7,7 @@ import type { StoreOutageDetector } from "../../core/tokens/store-outage-detecto
 import type { Begun, RecordedOutcome } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { ChangeOptions, StoredToken } from "../../ports/token-store.ts";
+import type { Turn } from "../lease/tenant-turns.ts";
 import { type Reporting, reportFailure } from "../report/report-failure.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
 import { isRefusal, retryInHalves } from "../tokens/retry-batch.ts";
@@ -29,6 +30,8 @@ export const WRITTEN_TOGETHER = 64;
 interface Finished {
   readonly begun: Begun;
   readonly outcome: Outcome;
+  /** Ends once the outcome is recorded, or can't be. */
+  readonly turn: Turn;
   isRecorded: boolean;
 }
 
@@ -52,8 +55,8 @@ export class OutcomeRecorder {
   }
 
   /** Takes an outcome, and waits while too many outcomes are unrecorded. Rejects once a batch has failed. */
-  async add(begun: Begun, outcome: Outcome): Promise<void> {
-    this.#queue.push({ begun, outcome, isRecorded: false });
+  async add(begun: Begun, outcome: Outcome, turn: Turn): Promise<void> {
+    this.#queue.push({ begun, outcome, turn, isRecorded: false });
     this.#unwritten++;
     this.#writing ??= this.#write();
     while (this.#unwritten >= this.#limit && this.#writing !== undefined) await this.#writing;
@@ -77,6 +80,7 @@ export class OutcomeRecorder {
       this.#failure = { error };
     }
     if (this.#failure) await recordDeletions(batch, this.#failure.error, this.#run);
+    for (const { turn } of batch) turn.end();
     this.#unwritten -= batch.length;
     this.#writing = this.#queue.length > 0 ? this.#write() : undefined;
   }

@@ -3,6 +3,7 @@ import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { StoredResult } from "../../ports/ledger/tokens.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
+import type { Turns } from "../lease/tenant-turns.ts";
 import type { Plan } from "../plan/plan.ts";
 
 /**
@@ -12,7 +13,13 @@ import type { Plan } from "../plan/plan.ts";
 export async function recordLedgerUpdates(
   plan: Plan,
   history: ReadHistory,
-  { ledger, lease, clock, observe }: LedgerWriting & { readonly observe: Observe },
+  {
+    ledger,
+    lease,
+    clock,
+    observe,
+    turns,
+  }: LedgerWriting & { readonly observe: Observe; readonly turns: Turns },
 ): Promise<Date> {
   const now = clock.now();
   const { left, returned, forgotten, settled } = plan.counts;
@@ -20,7 +27,8 @@ export async function recordLedgerUpdates(
   // If removals are held, the grace clock stays at the history's time, so the reading's time would be in the future.
   const clockStands = plan.isWhole && plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
-  for await (const entries of plan.entries.read()) {
+  for await (const planned of plan.entries.read()) {
+    const entries = planned.filter(({ user_group_id: id }) => id === null || !turns.wasLookedAt(id));
     // An inconclusive read shows which tenants are there, but not which are gone.
     const gone = plan.conclusive ? entries : [];
     const leftUpdates = gone.filter((entry) => entry.kind === "left");

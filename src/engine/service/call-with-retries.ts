@@ -1,15 +1,20 @@
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import type { HeldLease } from "../lease/lease.ts";
 import { CallAttempts, type CallAttemptsContext } from "./call-attempts.ts";
-import type { Throttle } from "./throttle.ts";
+import type { Priority, Throttle } from "./throttle.ts";
 
 export interface CallContext extends CallAttemptsContext {
   readonly throttle: Throttle;
+  readonly priority: Priority;
   readonly lease: HeldLease;
   /** Once it aborts, no attempt starts, except the first attempt of a follow-up. */
   readonly signal: AbortSignal;
+  readonly waitBeforeRetry: WaitBeforeRetry;
   countRequest(): void;
 }
+
+/** Waits this many milliseconds, or until the signal aborts. Resolves to false if the call is not to be repeated. */
+export type WaitBeforeRetry = (ms: number, signal: AbortSignal) => Promise<boolean>;
 
 export type CallResult<T> =
   | {
@@ -24,6 +29,8 @@ export type CallResult<T> =
       readonly failure: ServiceFailure;
       /** Whether one of the attempts may have had its effect. */
       readonly mayHaveHappened: boolean;
+      /** Somebody else repeats the call later: the failure is no proof that the service is down. */
+      readonly isHandedOn?: boolean;
     }
   /** Not attempted, or not attempted again, because the run is ending. */
   | { readonly kind: "interrupted"; readonly mayHaveHappened: boolean };
@@ -34,11 +41,11 @@ export async function callWithRetries<T>(
   request: (beforeSend: () => void) => Promise<T>,
   context: CallContext,
 ): Promise<CallResult<T>> {
-  const { clock, throttle, signal } = context;
+  const { clock, throttle, priority, signal } = context;
   const attempts = new CallAttempts(id, context);
   let isMade = false;
   for (;;) {
-    const call = await throttle.ready(signal);
+    const call = await throttle.ready(signal, priority);
     // Make a follow-up only once while the run is ending. Nothing waits then, so it would be repeated without a pause.
     const mustBeMade = context.isFollowUp === true && !isMade;
     if (signal.aborted && !mustBeMade) {
@@ -62,10 +69,10 @@ export async function callWithRetries<T>(
       }
       const { waitMs, feedback } = attempts.failed(error, clock.monotonic() - sentAt);
       throttle.ended(call, error, feedback);
-      if (waitMs === undefined) {
-        return { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened };
-      }
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      const failed = { kind: "failed", failure: error, mayHaveHappened: attempts.mayHaveHappened } as const;
+      if (waitMs === undefined) return failed;
+      if (waitMs > 0 && !(await context.waitBeforeRetry(waitMs, signal)))
+        return { ...failed, isHandedOn: true };
     }
   }
 }

@@ -17,10 +17,15 @@ import type { Reporting } from "../report/report-failure.ts";
 import type { DestinationOwners } from "../tokens/destination-owners.ts";
 import { sharedTokenFailure } from "../tokens/shared-tokens.ts";
 import type { Breakers } from "./breaker.ts";
-import { type CallContext, type CallResult, callWithRetries } from "./call-with-retries.ts";
+import {
+  type CallContext,
+  type CallResult,
+  callWithRetries,
+  type WaitBeforeRetry,
+} from "./call-with-retries.ts";
 import type { RunRetries } from "./run-retries.ts";
 import type { ServiceIdentity } from "./service-identity.ts";
-import type { Throttle } from "./throttle.ts";
+import { PRIORITY, type Priority, type Throttle } from "./throttle.ts";
 
 /** What a step needs to call the service. */
 export interface ServiceCalling extends LedgerWriting, Reporting {
@@ -28,12 +33,16 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly owners: DestinationOwners;
   readonly identity: ServiceIdentity;
   readonly throttle: Throttle;
+  /** Whether the calls are for tenants that somebody named, and so go before the calls of a full sync. */
+  readonly isForSingleTenants: boolean;
   readonly retries: RunRetries;
+  readonly waitBeforeRetry: WaitBeforeRetry;
   readonly breakers: Breakers;
 }
 
 /** A call that was not answered well. */
 export type Unanswered = Exclude<CallResult<unknown>, { kind: "answered" }>;
+type FailedCall = Extract<CallResult<unknown>, { kind: "failed" }>;
 
 /**
  * The calls for one change of one group. Failed calls are repeated as `CallAttempts` decides. Every method rejects if the run
@@ -55,14 +64,18 @@ export class ServiceCalls {
     before: Pick<KnownGroup, "intent" | "tokenFingerprint"> | null,
     onEffect: () => void = () => {},
   ) {
-    const { clock, throttle, retries, lease, observe, tally } = run;
+    const { clock, throttle, retries, waitBeforeRetry, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
     };
-    this.#run = run;
-    this.#context = { clock, throttle, retries, lease, observe, signal, countRequest };
-    this.#onEffect = onEffect;
     this.#knownToken = before?.tokenFingerprint ?? null;
+    const priority = priorityOf(run, this.#knownToken);
+    this.#run = run;
+    this.#context = {
+      ...{ clock, throttle, priority, retries, waitBeforeRetry, lease, observe, signal },
+      countRequest,
+    };
+    this.#onEffect = onEffect;
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
     this.#mayHaveHappened = this.#isUnderWay;
@@ -81,7 +94,7 @@ export class ServiceCalls {
       (beforeSend) => this.#run.service.getOrCreate(group, beforeSend),
       { isFollowUp },
     );
-    if (called.kind === "failed") this.#endIfDown("GET", called.failure);
+    if (called.kind === "failed") this.#endIfDown("GET", called);
     if (called.kind !== "answered") return called;
     const { isNew, group: found } = called.answer;
     await confirmTeam(isNew, found, group.user_group_id, this.#run).catch((error: unknown) => {
@@ -110,7 +123,7 @@ export class ServiceCalls {
       { isUnrepeatable: true },
     );
     if (called.kind === "failed" && !isTokenRefused(called.failure)) {
-      this.#endIfDown("POST", called.failure);
+      this.#endIfDown("POST", called);
     }
     if (called.kind === "answered") this.#reportEffect();
     return called;
@@ -129,7 +142,7 @@ export class ServiceCalls {
       this.#run.service.remove(group, beforeSend),
     );
     if (called.kind === "failed" && !isTokenRefused(called.failure)) {
-      this.#endIfDown("DELETE", called.failure);
+      this.#endIfDown("DELETE", called);
     }
     if (called.kind === "answered") this.#reportEffect();
     return called;
@@ -161,8 +174,8 @@ export class ServiceCalls {
     this.#onEffect();
   }
 
-  #endIfDown(method: ServiceMethod, failure: ServiceFailure): void {
-    endWith(this.#run.breakers[method].failed(failure));
+  #endIfDown(method: ServiceMethod, { failure, isHandedOn = false }: FailedCall): void {
+    if (!isHandedOn) endWith(this.#run.breakers[method].failed(failure));
   }
 }
 
@@ -206,4 +219,9 @@ async function confirmTeam(
     }
     throw error;
   }
+}
+
+function priorityOf({ isForSingleTenants }: ServiceCalling, knownToken: string | null): Priority {
+  if (!isForSingleTenants) return PRIORITY.fullSync;
+  return knownToken === null ? PRIORITY.newTenant : PRIORITY.changedTenant;
 }

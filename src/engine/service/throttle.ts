@@ -14,14 +14,20 @@ const LEAST_REPORTED_SPACING = 5_000;
  */
 export type LimitFeedback = "limits" | "pause" | "none";
 
+/** Which of the calls that wait starts first: a lower number before a higher one. */
+export const PRIORITY = { newTenant: 0, changedTenant: 1, fullSync: 2 } as const;
+export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
+
 interface Waiter {
+  readonly priority: Priority;
   readonly signal: AbortSignal;
   readonly admit: (call: Call) => void;
 }
 
 /**
- * Holds calls back until the ceilings and the service allow them, in the order in which they came. {@link AdaptiveLimiter}
- * decides when a call is allowed; read it first. This class has the queue, the timer, and the reports about waiting.
+ * Holds calls back until the ceilings and the service allow them, in the order of their priority and then in the order in
+ * which they came. {@link AdaptiveLimiter} decides when a call is allowed; read it first. This class has the queue, the
+ * timer, and the reports about waiting.
  */
 export class Throttle {
   readonly #clock: Clock;
@@ -41,13 +47,14 @@ export class Throttle {
   }
 
   /** Resolves when the next call may start, or as soon as the signal aborts. The caller then calls `ended` or `withdraw`. */
-  async ready(signal: AbortSignal): Promise<Call> {
+  async ready(signal: AbortSignal, priority: Priority = PRIORITY.fullSync): Promise<Call> {
     const now = this.#clock.monotonic();
     const isNext = this.#waiting.length === 0 && this.#limits.dueAt() <= now;
     if (isNext || signal.aborted) return this.#limits.start(now);
     this.#listen(signal);
     return new Promise((admit) => {
-      this.#waiting.push({ signal, admit });
+      const later = this.#waiting.findIndex((waiter) => waiter.priority > priority);
+      this.#waiting.splice(later === -1 ? this.#waiting.length : later, 0, { priority, signal, admit });
       this.#admit();
     });
   }

@@ -14,6 +14,7 @@ import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import { WRITTEN_TOGETHER } from "../apply/outcome-recorder.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
+import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
 import { type Reporting, reportFailure } from "../report/report-failure.ts";
 import { isRefusal, retryInHalves } from "../tokens/retry-batch.ts";
 import type { TokenWriting } from "../tokens/token-writing.ts";
@@ -48,7 +49,12 @@ export async function restoreTokens(
   while (!run.signal.aborted) {
     const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
     if (page.length === 0) break;
-    await restore(select(page), unrestored, run);
+    const ids = page.map(({ user_group_id }) => user_group_id);
+    await inTurn(run.turns, ids, async () => {
+      // What the page says of a tenant is outdated if somebody has looked at the tenant meanwhile.
+      const selected = select(page).filter(({ user_group_id }) => !run.turns.wasLookedAt(user_group_id));
+      await restore(selected, unrestored, { ...run, turns: TURN_IS_TAKEN });
+    });
     after = page.at(-1)?.user_group_id;
   }
   return unrestored;

@@ -8,7 +8,7 @@ import {
   callWithRetries,
 } from "../../../src/engine/service/call-with-retries.ts";
 import { RunRetries } from "../../../src/engine/service/run-retries.ts";
-import { Throttle } from "../../../src/engine/service/throttle.ts";
+import { PRIORITY, Throttle } from "../../../src/engine/service/throttle.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
@@ -75,6 +75,11 @@ export async function call(
       observe,
       signal: stopping.signal,
       throttle: new Throttle(clock, observe, { concurrency: 1 }),
+      priority: PRIORITY.fullSync,
+      waitBeforeRetry: async (ms, signal) => {
+        await clock.sleep(ms, signal);
+        return true;
+      },
       retries,
       breaker,
       lease: {

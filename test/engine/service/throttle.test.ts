@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { RateLimit } from "../../../src/core/limits/rate-limit.ts";
-import { Throttle } from "../../../src/engine/service/throttle.ts";
+import { PRIORITY, Throttle } from "../../../src/engine/service/throttle.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const FOREVER = new AbortController().signal;
@@ -276,4 +276,20 @@ it("frees the place of a call that was not sent", async () => {
   throttle.withdraw(await throttle.ready(FOREVER));
   await throttle.ready(FOREVER);
   expect(time.elapsed).toBe(0);
+});
+
+it("calls for new tenants start first, then those for changed ones, then those of a full sync", async () => {
+  const { time, throttle } = aThrottle(undefined, 1);
+  const order: string[] = [];
+  const call = async (name: keyof typeof PRIORITY): Promise<void> => {
+    const started = await throttle.ready(FOREVER, PRIORITY[name]);
+    order.push(name);
+    await time.sleep(10);
+    throttle.ended(started);
+  };
+  const asked = ["fullSync", "fullSync", "changedTenant", "newTenant", "changedTenant", "newTenant"] as const;
+  await Promise.all(asked.map(call));
+  const [first, ...others] = order;
+  expect(first).toBe("fullSync");
+  expect(others).toEqual(["newTenant", "newTenant", "changedTenant", "changedTenant", "fullSync"]);
 });

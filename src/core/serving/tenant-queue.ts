@@ -1,0 +1,73 @@
+interface Waiting {
+  /** When somebody first noticed that the tenant may have changed. */
+  readonly noticedAt: number;
+  readonly dueAt: number;
+}
+
+/**
+ * The tenants that wait to be served singly, in the order in which they were noticed. Each waits in it once, however often it is
+ * noticed. A tenant that is noticed while it is being served is served once more: the change may be newer than the look.
+ *
+ * Times are milliseconds of one clock that never runs backwards.
+ */
+export class TenantQueue {
+  readonly #limit: number;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #served = new Map<string, Waiting>();
+
+  /** `limit`: the most tenants that wait. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Returns false if the queue is full: then only a full sync sees to this tenant. */
+  add(id: string, now: number, dueAt = now): boolean {
+    const known = this.#waiting.get(id);
+    if (known === undefined && this.#waiting.size >= this.#limit) return false;
+    this.#waiting.set(id, {
+      noticedAt: known?.noticedAt ?? now,
+      dueAt: Math.min(known?.dueAt ?? dueAt, dueAt),
+    });
+    return true;
+  }
+
+  /** Takes tenants that are due, and that nobody serves yet. Call `done` for each of them. */
+  take(now: number, most: number): readonly string[] {
+    const ids: string[] = [];
+    for (const [id, waiting] of this.#waiting) {
+      if (ids.length >= most) break;
+      if (waiting.dueAt > now || this.#served.has(id)) continue;
+      this.#waiting.delete(id);
+      this.#served.set(id, waiting);
+      ids.push(id);
+    }
+    return ids;
+  }
+
+  /** Returns when the tenant was noticed; undefined if it was not taken. */
+  done(id: string): number | undefined {
+    const served = this.#served.get(id);
+    this.#served.delete(id);
+    return served?.noticedAt;
+  }
+
+  /** Whether the tenant waits or is being served. */
+  has(id: string): boolean {
+    return this.#waiting.has(id) || this.#served.has(id);
+  }
+
+  /** When the next tenant is due; infinity if none is. */
+  get nextDueAt(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const [id, { dueAt }] of this.#waiting) if (!this.#served.has(id)) next = Math.min(next, dueAt);
+    return next;
+  }
+
+  /** When the tenant was noticed that has been due for longest and has not been served; undefined if none is due. */
+  oldestAt(now: number): number | undefined {
+    let oldest: number | undefined;
+    for (const { noticedAt, dueAt } of [...this.#waiting.values(), ...this.#served.values()])
+      if (dueAt <= now && (oldest === undefined || noticedAt < oldest)) oldest = noticedAt;
+    return oldest;
+  }
+}

@@ -1,0 +1,104 @@
+/** The intents of planned changes. */
+interface PlannedIntents {
+  withdraw(ids: ReadonlySet<string>): Promise<void>;
+}
+
+/** The right to work on some tenants, which nobody else has until it ends. */
+export interface Turn {
+  /** Idempotent. */
+  end(): void;
+}
+
+/** Runs `work` in the turn of these tenants. */
+export async function inTurn<T>(turns: Turns, ids: readonly string[], work: () => Promise<T>): Promise<T> {
+  const turn = await turns.take(ids);
+  try {
+    return await work();
+  } finally {
+    turn.end();
+  }
+}
+
+/** What a step needs of `TenantTurns`. */
+export interface Turns {
+  /** Waits until nobody else works on these tenants. Whoever has a turn must not ask for another one. */
+  take(ids: readonly string[]): Promise<Turn>;
+  /** Call this before the source is read for a plan: the plan is newer than all looks until now. */
+  beginPlan(): void;
+  /** Runs `work`, which makes planned changes. */
+  whileMaking<T>(planned: PlannedIntents, work: () => Promise<T>): Promise<T>;
+  /** Whether somebody has looked at the tenant since the plan began: what is planned for it is outdated. */
+  wasLookedAt(id: string): boolean;
+}
+
+/** For work on tenants whose turn is taken already. */
+export const TURN_IS_TAKEN: Turns = {
+  take: async () => ({ end: () => {} }),
+  beginPlan: () => {},
+  whileMaking: (_, work) => work(),
+  wasLookedAt: () => false,
+};
+
+/**
+ * Lets a full sync and the service of single tenants work side by side: never two calls for one tenant at a time, and
+ * never an older decision after a newer one.
+ *
+ * All work on a tenant is done in its turn. A look at a single tenant drops what the full sync has planned for
+ * it, because the plan comes from an older snapshot.
+ */
+export class TenantTurns implements Turns {
+  readonly #taken = new Map<string, Promise<void>>();
+  readonly #looked = new Set<string>();
+  #planned: PlannedIntents | undefined;
+
+  async take(ids: readonly string[]): Promise<Turn> {
+    for (;;) {
+      const others = ids.flatMap((id) => this.#taken.get(id) ?? []);
+      if (others.length === 0) break;
+      await Promise.all(others);
+    }
+    const { promise, resolve } = withResolvers();
+    for (const id of ids) this.#taken.set(id, promise);
+    return {
+      end: () => {
+        for (const id of ids) if (this.#taken.get(id) === promise) this.#taken.delete(id);
+        resolve();
+      },
+    };
+  }
+
+  beginPlan(): void {
+    this.#looked.clear();
+  }
+
+  async whileMaking<T>(planned: PlannedIntents, work: () => Promise<T>): Promise<T> {
+    this.#planned = planned;
+    try {
+      return await work();
+    } finally {
+      this.#planned = undefined;
+    }
+  }
+
+  /**
+   * Drops what a full sync has planned for these tenants. Call this in their turn, before the look. Rejects if an intent
+   * can't be withdrawn.
+   */
+  async looksAt(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.#looked.add(id);
+    await this.#planned?.withdraw(new Set(ids));
+  }
+
+  wasLookedAt(id: string): boolean {
+    return this.#looked.has(id);
+  }
+}
+
+/** As Promise.withResolvers, which Node.js 20 lacks. */
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
