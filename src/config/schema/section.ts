@@ -1,6 +1,9 @@
 import { closestMatch } from "leven";
 import { z } from "zod";
 
+// A config is read once or twice. To generate code for each section, as zod does by default, takes longer.
+z.config({ jitless: true });
+
 /**
  * Yields what is wrong between the keys of a section: the key to blame (`key` or `key.key`), and what would be right.
  * A value that its own schema accepts is parsed. A value that its own schema refuses can be anything.
