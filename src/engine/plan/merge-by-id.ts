@@ -16,8 +16,8 @@ export async function mergeById(
   const right = new BatchReader(readAhead(groups));
   try {
     for (;;) {
-      if (left.current === undefined && !left.ended) await left.fill();
-      if (right.current === undefined && !right.ended) await right.fill();
+      // Ask for both at once, because they are in two databases or in two sessions.
+      if (isUsedUp(left) || isUsedUp(right)) await Promise.all([left.fill(), right.fill()]);
       const tenant = left.current;
       const group = right.current;
       if (tenant === undefined && group === undefined) return;
@@ -31,6 +31,8 @@ export async function mergeById(
     await Promise.allSettled([left.close(), right.close()]);
   }
 }
+
+const isUsedUp = ({ current, ended }: BatchReader<unknown>): boolean => current === undefined && !ended;
 
 function compareHeads(tenant: Tenant | undefined, group: LedgerGroup | undefined): number {
   if (tenant === undefined) return 1;

@@ -95,6 +95,26 @@ describe("a merge of the source and the ledger", () => {
       ),
     );
   });
+
+  it("waits for the source and the ledger at the same time", async () => {
+    let tell = (): void => {};
+    const ledgerAsked = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    async function* tenants(): AsyncGenerator<readonly Tenant[]> {
+      await ledgerAsked;
+      yield [tenant("a")];
+    }
+    async function* groups(): AsyncGenerator<readonly LedgerGroup[]> {
+      tell();
+      yield [group("a")];
+    }
+    const visits: unknown[] = [];
+    await mergeById(tenants(), groups(), (one, other) =>
+      visits.push([one?.user_group_id, other?.user_group_id]),
+    );
+    expect(visits).toEqual([["a", "a"]]);
+  });
 });
 
 describe("source and ledger are closed", () => {
