@@ -31,7 +31,10 @@ export async function work(
   };
 
   const start = (): void => {
-    workers.push(worker());
+    const started = worker();
+    // Its error is thrown when all workers have ended; until then it only must not count as unhandled.
+    started.catch(() => {});
+    workers.push(started);
   };
   const worker = async (): Promise<void> => {
     let isReplaced = false;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { work } from "../../../src/engine/apply/workers.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
@@ -44,6 +44,24 @@ describe("a job that waits for a retry", () => {
     // The ninth keeps the only place until its own retry is over.
     expect(ended).toMatchObject({ "bad 8": 20, a: 24 });
   });
+});
+
+it("an error of a worker counts as handled while an earlier worker still works", async () => {
+  const time = new VirtualTime();
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  let started = 0;
+  const working = work({ clock: new VirtualClock(time), concurrency: 2, handsRetriesOn: false }, async () => {
+    if (started++ > 0) throw new Error("job 1");
+    await time.sleep(1_000);
+    // A rejection counts as unhandled once the event loop has turned.
+    await new Promise(setImmediate);
+    return false;
+  });
+  await expect(working).rejects.toThrow("job 1");
+  expect(unhandled).toEqual([]);
 });
 
 it("all workers end before the first error is thrown", async () => {
