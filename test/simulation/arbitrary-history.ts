@@ -205,6 +205,15 @@ const overtakenRun: fc.Arbitrary<Step[]> = fc
     second,
   ]);
 
+/** A daemon's sync makes room for another run, and a daemon syncs again. */
+const handedOverRun: fc.Arbitrary<Step[]> = fc
+  .tuple(run, fc.constantFrom(2 * SECOND, 7 * SECOND), fc.constantFrom(2 * SECOND, 10 * SECOND), run, run)
+  .map(([first, latencyMs, meanwhileMs, second, third]) => [
+    { ...first, latencyMs, meanwhileMs, handsOver: true },
+    { ...second, meanwhileMs: null },
+    { ...third, handsOver: true },
+  ]);
+
 const meddling: fc.Arbitrary<Step> = fc.record({
   kind: fc.constant("meddling" as const),
   what: fc.constantFrom<Meddling[]>("makes the group", "rotates the token", "deletes the group"),
@@ -298,6 +307,7 @@ export const arbitraryHistory = (): fc.Arbitrary<History> =>
         fc.oneof(
           { weight: 12, arbitrary: step.map((one) => [one]) },
           overtakenRun,
+          handedOverRun,
           visit,
           refusal,
           misdirection,

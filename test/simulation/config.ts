@@ -15,6 +15,7 @@ export const settingsOf = (
   tokenDestinations: readonly string[],
   holder: string,
   isDead: (holder: string) => Promise<boolean>,
+  handsOver: boolean,
 ): SyncSettings => ({
   rules: someRules({
     mapping: { kind: "keys", keys: { [MAPPED]: column("source") } },
@@ -31,5 +32,5 @@ export const settingsOf = (
   tokenDestinations,
   baseUrl: "https://dashboards.example.com",
   concurrency,
-  lease: { holder, ttlMs: LEASE_MS, callMs: CALL_MS, isDead },
+  lease: { holder, ttlMs: LEASE_MS, callMs: CALL_MS, isDead, handsOver },
 });

@@ -107,9 +107,10 @@ function stepInWords(step: Step): string {
   }
 }
 
-function runInWords({ command, faults, latencyMs, meanwhileMs }: RunStep): string {
+function runInWords({ command, faults, latencyMs, meanwhileMs, handsOver }: RunStep): string {
   return [
     commandInWords(command),
+    ...(handsOver ? ["hands the lease over"] : []),
     ...(latencyMs > 0 ? [`latencies up to ${duration(latencyMs)}`] : []),
     ...faults.map(faultInWords),
     ...(meanwhileMs === null ? [] : [`after ${duration(meanwhileMs)}, meanwhile:`]),

@@ -97,6 +97,8 @@ export interface RunStep {
   readonly latencyMs: number;
   /** The history goes on after this time, even if the run is not over; null: when the run is over. */
   readonly meanwhileMs: number | null;
+  /** Whether it hands the lease over to whoever asks for it, as a daemon's sync does. */
+  readonly handsOver?: boolean;
 }
 
 export type Command =

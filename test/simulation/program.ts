@@ -26,6 +26,7 @@ export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "la
   readonly poison?: Poison | null;
   /** The code with which the operator approves held removals. */
   readonly approval?: string | undefined;
+  readonly handsOver?: boolean | undefined;
 }
 
 /** One start of groupsync on simulated ports, composed like src/compose/sync.ts, with its faults. */
@@ -43,7 +44,7 @@ export class Program {
   readonly #calls = new Map<string, number>();
 
   constructor(world: SimulatedWorld, options: ProgramOptions, holder: string, seed: number) {
-    const { command, config, faults } = options;
+    const { command, config, faults, handsOver = false } = options;
     const deaths = faults.flatMap((fault) => (fault.kind === "dies" ? [fault.at] : []));
     this.#world = world;
     this.#options = options;
@@ -52,7 +53,7 @@ export class Program {
     this.record = {
       holder,
       config,
-      isTroubled: faults.length > 0,
+      isTroubled: faults.length > 0 || handsOver,
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
       tamperingsBefore: world.tamperings,
@@ -102,9 +103,9 @@ export class Program {
 
   #settings(): SyncSettings {
     const { holder, config } = this.record;
-    return settingsOf(config, this.#world.destinationsOf(config), holder, async (other) =>
-      this.#world.isKnownToBeDead(other),
-    );
+    const isDead = async (other: string): Promise<boolean> => this.#world.isKnownToBeDead(other);
+    const { handsOver = false } = this.#options;
+    return settingsOf(config, this.#world.destinationsOf(config), holder, isDead, handsOver);
   }
 
   #ports(): SyncPorts {

@@ -22,7 +22,7 @@ const DAY = 86_400_000;
 export interface RunRecord {
   readonly holder: string;
   readonly config: SimulatedConfig;
-  /** Whether the run has faults. */
+  /** Whether the run has faults, or may have to make room for another one. */
   readonly isTroubled: boolean;
   /** Whether it is a sync of all tenants. */
   readonly isWhole: boolean;
