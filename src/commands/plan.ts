@@ -17,7 +17,8 @@ import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { KnownService } from "../ports/ledger/service.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
-import { dueRotations } from "./output/due-rotations.ts";
+import { onlyTenants } from "./only-option.ts";
+import { dueRotations, NO_ROTATIONS } from "./output/due-rotations.ts";
 import { writePlanJson } from "./output/plan-json.ts";
 import { failureText, writePlanText } from "./output/plan-text.ts";
 import type { SyncForecast } from "./output/sync-forecast.ts";
@@ -34,6 +35,7 @@ export interface PlanSetup {
 }
 
 interface Flags {
+  readonly only?: readonly string[];
   readonly json?: boolean;
   readonly detailedExitcode?: boolean;
 }
@@ -41,25 +43,27 @@ interface Flags {
 const UNKNOWN_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /**
- * `groupsync plan`: reads the source and the ledger, sends nothing to the service, changes nothing. If a sync would
+ * `groupsync plan`: reads the source and the ledger, or some tenants of them, sends nothing to the service, changes nothing. If a sync would
  * fail for a reason that is known already, prints the reason and exits with that sync's code.
  */
 export function planCommand(io: CommandIo, open: (command: Command) => Promise<Opened<PlanSetup>>): Command {
   return new Command("plan")
     .description("show what sync would do; sends nothing to the service")
+    .addOption(onlyTenants())
     .option("--json", "print the plan as one JSON object")
     .option("--detailed-exitcode", "exit with 2 when there is something to do")
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async ({ ports, settings, rotation, now: clock, ...setup }) => {
         const { ledger } = ports;
         const now = clock();
+        const only = flags.only && new Set(flags.only);
         const foreseen = (service: KnownService) =>
           predictedFailures({ ledger, service, name: settings.name, ...setup });
         let known: LedgerState | undefined;
         const made = async () => {
           const state = await readLedgerState(ledger);
           known = state;
-          return { state, plan: await makePlan(ports, settings, state, now, io.signal) };
+          return { state, plan: await makePlan(ports, settings, state, now, io.signal, { only }) };
         };
         const { state, plan } = await made().catch(async (error) => {
           // The source can't be read. Print the other reasons for which a sync would fail, too.
@@ -69,7 +73,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
         });
         try {
           const { service } = state;
-          const looksAtAll = await mayLackTokens(ledger, setup);
+          const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup));
           const failures = await foreseen(service);
           const forecast: SyncForecast = {
             tables: {
@@ -78,7 +82,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
               tokens: (await tokenTables(setup.tokens).catch(() => [])).map(shownTable),
               ledger: await ledger.ownTables(),
             },
-            rotations: await dueRotations(ledger, rotation, now),
+            rotations: plan.isWhole ? await dueRotations(ledger, rotation, now) : NO_ROTATIONS,
             // Without a known service there are no groups yet, so no token can be missing.
             tokensMayBeMissingIn: looksAtAll && service.baseUrl !== null ? setup.tokenDestinations : [],
             failures,

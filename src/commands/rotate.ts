@@ -4,8 +4,8 @@ import { parseDuration } from "../core/text/duration.ts";
 import { type RotatePorts, type RotateSettings, rotate } from "../engine/rotate.ts";
 import type { RotationSelection } from "../engine/rotation/rotation-selection.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { onlyOption } from "./only-option.ts";
 import { reportJson, reportText } from "./output/run-report.ts";
-import { repeatable } from "./repeatable-option.ts";
 
 interface RotateSetup {
   readonly ports: RotatePorts;
@@ -26,11 +26,7 @@ export function rotateCommand(
 ): Command {
   return new Command("rotate")
     .description("give groups new tokens, once; the old tokens stop working at once")
-    .addOption(
-      new Option("--only <ID>", "this group, even if its tenant is gone (repeatable)")
-        .argParser(repeatable)
-        .conflicts(["olderThan", "all"]),
-    )
+    .addOption(onlyOption("this group, even if its tenant is gone").conflicts(["olderThan", "all"]))
     .addOption(
       new Option("--older-than <AGE>", "groups whose tokens are older, such as 90d")
         .argParser(age)

@@ -3,8 +3,8 @@ import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import type { RunReport } from "../engine/report/run-report.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { onlyTenants } from "./only-option.ts";
 import { reportJson, reportText } from "./output/run-report.ts";
-import { repeatable } from "./repeatable-option.ts";
 
 export interface SyncSetup {
   readonly ports: SyncPorts;
@@ -22,7 +22,7 @@ interface Flags {
 export function syncCommand(io: CommandIo, open: (command: Command) => Promise<Opened<SyncSetup>>): Command {
   return new Command("sync")
     .description("make the groups equal to the tenants once, then exit")
-    .option("--only <ID>", "this tenant alone, even if its next try is not due (repeatable)", repeatable)
+    .addOption(onlyTenants())
     .option(
       "--approve-deletions <CODE>",
       "do the deletions and replacements that are held under this code, once",

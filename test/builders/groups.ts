@@ -112,6 +112,7 @@ export const aDecisionContext = (overrides: Partial<PlanningContext> = {}): Plan
   deletion: { when: "absent", gracePeriodMs: 24 * 3_600_000, limit: { count: 3, percent: 10 } },
   reading: aReading(),
   serviceUpdates: null,
+  isWhole: true,
   eager: false,
   ...overrides,
 });

@@ -114,6 +114,79 @@ test("--json names the destinations in which tokens may be missing", async () =>
   expect(JSON.parse(same.stdout)).toMatchObject({ tokens_may_be_missing_in: [], failures: [] });
 });
 
+describe("--only", () => {
+  const rotation = { ...ROTATION, maxAgeMs: null };
+  const aWorld = async (): Promise<World> => {
+    const world = new World(tenants("a", "b", "c"));
+    await world.sync({ settings: { rules } });
+    world.tenants = [...tenants("a", "d", "e"), { id: "b", name: "New", plan: "gold" }];
+    return world;
+  };
+  const only = (...ids: string[]): string[] => ids.flatMap((id) => ["--only", id]);
+
+  test("shows these tenants alone, as text", async () => {
+    const world = await aWorld();
+    const flags = only("a", "b", "c", "d");
+    const { stdout, code } = await plan(world, rotation, { flags });
+    expect(code).toBe(0);
+    const [before] = stdout.split("Tables:");
+    expect(before).toBe(`\
+~ b
+    name: "Name of b" → "New"
+= c  its tenant is gone; deleted by the next sync of all tenants
++ d  "Name of d"
+
+Plan: 1 to create, 1 to update, 0 to delete, 1 unchanged, 1 missing.
+`);
+  });
+
+  test("shows these tenants alone, as JSON", async () => {
+    const world = await aWorld();
+    world.tenants = [...world.tenants, { id: "f", name: "F", removed: true }];
+    const flags = ["--json", ...only("b", "c", "d", "f")];
+    const { stdout } = await plan(world, { ...ROTATION, maxAgeMs: 0 }, { flags });
+    expect(JSON.parse(stdout)).toMatchObject({
+      create: [{ user_group_id: "d" }],
+      update: [{ user_group_id: "b", changes: [{ field: "name", from: "Name of b", to: "New" }] }],
+      delete: [],
+      missing: [{ user_group_id: "c", absence: "absent", due_in_ms: 0 }],
+      gone: [{ user_group_id: "f" }],
+      held: null,
+      // `sync --only` rotates nothing.
+      rotate: [],
+      rotations_due: 0,
+      unchanged: 0,
+    });
+  });
+
+  test("says of a tenant that is gone that it has no group", async () => {
+    const world = await aWorld();
+    world.tenants = [{ id: "f", name: "F", removed: true }];
+    const { stdout } = await plan(world, rotation, { flags: only("f") });
+    expect(stdout).toContain("= f  its tenant is gone, and there is no group of it\n");
+    expect(stdout).toContain("0 unchanged, 1 gone.");
+  });
+
+  test.each([
+    ["a", 0],
+    ["b", 2],
+    ["c", 0],
+    ["d", 2],
+  ])("--detailed-exitcode: for %s alone %i", async (id, code) => {
+    const flags = ["--detailed-exitcode", ...only(id)];
+    const options = { flags, tokenDestinations: ["elsewhere"] };
+    expect(await plan(await aWorld(), { ...ROTATION, maxAgeMs: 0 }, options)).toMatchObject({ code });
+  });
+
+  test("refuses an unknown id", async () => {
+    const { stderr, stdout } = await plan(await aWorld(), rotation, { flags: only("a", "A") });
+    expect({ stderr, stdout }).toEqual({
+      stderr: 'neither the source nor the ledger has "A"',
+      stdout: "",
+    });
+  });
+});
+
 describe("a plan says what a sync would warn of", () => {
   const rotation = { ...ROTATION, maxAgeMs: null };
   const warningsOf = async (world: World): Promise<unknown> => {

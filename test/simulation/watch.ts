@@ -225,6 +225,7 @@ export class Watch {
       if (intent !== "replace") return "its tenant is there, and this is no replacement";
       if (!wasBegun && config.update !== "replace") return "nothing is to be replaced";
     } else {
+      if (!run.isWhole) return "only some of the tenants were read";
       if (!isConclusive(read)) return "the source showed no valid row";
       if (config.deletion.when === "never") return "nothing is to be deleted";
       const isFlagged = row !== undefined || this.#wasFlaggedLast(id);

@@ -24,6 +24,9 @@ export type FailedRotation = RotationCandidate & {
   readonly failure: NonNullable<RotationCandidate["failure"]>;
 };
 
+/** A sync of some tenants rotates none. */
+export const NO_ROTATIONS: DueRotations = { total: 0, count: 0, next: [], waiting: [], isTime: true };
+
 const SHOWN = 1_000;
 
 export async function dueRotations(

@@ -15,6 +15,7 @@ const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"]
   ["update", ["update", "replace"]],
   ["delete", ["delete"]],
   ["missing", ["missing"]],
+  ["gone", ["gone"]],
   ["waiting", ["waiting"]],
   ["outdated", ["outdated"]],
   ["rejected", ["rejected"]],

@@ -1,4 +1,4 @@
-import { ABSENCE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
+import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
 import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import type { FieldChange } from "../../core/group/group-diff.ts";
@@ -88,8 +88,9 @@ function linesOf({ entry, changes }: DetailedEntry, held: boolean, paint: Paint)
       return [`${paint("red", "!")} ${id}  rejected: ${printable(entry.message)}`];
     case "waiting":
       return [waitingLine(id, entry.code, entry.message, entry.retryAt, paint)];
-    // These kinds occur only in a sync of single tenants (`--only`), or need no line.
     case "gone":
+      return [`${paint("cyan", "=")} ${id}  ${paint("dim", GONE_TEXT)}`];
+    // These kinds need no line.
     case "left":
     case "returned":
     case "forgotten":
@@ -128,6 +129,7 @@ function summary(plan: Plan, rotations: DueRotations, paint: Paint): string {
   const extras = [
     [hold?.count ?? 0, "held"],
     [missingCount(plan), "missing"],
+    [counts.gone, "gone"],
     [counts.outdated, "outdated"],
     [counts.waiting + rotations.waiting.length, "waiting for the next try"],
     [counts.rejected, "rejected"],

@@ -9,9 +9,14 @@ export const ABSENCE_TEXT: Record<AbsenceKind, string> = {
   estranged: "its tenant was never seen in the source that the config names now",
 };
 
+/** Of a tenant that the operator named. */
+export const GONE_TEXT = "its tenant is gone, and there is no group of it";
+
+const whenDue = (dueInMs: number): string =>
+  dueInMs === 0 ? "by the next sync of all tenants" : `after another ${durationText(dueInMs)} of absence`;
+
 /** Why the group counts as without a tenant, and when it is deleted. */
 export function missingText({ absence, dueInMs }: Missing): string {
   const end = absence === "estranged" ? "held for approval" : "deleted";
-  const until = dueInMs === null ? "kept" : `${end} after another ${durationText(dueInMs)} of absence`;
-  return `${ABSENCE_TEXT[absence]}; ${until}`;
+  return `${ABSENCE_TEXT[absence]}; ${dueInMs === null ? "kept" : `${end} ${whenDue(dueInMs)}`}`;
 }

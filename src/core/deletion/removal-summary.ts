@@ -49,6 +49,11 @@ export class RemovalSummaryBuilder {
     if (intendsRemoval(intent)) this.#counts.underWay++;
   }
 
+  /** As `see`, for this many groups. */
+  seeUnderWay(count: number): void {
+    this.#counts.underWay += count;
+  }
+
   /** Nothing can be added afterwards. */
   summary(): RemovalSummary {
     return { ...this.#counts, code: this.#code.get() };

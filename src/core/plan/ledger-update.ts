@@ -1,7 +1,12 @@
 import type { AbsenceKind, LedgerGroup } from "../group/ledger-group.ts";
 import type { RowDigest, Tenant } from "../group/tenant.ts";
-import { absenceKind, type PlannedAction, standingAbsence, wasNeverMade } from "./planned-action.ts";
-import type { Reading } from "./read-history.ts";
+import {
+  absenceKind,
+  type PlannedAction,
+  type PlanningContext,
+  standingAbsence,
+  wasNeverMade,
+} from "./planned-action.ts";
 
 /** The tenant is gone, and the ledger has recorded no absence yet, or another kind of absence. */
 export interface LeftUpdate {
@@ -31,7 +36,7 @@ export type LedgerUpdate = LeftUpdate | BareUpdate | SettledUpdate;
 
 /**
  * What the ledger has to record about an id, in addition to the planned action. The first row that fits counts. Null if
- * none fits: the ledger is up to date.
+ * none fits: the ledger is up to date. Null too for a tenant that is gone, if the plan is for some tenants alone.
  *
  * | tenant              | planned action | in the ledger                           | ledger update |
  * |---------------------|----------------|-----------------------------------------|---------------|
@@ -46,11 +51,12 @@ export function ledgerUpdateOf(
   tenant: Tenant | undefined,
   known: LedgerGroup | undefined,
   action: PlannedAction | null,
-  reading: Reading,
+  { reading, isWhole }: Pick<PlanningContext, "reading" | "isWhole">,
 ): LedgerUpdate | null {
   if (known === undefined) return null;
   const { user_group_id, absence, failures } = known;
   if (tenant === undefined || tenant.kind === "flagged") {
+    if (!isWhole) return null;
     if (wasNeverMade(known)) return { kind: "forgotten", user_group_id };
     const kind = absenceKind(tenant, known, reading);
     if (standingAbsence(known, kind, reading)) return null;

@@ -30,7 +30,10 @@ export interface Missing {
   readonly kind: "missing";
   readonly user_group_id: string;
   readonly absence: AbsenceKind;
-  /** Milliseconds on the grace clock until the group is deleted; null if the group is kept for good. */
+  /**
+   * Milliseconds on the grace clock until the group is deleted; 0 if the next sync of all tenants deletes it, null if the
+   * group is kept for good.
+   */
   readonly dueInMs: number | null;
 }
 
@@ -56,6 +59,8 @@ export interface PlanningContext {
   readonly reading: Reading;
   /** Whether GET changes an existing group; null as long as no answer has shown it. */
   readonly serviceUpdates: boolean | null;
+  /** The plan is about all tenants. No other plan deletes a group, or records that a tenant is gone. */
+  readonly isWhole: boolean;
   /** The operator named these tenants: failed groups are tried even if their next try is not due. */
   readonly eager: boolean;
 }
@@ -83,7 +88,8 @@ export interface PlanningContext {
  * |          | that this service can't have done    | `service.update`                     |
  * | desired  | the same fingerprint                 | none                                 |
  *
- * A gone tenant is absent or flagged, see `absenceKind`. If the same change has failed before, `waiting` is planned until
+ * A gone tenant is absent or flagged, see `absenceKind`. In a plan for some tenants alone, a group that would be deleted is
+ * `missing`. If the same change has failed before, `waiting` is planned until
  * the next try is due. `guardRemovals` decides later whether deletions and replacements may be done.
  */
 export function planAction(
@@ -139,6 +145,7 @@ function decideGone(
     const dueInMs = graceLeftMs(absence, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }
+  if (!context.isWhole) return { kind: "missing", user_group_id, absence: kind, dueInMs: 0 };
   const failedBefore = failure !== null;
   return unlessWaiting(
     { kind: "delete", user_group_id, absence: kind, underWay, failedBefore },

@@ -25,7 +25,7 @@ export async function recordLedgerUpdates(
   const { left, returned, forgotten, settled } = plan.counts;
   if (left + returned + forgotten + settled === 0) return now;
   // If removals are held, the grace clock stays at the history's time, so the reading's time would be in the future.
-  const clockStands = plan.isWhole && plan.guard.kind === "held";
+  const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const planned of plan.entries.read()) {
     const entries = planned.filter(({ user_group_id: id }) => id === null || !turns.wasLookedAt(id));

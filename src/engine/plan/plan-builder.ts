@@ -32,6 +32,12 @@ const NO_CHANGES: Plan["turns"] = {
   delete: 0,
 };
 
+export interface LedgerTotals {
+  readonly owned: number;
+  /** Groups whose removal an earlier run began. */
+  readonly removalsUnderWay: number;
+}
+
 /** Builds a plan while the source and the ledger are read side by side. */
 export class PlanBuilder {
   readonly #entries: Spool<PlanEntry>;
@@ -55,17 +61,26 @@ export class PlanBuilder {
     this.#conclusive ||= rows > 0;
   }
 
-  /** Takes what the source and the ledger have for an id, even if the plan will have no entry for this id. */
-  see(tenant: Tenant | undefined, group: LedgerGroup | undefined): void {
-    if (group !== undefined) {
-      this.#owned++;
-      this.#removals.see(group);
-    }
-    if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
+  /** Counts a group of the ledger, even if the plan will have no entry for it. */
+  see(group: LedgerGroup): void {
+    this.#owned++;
+    this.#removals.see(group);
+  }
+
+  /** Counts the groups of a ledger that isn't read to its end. */
+  seeTotals({ owned, removalsUnderWay }: LedgerTotals): void {
+    this.#owned += owned;
+    this.#removals.seeUnderWay(removalsUnderWay);
+  }
+
+  /** How many removals were added. */
+  get removals(): number {
+    return this.#counts.replace + this.#counts.delete;
   }
 
   /** Adds the action and the ledger update for an id. */
   add(tenant: Tenant | undefined, action: PlannedAction | null, update: LedgerUpdate | null): void {
+    if (tenant !== undefined && tenant.kind !== "rejected") this.#conclusive = true;
     if (action === null && tenant?.kind === "desired") this.#unchanged++;
     if (action !== null) {
       this.#append(action);
@@ -95,7 +110,12 @@ export class PlanBuilder {
       conclusive,
       ...known,
       removals,
-      guard: guardRemovals(removals, { ...circumstances, conclusive, owned: this.#owned }),
+      guard: guardRemovals(removals, {
+        ...circumstances,
+        // A plan for some ids takes no tenant for gone, and so needs no evidence.
+        conclusive: conclusive || !known.isWhole,
+        owned: this.#owned,
+      }),
     };
   }
 

@@ -1,5 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { duplicateTenant } from "../../core/group/desired-group.ts";
+import { desiredTenants, duplicateTenant } from "../../core/group/desired-group.ts";
+import type { GroupRules } from "../../core/group/group-rules.ts";
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { compareIds } from "../../core/group/tenant-id.ts";
 
@@ -9,9 +10,10 @@ import { compareIds } from "../../core/group/tenant-id.ts";
  */
 export async function* readTenants(
   batches: AsyncIterable<readonly TenantRow[]>,
-  evaluate: (row: TenantRow) => Tenant,
-  idColumn: string,
+  rules: GroupRules,
 ): AsyncGenerator<readonly Tenant[]> {
+  const evaluate = desiredTenants(rules);
+  const idColumn = rules.id;
   let last: Tenant | undefined;
   let copies = 1;
   for await (const rows of batches) {

@@ -1,4 +1,4 @@
-import { missingText } from "../../core/deletion/absence-text.ts";
+import { GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
 import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
 import { tenantGone } from "../../core/failure/failure.ts";
@@ -25,8 +25,7 @@ export async function reportPlan(plan: Plan, { tally, observe }: Reporting): Pro
   for (const warning of plan.warnings) observe(warning);
   warnOfOtherSource(plan, observe);
   const { rejected, waiting, gone, missing } = plan.counts;
-  // After an inconclusive read, one report about all missing groups is enough.
-  const namesMissing = !plan.isWhole && plan.guard.kind !== "inconclusive";
+  const namesMissing = !plan.isWhole;
   if (rejected + waiting + gone + (namesMissing ? missing : 0) === 0) return;
   for await (const batch of plan.entries.read()) {
     for (const entry of batch) {
@@ -36,7 +35,7 @@ export async function reportPlan(plan: Plan, { tally, observe }: Reporting): Pro
       } else if (entry.kind === "waiting") {
         tally.waits(entry.user_group_id, { ...entry, retryAt: new Date(entry.retryAt) });
       } else if (entry.kind === "gone") {
-        tally.report(entry.user_group_id, tenantGone("its tenant is gone, and there is no group of it"));
+        tally.report(entry.user_group_id, tenantGone(GONE_TEXT));
       } else if (entry.kind === "missing" && namesMissing) {
         tally.report(entry.user_group_id, tenantGone(missingText(entry)));
       }

@@ -14,7 +14,7 @@ export type Unsettled = ReadonlyMap<string, Failure>;
 
 /**
  * Settles the changes of these groups that earlier runs left under way, as a sync would, before `rotate` begins. Makes no
- * other change. Reads the source only if there are such groups; if the source can't be read, warns and settles nothing.
+ * other change, and finishes no deletion, which only a sync of all tenants does. Looks at the source only if there are such groups; if the source can't be read, warns and settles nothing.
  * Rejects if the run has to end.
  */
 export async function settleChanges(

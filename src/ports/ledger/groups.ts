@@ -21,7 +21,7 @@ export interface GroupReads {
    * them, ordered by the UTF-8 bytes of the id.
    */
   existing(options: ExistingOptions): Promise<readonly string[]>;
-  existingCount(which: Pick<ExistingOptions, "liveSince" | "of">): Promise<number>;
+  existingCount(which: Pick<ExistingOptions, "liveSince" | "of" | "underWay">): Promise<number>;
 }
 
 export interface GroupWrites {
@@ -63,8 +63,8 @@ export interface ExistingOptions {
    * intent to make its group.
    */
   readonly liveSince?: Date | undefined;
-  /** Return only groups that have anything under way, or anything but a rotation. */
-  readonly underWay?: "anything" | "another change" | undefined;
+  /** Return only groups that have anything under way, or anything but a rotation, or a deletion or replacement. */
+  readonly underWay?: "anything" | "another change" | "a removal" | undefined;
 }
 
 export interface Begun {

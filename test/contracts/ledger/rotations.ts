@@ -374,6 +374,9 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
         "updating",
       ]);
       expect(await existing(at, { underWay: "another change" })).toEqual(["deleting", "unborn", "updating"]);
+      expect(await existing(at, { underWay: "a removal" })).toEqual(["deleting"]);
+      expect(await at.ledger.existingCount({ underWay: "a removal" })).toBe(1);
+      expect(await at.ledger.existingCount({ underWay: "anything" })).toBe(4);
     });
 
     test("are looked for by their ids, byte by byte", async () => {

@@ -7,6 +7,7 @@ const HOUR = 3_600_000;
 test.each<[Missing["absence"], dueInMs: number | null, text: string]>([
   ["absent", 2 * HOUR, "its tenant is gone; deleted after another 2 h 0 min of absence"],
   ["absent", null, "its tenant is gone; kept"],
+  ["absent", 0, "its tenant is gone; deleted by the next sync of all tenants"],
   ["flagged", HOUR, "its tenant's row was flagged as removed; deleted after another 1 h 0 min of absence"],
   [
     "estranged",

@@ -354,7 +354,7 @@ describe("a tenant that is gone", () => {
     it.each<[string, LedgerGroup, Partial<PlanningContext>, PlannedAction["kind"]]>([
       ["waits until its time has come", failed(), {}, "waiting"],
       ["is deleted then", failed(), { now: later }, "delete"],
-      ["is deleted at once where the operator names it", failed(), { eager: true }, "delete"],
+      ["is missing for a look at some tenants alone", failed(), { isWhole: false, eager: true }, "missing"],
       ["waits also where its deletion is under way", failed({ intent: "delete" }), {}, "waiting"],
       [
         "doesn't wait because an update has failed",
@@ -368,8 +368,15 @@ describe("a tenant that is gone", () => {
     });
   });
 
-  it("is not deleted any sooner for being named by the operator", () => {
-    expect(planAction(undefined, goneSince(clock(99, 49)), aContext({ eager: true }))).toEqual(missing(23));
+  it("is not deleted by a look at some tenants alone, whatever its state is", () => {
+    const some = { isWhole: false, eager: true };
+    expect(planAction(undefined, goneSince(clock(99, 49)), aContext(some))).toEqual(missing(23));
+    expect(planAction(undefined, goneSince(clock(76, 49)), aContext(some))).toEqual(missing(0));
+    expect(planAction(undefined, aLedgerGroup(), aContext({ ...some, deletion: grace(0) }))).toEqual(
+      missing(0),
+    );
+    for (const state of [{ intent: "delete" }, { intent: "remove" }, { held: "delete" }] as const)
+      expect(planAction(undefined, aLedgerGroup(state), aContext(some))).toEqual(missing(0));
   });
 });
 
@@ -406,6 +413,7 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
         })
         .map(aReading),
       serviceUpdates: fc.constantFrom(null, true, false),
+      isWhole: fc.boolean(),
       eager: fc.boolean(),
     })
     .map(aContext);
@@ -418,7 +426,9 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
   fc.assert(
     fc.property(fc.option(anyKnown, { nil: undefined }), anyContext, (known, context) => {
       for (const [source, kinds] of Object.entries(possible) as [Source, PlannedAction["kind"][]][]) {
-        expect(kinds).toContain(planAction(tenants[source], known, context)?.kind);
+        const planned = planAction(tenants[source], known, context)?.kind;
+        expect(kinds).toContain(planned);
+        if (!context.isWhole) expect(planned).not.toBe("delete");
       }
     }),
   );

@@ -84,6 +84,7 @@ test("--json is one object, with the fields that change", async () => {
       },
     ],
     delete: [],
+    gone: [],
     missing: [{ user_group_id: "t-00003", absence: "absent", due_in_ms: 24 * 3_600_000 }],
     waiting: [],
     outdated: [],

@@ -183,26 +183,54 @@ test("with a limit of zero, no group is removed without approval", async () => {
   await expectInSync(world);
 });
 
-test("--only deletes the group of a missing tenant, within the limit", async () => {
+test("--only deletes no group, held or not, and leaves a held one to the code of a full sync", async () => {
   const world = await aSyncedWorld();
   await world.removeTenants(1, 4);
-  expect(await world.sync("--only", "t-00001", "--only", "t-00002")).toMatchObject({
+  const isLeft = (...ids: string[]) => ({
     code: 0,
-    report: { deleted: 2, held: 0 },
+    report: {
+      deleted: 0,
+      held: 0,
+      missing: ids.length,
+      requests: 0,
+      errors: ids.map((user_group_id) => ({
+        user_group_id,
+        code: "TENANT_GONE",
+        message: "its tenant is gone; deleted by the next sync of all tenants",
+      })),
+    },
   });
-  const third = await world.sync("--only", "t-00003", "--only", "t-00004");
-  expect(third).toMatchObject({
-    code: 4,
-    report: { deleted: 0, held: 2, held_groups: held("delete", 3, 4) },
-  });
-  expect(Object.keys(await world.live())).toHaveLength(18);
-  const code = third.report.held_code as string;
-  expect(
-    await world.sync("--only", "t-00003", "--only", "t-00004", "--approve-deletions", code),
-  ).toMatchObject({ code: 0, report: { deleted: 2 } });
+  expect(await world.sync("--only", "t-00001", "--only", "t-00005")).toMatchObject(isLeft("t-00001"));
+  const code = await expectHeld(world, held("delete", 1, 4));
+  expect(await world.sync("--only", "t-00001", "--only", "t-00002")).toMatchObject(
+    isLeft("t-00001", "t-00002"),
+  );
+  expect(Object.keys(await world.live())).toHaveLength(20);
+  expect(await world.sync("--approve-deletions", code)).toMatchObject({ code: 0, report: { deleted: 4 } });
   await expectInSync(world);
   // Neither the ledger nor the source has the tenant any more.
   const { code: exit, stdout } = await world.run("sync", "--only", "t-00001");
   expect(exit).toBe(64);
   expect(stdout).toContain('neither the source nor the ledger has "t-00001"');
+});
+
+test("--only replaces groups within the limit, and beyond it with a code for these groups", async () => {
+  const world = await aSyncedWorld(REPLACING);
+  await rename(world, 1, 5);
+  expect(await world.sync("--only", "t-00001", "--only", "t-00002")).toMatchObject({
+    code: 0,
+    report: { replaced: 2, held: 0 },
+  });
+  const more = ["--only", "t-00003", "--only", "t-00004"];
+  const { code, stdout } = await world.run("plan", "--json", "--detailed-exitcode", ...more);
+  expect(code).toBe(4);
+  const held_groups = held("replace", 3, 4);
+  const planned = JSON.parse(stdout);
+  expect(planned).toMatchObject({ update: [], held: { count: 2, groups: held_groups } });
+  const refused = { code: 4, report: { replaced: 0, held: 2, held_groups, held_code: planned.held.code } };
+  expect(await world.sync(...more)).toMatchObject(refused);
+  expect(await world.sync(...more, "--approve-deletions", planned.held.code)).toMatchObject({
+    code: 0,
+    report: { replaced: 2 },
+  });
 });

@@ -131,11 +131,26 @@ describe("a deletion", () => {
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 3 } });
   });
 
-  it("covers only the tenants named by --only", async () => {
+  it("is left to the next sync of all tenants by --only, even if it is under way", async () => {
     const world = await aSyncedWorld();
-    keep(world, "a", "b");
-    expect(await world.sync({ only: new Set(["d"]) })).toMatchObject({ counts: { deleted: 1 } });
-    expect(groups(world)).toEqual(["a", "b", "c"]);
+    keep(world, "a", "b", "c");
+    const only = new Set(["d"]);
+    const left = {
+      outcome: "ok",
+      requests: 0,
+      counts: { deleted: 0, missing: 1 },
+      errors: [{ user_group_id: "d", code: "TENANT_GONE", message: expect.stringContaining("next sync") }],
+    };
+    expect(await world.sync({ only })).toMatchObject(left);
+    expect(world.ledger.rows.get("d")?.absence).toBeNull();
+    const at = ({ when, call }: Point): void => {
+      if (when === "before" && call === "remove") throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+    };
+    await world.sync({ at });
+    expect(world.ledger.rows.get("d")?.intent).toBe("delete");
+    expect(await world.sync({ only })).toMatchObject(left);
+    expect(groups(world)).toEqual(IDS);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
   });
 
   it("is not repeated if the store refuses to remove the token", async () => {

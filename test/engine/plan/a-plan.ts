@@ -32,7 +32,7 @@ export function confirmed(record: TenantRecord, overrides: Partial<LedgerRow> = 
 }
 
 interface PlanOverrides extends Partial<PlanSettings> {
-  readonly only?: string[];
+  readonly only?: readonly string[];
   readonly batches?: [number, number];
 }
 
@@ -40,8 +40,8 @@ export async function aPlan(
   records: readonly TenantRecord[],
   ledger: Iterable<readonly [string, LedgerRow]>,
   { only, batches = [2, 3], ...overrides }: PlanOverrides = {},
-): Promise<Plan & { list: PlanEntry[] }> {
-  const { step } = new Instance();
+): Promise<Plan & { list: PlanEntry[]; calls: string[] }> {
+  const { step, passed } = new Instance();
   const state = new LedgerState();
   for (const [id, row] of ledger) state.rows.set(id, row);
   const ports = {
@@ -61,7 +61,7 @@ export async function aPlan(
   );
   const list: PlanEntry[] = [];
   for await (const batch of planned.entries.read()) list.push(...batch);
-  return { ...planned, list };
+  return { ...planned, list, calls: passed.map(({ call }) => call) };
 }
 
 export const OWNED: LedgerRow = { ...NEW_ROW, fingerprint: "of a group" };

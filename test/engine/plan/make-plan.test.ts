@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyId, anyObject, anyText } from "../../builders/arbitraries.ts";
 import { anAbsence } from "../../builders/groups.ts";
+import { type LedgerRow, NEW_ROW } from "../../fakes/ledger/ledger-state.ts";
 import { tenants } from "../../fakes/world.ts";
 import { AT_ONCE, aPlan, changes, confirmed, inShort, OWNED } from "./a-plan.ts";
 
@@ -85,9 +86,54 @@ describe("a plan for some ids alone", () => {
     expect(planned.conclusive).toBe(true);
   });
 
-  it("includes ids that only the ledger has", async () => {
-    const planned = await aPlan(records, [["gone", OWNED]], { only: ["gone"] });
-    expect(inShort(planned)).toEqual(["missing gone", "left gone"]);
+  it("looks these ids up, in the source and in the ledger, and reads nothing else", async () => {
+    const { calls } = await aPlan(records, [["gone", OWNED]], { only: ["b", "gone"] });
+    expect(calls.filter((call) => ["rowsOf", "groupsOf"].includes(call))).toHaveLength(2);
+    for (const call of ["openSource", "rows", "sourceBuckets", "ledgerBuckets", "groups", "existingCount"])
+      expect(calls).not.toContain(call);
+  });
+
+  it("rejects a row that is there twice", async () => {
+    const planned = await aPlan([...records, ...tenants("b")], [["b", OWNED]], { only: ["b"] });
+    expect(inShort(planned)).toEqual(["rejected b"]);
+  });
+
+  it("includes ids that only the ledger has, and takes no tenant for gone, whatever the ledger says", async () => {
+    const groups: [string, LedgerRow][] = [
+      ["deleting", { ...OWNED, intent: "delete" }],
+      ["gone", OWNED],
+      ["held", { ...OWNED, absence: anAbsence(), held: "delete" }],
+      ["never made", NEW_ROW],
+      ["removing", { ...OWNED, intent: "remove" }],
+    ];
+    const only = groups.map(([id]) => id);
+    const planned = await aPlan(records, groups, { only, deletion: AT_ONCE });
+    expect(inShort(planned)).toEqual([
+      "missing deleting",
+      "missing gone",
+      "missing held",
+      "gone never made",
+      "missing removing",
+    ]);
+    expect(planned.guard).toEqual({ kind: "allowed", approved: false });
+    expect(await changes(planned)).toEqual([]);
+  });
+
+  it("holds replacements beyond the limit, which is that of the whole ledger", async () => {
+    const outdated = records.map((record): [string, LedgerRow] => [
+      record.id as string,
+      confirmed(record, { fingerprint: "of an older row" }),
+    ]);
+    const others = Array.from({ length: 27 }, (_, n): [string, LedgerRow] => [`other ${n}`, OWNED]);
+    const replacements = async (ledger: Iterable<[string, LedgerRow]>): Promise<string[]> => {
+      const limit = { count: 1, percent: 10 };
+      const options = { only: ["a", "b", "c"], update: "replace", deletion: { ...AT_ONCE, limit } } as const;
+      return changes(await aPlan(records, ledger, options));
+    };
+    expect(await replacements(outdated)).toEqual([]);
+    expect(await replacements([...outdated, ...others])).toEqual(["replace a", "replace b", "replace c"]);
+    const begun: [string, LedgerRow] = ["begun", { ...OWNED, intent: "delete" }];
+    expect(await replacements([...outdated, ...others, begun])).toEqual([]);
   });
 
   it("is refused with the name of every unknown id", async () => {

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { desiredTenants } from "../../../src/core/group/desired-group.ts";
 import type { Tenant, TenantRow } from "../../../src/core/group/tenant.ts";
 import { readTenants } from "../../../src/engine/plan/read-tenants.ts";
 import { anyId } from "../../builders/arbitraries.ts";
@@ -24,7 +23,7 @@ async function readRows(rows: readonly TenantRow[], sizes: readonly number[] = [
     }
   }
   const tenants: Tenant[] = [];
-  for await (const batch of readTenants(batches(), desiredTenants(someRules()), "id")) tenants.push(...batch);
+  for await (const batch of readTenants(batches(), someRules())) tenants.push(...batch);
   return tenants;
 }
 

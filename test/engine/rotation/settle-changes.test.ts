@@ -74,7 +74,7 @@ describe("a change that an earlier run left under way", () => {
     const world = await aSyncedWorld("a");
     const { instance, report } = world.startRotation(ALL);
     await report;
-    expect(instance.history("before openSource")).toEqual([]);
+    expect(instance.history("before openSource", "before openLookUps")).toEqual([]);
   });
 
   it("is left with a warning if the source can't be read, and known tokens are rotated", async () => {
@@ -84,7 +84,7 @@ describe("a change that an earlier run left under way", () => {
     const before = world.service.tokens;
     const { report, events } = world.startRotation(ALL, {
       at: ({ call }) => {
-        if (call === "openSource") throw new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
+        if (call === "openLookUps") throw new SyncError("SOURCE_UNAVAILABLE", "cannot read customers");
       },
     });
     expect(await report).toMatchObject({ outcome: "ok", counts: { rotated: 2, failed: 0 } });
@@ -97,23 +97,41 @@ describe("a change that an earlier run left under way", () => {
     "is reported if it is a removal that can't be settled, because no stored token can be relied on (%s)",
     async (flag) => {
       const world = await aSyncedWorld("a", "b");
-      world.tenants = tenants("a");
+      world.tenants = [...tenants("a"), ...renamed(tenants("b"))];
       const at = failing("remove", "b");
-      await world.sync({ at });
-      expect(world.ledger.rows.get("b")?.intent).toBe("delete");
+      const settings = { update: "replace" } as const;
+      await world.sync({ at, settings });
+      expect(world.ledger.rows.get("b")?.intent).toBe("replace");
       world.service.requests.length = 0;
-      const report = await rotate(world, flag === "--all" ? ALL : only("a", "b"), { at });
+      const report = await rotate(world, flag === "--all" ? ALL : only("a", "b"), { at, settings });
       expect(report).toMatchObject({
         outcome: "partial",
         counts: { rotated: 1, failed: 1 },
         errors: [{ user_group_id: "b", code: "UNSETTLED", message: expect.stringContaining("HTTP 501") }],
       });
-      // A GET before its DELETE shows whether this is the right team.
-      expect(requests(world)).toEqual(["GET b", "POST a"]);
-      expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 1, deleted: 1 } });
-      expect([...world.service.tokens.keys()]).toEqual(["a"]);
+      expect(requests(world).filter((request) => request.startsWith("POST"))).toEqual(["POST a"]);
+      expect(await rotate(world, ALL, { settings })).toMatchObject({
+        outcome: "ok",
+        counts: { rotated: 2, replaced: 1 },
+      });
     },
   );
+
+  it("is left to a sync and reported if it is a deletion", async () => {
+    const world = await aSyncedWorld("a", "b");
+    world.tenants = tenants("a");
+    await world.sync({ at: failing("remove", "b") });
+    expect(world.ledger.rows.get("b")?.intent).toBe("delete");
+    world.service.requests.length = 0;
+    expect(await rotate(world)).toMatchObject({
+      outcome: "partial",
+      counts: { rotated: 1, failed: 1, deleted: 0 },
+      errors: [{ user_group_id: "b", code: "UNSETTLED", message: expect.stringContaining("a sync has to") }],
+    });
+    expect(requests(world)).toEqual(["POST a"]);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+    expect(await rotate(world)).toMatchObject({ outcome: "ok", counts: { rotated: 1 } });
+  });
 
   it("is settled by a sync by a GET if the row is rejected or gone", async () => {
     const world = await aSyncedWorld("a", "b", "c");

@@ -2,7 +2,12 @@ import type { Deleted, Outcome } from "../../../src/core/apply/outcome.ts";
 import type { Failure } from "../../../src/core/failure/failure.ts";
 import type { GroupFailures, RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { type Group, tokenFingerprint } from "../../../src/core/group/group.ts";
-import { type LedgerGroup, UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import {
+  type Intent,
+  intendsRemoval,
+  type LedgerGroup,
+  UNKNOWN_STATE,
+} from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant-id.ts";
 import { type Change, fingerprintOf, intentOf, isForToken } from "../../../src/core/plan/change.ts";
 import type { SettledUpdate } from "../../../src/core/plan/ledger-update.ts";
@@ -70,18 +75,16 @@ export const groupReads = ({ state, step, batch }: CommittedLedger): GroupReads 
     return new Map(known);
   },
 
-  async existing({ limit, after, underWay, ...which }: ExistingOptions): Promise<readonly string[]> {
+  async existing({ limit, after, ...which }: ExistingOptions): Promise<readonly string[]> {
     await step({ when: "before", call: "existing" });
     return existing(state, which)
-      .filter(([, { intent }]) => underWay === undefined || intent !== null)
-      .filter(([, { intent }]) => underWay !== "another change" || intent !== "rotate")
       .map(([id]) => id)
       .sort(compareIds)
       .filter((id) => after === undefined || compareIds(id, after) > 0)
       .slice(0, limit);
   },
 
-  async existingCount(which: Pick<ExistingOptions, "liveSince" | "of">): Promise<number> {
+  async existingCount(which: WhichExisting): Promise<number> {
     await step({ when: "before", call: "existingCount" });
     return existing(state, which).length;
   },
@@ -163,17 +166,23 @@ const groupsWhere = (
     })
     .sort((a, b) => compareIds(a.user_group_id, b.user_group_id));
 
-function existing(
-  state: LedgerState,
-  { of, liveSince }: Pick<ExistingOptions, "liveSince" | "of">,
-): [string, LedgerRow][] {
+type WhichExisting = Pick<ExistingOptions, "liveSince" | "of" | "underWay">;
+
+function existing(state: LedgerState, { of, liveSince, underWay }: WhichExisting): [string, LedgerRow][] {
   return [...state.rows].filter(([id, { fingerprint, intent, tokenSince, intentAt }]) => {
     const since = tokenSince ?? intentAt;
     const isOld = liveSince === undefined || since === null || since <= liveSince;
     const mayExist = intent === null ? fingerprint !== null : intent !== "remove";
-    return mayExist && isOld && (of?.includes(id) ?? true);
+    return mayExist && isOld && (of?.includes(id) ?? true) && IS_UNDER_WAY[underWay ?? "whatever"](intent);
   });
 }
+
+const IS_UNDER_WAY = {
+  whatever: () => true,
+  anything: (intent: Intent | null) => intent !== null,
+  "another change": (intent: Intent | null) => intent !== null && intent !== "rotate",
+  "a removal": intendsRemoval,
+};
 
 const withoutSince = ({ change, rotation, storing }: RowFailures): GroupFailures => ({
   change: retryable(change),

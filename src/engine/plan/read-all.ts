@@ -1,0 +1,70 @@
+import { digestSeed } from "../../core/group/desired-group.ts";
+import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
+import type { LedgerGroup } from "../../core/group/ledger-group.ts";
+import type { Tenant } from "../../core/group/tenant.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { KnownService } from "../../ports/ledger/service.ts";
+import type { Warning } from "../../ports/observer.ts";
+import type { TenantSource } from "../../ports/tenant-source.ts";
+import { findChangedBuckets } from "./changed-buckets.ts";
+import { mergeById } from "./merge-by-id.ts";
+import type { PlanBuilder } from "./plan-builder.ts";
+import { readTenants } from "./read-tenants.ts";
+import { roleWarnings } from "./source-role.ts";
+
+/** What the reads of a plan need, and what they feed. */
+export interface PlanRead {
+  readonly source: TenantSource;
+  readonly ledger: LedgerView;
+  readonly service: KnownService;
+  readonly rules: GroupRules;
+  readonly stop: AbortSignal;
+  /** The table that the last run read. */
+  readonly tableBefore: string | null;
+  readonly builder: PlanBuilder;
+  /** Decides about one id, of which the source or the ledger or both have something. In the order of the ids. */
+  readonly decide: (tenant: Tenant | undefined, group: LedgerGroup | undefined) => void;
+}
+
+/** What a read says of the source itself. */
+export interface ReadSource {
+  /** The table, with its schema; null for a query. */
+  readonly table: string | null;
+  /** About the database role that reads the source. */
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * Reads the source and the ledger side by side, in one snapshot of each. Leaves out buckets whose rows equal what the ledger
+ * has recorded.
+ */
+export async function readAll({
+  source,
+  ledger,
+  service,
+  rules,
+  stop,
+  tableBefore,
+  builder,
+  decide,
+}: PlanRead): Promise<ReadSource> {
+  const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, tableBefore);
+  try {
+    // An empty ledger has no buckets to compare.
+    const { buckets, unchanged } =
+      service.baseUrl === null
+        ? { buckets: undefined, unchanged: 0 }
+        : await findChangedBuckets(snapshot, ledger, { serviceUpdates: service.updates });
+    builder.addUnchanged(unchanged);
+    const tenants = readTenants(snapshot.rows(buckets), rules);
+    if (buckets?.length !== 0) {
+      await mergeById(tenants, ledger.groups(buckets), (tenant, group) => {
+        if (group !== undefined) builder.see(group);
+        decide(tenant, group);
+      });
+    }
+    return { table: snapshot.table, warnings: roleWarnings(await snapshot.role()) };
+  } finally {
+    await snapshot.close();
+  }
+}
