@@ -81,8 +81,6 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // Nobody reads the body: drop it, however slowly it comes. Node.js ends the request after LONGEST_REQUEST.
-  request.resume();
   // A reply may take longer than the client may take to read it.
   request.socket.setTimeout(0);
   const { status, contentType, body, headers } = await replyTo(routes, hosts, request, response);
@@ -122,7 +120,7 @@ async function replyTo(
     response.once("close", () => gone.abort());
     return await route.post({
       below,
-      query: url.slice(path.length + 1),
+      query: url.slice(path.length),
       headers: request.headersDistinct,
       address: request.socket.remoteAddress ?? "",
       gone: gone.signal,

@@ -22,7 +22,7 @@ interface Action {
 export interface PostRequest {
   /** What the path has in the place of the name in braces, as it was sent. */
   readonly below: string;
-  /** Without the question mark; empty if there is none. */
+  /** With its question mark; empty if there is none. */
   readonly query: string;
   /** By name in small letters, each with all its values. */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;

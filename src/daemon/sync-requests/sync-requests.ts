@@ -104,7 +104,6 @@ export class SyncRequests {
       return this.#failedWith(error, id);
     } finally {
       this.#waits.delete(end);
-      end();
     }
   }
 

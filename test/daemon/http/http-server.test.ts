@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Agent } from "node:http";
+import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type HttpServer, type ListenAt, serve } from "../../../src/daemon/http/http-server.ts";
 import { plain, type Reply } from "../../../src/daemon/http/reply.ts";
@@ -170,6 +172,25 @@ describe("those who ask", () => {
     await Promise.all(Array.from({ length: 170 }, () => connected(server)));
     answer(plain(200, "at last"));
     expect(await asked).toMatchObject({ body: "at last\n" });
+  });
+
+  test("may wait for their reply for long, but not leave it unread for long", async () => {
+    let socket: Socket | undefined;
+    const note = (message: unknown): void => {
+      ({ socket } = message as { socket: Socket });
+    };
+    subscribe("http.server.request.start", note);
+    onTestFinished(() => void unsubscribe("http.server.request.start", note));
+    let answer = (_: Reply): void => {};
+    const slow = new Promise<Reply>((resolve) => {
+      answer = resolve;
+    });
+    const server = await aServer({ "/slow": { page: () => slow } });
+    // This client reads nothing.
+    (await connected(server)).write("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await expect.poll(() => socket?.timeout, { timeout: 60_000 }).toBe(0);
+    answer(plain(200, "x".repeat(50_000_000)));
+    await expect.poll(() => socket?.timeout, { timeout: 60_000 }).toBe(10_000);
   });
 
   test("ask for one page at a time: a thousand requests in one packet make one page, and keep nobody waiting", async () => {

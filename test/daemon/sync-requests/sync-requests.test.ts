@@ -273,11 +273,18 @@ describe("a request is refused", () => {
           headers: { authorization: `Bearer ${KEY}`, ...headers },
         })
       ).status;
-    for (const origin of ["https://evil.example.com", "http://localhost:1", "null", "", "localhost"])
+    for (const origin of [
+      "https://evil.example.com",
+      "http://localhost:1",
+      "null",
+      "",
+      "localhost",
+      "https://localhost.evil",
+    ])
       expect(await statusWith({ origin, host: "localhost" })).toBe(403);
     expect(await statusWith({ host: "evil.example.com" })).toBe(421);
     expect(served).toEqual([]);
-    expect(await statusWith({ origin: "https://LocalHost:8443", host: "localhost:8443" })).toBe(200);
+    expect(await statusWith({ origin: "https://localhost:8443", host: "LocalHost:8443" })).toBe(200);
   });
 });
 
