@@ -13,6 +13,8 @@ export interface ChangeFeed {
 
 /** Its methods reject as `open` does. After a rejection the reader has to be closed. Each look sees its own moment. */
 export interface ChangeReader {
+  /** The type of the column. Values of another type can't be compared with values from before. */
+  readonly type: string;
   /** Null if no row has a value. Looks at all rows, also at those that `source.where` leaves out. */
   newest(): Promise<NewestChange | null>;
   /**

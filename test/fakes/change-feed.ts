@@ -14,6 +14,7 @@ export class FakeFeed implements ChangeFeed {
   opened = 0;
   /** What every call rejects with. */
   fails: Error | undefined;
+  type = "timestamptz";
   missing: string | null = null;
   /** How long a look takes, in milliseconds. */
   takes = 0;
@@ -38,6 +39,7 @@ export class FakeFeed implements ChangeFeed {
     const at = (): number => this.#clock.monotonic();
     let isOpen = true;
     return {
+      type: this.type,
       newest: async () => {
         this.#failIfDue();
         return column.newest(at());

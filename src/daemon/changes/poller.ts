@@ -48,7 +48,11 @@ export class Poller {
   readonly #sleep: WakeableSleep;
   /** Kept while the poller is off, so that the next look finds what has changed meanwhile. */
   #window: ChangeWindow | undefined;
-  #isIndexed = true;
+  #type: string | undefined;
+  /** What would help. Null if there is an index. */
+  #missingIndex: string | null = null;
+  /** Whether the looks are fewer than the config asks for, because of the missing index. */
+  #isRationed = false;
   #indexCheckAt = Number.NEGATIVE_INFINITY;
 
   constructor(everyMs: number, ports: PollerPorts) {
@@ -78,7 +82,7 @@ export class Poller {
     while (!stop.aborted) {
       const begun = clock.monotonic();
       try {
-        reader ??= await feed.open(stop, before);
+        reader ??= await this.#opened(feed, stop, before);
         await this.#look(reader, beginning);
         failures = 0;
         this.#tracker.works();
@@ -103,8 +107,22 @@ export class Poller {
     attempted();
   }
 
+  async #opened(
+    feed: ChangeFeed,
+    stop: AbortSignal,
+    before: string | null | undefined,
+  ): Promise<ChangeReader> {
+    const reader = await feed.open(stop, before);
+    // Somebody has altered the column: begin anew, as at the start.
+    if (reader.type !== this.#type) this.#window = undefined;
+    this.#type = reader.type;
+    return reader;
+  }
+
   async #pause(took: number, stop: AbortSignal): Promise<void> {
-    const owed = Math.max(SHORTEST_PAUSE, this.#isIndexed ? 0 : PAUSES_PER_LOOK * took);
+    const ration = this.#missingIndex === null ? 0 : PAUSES_PER_LOOK * took;
+    if (took + ration > this.#everyMs) this.#warnOfRation();
+    const owed = Math.max(SHORTEST_PAUSE, ration);
     await this.#ports.clock.sleep(owed, stop);
     await this.#sleep.sleep(this.#everyMs - took - owed, stop);
   }
@@ -156,19 +174,23 @@ export class Poller {
     // Of an empty column nobody can tell.
     if (window.newest === null || clock.monotonic() < this.#indexCheckAt) return;
     const hint = await reader.missingIndex(nextLook(window));
-    const isIndexed = hint === null;
-    this.#indexCheckAt = isIndexed ? Number.POSITIVE_INFINITY : clock.monotonic() + INDEX_CHECK_EVERY;
-    if (isIndexed === this.#isIndexed) return;
-    this.#isIndexed = isIndexed;
-    if (isIndexed) log({ level: "info", message: "source.changes.column has an index now" });
-    else {
-      log({
-        level: "warn",
-        code: "CHANGES_NOT_INDEXED",
-        message:
-          "the database reads the whole source to find the newest rows of source.changes.column, so groupsync asks for them less often",
-        hint,
-      });
+    this.#indexCheckAt = hint === null ? Number.POSITIVE_INFINITY : clock.monotonic() + INDEX_CHECK_EVERY;
+    if (hint === null && this.#isRationed) {
+      this.#isRationed = false;
+      log({ level: "info", message: "source.changes.column has an index now" });
     }
+    this.#missingIndex = hint;
+  }
+
+  #warnOfRation(): void {
+    if (this.#missingIndex === null || this.#isRationed) return;
+    this.#isRationed = true;
+    this.#ports.log({
+      level: "warn",
+      code: "CHANGES_NOT_INDEXED",
+      message:
+        "the database reads the whole source to find the newest rows of source.changes.column, so groupsync asks for them less often",
+      hint: this.#missingIndex,
+    });
   }
 }

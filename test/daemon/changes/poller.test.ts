@@ -111,6 +111,27 @@ test("takes at most a tenth of the time if there is no index, and says once whic
   ]);
 });
 
+test("goes on at its usual pace without an index if the table is small", async () => {
+  const stage = new NoticingStage(["column"]);
+  stage.feed.insert("old");
+  stage.feed.missing = "CREATE INDEX …";
+  stage.feed.takes = 5;
+  await stage.noticing.start();
+  await stage.pass(MINUTE);
+  expect(stage.feed.looks.length).toBeGreaterThan(55);
+  expect(stage.warnings()).toEqual([]);
+});
+
+test("begins anew, and lets a full sync look, if somebody alters the column", async () => {
+  const stage = await aPoller();
+  stage.feed.type = "int8";
+  stage.feed.fails = AWAY;
+  await stage.pass(2_000);
+  stage.feed.fails = undefined;
+  await stage.pass(MINUTE);
+  expect(stage.noticed()).toEqual(["anything"]);
+});
+
 test("doesn't ask more often for a notification than a missing index allows", async () => {
   const stage = new NoticingStage();
   stage.feed.insert("old");

@@ -28,16 +28,34 @@ export async function isIndexed(
   query: TenantQuery,
 ): Promise<boolean> {
   const [probe = ""] = await query.idsHeld(PROBES);
-  const accesses = (sql: string) => session.query<Access>(`EXPLAIN FORMAT=TRADITIONAL ${sql}`);
   try {
-    const whole = new Set((await accesses(selectRows(query))).map(accessText));
-    const look = await accesses(selectRowsOf(query, [probe]));
+    const whole = new Set((await accessesOf(session, selectRows(query))).map(accessText));
+    const look = await accessesOf(session, selectRowsOf(query, [probe]));
     return look.some((one) => isByKey(one) && !whole.has(accessText(one))) && !look.some(readsMany);
   } catch (error) {
     if (!isAnswer(error)) throw error;
     return false;
   }
 }
+
+/**
+ * Whether an index finds the rows of a SELECT that begins at a value of a column. False if the user may not EXPLAIN it.
+ */
+export async function isFoundByIndex(
+  session: Pick<MysqlSourceSession, "query">,
+  select: string,
+): Promise<boolean> {
+  try {
+    const accesses = await accessesOf(session, select);
+    return accesses.some(isByKey) && !accesses.some(readsMany);
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    return false;
+  }
+}
+
+const accessesOf = (session: Pick<MysqlSourceSession, "query">, sql: string): Promise<Access[]> =>
+  session.query<Access>(`EXPLAIN FORMAT=TRADITIONAL ${sql}`);
 
 const accessText = ({ id, table, type, key, ref }: Access): string =>
   JSON.stringify([Number(id), table, type, key, ref]);

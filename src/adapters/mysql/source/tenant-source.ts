@@ -1,6 +1,7 @@
 import type { TenantSource } from "../../../ports/tenant-source.ts";
+import type { SourceDialect } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
-import { type SourceDialect, SqlTenantSource } from "../../sql/source/tenant-source.ts";
+import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { isIndexed } from "./index-use.ts";
@@ -8,7 +9,7 @@ import { sourceRole } from "./source-role.ts";
 import { MysqlSourceSession } from "./source-session.ts";
 import { tenantQuery } from "./tenant-query.ts";
 
-const MYSQL: SourceDialect<MysqlSourceSession> = {
+export const MYSQL: SourceDialect<MysqlSourceSession> = {
   identifiers,
   failures: () => failures,
   open: MysqlSourceSession.open,

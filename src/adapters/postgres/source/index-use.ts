@@ -18,14 +18,23 @@ export async function isIndexed(
   query: TenantQuery,
 ): Promise<boolean> {
   const [probe = ""] = await query.idsHeld(PROBES);
+  return isFoundByIndex(session, selectRowsOf(query, [probe]), probe);
+}
+
+/** Whether the plan for a SELECT compares a value that stands in it with those in an index, and nowhere else. */
+export async function isFoundByIndex(
+  session: Pick<PostgresSourceSession, "query">,
+  select: string,
+  value: string,
+): Promise<boolean> {
   // Otherwise a table of a few rows would be read whole.
   await session.query("SET LOCAL enable_seqscan = off");
   const [row] = await session.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
-    `EXPLAIN (FORMAT JSON) ${selectRowsOf(query, [probe])}`,
+    `EXPLAIN (FORMAT JSON) ${select}`,
   );
   const nodes = row ? nodesOf(row["QUERY PLAN"][0]?.Plan) : [];
   const has = (...details: string[]): boolean =>
-    nodes.some((node) => details.some((detail) => String(node[detail] ?? "").includes(probe)));
+    nodes.some((node) => details.some((detail) => String(node[detail] ?? "").includes(value)));
   return has("Index Cond") && !has("Filter", "Join Filter");
 }
 

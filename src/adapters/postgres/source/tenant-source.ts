@@ -1,6 +1,7 @@
 import type { TenantSource } from "../../../ports/tenant-source.ts";
+import type { SourceDialect } from "../../sql/source/open-reader.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
-import { type SourceDialect, SqlTenantSource } from "../../sql/source/tenant-source.ts";
+import { SqlTenantSource } from "../../sql/source/tenant-source.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { tablePlace } from "../connection/table-place.ts";
@@ -10,7 +11,7 @@ import { sourceRole } from "./source-role.ts";
 import { PostgresSourceSession } from "./source-session.ts";
 import { tenantQuery } from "./tenant-query.ts";
 
-const POSTGRES: SourceDialect<PostgresSourceSession> = {
+export const POSTGRES: SourceDialect<PostgresSourceSession> = {
   identifiers: { quoteName, quoteTable },
   failures: (request, { url }) => ({
     ...failures,

@@ -1,0 +1,88 @@
+import { escapeLiteral } from "pg";
+import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
+import { type ChangeQuery, noSuchColumn, wrongChangeType } from "../../sql/changes/change-query.ts";
+import type { SourceRequest } from "../../sql/source/source-request.ts";
+import { selectColumns } from "../../sql/source/tenant-query.ts";
+import { quoteName } from "../connection/identifiers.ts";
+import type { PostgresSourceSession } from "../source/source-session.ts";
+
+/** How the values of a type are compared with the clock and with each other. */
+interface ChangeType {
+  readonly name: string;
+  readonly isTime: boolean;
+  readonly before: (column: string) => string;
+  readonly counts: (column: string) => string;
+}
+
+const isThere = (column: string): string => `${column} IS NOT NULL`;
+
+const number = (name: string, counts = isThere): ChangeType => ({
+  name,
+  isTime: false,
+  before: (column) => `${column}::pg_catalog.text`,
+  counts,
+});
+
+/** `mostAhead` is the latest time that counts. It leaves out `infinity`, too. */
+const time = (name: string, mostAhead: string): ChangeType => ({
+  name,
+  isTime: true,
+  before: (column) =>
+    `(${column} OPERATOR(pg_catalog.-) '${OVERLAP_MS} milliseconds'::pg_catalog.interval)::pg_catalog.text`,
+  counts: (column) => `${column} OPERATOR(pg_catalog.<=) ${mostAhead}`,
+});
+
+const fromNow = (now: string, interval: string): string =>
+  `(${now} OPERATOR(pg_catalog.+) '${interval}'::pg_catalog.interval)`;
+
+/** By the oid of the type. The server says the type below a domain. */
+const TYPES: Readonly<Record<number, ChangeType>> = {
+  20: number("int8"),
+  21: number("int2"),
+  23: number("int4"),
+  // NaN is above all numbers.
+  1700: number("numeric", (column) => `${column} OPERATOR(pg_catalog.<) 'NaN'::pg_catalog.numeric`),
+  5069: number("xid8"),
+  // Of which time zone nobody knows. The farthest is 14 hours ahead of UTC.
+  1114: time("timestamp", fromNow("pg_catalog.timezone('UTC', pg_catalog.now())", "15 hours")),
+  1184: time("timestamptz", fromNow("pg_catalog.now()", `${MOST_AHEAD_MS} milliseconds`)),
+};
+
+export async function changeQuery(
+  session: Pick<PostgresSourceSession, "query" | "fields">,
+  { name, relation }: Pick<SourceRequest, "name" | "relation">,
+  column: string,
+): Promise<ChangeQuery> {
+  const fields = await session.fields(selectColumns({ relation, conditions: [] }));
+  const field = fields.find((one) => one.name === column);
+  if (!field) {
+    throw noSuchColumn(
+      name,
+      column,
+      fields.map((one) => one.name),
+    );
+  }
+  const type = TYPES[field.dataTypeID];
+  if (!type) throw wrongChangeType(column, await typeName(session, field.dataTypeID), RIGHT_TYPES);
+  const quoted = quoteName(column);
+  return {
+    type: type.name,
+    isTime: type.isTime,
+    column: quoted,
+    text: `${quoted}::pg_catalog.text`,
+    before: type.before(quoted),
+    counts: type.counts(quoted),
+    literal: (text) => `${escapeLiteral(text)}::pg_catalog.${type.name}`,
+    operator: (isIncluded) => `OPERATOR(pg_catalog.${isIncluded ? ">=" : ">"})`,
+  };
+}
+
+const RIGHT_TYPES = "timestamptz, timestamp, smallint, integer, bigint, numeric or xid8";
+
+async function typeName(session: Pick<PostgresSourceSession, "query">, oid: number): Promise<string> {
+  const [row] = await session.query<{ name: string }>(
+    "SELECT pg_catalog.format_type($1::pg_catalog.oid, NULL) AS name",
+    [oid],
+  );
+  return row?.name ?? "unknown";
+}

@@ -1,0 +1,62 @@
+import type { ChangePosition } from "../../../core/changes/change-window.ts";
+import { SyncError } from "../../../core/failure/sync-error.ts";
+import { type TenantQuery, whereAll } from "../source/tenant-query.ts";
+
+/** The parts of the SQL that asks the change column, in one database's dialect. */
+export interface ChangeQuery {
+  /** The column's type, for messages and to recognise another one. */
+  readonly type: string;
+  /** Whether the values are times and not numbers. */
+  readonly isTime: boolean;
+  /** The column, quoted. */
+  readonly column: string;
+  /** The exact text of the column's value. */
+  readonly text: string;
+  /** The exact text of the value that lies `OVERLAP_MS` before the column's. */
+  readonly before: string;
+  /** A predicate that is true for values that count: not null, and not too far ahead of the database's clock. */
+  readonly counts: string;
+  /** A value in SQL, from its exact text. */
+  literal(text: string): string;
+  /** The operator for: at or above, or above. */
+  operator(isIncluded: boolean): string;
+}
+
+/** Value, id and digest of a row. */
+export type RawChange = readonly [value: string, id: string | null, digest: string];
+
+/** The SELECT for the rows from a position on. The names of its columns are no customer's: ORDER BY would take them first. */
+export function selectChanges(
+  change: ChangeQuery,
+  { relation, conditions, selected, digest }: TenantQuery,
+  from: ChangePosition,
+  limit: number,
+): string {
+  const wanted = [...conditions, change.counts, ...positionIn(change, from)];
+  return `SELECT ${change.text} AS groupsync_value, ${selected[0]} AS groupsync_id, ${digest} AS groupsync_digest
+    FROM ${relation} ${whereAll(wanted)} ORDER BY ${change.column} LIMIT ${limit}`;
+}
+
+const positionIn = ({ column, literal, operator }: ChangeQuery, from: ChangePosition): string[] =>
+  from === null ? [] : [`${column} ${operator(from.isIncluded)} ${literal(from.value)}`];
+
+/**
+ * The SELECT for the newest value and the value before it. Over all rows, also those that aren't tenants: with a condition
+ * that few rows fulfil, the search for the newest one could read all of them.
+ */
+export const selectNewest = (
+  { column, text, before, counts }: ChangeQuery,
+  { relation }: Pick<TenantQuery, "relation">,
+): string =>
+  `SELECT ${text} AS groupsync_value, ${before} AS groupsync_before
+    FROM ${relation} ${whereAll([counts])} ORDER BY ${column} DESC LIMIT 1`;
+
+export const noSuchColumn = (name: string, column: string, there: readonly string[]): SyncError =>
+  new SyncError("CONFIG_COLUMNS", `source.changes.column: ${name} has no column ${column}`, {
+    hint: `its columns are ${there.join(", ")}`,
+  });
+
+export const wrongChangeType = (column: string, type: string, right: string): SyncError =>
+  new SyncError("CONFIG_COLUMNS", `source.changes.column: column ${column} is of type ${type}`, {
+    hint: `it has to tell which row is newer: ${right}`,
+  });

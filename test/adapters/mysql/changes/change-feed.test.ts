@@ -1,0 +1,52 @@
+import { expect, onTestFinished, test } from "vitest";
+import { mysqlChangeFeed } from "../../../../src/adapters/mysql/changes/change-feed.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import type { ChangeReader } from "../../../../src/ports/change-feed.ts";
+import { NEVER } from "../../../contracts/rows-of.ts";
+import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
+
+async function readerOf(database: FreshDatabase): Promise<ChangeReader> {
+  const feed = mysqlChangeFeed({
+    url: new Secret(database.url),
+    applicationName: "groupsync:feed-under-test",
+    timeouts: { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 },
+    table: "customers",
+    changeColumn: "changed",
+    columns: ["id"],
+  });
+  const reader = await feed.open(NEVER);
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+test("dates that are none don't count", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query("CREATE TABLE customers (id varchar(40), changed datetime)");
+  await database.query("SET sql_mode = ''");
+  await database.query(
+    "INSERT INTO customers VALUES ('zero', '0000-00-00 00:00:00'), ('a', '2026-03-01 12:00:00')",
+  );
+  const reader = await readerOf(database);
+  expect((await reader.rows(null, 10)).map((row) => row.user_group_id)).toEqual(["a"]);
+  expect(await reader.newest()).toEqual({ value: "2026-03-01 12:00:00", before: "2026-03-01 11:58:50" });
+});
+
+test("a number may be unsigned, and padded with zeros", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query("CREATE TABLE customers (id varchar(40), changed bigint(20) unsigned zerofill)");
+  await database.query("INSERT INTO customers VALUES ('a', 7), ('b', 18446744073709551615)");
+  const reader = await readerOf(database);
+  const [a, b] = await reader.rows(null, 10);
+  expect([a?.value, b?.value]).toEqual(["7", "18446744073709551615"]);
+  expect(await reader.rows({ value: "7", isIncluded: false }, 10)).toEqual([b]);
+  expect(await reader.newest()).toMatchObject({ value: "18446744073709551615" });
+});
+
+test("an index gets a name", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query("CREATE TABLE customers (id varchar(40), changed bigint)");
+  const hint = await (await readerOf(database)).missingIndex({ value: "1", isIncluded: true });
+  expect(hint).toContain(
+    `CREATE INDEX \`customers_changed\` ON \`${database.name}\`.\`customers\` (\`changed\`); or, if customers is a view`,
+  );
+});

@@ -1,0 +1,110 @@
+import { inject } from "vitest";
+import { mysqlChangeFeed } from "../../../../src/adapters/mysql/changes/change-feed.ts";
+import { postgresChangeFeed } from "../../../../src/adapters/postgres/changes/change-feed.ts";
+import type { FeedOptions } from "../../../../src/adapters/sql/changes/change-feed.ts";
+import type { SessionTimeouts } from "../../../../src/adapters/sql/connection/wait-limits.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import type { ChangeFeed } from "../../../../src/ports/change-feed.ts";
+import {
+  changeFeedContract,
+  type FeedDatabase,
+  type FeedSettings,
+  type FeedWords,
+} from "../../../contracts/change-feed.ts";
+import {
+  type DatabaseKind,
+  type FreshDatabase,
+  freshDatabase,
+} from "../../../support/databases/fresh-database.ts";
+import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
+
+const kind = inject("databaseKind");
+const APPLICATION = "groupsync:feed-under-test";
+const TIMEOUTS: SessionTimeouts = { silenceMs: 10_000, inspectMs: 10_000, lockMs: 30_000 };
+
+interface Kind {
+  readonly name: string;
+  readonly words: FeedWords;
+  readonly feed: (options: FeedOptions) => ChangeFeed;
+  readonly cut: (database: FreshDatabase) => Promise<void>;
+  readonly openTransactions: string;
+}
+
+const OTHERS = `FROM pg_stat_activity WHERE application_name = '${APPLICATION}' AND datname = current_database()`;
+
+const KINDS: Readonly<Record<DatabaseKind, Kind>> = {
+  postgres: {
+    name: "PostgreSQL",
+    words: {
+      zoned: "timestamptz",
+      naive: "timestamp",
+      wholeSeconds: "timestamp(0)",
+      numbers: ["int4", "int2", "int8", "numeric", "numeric(20, 2)"],
+      wrong: [
+        ["text", "text"],
+        ["date", "date"],
+        ["float8", "double precision"],
+        ["timestamptz[]", "timestamp with time zone[]"],
+      ],
+      time: (text) => `'${text}+00'`,
+      now: (seconds) => `now() + interval '${seconds} s'`,
+      utcNow: (seconds) => `timezone('UTC', now()) + interval '${seconds} s'`,
+      index: (table, column) => `CREATE INDEX ON ${table} (${column})`,
+    },
+    feed: postgresChangeFeed,
+    cut: async ({ query }) => {
+      await query(`SELECT pg_terminate_backend(pid) ${OTHERS}`);
+    },
+    openTransactions: `SELECT count(*)::int AS count ${OTHERS} AND xact_start IS NOT NULL`,
+  },
+  mysql: {
+    name: "MySQL",
+    words: {
+      zoned: "timestamp(6) NULL",
+      naive: "datetime(6)",
+      wholeSeconds: "datetime",
+      numbers: ["int", "smallint", "bigint", "bigint(20)", "decimal(20, 2)"],
+      wrong: [
+        ["text", "text"],
+        ["date", "date"],
+        ["double", "double"],
+        ["year", "year"],
+      ],
+      time: (text) => `'${text}'`,
+      now: (seconds) => `NOW(6) + INTERVAL ${seconds} SECOND`,
+      utcNow: (seconds) => `UTC_TIMESTAMP(6) + INTERVAL ${seconds} SECOND`,
+      index: (table, column) => `CREATE INDEX by_change ON ${table} (${column})`,
+    },
+    feed: mysqlChangeFeed,
+    cut: async ({ query }) => {
+      const sessions = await query<{ id: string }>(
+        `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`,
+      );
+      for (const { id } of sessions) await query(`KILL ${id}`);
+    },
+    openTransactions: `SELECT count(*) AS count FROM information_schema.innodb_trx
+      WHERE trx_mysql_thread_id IN (SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id())`,
+  },
+};
+
+const { name, words, feed, cut, openTransactions } = KINDS[kind];
+
+async function feedDatabase(): Promise<FeedDatabase> {
+  const fresh = await freshDatabase();
+  return {
+    execute: (sql) => fresh.query(sql),
+    feed: ({ changeColumn = "changed", columns = ["id", "name"], ...settings }: FeedSettings) =>
+      feed({
+        url: new Secret(fresh.url),
+        applicationName: APPLICATION,
+        timeouts: TIMEOUTS,
+        changeColumn,
+        columns,
+        ...settings,
+      }),
+    cut: () => cut(fresh),
+    openTransactions: async () => Number((await fresh.query<{ count: string }>(openTransactions))[0]?.count),
+  };
+}
+
+changeFeedContract(name, words, feedDatabase);
