@@ -11,7 +11,7 @@ export const REQUESTER_LOOKS_EVERY = 250;
 const REQUEST_TTL = 5_000;
 const PROLONG_EVERY = 1_000;
 /** After its last call, the holder records the answers and closes what it has open. In milliseconds. */
-const LONGEST_END_OF_RUN = 10_000;
+const LONGEST_END_OF_RUN = 30_000;
 
 interface RequestPorts {
   readonly ledger: Requests;

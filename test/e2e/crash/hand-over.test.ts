@@ -69,6 +69,7 @@ test("a command that is killed while it waits doesn't keep the daemon from its w
   await untilItWaits(command);
   await command.stop("SIGKILL");
   await untilDone(daemon);
+  expect(await world.database.query("SELECT requested_by FROM groupsync_requests")).toEqual([]);
   expect(await timesAsked(world)).toEqual(onceEach(TENANTS));
   expect(await world.stored()).toEqual(await world.live());
 });
