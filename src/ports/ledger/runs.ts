@@ -8,6 +8,7 @@ export interface RunReads {
 
 export interface RunWrites {
   startRun(command: string, now: Date): Promise<RunId>;
+  /** Also deletes what is too old of the history of runs, removals and tokens: a run that begins has no time for that. */
   finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
   /** Takes a run that has changed nothing out of the history. */
   discardRun(run: RunId): Promise<void>;

@@ -29,6 +29,7 @@ import {
   type Opened,
   opened,
   record,
+  runAt,
   write,
 } from "./rig.ts";
 
@@ -230,9 +231,9 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
     test("removals are kept for ninety days", async () => {
       const at = await withAcme();
       await carryOut(at, aDeleted());
-      await write(at, (transaction) => transaction.startRun("sync", inDays(90)));
+      await runAt(at, "sync", inDays(90));
       expect(await at.ledger.removalsSince(new Date(0))).toBe(1);
-      await write(at, (transaction) => transaction.startRun("sync", inDays(90, 1)));
+      await runAt(at, "sync", inDays(90, 1));
       expect(await at.ledger.removalsSince(new Date(0))).toBe(0);
     });
 

@@ -3,6 +3,7 @@ import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
 import type { AbsenceKind, GraceClock, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { Change } from "../../../src/core/plan/change.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
 import type { Begun } from "../../../src/ports/ledger/groups.ts";
 import type { Lease } from "../../../src/ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction, LedgerView } from "../../../src/ports/ledger/ledger.ts";
@@ -94,6 +95,13 @@ export async function carryOut(at: Opened, outcome: Outcome, retryAt?: Date): Pr
 }
 
 /** Their tenants are gone, since this point of the healthy clock. */
+/** A run that begins and ends at this time. */
+export const runAt = (at: Opened, command: string, time: Date): Promise<void> =>
+  write(at, async (transaction) => {
+    const run = await transaction.startRun(command, time);
+    await transaction.finishRun(run, { outcome: "ok", counts: noCounts(), requests: 0, error: null }, time);
+  });
+
 export const leave = (at: Opened, absence: AbsenceKind, clock: GraceClock, ...ids: string[]): Promise<void> =>
   write(at, (transaction) =>
     transaction.markLeft(

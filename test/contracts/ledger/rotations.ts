@@ -38,6 +38,7 @@ import {
   type Opened,
   opened,
   prepared,
+  runAt,
   write,
 } from "./rig.ts";
 
@@ -188,9 +189,9 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
     test("is remembered for a year after its end", async () => {
       const at = await withGroups();
       await recordAt(at, aDeleted(), NOW);
-      await write(at, (transaction) => transaction.startRun("sync", inDays(365)));
+      await runAt(at, "sync", inDays(365));
       expect(await at.database.formerTokens()).toHaveLength(1);
-      await write(at, (transaction) => transaction.startRun("sync", inDays(365, 1)));
+      await runAt(at, "sync", inDays(365, 1));
       expect(await at.database.formerTokens()).toEqual([]);
     });
 
@@ -316,7 +317,7 @@ export function ledgerRotationsContract(name: string, makePlace: () => Promise<L
       await beginRotation(at);
       await write(other, (transaction) => transaction.withdrawRotation("acme"));
       expect(await groupOf(at)).toMatchObject({ intent: "rotate" });
-      await write(at, (transaction) => transaction.startRun("sync", FOREVER));
+      await runAt(at, "sync", FOREVER);
       expect(await at.database.formerTokens("other")).toHaveLength(1);
     });
   });

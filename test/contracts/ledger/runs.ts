@@ -1,7 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { RunResult } from "../../../src/ports/ledger/runs.ts";
-import { inDays, type LedgerPlace, leaseOf, NOW, type Opened, opened, prepared, write } from "./rig.ts";
+import {
+  inDays,
+  type LedgerPlace,
+  leaseOf,
+  NOW,
+  type Opened,
+  opened,
+  prepared,
+  runAt,
+  write,
+} from "./rig.ts";
 
 const EVER = new Date(0);
 
@@ -69,9 +79,10 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       const days = Array.from({ length: 12 }, (_, day) => day);
       const other = await another(at);
       await runsAt(other, days);
-      await runsAt(at, [...days, 90]);
+      await runsAt(at, days);
+      await runAt(at, "in time", inDays(90));
       expect(await commandsIn(at)).toHaveLength(13);
-      await write(at, (transaction) => transaction.startRun("a moment later", inDays(90, 1)));
+      await runAt(at, "a moment later", inDays(90, 1));
       expect((await commandsIn(at)).at(-1)).toBe("day 1");
       expect(await commandsIn(at)).toHaveLength(13);
       expect(await commandsIn(other)).toHaveLength(12);
@@ -83,10 +94,10 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
         at,
         Array.from({ length: 12 }, (_, day) => day),
       );
-      await runsAt(at, [1_000]);
+      await runAt(at, "day 1000", inDays(1_000));
       const commands = await commandsIn(at);
-      expect(commands).toHaveLength(11);
-      expect([commands[0], commands[1], commands[10]]).toEqual(["day 1000", "day 11", "day 2"]);
+      expect(commands).toHaveLength(10);
+      expect([commands[0], commands[1], commands[9]]).toEqual(["day 1000", "day 11", "day 3"]);
     });
   });
 }

@@ -19,14 +19,7 @@ export const runWrites = (ledger: LedgerChanges): RunWrites => ({
     await ledger.step({ when: "before", call: "startRun" });
     const id = String(++ledger.state.runsStarted);
     const run = { id, command, startedAt: now, finishedAt: null, result: null };
-    ledger.enlist(() => {
-      const { runs, removals, formerTokens } = ledger.state;
-      const age = (time: Date): number => now.getTime() - time.getTime();
-      const kept = runs.filter(({ startedAt }, index) => index < LEAST_RUNS || age(startedAt) <= KEPT_RUNS);
-      runs.splice(0, runs.length, run, ...kept);
-      ledger.state.removals = removals.filter(({ at }) => age(at) <= KEPT_REMOVALS);
-      ledger.state.formerTokens = formerTokens.filter(({ until }) => age(until) <= KEPT_TOKENS);
-    });
+    ledger.enlist(() => void ledger.state.runs.unshift(run));
     return id;
   },
 
@@ -37,6 +30,12 @@ export const runWrites = (ledger: LedgerChanges): RunWrites => ({
       const index = runs.findIndex((run) => run.id === id);
       const run = runs[index];
       if (run) runs[index] = { ...run, finishedAt: now, result: structuredClone(result) };
+      const { removals, formerTokens } = ledger.state;
+      const age = (time: Date): number => now.getTime() - time.getTime();
+      const kept = runs.filter(({ startedAt }, index) => index < LEAST_RUNS || age(startedAt) <= KEPT_RUNS);
+      runs.splice(0, runs.length, ...kept);
+      ledger.state.removals = removals.filter(({ at }) => age(at) <= KEPT_REMOVALS);
+      ledger.state.formerTokens = formerTokens.filter(({ until }) => age(until) <= KEPT_TOKENS);
     });
   },
 

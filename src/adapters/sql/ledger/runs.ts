@@ -18,8 +18,11 @@ export const runReads = (reader: LedgerReader): RunReads => ({
 
 /** `historyMs`: how long the history of the runs is kept. */
 export const runWrites = (ledger: LedgerScope, historyMs: number): RunWrites => ({
-  startRun: (command, now) => startRun(ledger, command, now, historyMs),
-  finishRun: (run, result, now) => finishRun(ledger, run, result, now),
+  startRun: (command, now) => startRun(ledger, command, now),
+  finishRun: async (run, result, now) => {
+    await finishRun(ledger, run, result, now);
+    await forgetOld(ledger, now, historyMs);
+  },
   discardRun: (run) => discardRun(ledger, run),
 });
 
@@ -63,35 +66,12 @@ interface RunColumns {
   readonly error_message: string | null;
 }
 
-/**
- * Begins a run. Deletes what is too old, such as runs that began more than `historyMs` ago, but never the newest runs.
- */
 async function startRun(
   { connection, tables, scope }: LedgerScope,
   command: string,
   now: Date,
-  historyMs: number,
 ): Promise<RunId> {
-  const { runs, removals, formerTokens } = tables;
-  const [oldestOfLast] = await connection.query<{ id: string }>(
-    `SELECT id FROM ${runs} WHERE scope = $1 ORDER BY id DESC LIMIT 1 OFFSET ${LEAST_RUNS - 1}`,
-    [scope],
-  );
-  if (oldestOfLast) {
-    await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND started_at < $2 AND id < $3`, [
-      scope,
-      new Date(now.getTime() - historyMs),
-      oldestOfLast.id,
-    ]);
-  }
-  await connection.query(`DELETE FROM ${removals} WHERE scope = $1 AND removed_at < $2`, [
-    scope,
-    daysBefore(now, KEPT_REMOVALS),
-  ]);
-  await connection.query(`DELETE FROM ${formerTokens} WHERE scope = $1 AND live_until < $2`, [
-    scope,
-    daysBefore(now, KEPT_TOKENS),
-  ]);
+  const { runs } = tables;
   await connection.query(`INSERT INTO ${runs} (scope, command, started_at) VALUES ($1, $2, $3)`, [
     scope,
     command,
@@ -118,6 +98,34 @@ async function finishRun(
        WHERE id = $1`,
     [run, now, outcome, JSON.stringify(counts), requests, error?.code ?? null, message],
   );
+}
+
+/** Deletes what is too old, such as runs that began more than `historyMs` ago, but never the newest runs. */
+async function forgetOld(
+  { connection, tables, scope }: LedgerScope,
+  now: Date,
+  historyMs: number,
+): Promise<void> {
+  const { runs, removals, formerTokens } = tables;
+  const [oldestOfLast] = await connection.query<{ id: string }>(
+    `SELECT id FROM ${runs} WHERE scope = $1 ORDER BY id DESC LIMIT 1 OFFSET ${LEAST_RUNS - 1}`,
+    [scope],
+  );
+  if (oldestOfLast) {
+    await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND started_at < $2 AND id < $3`, [
+      scope,
+      new Date(now.getTime() - historyMs),
+      oldestOfLast.id,
+    ]);
+  }
+  await connection.query(`DELETE FROM ${removals} WHERE scope = $1 AND removed_at < $2`, [
+    scope,
+    daysBefore(now, KEPT_REMOVALS),
+  ]);
+  await connection.query(`DELETE FROM ${formerTokens} WHERE scope = $1 AND live_until < $2`, [
+    scope,
+    daysBefore(now, KEPT_TOKENS),
+  ]);
 }
 
 async function discardRun({ connection, tables }: LedgerScope, run: RunId): Promise<void> {
