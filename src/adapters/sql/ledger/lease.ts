@@ -59,9 +59,9 @@ class LeaseRows implements Leases {
     const before = await this.#currentLease();
     if (before?.held) return { kind: "held", by: before };
     try {
-      return await this.#onLease<LeaseAttempt>(async (connection, current) => {
-        if (current?.held) return { kind: "held", by: current };
-        const lease = await this.#take(connection, holder, ttlMs);
+      return await this.#onLease<LeaseAttempt>(before !== undefined, async (connection, current) => {
+        if (current.held) return { kind: "held", by: current };
+        const lease = await this.#take(connection, current, holder, ttlMs);
         return { kind: "acquired", lease, abandonedMs: abandonedMs(current) };
       });
     } catch (error) {
@@ -73,9 +73,9 @@ class LeaseRows implements Leases {
 
   async seizeLease(from: LeaseHolder, holder: string, ttlMs: number): Promise<Seizure> {
     try {
-      return await this.#onLease<Seizure>(async (connection, current) =>
-        current?.epoch === from.epoch && current.expiresAt.getTime() === from.expiresAt.getTime()
-          ? { lease: await this.#take(connection, holder, ttlMs) }
+      return await this.#onLease<Seizure>(true, async (connection, current) =>
+        current.epoch === from.epoch && current.expiresAt.getTime() === from.expiresAt.getTime()
+          ? { lease: await this.#take(connection, current, holder, ttlMs) }
           : {},
       );
     } catch (error) {
@@ -112,14 +112,23 @@ class LeaseRows implements Leases {
     );
   }
 
-  /** Runs `body` with the lease's row locked: two processes that want the lease take turns. */
+  /**
+   * Runs `body` with the lease's row locked: two processes that want the lease take turns. `isThere`: the row was seen.
+   */
   async #onLease<T>(
-    body: (connection: Queryable, current: CurrentLease | undefined) => Promise<T>,
+    isThere: boolean,
+    body: (connection: Queryable, current: CurrentLease) => Promise<T>,
   ): Promise<T> {
     const { begin, upsert } = this.#reader.database.dialect;
     const { leases } = await this.#reader.tables();
-    const locked = async (connection: Queryable): Promise<T> => {
-      await connection.query(
+    const lock = async (connection: Queryable): Promise<CurrentLease | undefined> => {
+      const rows = await connection.query<LeaseColumns>(`${this.#selectLease(leases)} FOR UPDATE`, [
+        this.#reader.scope,
+      ]);
+      return currentLease(rows[0]);
+    };
+    const create = (connection: Queryable): Promise<object[]> =>
+      connection.query(
         upsert({
           into: leases,
           columns: ["scope", "epoch", "holder", "acquired_at", "expires_at"],
@@ -128,10 +137,11 @@ class LeaseRows implements Leases {
         }),
         [this.#reader.scope],
       );
-      const rows = await connection.query<LeaseColumns>(`${this.#selectLease(leases)} FOR UPDATE`, [
-        this.#reader.scope,
-      ]);
-      return body(connection, currentLease(rows[0]));
+    const locked = async (connection: Queryable): Promise<T> => {
+      if (!isThere) await create(connection);
+      const current = await lock(connection);
+      if (!current) throw new Error("the lease's row was deleted at the same moment");
+      return body(connection, current);
     };
     return this.#reader.database.transaction(begin.lease, locked, LEASE_CALL);
   }
@@ -159,19 +169,18 @@ class LeaseRows implements Leases {
       FROM ${leases} WHERE scope = $1`;
   }
 
-  async #take(connection: Queryable, holder: string, ttlMs: number): Promise<Lease> {
+  /** The row of `current` has to be locked. */
+  async #take(connection: Queryable, current: CurrentLease, holder: string, ttlMs: number): Promise<Lease> {
     const { now, later } = this.#reader.database.dialect;
     const { leases } = await this.#reader.tables();
+    const epoch = String(BigInt(current.epoch) + 1n);
     await connection.query(
       `UPDATE ${leases}
-       SET epoch = epoch + 1, holder = $2, acquired_at = ${now}, expires_at = ${later("$3")}
+       SET epoch = $4, holder = $2, acquired_at = ${now}, expires_at = ${later("$3")}
        WHERE scope = $1`,
-      [this.#reader.scope, holder, ttlMs],
+      [this.#reader.scope, holder, ttlMs, epoch],
     );
-    const [taken] = await connection.query<Lease>(`SELECT epoch FROM ${leases} WHERE scope = $1`, [
-      this.#reader.scope,
-    ]);
-    return { epoch: taken?.epoch ?? "" };
+    return { epoch };
   }
 }
 
@@ -187,8 +196,8 @@ type LeaseColumns = Omit<CurrentLease, "held"> & { readonly held: unknown };
 /** The holder of a lease that was given back, or that nobody has held yet. */
 const NOBODY = "";
 
-const abandonedMs = (lease: CurrentLease | undefined): number | null =>
-  lease === undefined || lease.holder === NOBODY ? null : lease.readAt.getTime() - lease.expiresAt.getTime();
+const abandonedMs = (lease: CurrentLease): number | null =>
+  lease.holder === NOBODY ? null : lease.readAt.getTime() - lease.expiresAt.getTime();
 
 const currentLease = (row: LeaseColumns | undefined): CurrentLease | undefined =>
   row && { ...row, held: Number(row.held) === 1 };
