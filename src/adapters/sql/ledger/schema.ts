@@ -21,12 +21,11 @@ export const ledgerSchema = (reader: LedgerReader): Pick<LedgerSchema, "prepare"
       await reader.insistOnOwner();
     }),
   migrate: (lease) =>
-    opening(reader, async () =>
-      migrateLedger(reader.database, await reader.tables(), reader.location, {
-        scope: reader.scope,
-        ifHeld: await ifHeld(reader, lease),
-      }),
-    ),
+    opening(reader, async () => {
+      // Another program may have migrated the tables before this one took the lease.
+      const version = await reader.versionNow();
+      if (version !== LATEST_VERSION) await migrateLedger(reader, version, await ifHeld(reader, lease));
+    }),
 });
 
 async function opening<T>({ database }: LedgerReader, body: () => Promise<T>): Promise<T> {
@@ -82,13 +81,11 @@ async function createLedger(
  * tables.
  */
 async function migrateLedger(
-  database: Database,
-  tables: LedgerTables,
-  location: LedgerLocation,
-  { scope, ifHeld }: { readonly scope: string; readonly ifHeld: string },
+  { database, tables: findTables, location, scope }: LedgerReader,
+  version: number,
+  ifHeld: string,
 ): Promise<void> {
-  const version = await ledgerVersion(database, tables);
-  if (version === LATEST_VERSION) return;
+  const tables = await findTables();
   try {
     const [other] = await database.query<ScopeHolder>(
       `SELECT scope, holder, expires_at AS "expiresAt" FROM ${tables.leases}

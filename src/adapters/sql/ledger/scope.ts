@@ -67,8 +67,8 @@ export class LedgerReader {
   readonly tables: () => Promise<LedgerTables>;
   /** Undefined if the tables' names need no schema, or if no schema was found. */
   readonly #schema: () => Promise<string | undefined>;
-  /** Reads the tables' version until it is the latest, and no more after that. */
-  readonly #version: () => Promise<number>;
+  /** The tables' version. Read until it is the latest, and no more after that. */
+  #version: () => Promise<number>;
 
   constructor(database: Database, location: LedgerLocation, scope: string) {
     this.database = database;
@@ -79,8 +79,18 @@ export class LedgerReader {
     this.#schema = once(() => dialect.ledgerSchema(database, location), isFound);
     const ownSchema = once(() => this.insistOnOwner().then(this.#schema), isFound);
     this.tables = async () => ledgerTables(dialect, { ...location, schema: await ownSchema() });
-    this.#version = once(
-      async () => ledgerVersion(database, await this.tables()),
+    this.#version = this.#versionOnce();
+  }
+
+  /** Reads the tables' version anew. Later reads rely on it if it is the latest. */
+  versionNow(): Promise<number> {
+    this.#version = this.#versionOnce();
+    return this.#version();
+  }
+
+  #versionOnce(): () => Promise<number> {
+    return once(
+      async () => ledgerVersion(this.database, await this.tables()),
       (version) => version === LATEST_VERSION,
     );
   }
