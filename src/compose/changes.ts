@@ -1,0 +1,47 @@
+import type { FeedOptions } from "../adapters/sql/changes/change-feed.ts";
+import type { ChangesConfig, Config } from "../config/model/config.ts";
+import { columnsOf } from "../core/group/group-rules.ts";
+import { Noticing, type NoticingPorts, type NoticingWays } from "../daemon/changes/noticing.ts";
+import type { ChangeChannel, ChangeFeed } from "../ports/change-feed.ts";
+import { applicationName, TIMEOUTS } from "./databases.ts";
+
+/** Notices changed tenants in the ways that `source.changes` names; null if it names none. Contacts nothing yet. */
+export async function composeNoticing(config: Config, ports: NoticingPorts): Promise<Noticing | null> {
+  const { changes } = config.source;
+  if (changes === undefined) return null;
+  const { column, channel } = changes;
+  const ways: NoticingWays = {
+    ...(column && { column: { feed: await changeFeed(config, column.name), everyMs: column.everyMs } }),
+    ...(channel && { channel: await changeChannel(config, channel) }),
+  };
+  return new Noticing(ways, ports);
+}
+
+async function changeFeed({ name, source, group }: Config, changeColumn: string): Promise<ChangeFeed> {
+  const options: FeedOptions = {
+    ...source,
+    url: source.url.url,
+    applicationName: applicationName(name),
+    timeouts: TIMEOUTS,
+    changeColumn,
+    columns: columnsOf(group),
+  };
+  switch (source.url.dialect) {
+    case "postgres": {
+      const { postgresChangeFeed } = await import("../adapters/postgres/changes/change-feed.ts");
+      return postgresChangeFeed(options);
+    }
+    case "mysql": {
+      const { mysqlChangeFeed } = await import("../adapters/mysql/changes/change-feed.ts");
+      return mysqlChangeFeed(options);
+    }
+  }
+}
+
+async function changeChannel(
+  { name }: Config,
+  { url: { url }, name: channel }: NonNullable<ChangesConfig["channel"]>,
+): Promise<ChangeChannel> {
+  const { PostgresChangeChannel } = await import("../adapters/postgres/changes/change-channel.ts");
+  return new PostgresChangeChannel({ url, applicationName: applicationName(name), channel });
+}
