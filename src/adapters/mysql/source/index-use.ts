@@ -1,9 +1,13 @@
+import { FEW_ROWS } from "../../sql/source/tenant-look-ups.ts";
 import { selectRows, selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
 import { isAnswer } from "../connection/failures.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
-/** An id that numbers and texts can be, and one for the type uuid. Short: a column finds longer ids without a read. */
-const PROBES = ["3", "6e6f7465-0000-4000-8000-67726f757073"];
+/**
+ * Two ids that numbers and texts can be, and two for the type uuid. Short, because a column may be too short for a longer
+ * one, and the server then plans no read at all.
+ */
+const PROBES = ["3", "4", "6e6f7465-0000-4000-8000-67726f757073", "6e6f7465-0000-4000-8000-67726f757074"];
 
 /** A line of EXPLAIN: how one table is read. */
 interface Access {
@@ -16,22 +20,22 @@ interface Access {
   readonly Extra: string | null;
 }
 
-/** A table of more rows is not read whole for one id. A smaller one may be: one that the config's query joins, say. */
-const FEW_ROWS = 1_000;
-
 /**
  * Whether an index finds the rows of an id: the id gives a table another access than it has in a read of all rows, and that
- * is by a key. False if the user may not EXPLAIN: of a view that takes SHOW VIEW.
+ * is by a key. False if the user may not EXPLAIN: of a view that takes SHOW VIEW and rights to the tables below.
  */
 export async function isIndexed(
   session: Pick<MysqlSourceSession, "query">,
   query: TenantQuery,
 ): Promise<boolean> {
-  const [probe = ""] = await query.idsHeld(PROBES);
+  const [one = "", two = ""] = await query.idsHeld(PROBES);
+  const lookAt = (...ids: string[]) => accessesOf(session, selectRowsOf(query, ids));
   try {
     const whole = new Set((await accessesOf(session, selectRows(query))).map(accessText));
-    const look = await accessesOf(session, selectRowsOf(query, [probe]));
-    return look.some((one) => isByKey(one) && !whole.has(accessText(one))) && !look.some(readsMany);
+    const isByNewKey = (access: Access) => isByKey(access) && !whole.has(accessText(access));
+    if (!(await lookAt(one)).some(isByNewKey)) return false;
+    // By one id of a unique key, the server notices at once that there is no such row, and shows no plan for other tables.
+    return !(await lookAt(one, two)).some(readsMany);
   } catch (error) {
     if (!isAnswer(error)) throw error;
     return false;

@@ -1,3 +1,4 @@
+import { FEW_ROWS } from "../../sql/source/tenant-look-ups.ts";
 import { selectRowsOf, type TenantQuery } from "../../sql/source/tenant-query.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
@@ -21,7 +22,10 @@ export async function isIndexed(
   return isFoundByIndex(session, selectRowsOf(query, [probe]), probe);
 }
 
-/** Whether the plan for a SELECT compares a value that stands in it with those in an index, and nowhere else. */
+/**
+ * Whether the plan for a SELECT compares a value that stands in it with those in an index, and nowhere else, and reads no
+ * large table whole for a join.
+ */
 export async function isFoundByIndex(
   session: Pick<PostgresSourceSession, "query">,
   select: string,
@@ -35,8 +39,14 @@ export async function isFoundByIndex(
   const nodes = row ? nodesOf(row["QUERY PLAN"][0]?.Plan) : [];
   const has = (...details: string[]): boolean =>
     nodes.some((node) => details.some((detail) => String(node[detail] ?? "").includes(value)));
-  return has("Index Cond") && !has("Filter", "Join Filter");
+  return has("Index Cond") && !has("Filter", "Join Filter") && !nodes.some(readsMany);
 }
+
+/** A bitmap of an index's entries leads to rows by its "Recheck Cond". */
+const readsMany = (node: PlanNode): boolean =>
+  "Relation Name" in node &&
+  !("Index Cond" in node || "Recheck Cond" in node) &&
+  Number(node["Plan Rows"]) > FEW_ROWS;
 
 const nodesOf = (node: PlanNode | undefined): readonly PlanNode[] =>
   node ? [node, ...(node.Plans ?? []).flatMap(nodesOf)] : [];

@@ -5,6 +5,11 @@ import type { TenantLookUps } from "../../../ports/tenant-source.ts";
 import type { SourceSession } from "./source-session.ts";
 import { type RawRow, selectColumns, selectRowsOf, type TenantQuery, tenantRow } from "./tenant-query.ts";
 
+/**
+ * A look may read other tables whole that have no more rows: a list of plans that the config's query joins, for example.
+ */
+export const FEW_ROWS = 10_000;
+
 /** Ids in one statement. */
 const PAGE = 500;
 const BATCH = 2_000;

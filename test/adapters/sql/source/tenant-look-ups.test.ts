@@ -128,6 +128,23 @@ test.each(TYPES[kind].map((type) => [type.type, type] as const))(
   },
 );
 
+test.each([
+  [20, true],
+  [30_000, false],
+])("a look that reads a joined table of %i rows whole counts as indexed: %s", async (rows, isIndexed) => {
+  const database = await customers();
+  await database.query("CREATE TABLE plans (code varchar(40), title varchar(40))");
+  for (let from = 0; from < rows; from += 5_000) {
+    const codes = Array.from({ length: Math.min(rows, 5_000) }, (_, n) => `('${from + n}', 'Title')`);
+    await database.query(`INSERT INTO plans VALUES ${codes.join(", ")}`);
+  }
+  await database.query(ANALYZE[kind].replace("customers", "plans"));
+  const query = "SELECT c.id, p.title FROM customers AS c LEFT JOIN plans AS p ON p.code = c.name";
+  const lookUps = await lookUpsOf(SOURCES[kind](database.url, { query }), ["id", "title"]);
+  expect(lookUps.isIndexed).toBe(isIndexed);
+  expect((await lookUps.rowsOf(["a"])).map(({ cells }) => cells)).toEqual([["a", null]]);
+});
+
 async function customers(): Promise<FreshDatabase> {
   const database = await freshDatabase();
   await database.query("CREATE TABLE customers (id varchar(40) PRIMARY KEY, name varchar(40))");
