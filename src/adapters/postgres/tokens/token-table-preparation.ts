@@ -28,8 +28,9 @@ export async function inspectTokenTable(database: Connections, options: PlacedTo
   else await insistOnTable(database, options);
 }
 
+/** A table that was found has an owner. */
 const isToBeCreated = async (database: Connections, options: PlacedTokenTable): Promise<boolean> =>
-  options.rows === "own" && !(await tableExists(database, quoted(options)));
+  options.rows === "own" && options.place?.owner == null && !(await tableExists(database, quoted(options)));
 
 const quoted = (options: PlacedTokenTable): string => quotedTable({ quoteName, quoteTable }, options);
 
@@ -42,9 +43,10 @@ async function insistOnTable(
   database: Connections,
   options: PlacedTokenTable,
 ): Promise<Equality | undefined> {
-  await checkColumns(database, options);
-  if (options.rows === "own") await checkUniqueness(database, options);
-  await checkRights(database, options);
+  const columns = await columnsOf(database, options);
+  checkColumns(columns, options);
+  if (options.rows === "own") checkUniqueness(columns, options);
+  checkRights(columns, options);
   return idEquality(database, quoted(options), options.idColumn);
 }
 
@@ -62,16 +64,39 @@ async function create(database: Connections, options: PlacedTokenTable): Promise
   });
 }
 
-/** Rejects with CONFIG_COLUMNS if a column is missing or can't be written. */
-async function checkColumns(database: Connections, options: PlacedTokenTable): Promise<void> {
-  const { table, rows, idColumn, tokenColumn } = options;
-  const columns = await database.query<{ name: string; type: string; takesText: boolean }>(
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly takesText: boolean;
+  /** Whether a unique key is on this column alone. */
+  readonly isKey: boolean;
+  readonly maySelect: boolean;
+  readonly mayUpdate: boolean;
+  /** Whether this user has every right to the table that groupsync needs for rows of its own. */
+  readonly mayWriteRows: boolean;
+  readonly user: string;
+}
+
+const columnsOf = (database: Connections, options: PlacedTokenTable): Promise<Column[]> =>
+  database.query<Column>(
     `SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
-       typcategory = 'S' AND coalesce(to_jsonb(pg_attribute) ->> 'attgenerated', '') = '' AS "takesText"
+       typcategory = 'S' AND coalesce(to_jsonb(pg_attribute) ->> 'attgenerated', '') = '' AS "takesText",
+       EXISTS (
+         SELECT 1 FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum
+           AND indisunique AND indimmediate AND indisvalid AND indnkeyatts = 1 AND indpred IS NULL) AS "isKey",
+       has_column_privilege(attrelid, attnum, 'SELECT') AS "maySelect",
+       has_column_privilege(attrelid, attnum, 'UPDATE') AS "mayUpdate",
+       (SELECT bool_and(has_table_privilege(attrelid, right_))
+        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_) AS "mayWriteRows",
+       current_user::text AS user
      FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
     [quoted(options)],
   );
+
+/** Rejects with CONFIG_COLUMNS if a column is missing or can't be written. */
+function checkColumns(columns: readonly Column[], options: PlacedTokenTable): void {
+  const { table, rows, idColumn, tokenColumn } = options;
   const wanted = rows === "own" ? [idColumn, tokenColumn, "updated_at"] : [idColumn, tokenColumn];
   const missing = wanted.filter((name) => !columns.some((column) => column.name === name));
   if (missing.length > 0) {
@@ -89,36 +114,25 @@ async function checkColumns(database: Connections, options: PlacedTokenTable): P
 }
 
 /** Rejects if no unique key is on the id alone: an insert must meet the existing row. */
-async function checkUniqueness(database: Connections, options: PlacedTokenTable): Promise<void> {
+function checkUniqueness(columns: readonly Column[], options: PlacedTokenTable): void {
   const { table, idColumn } = options;
-  const indexes = await database.query(
-    `SELECT 1 FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
-     WHERE indrelid = $1::regclass AND attname = $2
-       AND indisunique AND indimmediate AND indisvalid AND indnkeyatts = 1 AND indpred IS NULL`,
-    [quoted(options), idColumn],
-  );
-  if (indexes.length > 0) return;
+  if (columns.some(({ name, isKey }) => name === idColumn && isKey)) return;
   throw new SyncError("CONFIG_COLUMNS", `tokens.table: ${table} may have several rows for one ${idColumn}`, {
     hint: `ALTER TABLE ${quoted(options)} ADD PRIMARY KEY (${quoteName(idColumn)})`,
   });
 }
 
-async function checkRights(database: Connections, options: PlacedTokenTable): Promise<void> {
+function checkRights(columns: readonly Column[], options: PlacedTokenTable): void {
   const { table, rows, idColumn, tokenColumn } = options;
-  const name = quoted(options);
-  const [row] = await database.query<{ user: string; allowed: boolean }>(
-    rows === "own"
-      ? `SELECT current_user AS user, bool_and(has_table_privilege($1::text, right_)) AS allowed
-         FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_`
-      : `SELECT current_user AS user, has_column_privilege($1::text, $2::text, 'SELECT')
-           AND has_column_privilege($1::text, $3::text, 'SELECT')
-           AND has_column_privilege($1::text, $3::text, 'UPDATE') AS allowed`,
-    rows === "own" ? [name] : [name, idColumn, tokenColumn],
-  );
-  if (row?.allowed) return;
+  const id = columns.find(({ name }) => name === idColumn);
+  const token = columns.find(({ name }) => name === tokenColumn);
+  const isAllowed =
+    rows === "own" ? token?.mayWriteRows : id?.maySelect && token?.maySelect && token.mayUpdate;
+  if (isAllowed) return;
+  const user = token?.user ?? "";
   const rights =
     rows === "own" ? "SELECT, INSERT, UPDATE, DELETE" : `SELECT, UPDATE (${quoteName(tokenColumn)})`;
-  throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${row?.user} may not write tokens to ${table}`, {
-    hint: `GRANT ${rights} ON ${name} TO ${quoteName(row?.user ?? "")}`,
+  throw new SyncError("TOKEN_STORE_UNAVAILABLE", `user ${user} may not write tokens to ${table}`, {
+    hint: `GRANT ${rights} ON ${quoted(options)} TO ${quoteName(user)}`,
   });
 }

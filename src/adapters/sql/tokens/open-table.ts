@@ -11,8 +11,10 @@ export interface OpenTable {
   readonly marked: MarkedTable | undefined;
   readonly statements: TokenStatements;
   readonly refusals: TokenRefusals;
-  /** Rejects with CONFIG_TABLE_OWNER unless the config trusts the table's owner. */
-  insist(): Promise<void>;
+  /**
+   * Rejects with CONFIG_TABLE_OWNER unless the config trusts the owner of a table that has been created since.
+   */
+  insistIfNew(): Promise<void>;
 }
 
 export async function openTable(database: Database, options: TokenTableOptions): Promise<OpenTable> {
@@ -20,12 +22,15 @@ export async function openTable(database: Database, options: TokenTableOptions):
   const place = await dialect.tablePlace(database.byRolesPath, nameOf(options.table));
   const insist = () => insistOnTableOwner(database, options, place);
   await insist();
+  const wasThere = place !== undefined && place.owner !== null;
   const statements = dialect.tokenStatements({ ...options, place });
   return {
     marked: place && { ...place, column: await dialect.columnName(database, place, options.tokenColumn) },
     statements,
     refusals: new TokenRefusals(dialect, statements, options),
-    insist,
+    insistIfNew: async () => {
+      if (!wasThere) await insist();
+    },
   };
 }
 

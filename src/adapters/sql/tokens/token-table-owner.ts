@@ -82,13 +82,13 @@ export class TokenTableOwner implements TokenDestination {
     }
   }
 
-  /** Ask for it each time: before the first run there is no such table. */
+  /** Looks again for a table that was not there: it may have been created since. */
   async table(): Promise<FoundTokenTable | null> {
     const { dialect, byRolesPath } = this.#database;
     const { written, table, owner: named } = this.#options;
     try {
-      const place = await this.#place();
-      const now = place && (await dialect.tablePlace(byRolesPath, place));
+      const before = await this.#place();
+      const now = before?.owner === null ? await dialect.tablePlace(byRolesPath, before) : before;
       if (!now) return null;
       const { schema, owner, isOurs } = now;
       const isOwnerNamed = isOurs || (owner !== null && owner === named);

@@ -65,10 +65,10 @@ export class SqlTokenTable implements TokenStore {
 
   async prepare(): Promise<void> {
     try {
-      const { statements, insist } = await this.#open();
+      const { statements, insistIfNew } = await this.#open();
       await statements.prepare(this.#database);
-      // Check again: somebody else may have created the table just before `prepare` did.
-      await insist();
+      // Somebody else may have created the table just before `prepare` did.
+      await insistIfNew();
     } catch (error) {
       throw this.#unavailable("write tokens to", error);
     }
