@@ -42,6 +42,7 @@ const RULES: Rules = {
         apply: ["durability", "lease", "plan", "report", "service", "tokens"],
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
+        serving: ["apply", "lease", "plan", "report", "rotation", "verify"],
       },
     },
 

@@ -7,6 +7,7 @@ import { AcceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/model/config.ts";
 import { defaultListenAddress, type ListenAddress } from "../config/model/listen-address.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
+import { fanOut } from "../core/report/fan-out.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
 import type { ListenAt } from "../daemon/http/http-server.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
@@ -16,10 +17,13 @@ import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
 import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
+import { SyncRequests } from "../daemon/sync-requests/sync-requests.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
+import type { RunEvent } from "../ports/observer.ts";
 import { warnOfReadable } from "./config.ts";
 import type { Host } from "./host.ts";
 import { composeLedgerView } from "./ledger-view.ts";
+import { composeServing } from "./serving.ts";
 import { composeSync } from "./sync.ts";
 
 interface DaemonOptions {
@@ -64,6 +68,22 @@ export async function composeDaemon(
   const recent = new RecentCommits(hostClock);
   const metrics = new Metrics(() => lifecycle.state, hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
+  const observers = [tellLog, metrics.observe];
+  const { serving, serveTenant } = composeServing(
+    {
+      config: () => accepted.current(),
+      host,
+      log,
+      observe: fanOut<RunEvent>(observers, () => {}),
+      syncSoon: () => lifecycle.syncSoon(),
+      isStandby: () => lifecycle.state.standby !== null,
+    },
+    signal,
+  );
+  const syncRequests = new SyncRequests(
+    { serveTenant, clock: hostClock, log, onReply: metrics.observeReply },
+    signal,
+  );
   const shown = pages(
     () => lifecycle.state,
     metrics,
@@ -82,6 +102,7 @@ export async function composeDaemon(
           ...value,
           ports: { ...ports, service: pause.keptTo(measured, settings.baseUrl) },
           settings: { ...settings, lease: { ...settings.lease, handsOver: true } },
+          serving: await serving(),
           close,
         };
       },
@@ -98,10 +119,10 @@ export async function composeDaemon(
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
         return { settings: settings(config), take: accept };
       },
-      routes: () => shown,
+      routes: (key) => ({ ...shown, ...syncRequests.routes(key) }),
       timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
       clock: hostClock,
-      observers: [tellLog, metrics.observe],
+      observers,
       log,
     },
     signal,

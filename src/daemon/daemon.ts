@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { isAlarming } from "../core/deletion/missing-tenants.ts";
+import { waitBeforeReconnect } from "../core/failure/backoff.ts";
 import { isHandOver } from "../core/failure/failure.ts";
-import { asSyncError, describe } from "../core/failure/sync-error.ts";
+import { describe } from "../core/failure/sync-error.ts";
 import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
-import { noCounts } from "../core/report/counts.ts";
 import { fanOut } from "../core/report/fan-out.ts";
-import { type SyncPorts, type SyncSettings, sync } from "../engine/sync.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
-import type { Observe, RunEvent, RunSummary } from "../ports/observer.ts";
+import type { Observe, RunEvent } from "../ports/observer.ts";
 import type { ProblemCounts } from "./notifications/problems.ts";
 import { RunNotifications } from "./notifications/run-notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
+import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
 import { type DaemonState, type LedgerSnapshot, wentMissingOf } from "./state/state.ts";
 import { type Configured, StateTracker } from "./state/state-tracker.ts";
 
@@ -28,13 +28,6 @@ export interface DaemonSettings {
   readonly verifyTokensMs?: number;
 }
 
-/** What one sync needs. The daemon opens it before the sync and closes it afterwards. */
-export interface OpenedSync {
-  readonly ports: Omit<SyncPorts, "observe">;
-  readonly settings: SyncSettings;
-  close(): Promise<void>;
-}
-
 export interface DaemonPorts {
   /** Reads the secrets anew. Rejects with CONFIG_… if a secret can't be read. */
   readonly openSync: () => Promise<OpenedSync>;
@@ -48,6 +41,8 @@ export interface DaemonPorts {
 }
 
 const PERIODS_UNTIL_STALE = 3;
+/** The least time between two full syncs that notices lead to, in milliseconds. */
+const LEAST_PAUSE = 1_000;
 /** How often an instance in standby asks for the lease, in milliseconds. */
 const STANDBY_RETRY = 15_000;
 /** The same after it has handed the lease over: a command has it for a short time only. */
@@ -63,6 +58,15 @@ export class Daemon {
   #settings: DaemonSettings;
   #timetable: Timetable;
   #work: Promise<void> | undefined;
+  /** Aborts when the next full sync is due: until then single tenants are served. */
+  #nextSync = new AbortController();
+  /** Whether the full sync of the session is over, so that another one may begin. */
+  #isRunOver = false;
+  #isSyncWanted = false;
+  #noticing: Serving["noticing"];
+  /** When the last sync ended, on the monotonic clock, and how long it took, both in milliseconds. */
+  #lastRunEnd = 0;
+  #lastRunMs = 0;
   /** When the last sync with `verifyTokens` began, on the monotonic clock. */
   #verifiedAt: number | undefined;
 
@@ -119,6 +123,7 @@ export class Daemon {
   /** Call this after the signal aborts. Resolves once nothing is under way. */
   async ended(): Promise<void> {
     await this.#work;
+    await this.#notice(undefined);
     await this.#notifications.ended();
   }
 
@@ -139,6 +144,7 @@ export class Daemon {
 
   #tick(): void {
     if (this.#work === undefined) this.#work = this.#undisturbed(() => this.#untilDone());
+    else if (this.#isRunOver) this.#nextSync.abort();
     // In standby a tick doesn't count as skipped, because #untilDone keeps asking for the lease.
     else if (this.state.standby === null) {
       this.#tracker.skipped();
@@ -147,6 +153,18 @@ export class Daemon {
         message: "skipped a tick of the schedule: the last sync is still running",
       });
     }
+  }
+
+  /** Something has changed that only a full sync finds: begins one soon, and not two for the same change. */
+  syncSoon(): void {
+    if (this.#isSyncWanted || this.#signal.aborted) return;
+    this.#isSyncWanted = true;
+    const { clock } = this.#ports;
+    // Syncs that follow each other without a pause would leave no time to others.
+    const earliest = this.#lastRunEnd + Math.max(LEAST_PAUSE, this.#lastRunMs);
+    void clock.sleep(earliest - clock.monotonic(), this.#signal).then(() => {
+      if (this.#isRunOver && this.#isSyncWanted) this.#nextSync.abort();
+    });
   }
 
   /** Logs what `work` throws, so that a mistake in this program doesn't end the daemon. */
@@ -162,50 +180,74 @@ export class Daemon {
 
   /**
    * One sync. While another instance holds the lease, tries again until this instance gets the lease. If the sync hands the
-   * lease over to a command, goes on with another sync after that command.
+   * lease over to a command, goes on with another sync after that command. If single tenants are served, goes on for ever.
    */
   async #untilDone(): Promise<void> {
+    const { clock } = this.#ports;
     let stoodBy = false;
     let handedOver = false;
+    let failures = 0;
     while (!this.#signal.aborted) {
-      const run = await this.#sync();
+      const session = this.#begin();
+      const run = await session.run;
       const isRead = await this.#readLedgerSnapshot();
       const isHandedOver = run.error !== null && isHandOver(run.error);
-      if (run.error?.code !== "LEASE_HELD" && !isHandedOver) {
-        if (stoodBy) this.#recall();
-        const { name, notifier } = this.#settings;
-        const now = this.#ports.clock.now();
-        return this.#notifications.announce(name, run, isRead ? this.#missing() : {}, notifier, now);
+      if (run.error?.code === "LEASE_HELD" || isHandedOver) {
+        await session.end;
+        await this.#notice(undefined);
+        handedOver ||= isHandedOver;
+        // A command announces no problems, so those of its run are not known yet.
+        stoodBy ||= !handedOver;
+        await clock.sleep(handedOver ? RETRY_AFTER_HAND_OVER : STANDBY_RETRY, this.#signal);
+        continue;
       }
-      handedOver ||= isHandedOver;
-      // A command announces no problems, so those of its run are not known yet.
-      stoodBy ||= !handedOver;
-      await this.#ports.clock.sleep(handedOver ? RETRY_AFTER_HAND_OVER : STANDBY_RETRY, this.#signal);
+      if (stoodBy) this.#recall();
+      stoodBy = false;
+      const { name, notifier } = this.#settings;
+      await this.#notifications.announce(name, run, isRead ? this.#missing() : {}, notifier, clock.now());
+      const end = await session.end;
+      if (end === "done") return;
+      handedOver = end === "handed over";
+      failures = end === "failed" ? failures + 1 : 0;
+      if (handedOver) await clock.sleep(RETRY_AFTER_HAND_OVER, this.#signal);
+      if (end === "failed")
+        await clock.sleep(
+          waitBeforeReconnect(failures, () => clock.random()),
+          this.#signal,
+        );
     }
   }
 
-  async #sync(): Promise<RunSummary> {
-    const { clock, openSync } = this.#ports;
+  #begin(): Session {
+    const { clock, log, openSync } = this.#ports;
     const started = clock.monotonic();
-    let summary: RunSummary | undefined;
-    const observe = (event: RunEvent): void => {
-      if (event.kind === "finished") summary = event;
-      this.#observe(event);
-    };
+    const verifyTokens = this.#isVerifyingDue();
+    this.#isRunOver = false;
+    this.#isSyncWanted = false;
+    this.#nextSync = new AbortController();
     this.#tracker.begins();
-    try {
-      const { ports, settings, close } = await openSync();
-      try {
-        const verifyTokens = this.#isVerifyingDue();
-        await sync({ ...ports, observe }, settings, { verifyTokens }, this.#signal);
-        if (verifyTokens && summary?.outcome !== "failed") this.#verifiedAt = started;
-      } finally {
-        await close();
-      }
-    } catch (error) {
-      summary ??= this.#failedEarly(error, clock.monotonic() - started);
-    }
-    return summary ?? this.#failedEarly(new Error("the sync ended without a report"), 0);
+    const { run, end } = beginSession({
+      ...{ clock, log, verifyTokens },
+      observe: this.#observe,
+      open: openSync,
+      notice: (noticing) => this.#notice(noticing),
+      next: this.#nextSync.signal,
+      stop: this.#signal,
+    });
+    void run.then(({ outcome, durationMs }) => {
+      this.#isRunOver = true;
+      this.#lastRunEnd = clock.monotonic();
+      this.#lastRunMs = durationMs;
+      if (verifyTokens && outcome !== "failed") this.#verifiedAt = started;
+    });
+    return { run, end };
+  }
+
+  /** Notices changed tenants in these ways from now on, and in no other. */
+  async #notice(noticing: Serving["noticing"]): Promise<void> {
+    if (noticing === this.#noticing) return;
+    await this.#noticing?.stop();
+    this.#noticing = noticing;
   }
 
   /** True for the first sync too: somebody may have changed tokens while no daemon was running. */
@@ -215,22 +257,6 @@ export class Daemon {
     return (
       this.#verifiedAt === undefined || this.#ports.clock.monotonic() - this.#verifiedAt >= verifyTokensMs
     );
-  }
-
-  /** Reports a sync that failed before its run began: a secret can't be read, or this program has a mistake. */
-  #failedEarly(error: unknown, durationMs: number): RunSummary {
-    const { code, message, hint } = asSyncError(error);
-    const failure = { code, message, ...(hint !== undefined && { hint }) };
-    const summary: RunSummary = {
-      command: "sync",
-      outcome: "failed",
-      counts: noCounts(),
-      requests: 0,
-      durationMs,
-      error: failure,
-    };
-    this.#observe({ kind: "finished", ...summary });
-    return summary;
   }
 
   /** Marks the problems of earlier runs, of this or another instance, as known: no message repeats them. */

@@ -48,6 +48,11 @@ export class Lifecycle {
     return this.#daemon.state;
   }
 
+  /** As `Daemon.syncSoon`. */
+  syncSoon(): void {
+    this.#daemon.syncSoon();
+  }
+
   /** Rejects with HTTP_ADDRESS if it can't listen. Then nothing has begun. */
   async begin(): Promise<void> {
     this.#server = await this.#listen(this.#settings.listen);

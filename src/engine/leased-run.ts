@@ -10,7 +10,6 @@ import type { Ledger } from "../ports/ledger/ledger.ts";
 import type { KnownService } from "../ports/ledger/service.ts";
 import type { Observe, RunSummary } from "../ports/observer.ts";
 import type { TokenStore } from "../ports/token-store.ts";
-import type { Applying } from "./apply/apply-changes.ts";
 import { checkCommits, warnOfRisks, withCommitsKept } from "./durability/commit-check.ts";
 import type { RecentCommits } from "./durability/recent-commits.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
@@ -22,6 +21,7 @@ import { Breaker } from "./service/breaker.ts";
 import { RunRetries } from "./service/run-retries.ts";
 import { ServiceIdentity } from "./service/service-identity.ts";
 import { Throttle } from "./service/throttle.ts";
+import type { Companion, ServingRun } from "./serving/companion.ts";
 import { DestinationOwners, insistOnOwnership } from "./tokens/destination-owners.ts";
 import { detectMovedDestinations } from "./tokens/moved-destinations.ts";
 import { RetryingTokenStore } from "./tokens/retrying-token-store.ts";
@@ -50,7 +50,7 @@ export interface RunSettings {
 }
 
 /** What the steps of one run share. Each step names the parts of it that it needs. */
-export type Run = Applying;
+export type Run = ServingRun;
 
 /**
  * Runs a command that changes the service: takes the lease, records the run in the ledger's history, and checks at the end
@@ -63,6 +63,7 @@ export async function leasedRun(
   settings: RunSettings,
   signal: AbortSignal,
   body: (run: Run, service: KnownService) => Promise<void>,
+  companion?: Companion,
 ): Promise<RunReport> {
   // An observer that throws must not end the run. Its error needs no report here: compose/observer.ts has reported it.
   const observe = fanOut([given.observe], () => {});
@@ -72,6 +73,9 @@ export async function leasedRun(
   const tally = new Tally();
   // Why the body failed while the lease was held. Report this error, even if the check of the commits then fails too.
   let bodyError: unknown;
+  const bodyFailed = new AbortController();
+  let companionEnded: (() => Promise<void>) | undefined;
+  let report: RunReport | undefined;
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
     const run = await openRun(ports, settings, { service, lease, tally, signal });
@@ -80,12 +84,18 @@ export async function leasedRun(
     await checkCommits(run, lease, clock.now());
     await detectMovedDestinations(settings.tokenDestinations, run);
     await recordTables(run);
+    companionEnded = await companion?.begin(run, AbortSignal.any([run.signal, bodyFailed.signal]));
     await withCommitsKept(run, lease, () =>
-      body(run, service).catch((thrown: unknown) => {
+      body({ ...run, handsRetriesOn: companion !== undefined }, service).catch((thrown: unknown) => {
         if (!lease.lost.aborted) bodyError = reasonOfEnd(thrown, lease, signal);
         throw thrown;
       }),
     );
+  };
+  const finish = (error?: SyncError): RunReport => {
+    const report = reportOn(tally, clock.monotonic() - started, error);
+    observe({ kind: "finished", ...summaryOf(command, report) });
+    return report;
   };
   let error: SyncError | undefined;
   try {
@@ -93,23 +103,31 @@ export async function leasedRun(
     await ledger.prepare();
     await withLease(ports, settings.lease, signal, async (lease) => {
       await ledger.migrate(lease);
-      // The outer check covers the commit that closes the run's record.
-      await withCommitsKept({ ...ports, signal }, lease, () =>
-        recorded(command, ports, lease, tally, () =>
-          runUnder(lease).catch((thrown: unknown) => {
-            throw reasonOfEnd(thrown, lease, signal);
-          }),
-        ),
-      );
+      // The outer check covers the commit that closes the run's record, and the companion's commits.
+      await withCommitsKept({ ...ports, signal }, lease, async () => {
+        try {
+          await recorded(command, ports, lease, tally, () =>
+            runUnder(lease).catch((thrown: unknown) => {
+              throw reasonOfEnd(thrown, lease, signal);
+            }),
+          );
+          if (companionEnded) report = finish();
+        } catch (thrown) {
+          bodyFailed.abort();
+          await companionEnded?.().catch(() => {});
+          throw thrown;
+        }
+        await companionEnded?.();
+      });
     });
   } catch (thrown) {
+    // The run has ended well, and its companion hasn't.
+    if (report !== undefined) throw thrown;
     const first = bodyError ?? thrown;
     if (!(first instanceof SyncError)) throw first;
     error = first;
   }
-  const report = reportOn(tally, clock.monotonic() - started, error);
-  observe({ kind: "finished", ...summaryOf(command, report) });
-  return report;
+  return report ?? finish(error);
 }
 
 /** Tells a run that ended because another instance asked for the lease from a run that was told to stop. */
@@ -160,6 +178,7 @@ async function openRun(
     },
     isForSingleTenants: false,
     handsRetriesOn: false,
+    removals: { isStillRight: async () => true },
     turns: new TenantTurns(),
     tally,
     refusals: new StoreOutageDetector(),

@@ -6,12 +6,14 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import { applyChanges } from "./apply/apply-changes.ts";
 import { recordLedgerUpdates } from "./apply/record-ledger-updates.ts";
 import { pauseGraceClock, recordRead } from "./apply/record-read-history.ts";
+import { RemovalCheck } from "./apply/removal-check.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
+import type { Companion } from "./serving/companion.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { reportUnaskable } from "./verify/restore-tokens.ts";
 import { verifyTokens } from "./verify/verify-tokens.ts";
@@ -28,15 +30,24 @@ export interface SyncSettings extends PlanSettings, RunSettings {
 /** The name in the run history of a sync of some tenants: its record says nothing about the other tenants. */
 const ONLY_SOME = "sync --only";
 
-/** One sync, of all tenants or of those in `only`; see `leasedRun`. */
+/**
+ * One sync, of all tenants or of those in `only`; see `leasedRun`. Rejects if the sync has ended well, and the companion
+ * fails after it.
+ */
 export const sync = (
   ports: SyncPorts,
   settings: SyncSettings,
   options: PlanOptions,
   signal: AbortSignal,
+  companion?: Companion,
 ): Promise<RunReport> =>
-  leasedRun(options.only === undefined ? "sync" : ONLY_SOME, ports, settings, signal, (run, service) =>
-    syncOnce(ports, settings, options, run, service),
+  leasedRun(
+    options.only === undefined ? "sync" : ONLY_SOME,
+    ports,
+    settings,
+    signal,
+    (run, service) => syncOnce(ports, settings, options, run, service),
+    companion,
   );
 
 async function syncOnce(
@@ -56,6 +67,7 @@ async function syncOnce(
   if (isWhole) run.turns.beginPlan();
   const history = isWhole ? await pauseGraceClock(run) : await run.ledger.readHistory();
   const plan = await makePlan(ports, settings, { service, history }, now, run.signal, options);
+  const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);
   try {
     await reportPlan(plan, run);
     await reportGuard(plan, options, run);
@@ -63,13 +75,14 @@ async function syncOnce(
     const dueAt = await recordLedgerUpdates(plan, history, run);
     const { failedGets, unaskable } = await verifyTokens(plan, options, { dueAt, destinations }, run);
     const changes = await recordRead(plan, history, failedGets, run);
-    await applyChanges(changes, run);
+    await applyChanges(changes, { ...run, removals });
     // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.
     const stillMissing = await reportUnaskable(unaskable, run);
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(rotation, failed, run);
   } finally {
+    await removals.close();
     plan.entries.close();
   }
   if (run.signal.aborted) throw interrupted();

@@ -2,6 +2,7 @@ import type { Failure } from "../core/failure/failure.ts";
 import type { AbsenceKind } from "../core/group/ledger-group.ts";
 import type { RejectedTenant } from "../core/group/tenant.ts";
 import type { Summary } from "../core/report/summary-text.ts";
+import type { Served } from "./serve-tenant.ts";
 
 /** What a run tells a log, a progress bar or a metric while it goes on. Never contains a secret. */
 export type RunEvent =
@@ -74,7 +75,9 @@ export type RunEvent =
       readonly code: string;
       readonly message: string;
     }
-  /** Always the last event, even if the run never had the lease. */
+  /** A single tenant was served between two full syncs or beside one, `ms` after it was noticed. */
+  | { readonly kind: "served"; readonly user_group_id: string; readonly served: Served; readonly ms: number }
+  /** The last event of a run, even if the run never had the lease. */
   | ({ readonly kind: "finished" } & RunSummary);
 
 export interface Warning {

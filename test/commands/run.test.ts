@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { runCommand } from "../../src/commands/run.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import type { OpenedSync } from "../../src/daemon/daemon.ts";
 import { Lifecycle } from "../../src/daemon/lifecycle.ts";
+import type { OpenedSync } from "../../src/daemon/session.ts";
 import { rejection } from "../contracts/collect.ts";
 import { aClock } from "../fakes/set-clock.ts";
 import { anIo } from "./an-io.ts";

@@ -7,6 +7,7 @@ import { durationText, rateText } from "../../core/text/duration.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
+import type { Served } from "../../ports/serve-tenant.ts";
 
 const PROGRESS_EVERY = 10_000;
 
@@ -110,6 +111,15 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         log.warn(withoutMessage(fields), `failed: ${event.message}`);
         advance(event);
         break;
+      case "served": {
+        const { served, ms, user_group_id } = event;
+        const detail = "code" in served ? { code: served.code } : {};
+        log[levelOfServed(served)](
+          { user_group_id, ...detail, ms: Math.round(ms) },
+          `${servedText(served)}, ${durationText(ms)} after it was noticed`,
+        );
+        break;
+      }
       case "finished": {
         const { command, outcome, counts, requests, durationMs, error } = event;
         const duration_ms = Math.round(durationMs);
@@ -149,6 +159,35 @@ function levelOf({ outcome, error }: RunSummary): "info" | "warn" | "error" {
       return "warn";
     case "failed":
       return error && isNoFault(error) ? "info" : "error";
+  }
+}
+
+function levelOfServed(served: Served): "debug" | "info" | "warn" {
+  switch (served.kind) {
+    case "done":
+      return served.outcome === "unchanged" ? "debug" : "info";
+    case "pending":
+    case "unknown":
+      return "debug";
+    case "conflict":
+      return "info";
+    case "failed":
+      return "warn";
+  }
+}
+
+function servedText(served: Served): string {
+  switch (served.kind) {
+    case "done":
+      return served.outcome;
+    case "pending":
+      return "not served yet";
+    case "unknown":
+      return "the source has no such tenant";
+    case "conflict":
+      return `${served.outcome}: ${served.message}`;
+    case "failed":
+      return `failed: ${served.message}`;
   }
 }
 

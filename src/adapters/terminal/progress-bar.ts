@@ -126,6 +126,9 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
       case "rotated":
         advance(event);
         break;
+      case "served":
+        // Only a daemon serves single tenants, and it shows no bar.
+        break;
       default:
         event satisfies never;
     }

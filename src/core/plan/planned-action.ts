@@ -101,7 +101,7 @@ export function planAction(
   if (tenant?.kind === "desired") return decidePresent(tenant, known, context);
   if (known !== undefined && !wasNeverMade(known)) return decideGone(tenant, known, context);
   const id = tenant?.user_group_id ?? known?.user_group_id;
-  return context.eager && id !== undefined ? { kind: "gone", user_group_id: id } : null;
+  return !context.isWhole && id !== undefined ? { kind: "gone", user_group_id: id } : null;
 }
 
 function decidePresent(

@@ -3,6 +3,7 @@ import { isInterruption } from "../../core/failure/failure.ts";
 import type { RunOutcome } from "../../core/report/counts.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RunEvent, RunSummary } from "../../ports/observer.ts";
+import type { Served } from "../../ports/serve-tenant.ts";
 
 /** A run that was told to stop, or handed its lease over, counts as `interrupted`, not as failed. */
 type Ending = RunOutcome | "interrupted";
@@ -85,6 +86,9 @@ export class RunMetrics {
       case "recorded":
         this.#changes.inc({ change: event.result });
         break;
+      case "served":
+        this.#served(event.served);
+        break;
       case "deleted":
       case "rotated":
         this.#changes.inc({ change: event.kind });
@@ -108,6 +112,13 @@ export class RunMetrics {
         this.#finished(event);
         break;
     }
+  }
+
+  #served(served: Served): void {
+    if (served.kind === "failed") this.#failures.inc();
+    if (served.kind !== "done") return;
+    const { outcome } = served;
+    if (outcome !== "unchanged" && outcome !== "restored") this.#changes.inc({ change: outcome });
   }
 
   #finished({ outcome, error, durationMs }: RunSummary): void {

@@ -1,5 +1,6 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
-import type { Change } from "../../core/plan/change.ts";
+import type { Failure } from "../../core/failure/failure.ts";
+import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { Turns } from "../lease/tenant-turns.ts";
 import type { WaitBeforeRetry } from "../service/call-with-retries.ts";
@@ -7,6 +8,7 @@ import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
 import { deleteGroup } from "./delete-group.ts";
 import { IntentQueue } from "./intent-queue.ts";
 import { OutcomeRecorder, type OutcomeRecording } from "./outcome-recorder.ts";
+import type { RemovalCheck } from "./removal-check.ts";
 import { replaceGroup } from "./replace-group.ts";
 import { upsertGroup } from "./upsert-group.ts";
 import { work } from "./workers.ts";
@@ -14,6 +16,7 @@ import { work } from "./workers.ts";
 /** What a step needs to make changes at the service. */
 export interface Applying extends ServiceCalling, OutcomeRecording {
   readonly turns: Turns;
+  readonly removals: Pick<RemovalCheck, "isStillRight">;
   /** Somebody else repeats what has failed, so a run doesn't have to wait for its retries. */
   readonly handsRetriesOn: boolean;
 }
@@ -28,12 +31,18 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Applying
   const intents = new IntentQueue(changes, run);
   const recorder = new OutcomeRecorder(run);
 
+  const withdrawIfOutdated = async (removal: Removal): Promise<void> => {
+    if (await run.removals.isStillRight(removal, intents.upcoming().filter(isRemoval))) return;
+    await intents.withdraw(new Set([removal.user_group_id]));
+    run.tally.report(removal.user_group_id, TENANT_RETURNED);
+  };
   /** Resolves to false if nothing is left to do, or if the run is ending. */
   const applyNext = async (waitBeforeRetry: WaitBeforeRetry): Promise<boolean> => {
     const begun = signal.aborted ? undefined : await intents.next();
     if (begun === undefined) return false;
     const turn = await run.turns.take([begun.change.user_group_id]);
     try {
+      if (isRemoval(begun.change) && intents.isOpen(begun)) await withdrawIfOutdated(begun.change);
       const calls = new ServiceCalls({ ...run, waitBeforeRetry }, signal, begun.before, () =>
         intents.keep(begun),
       );
@@ -85,3 +94,9 @@ async function runInOrder(steps: readonly (() => Promise<void>)[]): Promise<void
   for (const step of steps) await step().catch((error: unknown) => errors.push(error));
   if (errors.length > 0) throw errors[0];
 }
+
+const TENANT_RETURNED: Failure = {
+  code: "TENANT_RETURNED",
+  message:
+    "its row has come back or changed since the source was read, so its group is not removed; the next sync looks at it again",
+};

@@ -58,6 +58,11 @@ export class IntentQueue {
     return this.#unsent.has(begun);
   }
 
+  /** Changes that `next` returns soon. */
+  upcoming(): readonly Change[] {
+    return this.#ready.map(({ change }) => change).reverse();
+  }
+
   /** Withdraws the intents of these tenants whose calls were not made. */
   async withdraw(ids: ReadonlySet<string>): Promise<void> {
     await this.#ahead?.catch(() => {});

@@ -1,4 +1,5 @@
 import { RemovalSummaryBuilder } from "../../core/deletion/removal-summary.ts";
+import { SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import { ledgerUpdateOf } from "../../core/plan/ledger-update.ts";
@@ -39,6 +40,8 @@ export interface PlanOptions {
   readonly verifyTokens?: boolean | undefined;
   /** Only these ids, even if their next attempt is not due. Such a plan deletes no group. */
   readonly only?: ReadonlySet<string> | undefined;
+  /** Nobody has named the ids of `only`: they may be unknown, and a failed change waits until its next attempt is due. */
+  readonly isNoticed?: boolean | undefined;
   /** The code by which the operator approves the held removals. */
   readonly approval?: string | undefined;
 }
@@ -58,7 +61,7 @@ export const readLedgerState = async (ledger: LedgerView): Promise<LedgerState> 
 /**
  * Reads all tenants and groups, or looks some of them up, and keeps the differences. Changes nothing. The caller closes
  * `entries`.
- * Rejects as the source and the ledger do, and with UNKNOWN_ID if neither of them has an id of `only`.
+ * Rejects as the source and the ledger do, and with UNKNOWN_ID if neither of them has an id of `only` that somebody named.
  */
 export async function makePlan(
   ports: PlanPorts,
@@ -66,7 +69,7 @@ export async function makePlan(
   { service, history }: LedgerState,
   now: Date,
   stop: AbortSignal,
-  { only, approval }: PlanOptions = {},
+  { only, isNoticed = false, approval }: PlanOptions = {},
 ): Promise<Plan> {
   const { source, ledger } = ports;
   const { name, rules, update, deletion } = settings;
@@ -80,7 +83,7 @@ export async function makePlan(
     reading: expected,
     serviceUpdates: service.updates,
     isWhole,
-    eager: !isWhole,
+    eager: !isWhole && !isNoticed,
   };
   const entries = ports.openSpool<PlanEntry>();
   const { baseUrl } = service;
@@ -93,9 +96,10 @@ export async function makePlan(
   };
   const read = { source, ledger, service, rules, stop, tableBefore: expected.table, builder, decide };
   try {
-    const { table, warnings } = await (isWhole ? readAll(read) : readSome(only, read));
+    const { table, warnings, unknown } = await (isWhole ? readAll(read) : readSome(only, read));
+    if (unknown.size > 0 && !isNoticed) throw unknownIds(unknown);
     return builder.build(
-      { reading: { ...expected, table }, isWhole, sourceTable: table, warnings },
+      { reading: { ...expected, table }, isWhole, sourceTable: table, warnings, unknown },
       { recent, limit: deletion.limit, approval },
     );
   } catch (error) {
@@ -103,3 +107,10 @@ export async function makePlan(
     throw error;
   }
 }
+
+const unknownIds = (ids: ReadonlySet<string>): SyncError =>
+  new SyncError(
+    "UNKNOWN_ID",
+    `neither the source nor the ledger has ${[...ids].map((id) => JSON.stringify(id)).join(", ")}`,
+    { hint: "ids are compared byte by byte: check case, spaces and source.where" },
+  );

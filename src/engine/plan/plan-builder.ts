@@ -96,7 +96,7 @@ export class PlanBuilder {
 
   /** Returns the plan. Nothing can be added afterwards. */
   build(
-    known: Pick<Plan, "reading" | "isWhole" | "sourceTable" | "warnings">,
+    known: Pick<Plan, "reading" | "isWhole" | "sourceTable" | "warnings" | "unknown">,
     circumstances: Omit<Circumstances, "conclusive" | "owned">,
   ): Plan {
     const removals = this.#removals.summary();

@@ -31,6 +31,8 @@ export interface Plan {
   readonly sourceTable: string | null;
   /** About the database role that read the source. */
   readonly warnings: readonly Warning[];
+  /** The ids that were looked up, and that neither the source nor the ledger has. */
+  readonly unknown: ReadonlySet<string>;
 }
 
 export interface LeftUnderWay {

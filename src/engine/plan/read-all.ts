@@ -32,6 +32,8 @@ export interface ReadSource {
   readonly table: string | null;
   /** About the database role that reads the source. */
   readonly warnings: readonly Warning[];
+  /** The ids that were looked up, and that neither the source nor the ledger has. */
+  readonly unknown: ReadonlySet<string>;
 }
 
 /**
@@ -63,7 +65,7 @@ export async function readAll({
         decide(tenant, group);
       });
     }
-    return { table: snapshot.table, warnings: roleWarnings(await snapshot.role()) };
+    return { table: snapshot.table, warnings: roleWarnings(await snapshot.role()), unknown: new Set() };
   } finally {
     await snapshot.close();
   }

@@ -1,11 +1,10 @@
-import { SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
 import { mergeById } from "./merge-by-id.ts";
 import type { PlanRead, ReadSource } from "./read-all.ts";
 import { readTenants } from "./read-tenants.ts";
 
-/** Looks these ids up in the source and in the ledger. Rejects with UNKNOWN_ID if neither of them has one of the ids. */
+/** Looks these ids up in the source and in the ledger. */
 export async function readSome(
   only: ReadonlySet<string>,
   { source, ledger, rules, stop, tableBefore, builder, decide }: PlanRead,
@@ -22,14 +21,13 @@ export async function readSome(
       unknown.delete(id);
       decide(tenant, group);
     });
-    if (unknown.size > 0) throw unknownIds(unknown);
     if (builder.removals > 0) {
       builder.seeTotals({
         owned: await ledger.existingCount({}),
         removalsUnderWay: await ledger.existingCount({ underWay: "a removal" }),
       });
     }
-    return { table: lookUps.table, warnings: [] };
+    return { table: lookUps.table, warnings: [], unknown };
   } finally {
     await lookUps.close();
   }
@@ -38,10 +36,3 @@ export async function readSome(
 async function* inOneBatch<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   yield items;
 }
-
-const unknownIds = (ids: ReadonlySet<string>): SyncError =>
-  new SyncError(
-    "UNKNOWN_ID",
-    `neither the source nor the ledger has ${[...ids].map((id) => JSON.stringify(id)).join(", ")}`,
-    { hint: "ids are compared byte by byte: check case, spaces and source.where" },
-  );

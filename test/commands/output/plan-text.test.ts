@@ -42,7 +42,7 @@ function aPlan(unchanged: number, missing?: Omit<Missing, "kind" | "user_group_i
   builder.addUnchanged(unchanged);
   if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
   return builder.build(
-    { reading: aReading(), isWhole: true, sourceTable: null, warnings: [] },
+    { reading: aReading(), isWhole: true, sourceTable: null, warnings: [], unknown: new Set() },
     { recent: 0, limit: { count: 3, percent: 10 } },
   );
 }

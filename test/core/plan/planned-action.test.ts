@@ -338,9 +338,9 @@ describe("a tenant that is gone", () => {
       expect(planAction(tenant, undefined, aContext({ deletion: grace(0) }))).toBeNull();
       const neverMade = aLedgerGroup({ fingerprint: null, failures: failures({ change: aChangeFailure() }) });
       expect(planAction(tenant, neverMade, aContext({ deletion: grace(0) }))).toBeNull();
-      expect(planAction(tenant, neverMade, aContext({ eager: true }))).toEqual(gone);
+      expect(planAction(tenant, neverMade, aContext({ isWhole: false }))).toEqual(gone);
     }
-    expect(planAction(tenants.flagged, undefined, aContext({ eager: true }))).toEqual(gone);
+    expect(planAction(tenants.flagged, undefined, aContext({ isWhole: false }))).toEqual(gone);
   });
 
   describe("and whose deletion has failed", () => {

@@ -42,7 +42,7 @@ test("is alive once it hears itself, and tries its line again and again", async 
   ]);
 });
 
-test("comes back each time that its line is cut, and looks then", async () => {
+test("comes back when its line is cut, looks then, and tells it once", async () => {
   const stage = await aListener();
   for (let n = 0; n < 100; n++) {
     stage.channel.cut();

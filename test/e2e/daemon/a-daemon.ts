@@ -4,6 +4,11 @@ import { until, type World } from "../world.ts";
 // biome-ignore lint/suspicious/noExplicitAny: tests look into lines of every shape
 type Line = any;
 
+interface Answered {
+  readonly status: number;
+  readonly json: unknown;
+}
+
 /** `groupsync run`, as an operator sees it. */
 export interface RunningDaemon {
   readonly program: Program;
@@ -16,6 +21,7 @@ export interface RunningDaemon {
   /** Resolves once a line of its log says this. */
   says(message: string | RegExp): Promise<void>;
   page(path: string): Promise<{ readonly status: number; readonly text: string }>;
+  post(path: string, headers: Readonly<Record<string, string>>): Promise<Answered>;
 }
 
 /** Keys of a daemon that ticks every second, on any port. */
@@ -53,6 +59,10 @@ export async function aDaemon(world: World): Promise<RunningDaemon> {
     async page(path) {
       const response = await fetch(`${address()}${path}`);
       return { status: response.status, text: await response.text() };
+    },
+    async post(path, headers) {
+      const response = await fetch(`${address()}${path}`, { method: "POST", headers });
+      return { status: response.status, json: await response.json() };
     },
   };
 }

@@ -28,17 +28,13 @@ export async function idEquality(
        SELECT indclass[0] AS class, CASE WHEN indisunique THEN 1 ELSE 2 END AS rank
        FROM ids JOIN pg_index ON indrelid = attrelid AND indkey[0] = attnum AND indisvalid
        UNION ALL
-       SELECT pg_opclass.oid, 3 FROM ids JOIN pg_opclass ON opcdefault AND opcintype = type),
-     -- OFFSET keeps this query apart: to plan one join of all the tables takes longer than to run it.
-     ordered AS (
-       SELECT rank, class, typname, typnamespace, opcintype, opcfamily FROM classes
-       JOIN pg_opclass ON pg_opclass.oid = class
-       JOIN pg_am ON pg_am.oid = opcmethod AND amname = 'btree'
-       JOIN pg_type ON pg_type.oid = opcintype AND typtype <> 'p'
-       OFFSET 0)
+       SELECT pg_opclass.oid, 3 FROM ids JOIN pg_opclass ON opcdefault AND opcintype = type)
      SELECT format('%I.%I', type_schema.nspname, typname) AS type,
        format('%I.%s', operator_schema.nspname, oprname) AS operator
-     FROM ordered
+     FROM classes
+     JOIN pg_opclass ON pg_opclass.oid = class
+     JOIN pg_am ON pg_am.oid = opcmethod AND amname = 'btree'
+     JOIN pg_type ON pg_type.oid = opcintype AND typtype <> 'p'
      JOIN pg_namespace AS type_schema ON type_schema.oid = typnamespace
      JOIN pg_amop ON amopfamily = opcfamily AND amopstrategy = 3
        AND amoplefttype = opcintype AND amoprighttype = opcintype

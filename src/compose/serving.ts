@@ -1,0 +1,78 @@
+import { hostClock } from "../adapters/host/clock.ts";
+import { thisInstance } from "../adapters/host/instance.ts";
+import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
+import type { Config } from "../config/model/config.ts";
+import type { Serving } from "../daemon/session.ts";
+import { askHolder } from "../engine/serving/ask-holder.ts";
+import { TenantServer } from "../engine/serving/tenant-server.ts";
+import type { Log } from "../ports/log.ts";
+import type { Observe } from "../ports/observer.ts";
+import type { Served, ServeTenant } from "../ports/serve-tenant.ts";
+import { composeNoticing } from "./changes.ts";
+import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import type { Host } from "./host.ts";
+
+interface ServingPorts {
+  /** The config that is in force. */
+  readonly config: () => Config;
+  readonly host: Host;
+  readonly log: Log;
+  readonly observe: Observe;
+  /** Begins a full sync soon. */
+  readonly syncSoon: () => void;
+  /** Whether another instance holds the lease. */
+  readonly isStandby: () => boolean;
+}
+
+export interface ComposedServing {
+  /** As the config in force has it; undefined if it names no way to notice single tenants. */
+  serving(): Promise<Serving | undefined>;
+  readonly serveTenant: ServeTenant;
+  /** For how long the tenant has waited that has waited for longest, in milliseconds. */
+  readonly oldestMs: () => number;
+}
+
+/** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
+export function composeServing(ports: ServingPorts, stop: AbortSignal): ComposedServing {
+  const { config, host, log, observe, syncSoon, isStandby } = ports;
+  const server = new TenantServer({
+    clock: hostClock,
+    onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
+    onOverflow: syncSoon,
+  });
+  let composed: { readonly of: Config; readonly serving: Promise<Serving | undefined> } | undefined;
+
+  const composeFor = async (of: Config): Promise<Serving | undefined> => {
+    if (of.source.changes === undefined && of.http.syncKey === undefined) return undefined;
+    const noticing = await composeNoticing(of, {
+      clock: hostClock,
+      log,
+      onNotice: (notice) => (notice.kind === "tenant" ? server.notice(notice.user_group_id) : syncSoon()),
+    });
+    return { server, noticing: noticing ?? undefined };
+  };
+
+  const askThroughLedger = async (id: string, waitMs: number): Promise<Served> => {
+    const { ledger: location, name, historyMs } = config();
+    const databases = new Databases(name, VIEW_TIMEOUTS, host.stop);
+    try {
+      const database = await databases.open(location.url, VIEW_CONNECTIONS);
+      const ledger = sqlLedger(database, location, name, historyMs);
+      const requester = await thisInstance(host.pid);
+      return await askHolder(id, waitMs, { ledger, clock: hostClock, requester }, stop);
+    } finally {
+      await databases.close();
+    }
+  };
+
+  return {
+    serving() {
+      const of = config();
+      if (composed?.of !== of) composed = { of, serving: composeFor(of) };
+      return composed.serving;
+    },
+    serveTenant: (id, waitMs) =>
+      isStandby() ? askThroughLedger(id, waitMs) : server.serve(id, waitMs, stop),
+    oldestMs: () => server.oldestMs,
+  };
+}

@@ -1,0 +1,79 @@
+import { digestSeed } from "../../core/group/desired-group.ts";
+import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
+import type { Tenant } from "../../core/group/tenant.ts";
+import type { Removal } from "../../core/plan/change.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
+import { readTenants } from "../plan/read-tenants.ts";
+
+interface CheckPorts {
+  readonly source: TenantSource;
+  readonly clock: Clock;
+}
+
+/** For how long a look counts, in milliseconds. One look is at several tenants, because it may read the whole source. */
+const COUNTS_FOR = 1_000;
+const MOST_AT_ONCE = 500;
+
+/**
+ * Looks at a tenant once more right before its group is deleted or replaced: the tenant may be back, or changed, since the
+ * source was read for the plan.
+ */
+export class RemovalCheck {
+  readonly #ports: CheckPorts;
+  readonly #rules: GroupRules;
+  readonly #table: string | null;
+  readonly #stop: AbortSignal;
+  #lookUps: Promise<TenantLookUps> | undefined;
+  #look: Look | undefined;
+
+  /** `table` is the table that was read for the plan. */
+  constructor(ports: CheckPorts, rules: GroupRules, table: string | null, stop: AbortSignal) {
+    this.#ports = ports;
+    this.#rules = rules;
+    this.#table = table;
+    this.#stop = stop;
+  }
+
+  /** False if the removal is outdated. `next` are removals that follow soon. Rejects as the source's look-ups do. */
+  async isStillRight(removal: Removal, next: readonly Removal[]): Promise<boolean> {
+    const { user_group_id: id } = removal;
+    const now = this.#ports.clock.monotonic();
+    if (this.#look === undefined || now - this.#look.at > COUNTS_FOR || !this.#look.ids.has(id)) {
+      const ids = new Set([id, ...next.slice(0, MOST_AT_ONCE).map(({ user_group_id }) => user_group_id)]);
+      this.#look = { at: now, ids, tenants: this.#tenants([...ids]) };
+    }
+    const tenant = (await this.#look.tenants).get(id);
+    if (removal.kind === "delete") return tenant === undefined || tenant.kind === "flagged";
+    return tenant?.kind === "desired" && tenant.fingerprint === removal.fingerprint;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#lookUps?.catch(() => undefined))?.close();
+  }
+
+  async #tenants(ids: readonly string[]): Promise<ReadonlyMap<string | null, Tenant>> {
+    this.#lookUps ??= this.#ports.source.lookUps(
+      columnsOf(this.#rules),
+      digestSeed(this.#rules),
+      this.#stop,
+      this.#table,
+    );
+    const rows = await (await this.#lookUps).rowsOf(ids);
+    const tenants = new Map<string | null, Tenant>();
+    for await (const batch of readTenants(inOneBatch(rows), this.#rules))
+      for (const tenant of batch) tenants.set(tenant.user_group_id, tenant);
+    return tenants;
+  }
+}
+
+interface Look {
+  /** On the monotonic clock, in milliseconds. */
+  readonly at: number;
+  readonly ids: ReadonlySet<string>;
+  readonly tenants: Promise<ReadonlyMap<string | null, Tenant>>;
+}
+
+async function* inOneBatch<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  yield items;
+}

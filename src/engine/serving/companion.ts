@@ -1,0 +1,16 @@
+import type { Applying } from "../apply/apply-changes.ts";
+import type { TenantTurns } from "../lease/tenant-turns.ts";
+
+/** A run in which single tenants can be served. */
+export interface ServingRun extends Applying {
+  readonly turns: TenantTurns;
+}
+
+/** Work that goes on beside a run, and after it as long as this process keeps the lease. */
+export interface Companion {
+  /**
+   * Is called once the run is open. The run goes on when it resolves, to what waits for the end of the work. The work ends
+   * soon after `until` aborts.
+   */
+  begin(run: ServingRun, until: AbortSignal): Promise<() => Promise<void>>;
+}

@@ -1,0 +1,74 @@
+import type { PlanPorts, PlanSettings } from "../plan/make-plan.ts";
+import { toAnswer } from "./ask-holder.ts";
+import type { Companion, ServingRun } from "./companion.ts";
+import { openService } from "./serve-tenants.ts";
+import type { TenantServer } from "./tenant-server.ts";
+
+export interface ServingParts {
+  readonly server: TenantServer;
+  /** Starts to notice tenants. Resolves once no later change is lost. `table` is the table that the last run read. */
+  readonly startNoticing: (table: string | null) => Promise<void>;
+  /** Aborts when the next full sync begins. */
+  readonly end: AbortSignal;
+}
+
+/** How often the holder of the lease looks for tenants that other instances were asked for, in milliseconds. */
+const LOOK_FOR_REQUESTS = 500;
+/** An instance that was asked for a tenant doesn't wait for longer than this, in milliseconds. */
+const LONGEST_WAIT = 60_000;
+
+/** Serves single tenants beside a full sync, and after it until the next one begins. */
+export const serveBeside = (
+  { server, startNoticing, end }: ServingParts,
+  ports: PlanPorts,
+  settings: PlanSettings,
+): Companion => ({
+  async begin(run, until) {
+    const { table } = await run.ledger.readHistory();
+    await startNoticing(table);
+    const service = await openService(ports, settings, run);
+    const failed = new AbortController();
+    const ending = AbortSignal.any([until, end, failed.signal]);
+    const work = [server.serveIn(service, ending), answerRequests(server, run, ending)].map((one) =>
+      one.catch((error: unknown) => {
+        failed.abort();
+        throw error;
+      }),
+    );
+    const ended = Promise.allSettled(work).then(async (results) => {
+      await service.close();
+      const failure = results.find((result) => result.status === "rejected");
+      if (failure) throw failure.reason;
+    });
+    // It is awaited only after the full sync.
+    ended.catch(() => {});
+    return () => ended;
+  },
+});
+
+/** Serves the tenants that instances without the lease were asked for, and tells them the end through the ledger. */
+async function answerRequests(
+  server: TenantServer,
+  { ledger, lease, clock }: ServingRun,
+  until: AbortSignal,
+): Promise<void> {
+  const inWork = new Map<string, Promise<void>>();
+  const answer = async (id: string, user_group_id: string): Promise<void> => {
+    const served = await server.serve(user_group_id, LONGEST_WAIT, until);
+    if (served.kind === "pending") return;
+    await ledger.write(lease, (transaction) => transaction.answerRequests([{ id, ...toAnswer(served) }]));
+  };
+  while (!until.aborted) {
+    // A request that can't be read or answered is read again.
+    const requests = await ledger.requestedTenants().catch(() => []);
+    for (const { id, user_group_id } of requests) {
+      if (inWork.has(id)) continue;
+      const work = answer(id, user_group_id)
+        .catch(() => {})
+        .finally(() => inWork.delete(id));
+      inWork.set(id, work);
+    }
+    await clock.sleep(LOOK_FOR_REQUESTS, until);
+  }
+  await Promise.all(inWork.values());
+}

@@ -1,0 +1,170 @@
+import { asSyncError } from "../../core/failure/sync-error.ts";
+import { TenantQueue } from "../../core/serving/tenant-queue.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Served } from "../../ports/serve-tenant.ts";
+
+/** Serves some tenants in the run that is open. Calls `served` for each of them as soon as its end is known. */
+export interface OpenService {
+  serve(ids: readonly string[], served: (id: string, what: ServedTenant) => void): Promise<void>;
+  /** False if one look at a tenant reads the whole source. */
+  readonly isIndexed: boolean;
+}
+
+/** What became of a tenant, and when it is to be looked at again: a failure is tried again. */
+export interface ServedTenant {
+  readonly served: Served;
+  readonly retryAt?: Date;
+}
+
+export interface ServerPorts {
+  readonly clock: Clock;
+  /** Called for each tenant that was served, `ms` after it was noticed. */
+  readonly onServed: (user_group_id: string, served: Served, ms: number) => void;
+  /** More tenants were noticed than can wait: a full sync has to look. */
+  readonly onOverflow: () => void;
+}
+
+/** The most tenants that wait. One full sync costs less than more looks. */
+const MOST_WAITING = 10_000;
+const MOST_IN_A_BATCH = 100;
+/** While one batch waits for a failing group, others go on. */
+const MOST_BATCHES = 16;
+/** How long to wait before a tenant is looked at again whose look or call has failed, in milliseconds. */
+const LEAST_RETRY = 5_000;
+/** Without an index, looks take no more than this part of the time. */
+const SHARE_OF_SLOW_LOOKS = 1 / 10;
+
+/**
+ * Serves single tenants between two full syncs and beside one: those that were noticed, that somebody asked for, or whose
+ * change has failed. It outlives the runs in which it works.
+ */
+export class TenantServer {
+  readonly #ports: ServerPorts;
+  readonly #queue = new TenantQueue(MOST_WAITING);
+  /** Who waits for the end of a tenant. */
+  readonly #asking = new Map<string, Set<(served: Served) => void>>();
+  #wake = (): void => {};
+
+  constructor(ports: ServerPorts) {
+    this.#ports = ports;
+  }
+
+  /** The tenant may have changed. */
+  notice(id: string): void {
+    if (!this.#add(id)) this.#ports.onOverflow();
+  }
+
+  /** Serves the tenant as soon as possible. Resolves to `pending` after `waitMs`, or once `signal` aborts. */
+  async serve(id: string, waitMs: number, signal: AbortSignal): Promise<Served> {
+    if (!this.#add(id)) return TOO_MANY;
+    if (waitMs <= 0) return { kind: "pending" };
+    const asking = this.#asking.get(id) ?? new Set();
+    this.#asking.set(id, asking);
+    const over = new AbortController();
+    let answer = (_: Served): void => {};
+    const answered = new Promise<Served>((resolve) => {
+      answer = resolve;
+    });
+    asking.add(answer);
+    try {
+      const waited = this.#ports.clock
+        .sleep(waitMs, AbortSignal.any([signal, over.signal]))
+        .then((): Served => ({ kind: "pending" }));
+      return await Promise.race([answered, waited]);
+    } finally {
+      over.abort();
+      asking.delete(answer);
+      if (asking.size === 0) this.#asking.delete(id);
+    }
+  }
+
+  /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
+  get oldestMs(): number {
+    const now = this.#ports.clock.monotonic();
+    return now - (this.#queue.oldestAt(now) ?? now);
+  }
+
+  /**
+   * Serves in this run until `until` aborts. A source that is away may come back by itself. Rejects after any other failure:
+   * the tenants wait for the next run.
+   */
+  async serveIn(run: OpenService, until: AbortSignal): Promise<void> {
+    const { clock } = this.#ports;
+    const batches = new Set<Promise<void>>();
+    let failure: { readonly error: unknown } | undefined;
+    let nextLookAt = 0;
+    while (!until.aborted && failure === undefined) {
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      const now = clock.monotonic();
+      const mayLook = batches.size < MOST_BATCHES && now >= nextLookAt;
+      const ids = mayLook ? this.#queue.take(now, MOST_IN_A_BATCH) : [];
+      if (ids.length === 0) {
+        const due = Math.max(this.#queue.nextDueAt, nextLookAt);
+        const waitMs = batches.size < MOST_BATCHES && Number.isFinite(due) ? due - now : LONGEST_SLEEP;
+        await clock.sleep(waitMs, AbortSignal.any([until, woken.signal]));
+        continue;
+      }
+      const batch = this.#serveBatch(ids, run)
+        .catch((error: unknown) => {
+          failure ??= { error };
+        })
+        .finally(() => {
+          batches.delete(batch);
+          if (!run.isIndexed) {
+            const end = clock.monotonic();
+            nextLookAt = end + (end - now) * (1 / SHARE_OF_SLOW_LOOKS - 1);
+          }
+          this.#wake();
+        });
+      batches.add(batch);
+    }
+    await Promise.all(batches);
+    if (failure) throw failure.error;
+  }
+
+  async #serveBatch(ids: readonly string[], run: OpenService): Promise<void> {
+    const left = new Set(ids);
+    try {
+      await run.serve(ids, (id, what) => {
+        if (left.delete(id)) this.#end(id, what);
+      });
+    } catch (error) {
+      const { code, message } = asSyncError(error);
+      for (const id of left) this.#end(id, { served: { kind: "failed", code, message } });
+      left.clear();
+      if (code !== "SOURCE_UNAVAILABLE") throw error;
+    }
+    // The run is ending, so another one serves the others.
+    for (const id of left) this.#end(id, { served: { kind: "pending" } });
+  }
+
+  #end(id: string, { served, retryAt }: ServedTenant): void {
+    const { clock, onServed } = this.#ports;
+    const now = clock.monotonic();
+    const noticedAt = this.#queue.done(id) ?? now;
+    const retryMs = retryAt ? Math.max(LEAST_RETRY, retryAt.getTime() - clock.now().getTime()) : LEAST_RETRY;
+    if (served.kind === "pending") this.#queue.add(id, noticedAt, now);
+    else if (served.kind === "failed" || retryAt) this.#queue.add(id, now, now + retryMs);
+    if (served.kind === "pending") return;
+    onServed(id, served, now - noticedAt);
+    // Whoever asked while the tenant was being served gets the end of the next look, which is newer.
+    if (this.#queue.has(id) && served.kind === "done") return;
+    for (const answer of this.#asking.get(id) ?? []) answer(served);
+  }
+
+  #add(id: string): boolean {
+    const now = this.#ports.clock.monotonic();
+    const isAdded = this.#queue.add(id, now);
+    this.#wake();
+    return isAdded;
+  }
+}
+
+const LONGEST_SLEEP = 60_000;
+
+const TOO_MANY: Served = {
+  kind: "failed",
+  code: "TOO_MANY_TENANTS",
+  message: `more than ${MOST_WAITING} tenants wait to be served; a full sync sees to this one`,
+};

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { aWorld, idOf, until, type World } from "../world.ts";
+import { aDaemon, type RunningDaemon } from "./a-daemon.ts";
+
+/** No full sync follows the first one while a test runs. */
+const NEVER = "0 0 29 2 *";
+const SYNC_KEY = "a-key-of-more-than-sixteen-characters";
+
+const withKey = (config: object = {}) => ({
+  schedule: NEVER,
+  http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY },
+  ...config,
+});
+
+const post = (daemon: RunningDaemon, id: string, wait = "30s") =>
+  daemon.post(`/sync/${encodeURIComponent(id)}?wait=${wait}`, { authorization: `Bearer ${SYNC_KEY}` });
+
+const hasTokens = async (world: World, count: number): Promise<void> => {
+  await until(async () => Object.keys(await world.stored()).length === count);
+  expect(await world.stored()).toEqual(await world.live());
+};
+
+test("a sign-up that asks for its token gets it, and costs one call", async () => {
+  const world = await aWorld({ tenants: 3, config: withKey() });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await world.addTenants(4, 4);
+  expect(await post(daemon, idOf(4))).toEqual({
+    status: 200,
+    json: { user_group_id: idOf(4), outcome: "created" },
+  });
+  await hasTokens(world, 4);
+  expect(await world.requests()).toMatchObject({ total: 4 });
+  expect(await post(daemon, idOf(4))).toMatchObject({ status: 200, json: { outcome: "unchanged" } });
+  expect(await post(daemon, "nobody")).toMatchObject({ status: 404 });
+  expect(await world.requests()).toMatchObject({ total: 4 });
+  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+  expect(await world.status()).toMatchObject({ lease: null, groups: { in_sync: 4 } });
+});
+
+test("a sign-up doesn't wait behind a backfill that a limit slows down", async () => {
+  const world = await aWorld({
+    tenants: 400,
+    config: withKey({ service: { rate_limit: "10/s" } }),
+  });
+  const daemon = await aDaemon(world);
+  await until(async () => ((await world.requests()).total as number) > 10);
+  await world.addTenants(401, 401);
+  expect(await post(daemon, idOf(401))).toMatchObject({ status: 200, json: { outcome: "created" } });
+  expect(Object.keys(await world.stored()).length).toBeLessThan(300);
+  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+});
+
+test("a row that the change column names is served without a full sync", async () => {
+  const world = await aWorld({ tenants: 3 });
+  await world.database.query("ALTER TABLE customers ADD COLUMN version bigint NOT NULL DEFAULT 1");
+  await world.configure(withKey({ source: { changes: { column: "version", every: "200ms" } } }));
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await world.addTenants(4, 4);
+  await world.database.query("UPDATE customers SET version = 2 WHERE id = $1", [idOf(4)]);
+  await hasTokens(world, 4);
+  expect(daemon.runs()).toHaveLength(1);
+  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+});
+
+test("a command beside the daemon gets its turn, and the daemon serves on after it", async () => {
+  const world = await aWorld({ tenants: 3, config: withKey() });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  expect(await world.rotate("--only", idOf(1))).toMatchObject({ code: 0 });
+  await world.addTenants(4, 4);
+  expect(await post(daemon, idOf(4), "60s")).toMatchObject({ status: 200 });
+  await hasTokens(world, 4);
+  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+});
+
+test("an instance without the lease hands a sign-up on to the one that has it", async () => {
+  const world = await aWorld({ tenants: 3, config: withKey() });
+  const holder = await aDaemon(world);
+  await holder.ran(1);
+  const standby = await aDaemon(world);
+  await standby.ran(1);
+  await world.addTenants(4, 4);
+  expect(await post(standby, idOf(4))).toMatchObject({ status: 200, json: { outcome: "created" } });
+  await hasTokens(world, 4);
+  for (const daemon of [standby, holder])
+    expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+});

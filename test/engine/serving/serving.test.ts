@@ -1,0 +1,279 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { serveBeside } from "../../../src/engine/serving/serve-beside.ts";
+import { TenantServer } from "../../../src/engine/serving/tenant-server.ts";
+import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
+import type { RunEvent, RunSummary } from "../../../src/ports/observer.ts";
+import type { Served } from "../../../src/ports/serve-tenant.ts";
+import { type Fate, Instance } from "../../fakes/instance.ts";
+import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../../fakes/world.ts";
+
+const FOREVER = new AbortController().signal;
+
+/** A daemon's session: a full sync, and the service of single tenants beside it and after it, until `end`. */
+function aSession(
+  world: World,
+  { settings = {}, ...fate }: Fate & { settings?: Partial<SyncSettings> } = {},
+) {
+  const clock = new VirtualClock(world.time);
+  const served: Record<string, Served[]> = {};
+  const events: RunEvent[] = [];
+  let overflows = 0;
+  const server = new TenantServer({
+    clock,
+    onServed: (id, what) => {
+      served[id] = [...(served[id] ?? []), what];
+    },
+    onOverflow: () => overflows++,
+  });
+  const ending = new AbortController();
+  const ports = world.ports(new Instance(fate), clock);
+  const all = syncSettings(settings);
+  let over = (_: RunSummary): void => {};
+  const run = new Promise<RunSummary>((resolve) => {
+    over = resolve;
+  });
+  const observe = (event: RunEvent): void => {
+    events.push(event);
+    if (event.kind === "finished") over(event);
+  };
+  const companion = serveBeside({ server, startNoticing: async () => {}, end: ending.signal }, ports, all);
+  const ended = sync({ ...ports, observe }, all, {}, FOREVER, companion);
+  ended.catch(() => {});
+  return {
+    server,
+    served,
+    events,
+    run,
+    overflows: () => overflows,
+    /** Resolves to what becomes of the tenant. */
+    serve: (id: string) => server.serve(id, 3_600_000, FOREVER),
+    end: async () => {
+      ending.abort();
+      await ended;
+    },
+  };
+}
+
+const asked = (world: World): string[] => world.service.requests.map(({ id }) => id);
+const stored = (world: World): string[] => [...world.store.tokens.keys()].sort();
+
+/** Each call to the service takes this long, in milliseconds. */
+const slow = (world: World, ms: number): World => {
+  world.network = () => world.time.sleep(ms);
+  return world;
+};
+
+describe("a tenant that is new", () => {
+  it("gets its group and its token between two full syncs, with one call", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world);
+    await session.run;
+    world.tenants.push(...tenants("b"));
+    expect(await session.serve("b")).toEqual({ kind: "done", outcome: "created" });
+    expect(stored(world)).toEqual(["a", "b"]);
+    expect(await session.serve("b")).toEqual({ kind: "done", outcome: "unchanged" });
+    expect(asked(world)).toEqual(["a", "b"]);
+    await session.end();
+    expect((await world.sync()).counts).toMatchObject({ unchanged: 2, created: 0 });
+  });
+
+  it("doesn't wait behind a backfill", async () => {
+    const world = slow(new World(tenants(...Array.from({ length: 300 }, (_, n) => `t${n}`))), 1_000);
+    const session = aSession(world, { settings: { concurrency: 2 } });
+    await world.time.sleep(20_000);
+    world.tenants.push(...tenants("new"));
+    const before = asked(world).length;
+    expect(await session.serve("new")).toEqual({ kind: "done", outcome: "created" });
+    expect(asked(world).length - before).toBeLessThanOrEqual(6);
+    await session.run;
+    expect(new Set(asked(world)).size).toBe(asked(world).length);
+    await session.end();
+  });
+});
+
+describe("older never overwrites newer:", () => {
+  const name = (world: World, id: string): string | undefined => world.service.groups.get(id)?.group.name;
+  const rename = (world: World, id: string, to: string): void => {
+    const index = world.tenants.findIndex((tenant) => tenant.id === id);
+    world.tenants[index] = { ...world.tenants[index], id, name: to };
+  };
+
+  /** A full sync that has planned the same change for all tenants, and has just begun to make them. */
+  async function inTheMiddle(change: (world: World) => void) {
+    const ids = Array.from({ length: 40 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+    const world = new World(tenants(...ids));
+    world.service.existing = "update";
+    await world.sync();
+    for (const id of ids) rename(world, id, `${id} as planned`);
+    change(world);
+    slow(world, 1_000);
+    const session = aSession(world, { settings: { concurrency: 1 } });
+    while (world.service.requests.length < 43) await world.time.sleep(500);
+    return { world, session };
+  }
+
+  it("a planned update is dropped once a newer row was seen", async () => {
+    const { world, session } = await inTheMiddle(() => {});
+    rename(world, "t30", "newer");
+    expect(await session.serve("t30")).toEqual({ kind: "done", outcome: "updated" });
+    await session.run;
+    expect(name(world, "t30")).toBe("newer");
+    expect(asked(world).filter((id) => id === "t30")).toHaveLength(2);
+    await session.end();
+    expect((await world.sync()).requests).toBe(0);
+  });
+
+  it("a planned update is dropped if the row has become what it was", async () => {
+    const { world, session } = await inTheMiddle(() => {});
+    rename(world, "t30", "Name of t30");
+    expect(await session.serve("t30")).toEqual({ kind: "done", outcome: "unchanged" });
+    await session.run;
+    expect(name(world, "t30")).toBe("Name of t30");
+    expect(asked(world).filter((id) => id === "t30")).toHaveLength(1);
+    await session.end();
+    expect(world.ledger.rows.get("t30")).toMatchObject({ intent: null });
+    expect((await world.sync()).requests).toBe(0);
+  });
+
+  it("a tenant that is back since the plan is not deleted", async () => {
+    const { world, session } = await inTheMiddle((world) => {
+      world.tenants = world.tenants.filter(({ id }) => id !== "t30");
+    });
+    world.tenants.push({ id: "t30", name: "back" });
+    expect(await session.run).toMatchObject({ counts: { deleted: 0 } });
+    expect(world.service.groups.has("t30")).toBe(true);
+    expect(stored(world)).toContain("t30");
+    await session.end();
+    expect((await world.sync()).outcome).toBe("ok");
+    expect(name(world, "t30")).toBe("back");
+  });
+
+  it("two calls for one tenant are never under way at the same time", async () => {
+    const { world, session } = await inTheMiddle(() => {});
+    const underWay = new Set<string>();
+    world.network = async ({ id }) => {
+      expect(underWay.has(id)).toBe(false);
+      underWay.add(id);
+      await world.time.sleep(1_000);
+      underWay.delete(id);
+    };
+    for (let n = 3; n < 40; n++) session.server.notice(`t${String(n).padStart(2, "0")}`);
+    await session.run;
+    await session.end();
+    expect((await world.sync()).requests).toBe(0);
+  });
+});
+
+describe("a group that fails", () => {
+  const failing = (id: string) => ({
+    at: ({ when, call, id: of }: { when: string; call: string; id?: string | undefined }): void => {
+      if (when === "before" && call === "getOrCreate" && of === id)
+        throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+    },
+  });
+
+  it("doesn't hold the full sync, and is tried again beside the next ones", async () => {
+    const world = new World(tenants("a", "bad", "c"));
+    let isBad = true;
+    const { at } = failing("bad");
+    const session = aSession(world, { at: (point) => (isBad ? at(point) : undefined) });
+    const run = await session.run;
+    expect(run).toMatchObject({ outcome: "partial", counts: { created: 2, failed: 1 } });
+    expect(world.time.elapsed).toBeLessThan(2_000);
+    isBad = false;
+    session.server.notice("bad");
+    await world.time.sleep(30_000);
+    expect(stored(world)).toEqual(["a", "bad", "c"]);
+    await session.end();
+  });
+
+  it("is told to who asked for it, and tried again without being asked", async () => {
+    const world = new World(tenants("a"));
+    let isBad = true;
+    const { at } = failing("bad");
+    const session = aSession(world, { at: (point) => (isBad ? at(point) : undefined) });
+    await session.run;
+    world.tenants.push(...tenants("bad"));
+    expect(await session.serve("bad")).toMatchObject({ kind: "failed", code: "SERVICE_ERROR" });
+    isBad = false;
+    await world.time.sleep(60_000);
+    expect(stored(world)).toEqual(["a", "bad"]);
+    await session.end();
+  });
+});
+
+describe("a tenant", () => {
+  it("that the source doesn't have costs no call", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world);
+    await session.run;
+    expect(await session.serve("never there")).toEqual({ kind: "unknown" });
+    await session.end();
+    expect(asked(world)).toEqual(["a"]);
+  });
+
+  it("whose row is rejected is a conflict, and its group stays as it is", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world);
+    await session.run;
+    world.tenants[0] = { id: "a", name: null };
+    expect(await session.serve("a")).toMatchObject({
+      kind: "conflict",
+      outcome: "rejected",
+      code: "VALUE_NULL",
+    });
+    expect(asked(world)).toEqual(["a"]);
+    await session.end();
+  });
+
+  it("that is gone is not deleted, and its grace period doesn't begin", async () => {
+    const world = new World(tenants("a", "b"));
+    const session = aSession(world, { settings: { deletion: DELETES_AT_ONCE } });
+    await session.run;
+    world.tenants.splice(1);
+    expect(await session.serve("b")).toEqual({ kind: "unknown" });
+    expect(world.ledger.rows.get("b")).toMatchObject({ absence: null });
+    expect(asked(world)).toEqual(["a", "b"]);
+    await session.end();
+  });
+});
+
+const DELETES_AT_ONCE = {
+  when: "absent",
+  gracePeriodMs: 0,
+  limit: { count: 1_000, percent: 100 },
+} as const;
+
+it("more tenants than can wait lead to a full sync", async () => {
+  const world = new World(tenants("a"));
+  const session = aSession(world);
+  await session.run;
+  await session.end();
+  for (let n = 0; n < 10_000; n++) session.server.notice(`t${n}`);
+  expect(session.overflows()).toBe(0);
+  session.server.notice("one more");
+  expect(session.overflows()).toBe(1);
+  session.server.notice("t5");
+  expect(session.overflows()).toBe(1);
+});
+
+it("a source that is away is asked again, and who asked hears of it at once", async () => {
+  const world = new World(tenants("a"));
+  let isAway = false;
+  const session = aSession(world, {
+    at: ({ call }) => {
+      if (isAway && call === "rowsOf") throw new SyncError("SOURCE_UNAVAILABLE", "no route");
+    },
+  });
+  await session.run;
+  world.tenants.push(...tenants("b"));
+  isAway = true;
+  expect(await session.serve("b")).toMatchObject({ kind: "failed", code: "SOURCE_UNAVAILABLE" });
+  isAway = false;
+  await world.time.sleep(60_000);
+  expect(stored(world)).toEqual(["a", "b"]);
+  await session.end();
+});
