@@ -45,7 +45,10 @@ export class Noticing {
   constructor({ column, channel }: NoticingWays, { clock, log, onNotice }: NoticingPorts) {
     this.#clock = clock;
     this.#poller = column && new Poller(column.everyMs, { feed: column.feed, clock, log, onNotice });
-    const lookNow = (): void => (this.#poller ? this.#poller.lookNow() : onNotice(ANYTHING));
+    const lookNow = (): void => {
+      if (this.#poller?.canLook) this.#poller.lookNow();
+      else onNotice(ANYTHING);
+    };
     this.#listener = channel && new Listener({ channel, clock, log, onNotice, lookNow });
   }
 

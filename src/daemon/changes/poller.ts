@@ -66,6 +66,12 @@ export class Poller {
     return this.#tracker.state;
   }
 
+  /** False if the config names no column that can be asked. A database that is away is asked when it is back. */
+  get canLook(): boolean {
+    const { state } = this;
+    return !(state.kind === "broken" && state.error.code.startsWith("CONFIG_"));
+  }
+
   /** Looks as soon as the pause that the database is owed is over, and not at the end of the period. */
   lookNow(): void {
     this.#sleep.wake();

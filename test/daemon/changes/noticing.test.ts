@@ -63,6 +63,18 @@ test("starts although both ways fail, and lets a sync begin", async () => {
   expect(stage.warnings().toSorted()).toEqual(["CONFIG_COLUMNS", "SOURCE_UNAVAILABLE"]);
 });
 
+test("looks by a full sync if the column can't be asked", async () => {
+  const stage = new NoticingStage();
+  stage.feed.fails = new SyncError("CONFIG_COLUMNS", "customers has no column changed");
+  await stage.noticing.start();
+  stage.channel.notify("");
+  expect(stage.noticed()).toEqual(["anything"]);
+  stage.feed.fails = new SyncError("SOURCE_UNAVAILABLE", "gone");
+  await stage.pass(2 * MINUTE);
+  stage.channel.notify("");
+  expect(stage.noticed()).toEqual([]);
+});
+
 test("starts after a few seconds if the database doesn't answer, and lets a full sync look later", async () => {
   const stage = new NoticingStage();
   stage.feed.takes = 2 * MINUTE;
