@@ -9,10 +9,12 @@ export const isJsonObject = (value: Json | undefined): value is JsonObject =>
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
-  return `{${members.join(",")}}`;
+  // Every group of every sync passes here: lists of keys and texts would take half as long again.
+  let members = "";
+  for (const key of Object.keys(value).sort()) {
+    members += `${members === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`;
+  }
+  return `{${members}}`;
 }
 
 /** A quote, an escape or a number. There is no pattern for whole strings, because it would overflow on long strings. */
