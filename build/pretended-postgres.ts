@@ -48,7 +48,7 @@ const answersFor = (baseUrl: string): Answers => [
   ["type_schema", [{ type: "pg_catalog.text", operator: "pg_catalog.=" }]],
   ["LIMIT 0", [tenantColumns((column) => column)]],
   ["WITH RECURSIVE described", [{ oid: 25, name: "text", base: 0, element: 0 }]],
-  ["SHOW server_encoding", [{ server_encoding: "UTF8" }]],
+  ["'server_encoding'", [{ encoding: "UTF8", typeSchema: "pg_catalog" }]],
   ["current_user::pg_catalog.text AS name", [{ name: ROLE }]],
   [
     "hashtextextended",

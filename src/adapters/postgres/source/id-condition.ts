@@ -9,24 +9,18 @@ interface IdColumn {
   readonly column: string;
   /** Of a domain: the type below. */
   readonly type: string;
-  readonly oid: number;
+  /** citext is in the schema in which its extension was created, and so is its operator. */
+  readonly typeSchema: string;
   /** Whether the server keeps text as UTF-8. Other encodings lack characters that an id may have. */
   readonly isUtf8: boolean;
 }
 
 /** How rows are found by their ids. The names in the SQL don't depend on the role's search_path. */
-export async function idCondition(
+export function idCondition(
   session: Pick<PostgresSourceSession, "query">,
-  { column, type, oid, isUtf8 }: IdColumn,
-): Promise<Pick<TenantQuery, "idsHeld" | "hasIdOf">> {
-  // citext is in the schema in which its extension was created, and so is its operator.
-  const [found] = await session.query<{ schema: string }>(
-    `SELECT n.nspname::pg_catalog.text AS schema
-     FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
-     WHERE t.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid`,
-    [oid],
-  );
-  const schema = quoteName(found?.schema ?? "pg_catalog");
+  { column, type, typeSchema, isUtf8 }: IdColumn,
+): Pick<TenantQuery, "idsHeld" | "hasIdOf"> {
+  const schema = quoteName(typeSchema);
   const isHeld = heldBy(type);
   return {
     idsHeld: async (ids) => {

@@ -38,8 +38,8 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::pg_catalog.text`;
-  const [encoding] = await session.query<{ server_encoding: string }>("SHOW server_encoding");
-  const isUtf8 = encoding?.server_encoding === "UTF8";
+  const { encoding, typeSchema } = await encodingAndSchema(session, found[0]?.dataTypeID ?? 0);
+  const isUtf8 = encoding === "UTF8";
   const row = [`'${typedSeed(seed, typeNames)}'`, idText, ...rest.map(quoteName)].join(", ");
   const bucket = `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`;
   const digest = `pg_catalog.hashtextextended(ROW(${row})::pg_catalog.text ${BY_BYTES}, 0)`;
@@ -63,7 +63,7 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
       pg_catalog.sum(${digest})::pg_catalog.text AS sum`,
     inBuckets: (buckets) =>
       `${bucket} OPERATOR(pg_catalog.=) ANY ('{${buckets.join(", ")}}'::pg_catalog.int8[])`,
-    ...(await idCondition(session, { column: id, type: idType, oid: found[0]?.dataTypeID ?? 0, isUtf8 })),
+    ...idCondition(session, { column: id, type: idType, typeSchema, isUtf8 }),
   };
 }
 
@@ -79,6 +79,21 @@ const unlessTooLong =
     text.length > LONGEST_TEXT ? new Unusable(`holds more than ${LONGEST_TEXT} characters`) : parse(text);
 
 const asNumber = (column: string): string => `${column}::pg_catalog.int8::pg_catalog.float8 AS ${column}`;
+
+/** The server's encoding, and the schema of a type. */
+async function encodingAndSchema(
+  session: Session,
+  oid: number,
+): Promise<{ readonly encoding: string; readonly typeSchema: string }> {
+  const [found] = await session.query<{ encoding: string; typeSchema: string | null }>(
+    `SELECT pg_catalog.current_setting('server_encoding') AS encoding, (
+       SELECT n.nspname::pg_catalog.text
+       FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+       WHERE t.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid) AS "typeSchema"`,
+    [oid],
+  );
+  return { encoding: found?.encoding ?? "", typeSchema: found?.typeSchema ?? "pg_catalog" };
+}
 
 /** The types of the fields, and the types that their arrays and domains are made of. */
 async function describeTypes(session: Session, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
