@@ -52,16 +52,24 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     return { server, noticing: noticing ?? undefined };
   };
 
+  /** One pool for all that wait at the same time, so that many sign-ups don't take many connections. */
+  let databases: Databases | undefined;
+  let waiting = 0;
   const askThroughLedger = async (id: string, waitMs: number): Promise<Served> => {
     const { ledger: location, name, historyMs } = config();
-    const databases = new Databases(name, VIEW_TIMEOUTS, host.stop);
+    databases ??= new Databases(name, VIEW_TIMEOUTS, host.stop);
+    waiting++;
     try {
       const database = await databases.open(location.url, VIEW_CONNECTIONS);
       const ledger = sqlLedger(database, location, name, historyMs);
       const requester = await thisInstance(host.pid);
       return await askHolder(id, waitMs, { ledger, clock: hostClock, requester }, stop);
     } finally {
-      await databases.close();
+      if (--waiting === 0) {
+        const unused = databases;
+        databases = undefined;
+        await unused.close();
+      }
     }
   };
 

@@ -60,22 +60,22 @@ export class TenantServer {
     if (waitMs <= 0) return { kind: "pending" };
     const asking = this.#asking.get(id) ?? new Set();
     this.#asking.set(id, asking);
+    // Not AbortSignal.any: it would leave something with `signal` for as long as that lives.
     const over = new AbortController();
-    let answer = (_: Served): void => {};
-    const answered = new Promise<Served>((resolve) => {
-      answer = resolve;
-    });
+    const end = (): void => over.abort();
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+    let served: Served = { kind: "pending" };
+    const answer = (what: Served): void => {
+      served = what;
+      end();
+    };
     asking.add(answer);
-    try {
-      const waited = this.#ports.clock
-        .sleep(waitMs, AbortSignal.any([signal, over.signal]))
-        .then((): Served => ({ kind: "pending" }));
-      return await Promise.race([answered, waited]);
-    } finally {
-      over.abort();
-      asking.delete(answer);
-      if (asking.size === 0) this.#asking.delete(id);
-    }
+    await this.#ports.clock.sleep(waitMs, over.signal);
+    signal.removeEventListener("abort", end);
+    asking.delete(answer);
+    if (asking.size === 0) this.#asking.delete(id);
+    return served;
   }
 
   /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */

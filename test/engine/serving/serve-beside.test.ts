@@ -94,6 +94,18 @@ describe("a tenant that is new", () => {
   });
 });
 
+it("a new tenant takes the next free call, and doesn't wait for calls that were asked for before", async () => {
+  const world = new World(tenants(...Array.from({ length: 60 }, (_, n) => `t${n}`)));
+  const rateLimit = { count: 1, perMs: 1_000 };
+  const session = aSession(world, { settings: { concurrency: 8, rateLimit } });
+  await world.time.sleep(20_500);
+  world.tenants.push(...tenants("new"));
+  const before = asked(world).length;
+  await session.serve("new");
+  expect(asked(world).slice(before)).toEqual(["new"]);
+  await session.end();
+});
+
 describe("older never overwrites newer:", () => {
   const name = (world: World, id: string): string | undefined => world.service.groups.get(id)?.group.name;
   const rename = (world: World, id: string, to: string): void => {
@@ -136,6 +148,22 @@ describe("older never overwrites newer:", () => {
     await session.end();
     expect(world.ledger.rows.get("t30")).toMatchObject({ intent: null });
     expect((await world.sync()).requests).toBe(0);
+  });
+
+  it("a planned update is dropped even if it was not reached yet", async () => {
+    const ids = Array.from({ length: 100 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+    const world = new World(tenants(...ids));
+    world.service.existing = "update";
+    await world.sync();
+    for (const id of ids) rename(world, id, `${id} as planned`);
+    slow(world, 1_000);
+    const session = aSession(world, { settings: { concurrency: 1 } });
+    while (world.service.requests.length < 102) await world.time.sleep(500);
+    rename(world, "t90", "newer");
+    expect(await session.serve("t90")).toEqual({ kind: "done", outcome: "updated" });
+    await session.run;
+    expect(name(world, "t90")).toBe("newer");
+    await session.end();
   });
 
   it("a tenant that is back since the plan is not deleted", async () => {
@@ -225,6 +253,16 @@ describe("a tenant", () => {
       outcome: "rejected",
       code: "VALUE_NULL",
     });
+    expect(asked(world)).toEqual(["a"]);
+    await session.end();
+  });
+
+  it("that has changed is not replaced: only a full sync does that, within the limit", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world, { settings: { update: "replace", deletion: DELETES_AT_ONCE } });
+    await session.run;
+    world.tenants[0] = { id: "a", name: "renamed" };
+    expect(await session.serve("a")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
     expect(asked(world)).toEqual(["a"]);
     await session.end();
   });

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { desiredTenants, digestSeed } from "../../../src/core/group/desired-group.ts";
+import { columnsOf } from "../../../src/core/group/group-rules.ts";
+import type { Removal } from "../../../src/core/plan/change.ts";
+import { RemovalCheck } from "../../../src/engine/apply/removal-check.ts";
+import type { TenantSource } from "../../../src/ports/tenant-source.ts";
+import { aTenantRow, InMemoryTenantSource, type TenantRecord } from "../../fakes/tenant-source.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+import { syncSettings } from "../../fakes/world.ts";
+
+const FOREVER = new AbortController().signal;
+const { rules } = syncSettings();
+
+/** A check of removals, and the ids of each look at the source. */
+function aCheck(...records: TenantRecord[]) {
+  const time = new VirtualTime();
+  const memory = new InMemoryTenantSource(records, async () => {});
+  const looks: (readonly string[])[] = [];
+  const source: TenantSource = {
+    open: (columns, seed) => memory.open(columns, seed),
+    lookUps: async (columns, seed) => {
+      const lookUps = await memory.lookUps(columns, seed);
+      const rowsOf = (ids: readonly string[]) => {
+        looks.push(ids);
+        return lookUps.rowsOf(ids);
+      };
+      return { ...lookUps, rowsOf };
+    },
+  };
+  return {
+    check: new RemovalCheck({ source, clock: new VirtualClock(time) }, rules, null, FOREVER),
+    looks,
+    time,
+  };
+}
+
+const row = (id: string, more: TenantRecord = {}): TenantRecord => ({ id, name: id, plan: "gold", ...more });
+
+const deletion = (id: string): Removal => ({
+  kind: "delete",
+  user_group_id: id,
+  absence: "absent",
+  underWay: false,
+  failedBefore: false,
+});
+
+function replacement(record: TenantRecord): Removal {
+  const cells = columnsOf(rules).map((name) => record[name] ?? null);
+  const tenant = desiredTenants(rules)(aTenantRow(cells, digestSeed(rules)));
+  if (tenant.kind !== "desired") throw new Error("the row is no tenant");
+  return { ...tenant, kind: "replace", underWay: false, failedBefore: false };
+}
+
+describe("a deletion", () => {
+  it("is right if the tenant has no row, or one that says it is gone", async () => {
+    const { check } = aCheck(row("flagged", { removed: true }));
+    expect(await check.isStillRight(deletion("absent"), [])).toBe(true);
+    expect(await check.isStillRight(deletion("flagged"), [])).toBe(true);
+  });
+
+  it("is outdated if the tenant has a row, be it a rejected one or one of several", async () => {
+    const { check } = aCheck(row("back"), row("rejected", { name: null }), row("twice"), row("twice"));
+    for (const id of ["back", "rejected", "twice"])
+      expect(await check.isStillRight(deletion(id), [])).toBe(false);
+  });
+});
+
+it("a replacement is outdated if the row is gone, or isn't the one that was planned", async () => {
+  const planned = replacement(row("a"));
+  expect(await aCheck(row("a")).check.isStillRight(planned, [])).toBe(true);
+  expect(await aCheck(row("a", { plan: "silver" })).check.isStillRight(planned, [])).toBe(false);
+  expect(await aCheck().check.isStillRight(planned, [])).toBe(false);
+});
+
+describe("a look", () => {
+  it("is at the next removals too, and counts for a second", async () => {
+    const { check, looks, time } = aCheck();
+    await check.isStillRight(deletion("a"), [deletion("b"), deletion("c")]);
+    await check.isStillRight(deletion("b"), [deletion("c")]);
+    expect(looks).toEqual([["a", "b", "c"]]);
+    await time.sleep(1_001);
+    await check.isStillRight(deletion("c"), []);
+    expect(looks).toEqual([["a", "b", "c"], ["c"]]);
+  });
+
+  it("ends with its connection, and no connection is opened without a removal", async () => {
+    const { check, looks } = aCheck();
+    await check.close();
+    expect(looks).toEqual([]);
+  });
+});
