@@ -9,13 +9,18 @@ const SERVERS = {
   mysql: () => startMariadb({ durable: true }),
 };
 
-/** `npm run bench` runs all benchmarks, and `npm run bench -- backfill` only one. */
+/**
+ * `npm run bench` runs all benchmarks, and `npm run bench -- instant` those whose name is `instant` or begins with `instant-`:
+ * the same on each database.
+ */
 const named = process.argv.slice(2);
-const wanted = (named.length > 0 ? named : Object.keys(BENCHMARKS)).map((name) => {
-  const benchmark = BENCHMARKS[name];
-  if (benchmark) return benchmark;
-  throw new Error(`there is no benchmark ${name}; there are ${Object.keys(BENCHMARKS).join(", ")}`);
-});
+const isOf = (key: string, name: string): boolean => key === name || key.startsWith(`${name}-`);
+const keys = Object.keys(BENCHMARKS);
+const unknown = named.find((name) => !keys.some((key) => isOf(key, name)));
+if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}; there are ${keys.join(", ")}`);
+const wanted = Object.entries(BENCHMARKS)
+  .filter(([key]) => named.length === 0 || named.some((name) => isOf(key, name)))
+  .map(([, benchmark]) => benchmark);
 for (const benchmark of wanted) {
   const server = await SERVERS[benchmark.server]();
   try {

@@ -1,6 +1,7 @@
 import { backfill } from "./backfill.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { exposure } from "./exposure.ts";
+import { instantOn } from "./instant.ts";
 import { start } from "./start.ts";
 import { throttle } from "./throttle.ts";
 import { unchangedOn } from "./unchanged.ts";
@@ -12,4 +13,6 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   exposure,
   throttle,
   start,
+  instant: instantOn("postgres"),
+  "instant-mariadb": instantOn("mysql"),
 };

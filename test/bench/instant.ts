@@ -1,0 +1,146 @@
+import { availableParallelism, loadavg } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../support/servers/embedded-server.ts";
+import { type Bench, type Benchmark, benchmark, quantile } from "./benchmark.ts";
+import { writeConfig } from "./config.ts";
+import type { DatabaseKind } from "./databases.ts";
+import { cpuMsOf, cpuMsOfTree } from "./instant/cpu-time.ts";
+import { mysqlTenants } from "./instant/mysql-tenants.ts";
+import { postgresTenants } from "./instant/postgres-tenants.ts";
+import { type RunningDaemon, withDaemon } from "./instant/running-daemon.ts";
+import { FIRST_TENANT, type Tenants } from "./instant/tenants.ts";
+import { timeInserts, until } from "./instant/time-inserts.ts";
+import { columnWay, OTHER_WAYS, type Way } from "./instant/ways.ts";
+import { outputOf } from "./program.ts";
+import { withService } from "./service.ts";
+
+const TENANTS: Readonly<Record<DatabaseKind, (url: string) => Promise<Tenants>>> = {
+  postgres: postgresTenants,
+  mysql: mysqlTenants,
+};
+
+/** After its sync the daemon reads the ledger once more. This is no part of an idle daemon's work. In milliseconds. */
+const LONGEST_END_OF_SYNC = 5_000;
+
+interface Sizes {
+  readonly tenants: number;
+  readonly inserts: number;
+  readonly insertsPerSecond: number;
+  /** Tenants whose groups a full sync creates meanwhile. */
+  readonly backfill: number;
+  /** How often the change column is asked, in milliseconds. */
+  readonly everyMs: number;
+  readonly idleMs: number;
+}
+
+interface Ground {
+  readonly bench: Bench;
+  readonly sizes: Sizes;
+  readonly tenants: Tenants;
+  /** The service keeps its port, because the ledger belongs to one service. */
+  readonly port: number;
+}
+
+/**
+ * (f) The time from the commit of a tenant's INSERT to the commit of its token, as other connections see them. Also the
+ * CPU time of a daemon that does nothing but ask the change column, and of its database.
+ */
+export const instantOn = (server: DatabaseKind): Benchmark =>
+  benchmark<Sizes>({
+    server,
+    full: {
+      tenants: 1_000_000,
+      inserts: 300,
+      insertsPerSecond: 5,
+      backfill: 10_000,
+      everyMs: 1_000,
+      idleMs: 60_000,
+    },
+    tiny: { tenants: 5, inserts: 2, insertsPerSecond: 20, backfill: 30, everyMs: 100, idleMs: 100 },
+
+    async run(bench, sizes) {
+      const { database, print } = bench;
+      await database.createCustomers(sizes.tenants);
+      const tenants = await TENANTS[server](database.url);
+      const ground: Ground = { bench, sizes, tenants, port: await freePort() };
+      try {
+        await tenants.prepare();
+        await bringInSync(ground);
+        await tenants.watch();
+        print(
+          `(f) from INSERT to token, ${sizes.tenants} tenants in ${database.name}, ${sizes.inserts} INSERTs, ${sizes.insertsPerSecond} a second`,
+        );
+        const column = columnWay(sizes.everyMs);
+        await measureIdle(ground, column);
+        for (const way of server === "postgres" ? [column, ...OTHER_WAYS] : [column])
+          await measureWay(ground, way);
+      } finally {
+        await tenants.close();
+      }
+    },
+  });
+
+/** Brings all tenants in sync: one by a call, and the others by SQL. */
+async function bringInSync(ground: Ground): Promise<void> {
+  const { bench, tenants } = ground;
+  const { groupsync, database, folder } = bench;
+  await withService(bench, sandboxFlags(ground), async (service) => {
+    const config = writeConfig(folder, database.url, service, 16, { tokens: tenants.config });
+    await outputOf(groupsync([...config, "sync", "--only", FIRST_TENANT]));
+    await tenants.fill();
+    const { requests } = JSON.parse(await outputOf(groupsync([...config, "sync", "--json"])));
+    if (requests !== 0) throw new Error(`a sync sent ${requests} requests for tenants in sync`);
+  });
+  await tenants.tidy();
+}
+
+async function measureIdle(ground: Ground, way: Way): Promise<void> {
+  const { bench, tenants, sizes } = ground;
+  const serverPid = await tenants.serverPid();
+  const [before, after] = await beside(ground, way, async (daemon) => {
+    await daemon.ran();
+    await sleep(Math.min(LONGEST_END_OF_SYNC, sizes.idleMs));
+    const used = () => ({ groupsync: cpuMsOf(daemon.pid), server: cpuMsOfTree(serverPid) });
+    const atStart = used();
+    await sleep(sizes.idleMs);
+    return [atStart, used()] as const;
+  });
+  const share = (ms: number): string => `${((100 * ms) / sizes.idleMs).toFixed(2)} %`;
+  const groupsync = after.groupsync - before.groupsync;
+  const server = after.server - before.server;
+  bench.print(
+    `    idle, ${way.name}: of a core, groupsync ${share(groupsync)}, the database ${share(server)}, both ${share(groupsync + server)} (at most 1 %); ${load()}`,
+  );
+}
+
+async function measureWay(ground: Ground, way: Way): Promise<void> {
+  const { bench, tenants, sizes } = ground;
+  const ids = (kind: string, count: number): readonly string[] =>
+    Array.from({ length: count }, (_, n) => `${kind}-${way.name.replaceAll(/\W/g, "")}-${n}`);
+  if (way.isBesideBackfill) await tenants.insert(ids("old", sizes.backfill));
+  const seenBefore = tenants.seenAt.size;
+  const times = await beside(ground, way, async (daemon) => {
+    if (way.isBesideBackfill)
+      await until(() => tenants.seenAt.size > seenBefore, "the backfill doesn't begin");
+    else await daemon.ran();
+    return timeInserts(ids("new", sizes.inserts), tenants, sizes, way.asks ? daemon.post : undefined);
+  });
+  const figure = (name: keyof Way["atMost"], share: number): string =>
+    `${name} ${quantile(times, share).toFixed(0)} ms (at most ${way.atMost[name]})`;
+  bench.print(`    ${way.name.padEnd(44)} ${figure("p50", 0.5)}, ${figure("p99", 0.99)}; ${load()}`);
+}
+
+/** Runs a daemon and its service for as long as `use` takes. */
+const beside = <T>(
+  ground: Ground,
+  { service: keys, changes, flags }: Way,
+  use: (daemon: RunningDaemon) => Promise<T>,
+): Promise<T> =>
+  withService(ground.bench, [...sandboxFlags(ground), "--latency", "20", ...flags], (service) =>
+    withDaemon(ground.bench, service, { service: keys, changes, tokens: ground.tenants.config }, use),
+  );
+
+const sandboxFlags = ({ port }: Ground): readonly string[] => ["--port", String(port)];
+
+/** What else the machine does makes all figures worse. */
+const load = (): string => `load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`;
