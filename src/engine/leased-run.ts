@@ -86,7 +86,7 @@ export async function leasedRun(
     await recordTables(run);
     companionEnded = await companion?.begin(run, AbortSignal.any([run.signal, bodyFailed.signal]));
     await withCommitsKept(run, lease, () =>
-      body({ ...run, handsRetriesOn: companion !== undefined }, service).catch((thrown: unknown) => {
+      body({ ...run, handOn: companion?.retry }, service).catch((thrown: unknown) => {
         if (!lease.lost.aborted) bodyError = reasonOfEnd(thrown, lease, signal);
         throw thrown;
       }),
@@ -177,7 +177,7 @@ async function openRun(
       return true;
     },
     isForSingleTenants: false,
-    handsRetriesOn: false,
+    handOn: undefined,
     removals: { isStillRight: async () => true },
     turns: new TenantTurns(),
     tally,

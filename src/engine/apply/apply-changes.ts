@@ -17,8 +17,6 @@ import { work } from "./workers.ts";
 export interface Applying extends ServiceCalling, OutcomeRecording {
   readonly turns: Turns;
   readonly removals: Pick<RemovalCheck, "isStillRight">;
-  /** Somebody else repeats what has failed, so a run doesn't have to wait for its retries. */
-  readonly handsRetriesOn: boolean;
 }
 
 /**
@@ -64,7 +62,7 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Applying
   const applyAll = async (): Promise<void> => {
     // Make one change at a time until an answer shows that this is the right service and team.
     while (!run.identity.confirmed && (await applyNext(run.waitBeforeRetry)));
-    await work(run, applyNext);
+    await work({ ...run, handsRetriesOn: run.handOn !== undefined }, applyNext);
   };
   await run.turns.whileMaking(intents, () =>
     runInOrder([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]),

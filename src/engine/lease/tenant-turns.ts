@@ -9,6 +9,12 @@ export interface Turn {
   end(): void;
 }
 
+/** A turn that can end for one tenant before it ends for the others. */
+export interface JointTurn extends Turn {
+  /** Idempotent. */
+  endOf(id: string): void;
+}
+
 /** Runs `work` in the turn of these tenants. */
 export async function inTurn<T>(turns: Turns, ids: readonly string[], work: () => Promise<T>): Promise<T> {
   const turn = await turns.take(ids);
@@ -47,22 +53,43 @@ export const TURN_IS_TAKEN: Turns = {
  * it, because the plan comes from an older snapshot.
  */
 export class TenantTurns implements Turns {
-  readonly #taken = new Map<string, Promise<void>>();
+  readonly #taken = new Map<string, Taken>();
   readonly #looked = new Set<string>();
   #planned: PlannedIntents | undefined;
 
-  async take(ids: readonly string[]): Promise<Turn> {
+  async take(ids: readonly string[]): Promise<JointTurn> {
     for (;;) {
-      const others = ids.flatMap((id) => this.#taken.get(id) ?? []);
+      const others = ids.flatMap((id) => this.#taken.get(id)?.ended ?? []);
       if (others.length === 0) break;
       await Promise.all(others);
     }
-    const { promise, resolve } = withResolvers();
-    for (const id of ids) this.#taken.set(id, promise);
+    return this.#takeNow(ids);
+  }
+
+  /** Takes the turn of those tenants on whom nobody works now. Returns the others too. */
+  takeFree(ids: readonly string[]): {
+    readonly turn: JointTurn;
+    readonly free: readonly string[];
+    readonly busy: readonly string[];
+  } {
+    const free = ids.filter((id) => !this.#taken.has(id));
+    const busy = ids.filter((id) => this.#taken.has(id));
+    return { turn: this.#takeNow(free), free, busy };
+  }
+
+  #takeNow(ids: readonly string[]): JointTurn {
+    const mine = new Map(ids.map((id) => [id, aTaken()]));
+    for (const [id, taken] of mine) this.#taken.set(id, taken);
+    const endOf = (id: string): void => {
+      const taken = mine.get(id);
+      if (taken === undefined) return;
+      if (this.#taken.get(id) === taken) this.#taken.delete(id);
+      taken.end();
+    };
     return {
+      endOf,
       end: () => {
-        for (const id of ids) if (this.#taken.get(id) === promise) this.#taken.delete(id);
-        resolve();
+        for (const id of mine.keys()) endOf(id);
       },
     };
   }
@@ -94,11 +121,15 @@ export class TenantTurns implements Turns {
   }
 }
 
-/** As Promise.withResolvers, which Node.js 20 lacks. */
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
+interface Taken {
+  readonly ended: Promise<void>;
+  readonly end: () => void;
+}
+
+function aTaken(): Taken {
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
-  return { promise, resolve };
+  return { ended, end };
 }

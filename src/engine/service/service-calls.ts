@@ -38,6 +38,11 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly retries: RunRetries;
   readonly waitBeforeRetry: WaitBeforeRetry;
   readonly breakers: Breakers;
+  /**
+   * Tells somebody else to try a tenant again whose GET has failed, so that the run needn't wait for its retries. Undefined if there
+   * is nobody.
+   */
+  readonly handOn: ((user_group_id: string) => void) | undefined;
 }
 
 /** A call that was not answered well. */
@@ -94,6 +99,7 @@ export class ServiceCalls {
       (beforeSend) => this.#run.service.getOrCreate(group, beforeSend),
       { isFollowUp },
     );
+    if (called.kind === "failed" && called.isHandedOn === true) this.#run.handOn?.(group.user_group_id);
     if (called.kind === "failed") this.#endIfDown("GET", called);
     if (called.kind !== "answered") return called;
     const { isNew, group: found } = called.answer;

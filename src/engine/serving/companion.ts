@@ -13,4 +13,6 @@ export interface Companion {
    * soon after `until` aborts.
    */
   begin(run: ServingRun, until: AbortSignal): Promise<() => Promise<void>>;
+  /** Tries a tenant again whose call has failed, so that the run needn't wait for it. */
+  retry(user_group_id: string): void;
 }

@@ -23,6 +23,7 @@ export const serveBeside = (
   ports: PlanPorts,
   settings: PlanSettings,
 ): Companion => ({
+  retry: (user_group_id) => server.retry(user_group_id),
   async begin(run, until) {
     const { table } = await run.ledger.readHistory();
     await startNoticing(table);

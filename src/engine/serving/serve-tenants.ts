@@ -6,14 +6,14 @@ import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import { recordLedgerUpdates } from "../apply/record-ledger-updates.ts";
-import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
+import { type JointTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
 import { makePlan, type PlanPorts, type PlanSettings, readLedgerState } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
 import { Tally } from "../report/tally.ts";
 import { settleRotations } from "../rotation/settle-rotations.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
 import type { ServingRun } from "./companion.ts";
-import type { OpenService, ServedTenant } from "./tenant-server.ts";
+import type { OpenService, ServedTenant, ServingEvents } from "./tenant-server.ts";
 
 /** Opens the look-ups for a run. The caller closes them. Rejects as `TenantSource.lookUps` does. */
 export async function openService(
@@ -29,7 +29,7 @@ export async function openService(
     get isIndexed() {
       return lookUps.isIndexed;
     },
-    serve: (ids, served) => serveTenants(ids, served, looking, settings, run),
+    serve: (ids, on) => serveTenants(ids, on, looking, settings, run),
     close: () => lookUps.close(),
   };
 }
@@ -45,20 +45,48 @@ const withKept = (source: TenantSource, lookUps: TenantLookUps): TenantSource =>
   }),
 });
 
-/**
- * Makes the groups of some tenants equal to their rows: the decision, the intents and the stores are those of a full sync. Deletes
- * and replaces nothing, and leaves evidence, grace periods and limits alone.
- */
+/** Serves tenants that somebody else works on when that work ends, and each of them alone, so that nobody waits with them. */
 async function serveTenants(
   ids: readonly string[],
-  served: (id: string, what: ServedTenant) => void,
+  { served, looked }: ServingEvents,
   ports: PlanPorts,
   settings: PlanSettings,
   outer: ServingRun,
 ): Promise<void> {
+  const { turn, free, busy } = outer.turns.takeFree(ids);
+  const serve = (some: readonly string[], of: JointTurn, onLooked: () => void): Promise<void> =>
+    serveInTurn(some, of, { served, looked: onLooked }, ports, settings, outer);
+  const work = [
+    serve(free, turn, looked),
+    ...busy.map(async (id) => serve([id], await outer.turns.take([id]), () => {})),
+  ];
+  // Wait for all of them before the first error is thrown, because a call under way must not be abandoned.
+  const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
+}
+
+/**
+ * Makes the groups of some tenants equal to their rows: the decision, the intents and the stores are those of a full sync. Deletes
+ * and replaces nothing, and leaves evidence, grace periods and limits alone. Ends the turn of each tenant once that tenant is
+ * served: the others may take long.
+ */
+async function serveInTurn(
+  ids: readonly string[],
+  turn: JointTurn,
+  { served, looked }: ServingEvents,
+  ports: PlanPorts,
+  settings: PlanSettings,
+  outer: ServingRun,
+): Promise<void> {
+  /** Tenants for which a call may still be made. */
+  let unended: ReadonlySet<string> = new Set(ids);
+  const end = (id: string, what: ServedTenant): void => {
+    served(id, what);
+    if (!unended.has(id)) turn.endOf(id);
+  };
   const observe = (event: RunEvent): void => {
-    const end = endOf(event);
-    if (end) served(end.id, { served: end.served });
+    const ended = endOf(event);
+    if (ended) end(ended.id, { served: ended.served });
     else if (isForOperators(event)) outer.observe(event);
   };
   const run: Applying = {
@@ -67,9 +95,10 @@ async function serveTenants(
     tally: new Tally(),
     turns: TURN_IS_TAKEN,
     isForSingleTenants: true,
-    handsRetriesOn: false,
+    handOn: undefined,
   };
-  await inTurn(outer.turns, ids, async () => {
+  try {
+    if (ids.length === 0) return looked();
     await outer.turns.looksAt(ids);
     const state = await readLedgerState(run.ledger);
     const only = new Set(ids);
@@ -77,25 +106,36 @@ async function serveTenants(
       only,
       isNoticed: true,
     });
+    looked();
     try {
       const decided = new Map<string, ServedTenant>();
+      const changing = new Set<string>();
       for await (const entries of plan.entries.read())
         for (const entry of entries) {
+          if (entry.user_group_id === null) continue;
           const what = withoutCall(entry);
-          if (what && entry.user_group_id !== null) decided.set(entry.user_group_id, what);
+          if (what) decided.set(entry.user_group_id, what);
+          if (entry.kind === "create" || entry.kind === "update") changing.add(entry.user_group_id);
         }
+      const unsettled = new Set(plan.leftUnderWay.map(({ user_group_id }) => user_group_id));
       await recordLedgerUpdates(plan, state.history, run);
       await restoreTokens(ids, run);
+      if (run.signal.aborted) return;
+      unended = unsettled;
+      // What a call has ended is told already.
+      const endWithoutCall = (id: string): void =>
+        end(id, decided.get(id) ?? { served: plan.unknown.has(id) ? UNKNOWN : UNCHANGED });
+      for (const id of ids) if (!changing.has(id) && !unsettled.has(id)) endWithoutCall(id);
       await applyChanges(upsertsOf(plan), run);
       await settleRotations(plan.leftUnderWay, { isEager: false }, run);
       if (run.signal.aborted) return;
-      // What a call has ended is told already.
-      for (const id of ids)
-        served(id, decided.get(id) ?? { served: plan.unknown.has(id) ? UNKNOWN : UNCHANGED });
+      for (const id of ids) endWithoutCall(id);
     } finally {
       plan.entries.close();
     }
-  });
+  } finally {
+    turn.end();
+  }
 }
 
 const UNCHANGED: Served = { kind: "done", outcome: "unchanged" };

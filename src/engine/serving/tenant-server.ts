@@ -3,9 +3,16 @@ import { TenantQueue } from "../../core/serving/tenant-queue.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 
-/** Serves some tenants in the run that is open. Calls `served` for each of them as soon as its end is known. */
+export interface ServingEvents {
+  /** Called for each tenant as soon as its end is known. */
+  readonly served: (id: string, what: ServedTenant) => void;
+  /** Called once the rows have been looked up: the rest is waiting for the service. */
+  readonly looked: () => void;
+}
+
+/** Serves some tenants in the run that is open. */
 export interface OpenService {
-  serve(ids: readonly string[], served: (id: string, what: ServedTenant) => void): Promise<void>;
+  serve(ids: readonly string[], on: ServingEvents): Promise<void>;
   /** False if one look at a tenant reads the whole source. */
   readonly isIndexed: boolean;
 }
@@ -27,8 +34,13 @@ export interface ServerPorts {
 /** The most tenants that wait. One full sync costs less than more looks. */
 const MOST_WAITING = 10_000;
 const MOST_IN_A_BATCH = 100;
-/** While one batch waits for a failing group, others go on. */
-const MOST_BATCHES = 16;
+/** Looks go through one connection. While they wait for it, the tenants that are noticed make up one larger batch. */
+const MOST_LOOKS = 4;
+/**
+ * While one batch waits for a failing group, or for the service's limit, others go on: only a look shows whether a tenant is new,
+ * and so is called for before thousands of updates. Enough for a full queue, and as many again.
+ */
+const MOST_BATCHES = 200;
 /** How long to wait before a tenant is looked at again whose look or call has failed, in milliseconds. */
 const LEAST_RETRY = 5_000;
 /** Without an index, looks take no more than this part of the time. */
@@ -52,6 +64,13 @@ export class TenantServer {
   /** The tenant may have changed. */
   notice(id: string): void {
     if (!this.#add(id)) this.#ports.onOverflow();
+  }
+
+  /** A full sync leaves it to this server to try the tenant again. */
+  retry(id: string): void {
+    const now = this.#ports.clock.monotonic();
+    this.#queue.add(id, now, now + LEAST_RETRY);
+    this.#wake();
   }
 
   /** Serves the tenant as soon as possible. Resolves to `pending` after `waitMs`, or once `signal` aborts. */
@@ -91,26 +110,34 @@ export class TenantServer {
   async serveIn(run: OpenService, until: AbortSignal): Promise<void> {
     const { clock } = this.#ports;
     const batches = new Set<Promise<void>>();
+    let looks = 0;
     let failure: { readonly error: unknown } | undefined;
     let nextLookAt = 0;
     while (!until.aborted && failure === undefined) {
-      const woken = new AbortController();
-      this.#wake = () => woken.abort();
       const now = clock.monotonic();
-      const mayLook = batches.size < MOST_BATCHES && now >= nextLookAt;
+      const isFree = batches.size < MOST_BATCHES && looks < MOST_LOOKS;
+      const mayLook = isFree && now >= nextLookAt;
       const ids = mayLook ? this.#queue.take(now, MOST_IN_A_BATCH) : [];
       if (ids.length === 0) {
         const due = Math.max(this.#queue.nextDueAt, nextLookAt);
-        const waitMs = batches.size < MOST_BATCHES && Number.isFinite(due) ? due - now : LONGEST_SLEEP;
-        await clock.sleep(waitMs, AbortSignal.any([until, woken.signal]));
+        await this.#sleep(isFree && Number.isFinite(due) ? due - now : LONGEST_SLEEP, until);
         continue;
       }
-      const batch = this.#serveBatch(ids, run)
+      looks++;
+      let hasLooked = false;
+      const looked = (): void => {
+        if (hasLooked) return;
+        hasLooked = true;
+        looks--;
+        this.#wake();
+      };
+      const batch = this.#serveBatch(ids, run, looked)
         .catch((error: unknown) => {
           failure ??= { error };
         })
         .finally(() => {
           batches.delete(batch);
+          looked();
           if (!run.isIndexed) {
             const end = clock.monotonic();
             nextLookAt = end + (end - now) * (1 / SHARE_OF_SLOW_LOOKS - 1);
@@ -123,12 +150,24 @@ export class TenantServer {
     if (failure) throw failure.error;
   }
 
-  async #serveBatch(ids: readonly string[], run: OpenService): Promise<void> {
+  /** Until somebody wakes the server or `until` aborts. */
+  async #sleep(ms: number, until: AbortSignal): Promise<void> {
+    // Not AbortSignal.any: it would leave something with `until` for as long as that lives.
+    const woken = new AbortController();
+    const wake = (): void => woken.abort();
+    this.#wake = wake;
+    until.addEventListener("abort", wake);
+    if (!until.aborted) await this.#ports.clock.sleep(ms, woken.signal);
+    until.removeEventListener("abort", wake);
+  }
+
+  async #serveBatch(ids: readonly string[], run: OpenService, looked: () => void): Promise<void> {
     const left = new Set(ids);
+    const served = (id: string, what: ServedTenant): void => {
+      if (left.delete(id)) this.#end(id, what);
+    };
     try {
-      await run.serve(ids, (id, what) => {
-        if (left.delete(id)) this.#end(id, what);
-      });
+      await run.serve(ids, { served, looked });
     } catch (error) {
       const { code, message } = asSyncError(error);
       for (const id of left) this.#end(id, { served: { kind: "failed", code, message } });

@@ -1,70 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { serveBeside } from "../../../src/engine/serving/serve-beside.ts";
-import { TenantServer } from "../../../src/engine/serving/tenant-server.ts";
-import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
-import type { RunEvent, RunSummary } from "../../../src/ports/observer.ts";
-import type { Served } from "../../../src/ports/serve-tenant.ts";
-import { type Fate, Instance } from "../../fakes/instance.ts";
-import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { syncSettings, tenants, World } from "../../fakes/world.ts";
-
-const FOREVER = new AbortController().signal;
-
-/** A daemon's session: a full sync, and the service of single tenants beside it and after it, until `end`. */
-function aSession(
-  world: World,
-  { settings = {}, ...fate }: Fate & { settings?: Partial<SyncSettings> } = {},
-) {
-  const clock = new VirtualClock(world.time);
-  const served: Record<string, Served[]> = {};
-  const events: RunEvent[] = [];
-  let overflows = 0;
-  const server = new TenantServer({
-    clock,
-    onServed: (id, what) => {
-      served[id] = [...(served[id] ?? []), what];
-    },
-    onOverflow: () => overflows++,
-  });
-  const ending = new AbortController();
-  const ports = world.ports(new Instance(fate), clock);
-  const all = syncSettings(settings);
-  let over = (_: RunSummary): void => {};
-  const run = new Promise<RunSummary>((resolve) => {
-    over = resolve;
-  });
-  const observe = (event: RunEvent): void => {
-    events.push(event);
-    if (event.kind === "finished") over(event);
-  };
-  const companion = serveBeside({ server, startNoticing: async () => {}, end: ending.signal }, ports, all);
-  const ended = sync({ ...ports, observe }, all, {}, FOREVER, companion);
-  ended.catch(() => {});
-  return {
-    server,
-    served,
-    events,
-    run,
-    overflows: () => overflows,
-    /** Resolves to what becomes of the tenant. */
-    serve: (id: string) => server.serve(id, 3_600_000, FOREVER),
-    end: async () => {
-      ending.abort();
-      await ended;
-    },
-  };
-}
-
-const asked = (world: World): string[] => world.service.requests.map(({ id }) => id);
-const stored = (world: World): string[] => [...world.store.tokens.keys()].sort();
-
-/** Each call to the service takes this long, in milliseconds. */
-const slow = (world: World, ms: number): World => {
-  world.network = () => world.time.sleep(ms);
-  return world;
-};
+import { tenants, World } from "../../fakes/world.ts";
+import { aSession, asked, slow, stored } from "./a-session.ts";
 
 describe("a tenant that is new", () => {
   it("gets its group and its token between two full syncs, with one call", async () => {

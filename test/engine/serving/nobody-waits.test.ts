@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { Point } from "../../fakes/instance.ts";
+import { tenants, World } from "../../fakes/world.ts";
+import { aSession, asked, slow, stored } from "./a-session.ts";
+
+const ids = (count: number, prefix = "t"): string[] =>
+  Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(5, "0")}`);
+
+/** The service fails for these tenants. */
+const failing =
+  (isBad: (id: string) => boolean) =>
+  ({ when, call, id }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && id !== undefined && isBad(id))
+      throw new ServiceFailure("SERVICE_ERROR", "HTTP 500");
+  };
+
+const isBad = (id: string): boolean => id.startsWith("bad");
+
+/** How long it takes until the tenant has its token, in milliseconds. */
+async function msUntilServed(world: World, session: ReturnType<typeof aSession>, id: string) {
+  const asked = world.time.elapsed;
+  expect(await session.serve(id)).toMatchObject({ kind: "done" });
+  return world.time.elapsed - asked;
+}
+
+describe("a sign-up doesn't wait", () => {
+  it("behind thousands of updates that were noticed before it", async () => {
+    const world = new World(tenants(...ids(2_000)));
+    const session = aSession(world, {
+      settings: { concurrency: 8, rateLimit: { count: 600, perMs: 60_000 } },
+    });
+    await session.run;
+    for (const [n, tenant] of world.tenants.entries()) world.tenants[n] = { ...tenant, plan: "silver" };
+    for (const id of ids(2_000)) session.server.notice(id);
+    await world.time.sleep(5_000);
+    world.tenants.push(...tenants("new"));
+    expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
+    await session.end();
+  });
+
+  it("behind groups that fail, however many of them are tried again", async () => {
+    const world = new World(tenants("good"));
+    const session = aSession(world, { at: failing(isBad) });
+    await session.run;
+    for (const id of ids(18, "bad")) {
+      world.tenants.push(...tenants(id));
+      session.server.notice(id);
+      await world.time.sleep(1);
+    }
+    world.tenants.push(...tenants("new"));
+    expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
+    await session.end();
+  });
+
+  it("behind a tenant that the full sync is trying again", async () => {
+    const world = slow(new World(tenants("bad", ...ids(50))), 1_000);
+    const session = aSession(world, { at: failing(isBad), settings: { concurrency: 2 } });
+    await world.time.sleep(5_000);
+    world.tenants.push(...tenants("new"));
+    session.server.notice("bad");
+    expect(await msUntilServed(world, session, "new")).toBeLessThan(2_000);
+    await session.end();
+  });
+
+  it("a second time behind a failing group that was noticed together with it", async () => {
+    const world = new World(tenants("good"));
+    world.service.existing = "update";
+    const session = aSession(world, { at: failing(isBad) });
+    await session.run;
+    world.tenants.push(...tenants("new", "bad"));
+    session.server.notice("bad");
+    expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
+    world.tenants[1] = { id: "new", name: "another name", plan: "gold" };
+    expect(await msUntilServed(world, session, "new")).toBeLessThan(1_000);
+    expect(asked(world).filter((id) => id === "new")).toHaveLength(2);
+    await session.end();
+  });
+});
+
+it("what the end of a full sync leaves to others is tried again within seconds", async () => {
+  let failures = 1;
+  const world = new World(tenants("a", "bad"));
+  const session = aSession(world, { at: failing((id) => isBad(id) && failures-- > 0) });
+  expect(await session.run).toMatchObject({ counts: { failed: 1 } });
+  await world.time.sleep(10_000);
+  expect(stored(world)).toEqual(["a", "bad"]);
+  await session.end();
+});
+
+it("a group that always fails is tried less and less often", async () => {
+  const world = new World(tenants("good", "bad"));
+  const session = aSession(world, { at: failing(isBad) });
+  await session.run;
+  session.server.notice("bad");
+  const attemptsIn = async (ms: number): Promise<number> => {
+    const before = session.events.filter(({ kind }) => kind === "retry").length;
+    await world.time.sleep(ms);
+    return session.events.filter(({ kind }) => kind === "retry").length - before;
+  };
+  await attemptsIn(3_600_000);
+  // The wait is 64 minutes by now, or longer, and each try has no more than eight attempts.
+  expect(await attemptsIn(3_600_000)).toBeLessThanOrEqual(8);
+  await session.end();
+});
