@@ -7,7 +7,6 @@ import { AcceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/model/config.ts";
 import { defaultListenAddress, type ListenAddress } from "../config/model/listen-address.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
-import { fanOut } from "../core/report/fan-out.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
 import type { ListenAt } from "../daemon/http/http-server.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
@@ -19,7 +18,6 @@ import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
 import { SyncRequests } from "../daemon/sync-requests/sync-requests.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
-import type { RunEvent } from "../ports/observer.ts";
 import { warnOfReadable } from "./config.ts";
 import type { Host } from "./host.ts";
 import { composeLedgerView } from "./ledger-view.ts";
@@ -69,12 +67,12 @@ export async function composeDaemon(
   const metrics = new Metrics(() => lifecycle.state, hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
   const observers = [tellLog, metrics.observe];
-  const { serving, serveTenant } = composeServing(
+  const { serving, serveTenant, servingNow } = composeServing(
     {
       config: () => accepted.current(),
       host,
       log,
-      observe: fanOut<RunEvent>(observers, () => {}),
+      observe: (event) => lifecycle.observe(event),
       syncSoon: () => lifecycle.syncSoon(),
       isStandby: () => lifecycle.state.standby !== null,
     },
@@ -121,6 +119,7 @@ export async function composeDaemon(
       },
       routes: (key) => ({ ...shown, ...syncRequests.routes(key) }),
       timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
+      serving: servingNow,
       clock: hostClock,
       observers,
       log,

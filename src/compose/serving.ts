@@ -2,7 +2,9 @@ import { hostClock } from "../adapters/host/clock.ts";
 import { thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/model/config.ts";
+import type { NoticingState } from "../daemon/changes/noticing.ts";
 import type { Serving } from "../daemon/session.ts";
+import type { ServingNow } from "../daemon/state/serving-state.ts";
 import { askHolder } from "../engine/serving/ask-holder.ts";
 import { TenantServer } from "../engine/serving/tenant-server.ts";
 import type { Log } from "../ports/log.ts";
@@ -11,6 +13,8 @@ import type { Served, ServeTenant } from "../ports/serve-tenant.ts";
 import { composeNoticing } from "./changes.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
+
+const NO_WAYS: NoticingState = { column: null, channel: null };
 
 interface ServingPorts {
   /** The config that is in force. */
@@ -28,8 +32,8 @@ export interface ComposedServing {
   /** As the config in force has it; undefined if it names no way to notice single tenants. */
   serving(): Promise<Serving | undefined>;
   readonly serveTenant: ServeTenant;
-  /** For how long the tenant has waited that has waited for longest, in milliseconds. */
-  readonly oldestMs: () => number;
+  /** How single tenants are served now; null if they aren't, or if no sync has asked for it yet. */
+  readonly servingNow: () => ServingNow | null;
 }
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
@@ -42,12 +46,20 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
   });
   let composed: { readonly of: Config; readonly serving: Promise<Serving | undefined> } | undefined;
 
+  let now: (() => ServingNow) | undefined;
+
   const composeFor = async (of: Config): Promise<Serving | undefined> => {
+    now = undefined;
     if (of.source.changes === undefined && of.http.syncKey === undefined) return undefined;
     const noticing = await composeNoticing(of, {
       clock: hostClock,
       log,
       onNotice: (notice) => (notice.kind === "tenant" ? server.notice(notice.user_group_id) : syncSoon()),
+    });
+    now = () => ({
+      ways: noticing?.state ?? NO_WAYS,
+      takesRequests: of.http.syncKey !== undefined,
+      oldestMs: server.oldestMs,
     });
     return { server, noticing: noticing ?? undefined };
   };
@@ -81,6 +93,6 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     },
     serveTenant: (id, waitMs) =>
       isStandby() ? askThroughLedger(id, waitMs) : server.serve(id, waitMs, stop),
-    oldestMs: () => server.oldestMs,
+    servingNow: () => now?.() ?? null,
   };
 }

@@ -13,6 +13,7 @@ import type { ProblemCounts } from "./notifications/problems.ts";
 import { RunNotifications } from "./notifications/run-notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
+import type { ServingNow } from "./state/serving-state.ts";
 import { type DaemonState, type LedgerSnapshot, wentMissingOf } from "./state/state.ts";
 import { type Configured, StateTracker } from "./state/state-tracker.ts";
 
@@ -34,6 +35,8 @@ export interface DaemonPorts {
   readonly readLedgerSnapshot: () => Promise<LedgerSnapshot>;
   /** Calls `onTick` on schedule, from `start()` to `stop()`. */
   readonly timetable: (settings: ScheduleSettings, onTick: () => void) => Timetable;
+  /** How single tenants are served now; null if they aren't. */
+  readonly serving: () => ServingNow | null;
   readonly clock: Clock;
   /** Each observer gets every event of every run, as the daemon itself does. */
   readonly observers: readonly Observe[];
@@ -54,7 +57,8 @@ export class Daemon {
   readonly #tracker: StateTracker;
   readonly #signal: AbortSignal;
   readonly #notifications = new RunNotifications();
-  readonly #observe: Observe;
+  /** Takes the events of runs, and those from beside them. */
+  readonly observe: Observe;
   #settings: DaemonSettings;
   #timetable: Timetable;
   #work: Promise<void> | undefined;
@@ -78,8 +82,13 @@ export class Daemon {
     this.#timetable = this.#newTimetable();
     const now = (): Date => ports.clock.now();
     const nextRun = (): Date | null => (signal.aborted ? null : this.#timetable.next);
-    this.#tracker = new StateTracker({ version, startedAt: now() }, this.#configured(), nextRun, now);
-    this.#observe = fanOut<RunEvent>(
+    this.#tracker = new StateTracker(
+      { version, startedAt: now() },
+      this.#configured(),
+      { nextRun, serving: ports.serving },
+      now,
+    );
+    this.observe = fanOut<RunEvent>(
       [(event) => this.#tracker.observe(event), ...ports.observers],
       (problem) =>
         ports.log({
@@ -228,7 +237,7 @@ export class Daemon {
     this.#tracker.begins();
     const { run, end } = beginSession({
       ...{ clock, log, verifyTokens },
-      observe: this.#observe,
+      observe: this.observe,
       open: openSync,
       notice: (noticing) => this.#notice(noticing),
       next: this.#nextSync.signal,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { asSyncError } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/duration.ts";
+import type { RunEvent } from "../ports/observer.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
 import { type HttpServer, type ListenAt, serve } from "./http/http-server.ts";
 import type { Routes } from "./http/routes.ts";
@@ -46,6 +47,11 @@ export class Lifecycle {
 
   get state(): DaemonState {
     return this.#daemon.state;
+  }
+
+  /** As `Daemon.observe`. */
+  observe(event: RunEvent): void {
+    this.#daemon.observe(event);
   }
 
   /** As `Daemon.syncSoon`. */

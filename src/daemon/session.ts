@@ -20,7 +20,7 @@ export interface OpenedSync {
 export interface Serving {
   readonly server: TenantServer;
   /** Notices changed tenants while this instance has the lease. Undefined if the config names no way. */
-  readonly noticing: Pick<Noticing, "start" | "stop"> | undefined;
+  readonly noticing: Pick<Noticing, "start" | "stop" | "state"> | undefined;
 }
 
 export interface SessionParts {

@@ -1,4 +1,6 @@
 import { noCounts } from "../../src/core/report/counts.ts";
+import type { WayError, WayState } from "../../src/daemon/changes/way-state.ts";
+import type { ServingState } from "../../src/daemon/state/serving-state.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot } from "../../src/daemon/state/state.ts";
 import type { RecordedRun } from "../../src/ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../src/ports/ledger/status.ts";
@@ -19,8 +21,29 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   lastGoodSync: null,
   staleAfterMs: 900_000,
   skippedTicks: 0,
+  serving: null,
   ledger: null,
   ...overrides,
+});
+
+/** Both ways of noticing work, and nobody waits. */
+export const aServingState = (overrides: Partial<ServingState> = {}): ServingState => ({
+  ways: { column: anAliveWay(), channel: anAliveWay() },
+  takesRequests: true,
+  oldestMs: 0,
+  served: { count: 0, last: null },
+  ...overrides,
+});
+
+export const anAliveWay = (): WayState => ({ kind: "alive", since: new Date("2026-03-01T00:00:00Z") });
+
+export const aBrokenWay = (
+  since = new Date("2026-03-01T00:00:00Z"),
+  overrides: Partial<WayError> = {},
+): WayState => ({
+  kind: "broken",
+  since,
+  error: { code: "SOURCE_UNAVAILABLE", message: "cannot reach db.internal", ...overrides },
 });
 
 export const aCurrentRun = (overrides: Partial<CurrentRun> = {}): CurrentRun => ({

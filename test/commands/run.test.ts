@@ -30,6 +30,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     timetable: () => ({ start: () => {}, stop: () => {}, next: null, periodMs: 1 }),
     // A macrotask: all that can end has ended then.
     clock: { ...aClock(), sleep: () => new Promise<void>((resolve) => setTimeout(resolve)) },
+    serving: () => null,
     observers: [],
     log: ({ message }: { message: string }) => messages.push(message),
     routes: () => ({}),

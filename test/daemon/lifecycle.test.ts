@@ -58,6 +58,7 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
         periodMs: 300_000,
       }),
       clock: world.clock,
+      serving: () => null,
       observers: [],
       log: (entry) => log.push(entry),
       routes: (syncKey) => world.routes(syncKey),

@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/daemon.ts";
 import type { ScheduleSettings } from "../../src/daemon/schedule.ts";
 import { readLedgerSnapshot } from "../../src/daemon/state/ledger-snapshot.ts";
+import type { ServingNow } from "../../src/daemon/state/serving-state.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
 import type { Notifier } from "../../src/ports/notifier.ts";
@@ -35,6 +36,8 @@ export class Stage {
   };
   readonly log: LogEntry[] = [];
   readonly schedules: ScheduleSettings[] = [];
+  /** How single tenants are said to be served. */
+  serving: ServingNow | null = null;
   beats = 0;
   opened = 0;
   closed = 0;
@@ -112,6 +115,7 @@ export class Stage {
         return { start: () => {}, stop: () => {}, next: new Date(0), periodMs: PERIOD };
       },
       clock,
+      serving: () => this.serving,
       observers,
       log: (entry) => this.log.push(entry),
     };

@@ -6,6 +6,7 @@ import type { DaemonState } from "../state/state.ts";
 import { REPLY_STATUSES } from "../sync-requests/sync-requests.ts";
 import { type MeasuredCall, type OperationLabel, type ResultLabel, resultLabel } from "./measured-service.ts";
 import { RunMetrics } from "./run-metrics.ts";
+import { ServingMetrics } from "./serving-metrics.ts";
 import { registerStateMetrics } from "./state-metrics.ts";
 
 const OPERATIONS: readonly OperationLabel[] = ["get", "post", "delete"];
@@ -30,6 +31,7 @@ const MISNAMED = [
 export class Metrics {
   readonly #registry = new Registry();
   readonly #runs: RunMetrics;
+  readonly #serving: ServingMetrics;
   readonly #requests: Counter<"operation" | "result">;
   readonly #durations: Histogram<"operation">;
   readonly #syncRequests: Counter<"status">;
@@ -38,6 +40,7 @@ export class Metrics {
     const registers = [this.#registry];
     registerStateMetrics(this.#registry, state);
     this.#runs = new RunMetrics(this.#registry, clock);
+    this.#serving = new ServingMetrics(this.#registry, state);
     this.#requests = new Counter({
       name: "groupsync_requests_total",
       help: "Requests to the service, by operation and result: ok, or why they failed.",
@@ -66,7 +69,10 @@ export class Metrics {
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
   }
 
-  readonly observe = (event: RunEvent): void => this.#runs.observe(event);
+  readonly observe = (event: RunEvent): void => {
+    this.#runs.observe(event);
+    this.#serving.observe(event);
+  };
 
   readonly observeCall = ({ operation, result, seconds }: MeasuredCall): void => {
     this.#requests.inc({ operation, result });

@@ -1,23 +1,31 @@
 import { isHandOver } from "../../core/failure/failure.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { RunEvent } from "../../ports/observer.ts";
+import type { ServedCount, ServingNow } from "./serving-state.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot } from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
-type Tracked = Omit<DaemonState, "nextRun">;
+type Tracked = Omit<DaemonState, "nextRun" | "serving">;
 export type Configured = Pick<
   DaemonState,
   "name" | "schedule" | "timezone" | "deletionLimit" | "staleAfterMs"
 >;
 
+/** What is asked for whenever somebody asks for the state. */
+export interface Live {
+  readonly nextRun: () => Date | null;
+  readonly serving: () => ServingNow | null;
+}
+
 /** Computes the daemon's state from the events of its runs. */
 export class StateTracker {
-  readonly #nextRun: () => Date | null;
+  readonly #live: Live;
   readonly #now: () => Date;
   #state: Tracked;
+  #served: ServedCount = { count: 0, last: null };
 
-  constructor(identity: Identity, configured: Configured, nextRun: () => Date | null, now: () => Date) {
-    this.#nextRun = nextRun;
+  constructor(identity: Identity, configured: Configured, live: Live, now: () => Date) {
+    this.#live = live;
     this.#now = now;
     this.#state = {
       ...identity,
@@ -32,7 +40,12 @@ export class StateTracker {
   }
 
   get state(): DaemonState {
-    return { ...this.#state, nextRun: this.#nextRun() };
+    const serving = this.#live.serving();
+    return {
+      ...this.#state,
+      nextRun: this.#live.nextRun(),
+      serving: serving && { ...serving, served: this.#served },
+    };
   }
 
   reconfigured(configured: Configured): void {
@@ -59,6 +72,10 @@ export class StateTracker {
   }
 
   observe(event: RunEvent): void {
+    if (event.kind === "served") {
+      this.#serves(event);
+      return;
+    }
     const { current } = this.#state;
     if (current === null) return;
     const advance = (by: Partial<CurrentRun>): void => this.#set({ current: { ...current, ...by } });
@@ -87,6 +104,11 @@ export class StateTracker {
       case "finished":
         this.#finished(event, current);
     }
+  }
+
+  #serves({ served, ms }: Extract<RunEvent, { kind: "served" }>): void {
+    if (served.kind !== "done" || served.outcome === "unchanged") return;
+    this.#served = { count: this.#served.count + 1, last: { at: this.#now(), ms } };
   }
 
   #finished(event: Extract<RunEvent, { kind: "finished" }>, { since, run }: CurrentRun): void {

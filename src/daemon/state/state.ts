@@ -3,6 +3,7 @@ import type { DeletionLimit } from "../../core/plan/deletion-policy.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import type { RunSummary } from "../../ports/observer.ts";
+import type { ServingState } from "./serving-state.ts";
 
 /** Everything that the daemon's probes, status page and metrics show. Contains no secret. */
 export interface DaemonState {
@@ -29,6 +30,8 @@ export interface DaemonState {
   readonly staleAfterMs: number;
   /** How many ticks came while a run was under way. */
   readonly skippedTicks: number;
+  /** Null if the config has single tenants served in no way, or if no sync has begun yet. */
+  readonly serving: ServingState | null;
   /** Null until the ledger was read once. */
   readonly ledger: LedgerSnapshot | null;
 }

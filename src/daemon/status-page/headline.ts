@@ -1,6 +1,7 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import { type Health, type HealthFacts, healthOf } from "../../core/report/health.ts";
 import type { HeldGroups } from "../../ports/ledger/status.ts";
+import { type BrokenWay, brokenWaysOf } from "../state/serving-state.ts";
 import { type DaemonState, wentMissingOf } from "../state/state.ts";
 import { grouped, groupedCount, relative, roundText, withGrouped } from "./number-and-time-text.ts";
 import { type PastRun, pastRuns } from "./past-runs.ts";
@@ -12,7 +13,7 @@ export interface Headline {
   /** What the sentence means, or what to do. May be empty. */
   readonly advice: readonly string[];
   /** The part of the page that says more. */
-  readonly see: "held" | "failing" | null;
+  readonly see: "held" | "failing" | "serving" | null;
 }
 
 /** From `good` (nothing to do) to `bad` (somebody is needed now). */
@@ -47,6 +48,8 @@ export function headlineOf(state: DaemonState, now: Date): Headline {
   if (kind === "missing") return headline("attention", withGrouped(sentence), MISSING);
   if (kind === "attention")
     return attentionHeadline(withGrouped(sentence), ledger?.status.groups.failing ?? 0);
+  const broken = brokenWaysOf(state.serving).filter(({ state: { since } }) => isLasting(since, now));
+  if (broken.length > 0) return unnoticedHeadline(broken);
   if (current) {
     const goesOn = current.run === null ? "A run is about to begin." : "A run is going on.";
     return headline("busy", goesOn, BEFORE[kind]);
@@ -86,6 +89,18 @@ const attentionHeadline = (sentence: string, failing: number): Headline =>
         see: "failing",
       }
     : headline("attention", sentence, "All others are in order; groupsync plan names these and the reasons.");
+
+const unnoticedHeadline = (broken: readonly BrokenWay[]): Headline => ({
+  ...headline(
+    "attention",
+    `Needs attention: ${broken.map(({ key }) => key).join(" and ")} ${broken.length === 1 ? "doesn't" : "don't"} work.`,
+    "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
+  ),
+  see: "serving",
+});
+
+/** A connection that breaks is back after a moment, as a rule. */
+const isLasting = (since: Date, now: Date): boolean => now.getTime() - since.getTime() >= 60_000;
 
 const MISSING =
   "Look at the source first: are these tenants really gone? groupsync plan names them, and says when their groups are due.";

@@ -98,7 +98,8 @@ function leaseText({ current, standby, ledger }: DaemonState, now: Date): Conten
 export const madeText = (now: Date, refreshSeconds: number): Html =>
   html`As of ${instant(now)}; refreshed every ${roundText(refreshSeconds * 1000)}`;
 
-const tile = (label: string, value: Content, note: Content): Html =>
+/** A value with its label and a note. */
+export const tile = (label: Content, value: Content, note: Content): Html =>
   html`<div><dt>${label}</dt><dd>${value}</dd>${note && html`<dd class="note">${note}</dd>`}</div>`;
 
 const number = (label: string, count: number, tone = ""): Html =>

@@ -4,6 +4,7 @@ import { failingSection, heldSection } from "./held-and-failing.ts";
 import { type Html, html, trusted } from "./html.ts";
 import { runChart } from "./run-chart.ts";
 import { aboutSection, currentRunSection, groupsSection, madeText, runsSection } from "./sections.ts";
+import { servingSection } from "./serving-section.ts";
 import { STYLE } from "./style.ts";
 import { tokenAges } from "./token-ages.ts";
 
@@ -38,7 +39,9 @@ ${aboutSection(state, now)}</main>
 }
 
 function ledgerParts(state: DaemonState, now: Date): Html {
-  const runs = runsSection(state, now);
+  const { serving, standby } = state;
+  const runs = html`${runsSection(state, now)}
+${serving && servingSection(serving, standby, now)}`;
   if (!state.ledger) return runs;
   const { status, readAt, history, tokenAges: ages } = state.ledger;
   return html`${status.held && heldSection(status.held)}
@@ -56,6 +59,7 @@ const LONG_SENTENCE = 80;
 const SEE: Readonly<Record<NonNullable<Headline["see"]>, string>> = {
   held: "What is held, and how it is approved",
   failing: "The reasons, and the next tries",
+  serving: "The reason",
 };
 
 const headlineBox = ({ tone, sentence, advice, see }: Headline): Html =>

@@ -10,6 +10,7 @@ import {
   aLedgerSnapshot,
   aLedgerStatus,
   aRecordedRun,
+  aServingState,
 } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { findPromtool } from "../../support/servers/promtool.ts";
@@ -31,11 +32,15 @@ interface Scenarios {
 }
 
 const promtool = await findPromtool();
-const section = sectionOf(readFileSync(new URL("../../../README.md", import.meta.url), "utf8"));
-const rules = /```yaml\n(groups:\n[\s\S]*?)```/.exec(section)?.[1] ?? "";
+/** Where the metrics and their rules are. */
+const sections = [
+  sectionOf("README.md", "Metrics and alerts"),
+  sectionOf("docs/new-tenants.md", "How to see it"),
+];
+const rules = stringify({ groups: sections.flatMap((section) => rulesOf(section).groups) });
 const scenarios = readFileSync(new URL("alert-rules.test.yaml", import.meta.url), "utf8");
 
-describe("the README", () => {
+describe("the documentation", () => {
   test("has a row for every metric, with its type and labels, and every row has a metric", async () => {
     const own = familiesIn(await everyMetric()).filter(({ name }) => name.startsWith("groupsync_"));
     expect(documented().toSorted(byName)).toEqual(own.toSorted(byName));
@@ -79,14 +84,23 @@ describe.skipIf(promtool === null)("promtool", () => {
   });
 });
 
-function sectionOf(readme: string): string {
-  const [, section = ""] = /\n## Metrics and alerts\n([\s\S]*?)\n## /.exec(readme) ?? [];
+function sectionOf(document: string, title: string): string {
+  const text = readFileSync(new URL(`../../../${document}`, import.meta.url), "utf8");
+  const [, section] = new RegExp(`\\n## ${title}\\n([^]*?)(?:\\n## |$)`).exec(text) ?? [];
+  if (section === undefined) throw new Error(`${document} has no section "${title}"`);
   return section;
 }
 
-/** The rows of the section's table. */
+/** The alerts that a section has a reader copy. */
+function rulesOf(section: string): Rules {
+  const [, written] = /```yaml\n(groups:\n[\s\S]*?)```/.exec(section) ?? [];
+  if (written === undefined) throw new Error("a section has no rules");
+  return parse(written);
+}
+
+/** The rows of the tables. */
 const documented = (): Family[] =>
-  [...section.matchAll(/^\| `(groupsync_\w+)` \| (\w+) \| (.*?)\| /gm)].map(
+  [...sections.join("\n").matchAll(/^\| `(groupsync_\w+)` \| (\w+) \| (.*?)\| /gm)].map(
     ([, name = "", type = "", labels = ""]) => ({
       name,
       type,
@@ -115,6 +129,7 @@ function everyMetric(): Promise<string> {
   const state = aDaemonState({
     lastGoodSync: new Date("2026-03-01T00:00:01Z"),
     current: aCurrentRun(),
+    serving: aServingState(),
     ledger: aLedgerSnapshot({
       status: aLedgerStatus({ oldestUnsynced: new Date("2026-03-01T00:00:00Z") }),
       history: [aRecordedRun()],

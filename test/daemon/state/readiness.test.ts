@@ -1,12 +1,20 @@
 import { expect, test } from "vitest";
 import { readiness } from "../../../src/daemon/state/readiness.ts";
-import { aDaemonState, aRunSummary } from "../../builders/daemon-state.ts";
+import {
+  aBrokenWay,
+  aDaemonState,
+  anAliveWay,
+  aRunSummary,
+  aServingState,
+} from "../../builders/daemon-state.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
 const HOUR = 3_600_000;
 const STALE = { staleAfterMs: 900_000, lastGoodSync: ago(2 * HOUR) };
 const OLD = "the last sync that reached its end was 2 h 0 min ago, more than 15 min 0 s";
+const CHANNEL =
+  "source.changes.channel has not worked for 1 min 1 s, so what it would notice waits for the next full sync: cannot reach db.internal";
 
 const aRun = (code?: string) => ({
   ...aRunSummary(
@@ -77,6 +85,33 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
     { lastGoodSync: ago(-5_000) },
     true,
     "the last sync that reached its end was 0 ms ago",
+  ],
+  [
+    "a way of noticing tenants is broken, and full syncs are well",
+    {
+      lastGoodSync: ago(1_000),
+      serving: aServingState({ ways: { column: null, channel: aBrokenWay(ago(61_000)) } }),
+    },
+    true,
+    `the last sync that reached its end was 1.0 s ago\n${CHANNEL}`,
+  ],
+  [
+    "a way of noticing tenants is broken, and the last sync is too old",
+    {
+      ...STALE,
+      serving: aServingState({ ways: { column: anAliveWay(), channel: aBrokenWay(ago(61_000)) } }),
+    },
+    false,
+    `${OLD}\n${CHANNEL}`,
+  ],
+  [
+    "no way is broken",
+    {
+      lastGoodSync: ago(1_000),
+      serving: aServingState({ ways: { column: anAliveWay(), channel: { kind: "off" } } }),
+    },
+    true,
+    "the last sync that reached its end was 1.0 s ago",
   ],
 ])("%s", (_, known, isReady, reason) => {
   expect(readiness(aDaemonState(known), NOW)).toEqual({ isReady, reason });

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
+import type { ServingNow } from "../../../src/daemon/state/serving-state.ts";
 import { StateTracker } from "../../../src/daemon/state/state-tracker.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
-import { aLedgerSnapshot, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
+import type { Served } from "../../../src/ports/serve-tenant.ts";
+import { aLedgerSnapshot, aRecordedRun, aRunSummary, aServingState } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 const CONFIGURED = {
@@ -20,17 +22,18 @@ const noonAnd = (ms: number): Date => new Date(NOON.getTime() + ms);
 function aTracker() {
   const clock = aClock();
   const planned = { next: noonAnd(300_000) as Date | null };
+  const live = { serving: null as ServingNow | null };
   const identity = { version: "1.2.3", startedAt: NOON };
   const tracker = new StateTracker(
     identity,
     CONFIGURED,
-    () => planned.next,
+    { nextRun: () => planned.next, serving: () => live.serving },
     () => clock.now(),
   );
   const observe = (...events: RunEvent[]): void => {
     for (const event of events) tracker.observe(event);
   };
-  return { tracker, clock, planned, observe };
+  return { tracker, clock, planned, live, observe };
 }
 
 const started: RunEvent = { kind: "started", run: "17" };
@@ -53,6 +56,7 @@ test("knows nothing at first but what it is told", () => {
     lastRun: null,
     lastGoodSync: null,
     skippedTicks: 0,
+    serving: null,
     ledger: null,
   });
 });
@@ -76,6 +80,44 @@ test("gives states that don't change afterwards", () => {
   const { state } = tracker;
   tracker.skipped();
   expect(state.skippedTicks).toBe(0);
+});
+
+describe("single tenants", () => {
+  const { served: _, ...now } = aServingState({ oldestMs: 7 });
+  const served = (served: Served, ms = 84): RunEvent => ({ kind: "served", user_group_id: "a", served, ms });
+
+  test("are told of as they are served when somebody asks, and counted while no run goes on", () => {
+    const { tracker, clock, live, observe } = aTracker();
+    observe(served({ kind: "done", outcome: "created" }));
+    clock.elapsed = 1_000;
+    observe(served({ kind: "done", outcome: "updated" }, 90));
+    expect(tracker.state.serving).toBeNull();
+    live.serving = now;
+    expect(tracker.state.serving).toEqual({
+      ...now,
+      served: { count: 2, last: { at: noonAnd(1_000), ms: 90 } },
+    });
+  });
+
+  test.each<Served>([
+    { kind: "done", outcome: "unchanged" },
+    { kind: "pending" },
+    { kind: "unknown" },
+    { kind: "conflict", outcome: "rejected", code: "X", message: "no" },
+    { kind: "failed", code: "X", message: "no" },
+  ])("don't count as served if there was nothing to store: $kind", (end) => {
+    const { tracker, live, observe } = aTracker();
+    live.serving = now;
+    observe(served(end));
+    expect(tracker.state.serving?.served).toEqual({ count: 0, last: null });
+  });
+
+  test("are no progress of the run beside which they are served", () => {
+    const { tracker, observe } = aTracker();
+    tracker.begins();
+    observe(started, planned, served({ kind: "done", outcome: "created" }));
+    expect(tracker.state.current).toMatchObject({ done: 0, total: 5 });
+  });
 });
 
 describe("a run that goes on", () => {

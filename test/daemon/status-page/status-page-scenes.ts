@@ -1,5 +1,6 @@
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
 import {
   aFailingGroup,
   aFinishedRun,
@@ -25,7 +26,28 @@ const partial = { rejected: 2, failed: 26, unchanged: 355 };
 
 /** What the page has to look well with: how a daemon is on a good day, on bad ones, and with data that nobody expects. */
 export const SCENES: Readonly<Record<string, DaemonState>> = {
-  healthy: aHealthyDaemon({ ledger: aHealthySnapshot({ history: manyRuns(2016, 5) }) }),
+  healthy: aHealthyDaemon({
+    ledger: aHealthySnapshot({ history: manyRuns(2016, 5) }),
+    serving: aServingState({
+      ways: { column: { kind: "alive", since: minutesAgo(17_280) }, channel: null },
+      served: { count: 1_204, last: { at: secondsAgo(42), ms: 84 } },
+    }),
+  }),
+
+  unnoticed: aHealthyDaemon({
+    serving: aServingState({
+      ways: {
+        column: { kind: "starting", since: secondsAgo(4) },
+        channel: aBrokenWay(minutesAgo(12), {
+          code: "CHANGES_NOT_HEARD",
+          message: "no notification arrives on source.changes.channel, not even groupsync's own",
+          hint: "a pooler passes no notifications on: write the url of the database itself in source.changes.url",
+        }),
+      },
+      served: { count: 1, last: { at: minutesAgo(13), ms: 1_250 } },
+      oldestMs: 42_000,
+    }),
+  }),
 
   failing: aHealthyDaemon({
     lastRun: aFinishedRun({ outcome: "partial", counts: { ...noCounts(), ...partial } }),
@@ -110,6 +132,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       waiting: { until: minutesAgo(-0.5), reason: "the service asked for it (429, Retry-After: 30)" },
     },
     skippedTicks: 1,
+    serving: aServingState(),
     ledger: aHealthySnapshot({ history: manyRuns(40, 240) }),
   }),
 
@@ -130,6 +153,10 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
         ...Object.fromEntries(Object.keys(noCounts()).map((key) => [key, 123_456])),
         held: 0,
       },
+    }),
+    serving: aServingState({
+      ways: { column: { kind: "off" }, channel: aBrokenWay(minutesAgo(1), { message: "word".repeat(400) }) },
+      served: { count: 12_345_678, last: { at: minutesAgo(90), ms: 7_265_000 } },
     }),
     ledger: aHealthySnapshot({
       history: manyRuns(5000, 1),

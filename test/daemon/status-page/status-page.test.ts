@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { statusPageHeaders } from "../../../src/daemon/status-page/status-page.ts";
 import { anyText } from "../../builders/arbitraries.ts";
+import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
 import {
   aFailingGroup,
   aFinishedRun,
@@ -59,6 +60,7 @@ function toldOf(text: string): DaemonState {
     lastRun: aFinishedRun({ command: text, error }),
     current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
     standby: { since: NOW, message: text },
+    serving: aServingState({ ways: { column: null, channel: aBrokenWay(NOW, error) } }),
     ledger: aHealthySnapshot({ status }),
   });
 }

@@ -1,0 +1,49 @@
+import { printable } from "../../core/text/printable.ts";
+import { type NamedWay, type ServedCount, type ServingState, waysOf } from "../state/serving-state.ts";
+import type { DaemonState } from "../state/state.ts";
+import { type Content, type Html, html } from "./html.ts";
+import { briefMoment, groupedCount, relative, roundText, took } from "./number-and-time-text.ts";
+import { tile } from "./sections.ts";
+
+const LONGEST_MESSAGE = 500;
+
+/** Whether single tenants are noticed and served between two full syncs. */
+export function servingSection(serving: ServingState, standby: DaemonState["standby"], now: Date): Html {
+  return html`<section aria-labelledby="serving"><h2 id="serving">Between two syncs</h2><dl class="tiles">
+${waysOf(serving).map((named) => wayTile(named, now))}
+${serving.takesRequests ? tile("POST /sync", standby ? "handed on" : "accepted", standby && "to the instance that holds the lease") : null}
+${tile("Served", groupedCount(serving.served.count, "tenant"), lastText(serving.served, now))}
+${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(serving.oldestMs) : "nobody waits", null)}
+</dl></section>`;
+}
+
+function wayTile({ key, state }: NamedWay, now: Date): Html {
+  const label = html`<code>${key}</code>`;
+  switch (state.kind) {
+    case "off":
+      return tile(
+        label,
+        "off",
+        "Another instance holds the lease and notices tenants, or this one is stopping.",
+      );
+    case "starting":
+      return tile(label, "starting", since(state.since, now));
+    case "alive":
+      return tile(label, "works", since(state.since, now));
+    case "broken": {
+      const { code, message, hint } = state.error;
+      return tile(
+        label,
+        html`<strong class="bad">broken</strong>`,
+        html`${since(state.since, now)}. <span class="code">${printable(code)}:</span> <bdi>${printable(message, LONGEST_MESSAGE)}</bdi>${hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`}`,
+      );
+    }
+  }
+}
+
+const since = (at: Date, now: Date): Html => html`since ${briefMoment(at, now)}`;
+
+function lastText({ last }: ServedCount, now: Date): Content {
+  if (last === null) return "since this process began";
+  return `the last one ${relative(last.at, now)}, ${took(last.ms)} after it was noticed`;
+}
