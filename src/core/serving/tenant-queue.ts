@@ -2,6 +2,8 @@ interface Waiting {
   /** When somebody first noticed that the tenant may have changed. */
   readonly noticedAt: number;
   readonly dueAt: number;
+  /** The tenant is known to fail, and only waits for its next try. */
+  readonly isRetry: boolean;
 }
 
 /**
@@ -21,13 +23,19 @@ export class TenantQueue {
   }
 
   /** Returns false if the queue is full: then only a full sync sees to this tenant. */
-  add(id: string, now: number, dueAt = now): boolean {
+  add(id: string, noticedAt: number, dueAt = noticedAt): boolean {
+    return this.#add(id, { noticedAt, dueAt, isRetry: false });
+  }
+
+  /** As `add`, for a tenant that is known to fail. A notice meanwhile counts as a new one. */
+  addRetry(id: string, noticedAt: number, dueAt: number): boolean {
+    return this.#add(id, { noticedAt, dueAt, isRetry: true });
+  }
+
+  #add(id: string, added: Waiting): boolean {
     const known = this.#waiting.get(id);
     if (known === undefined && this.#waiting.size >= this.#limit) return false;
-    this.#waiting.set(id, {
-      noticedAt: known?.noticedAt ?? now,
-      dueAt: Math.min(known?.dueAt ?? dueAt, dueAt),
-    });
+    this.#waiting.set(id, known === undefined ? added : joined(known, added));
     return true;
   }
 
@@ -63,11 +71,17 @@ export class TenantQueue {
     return next;
   }
 
-  /** When the tenant was noticed that has been due for longest and has not been served; undefined if none is due. */
-  oldestAt(now: number): number | undefined {
+  /** When the tenant was noticed that has waited for longest, without those that are known to fail; undefined if none waits. */
+  get oldestAt(): number | undefined {
     let oldest: number | undefined;
-    for (const { noticedAt, dueAt } of [...this.#waiting.values(), ...this.#served.values()])
-      if (dueAt <= now && (oldest === undefined || noticedAt < oldest)) oldest = noticedAt;
+    for (const { noticedAt, isRetry } of [...this.#waiting.values(), ...this.#served.values()])
+      if (!isRetry && (oldest === undefined || noticedAt < oldest)) oldest = noticedAt;
     return oldest;
   }
+}
+
+function joined(one: Waiting, other: Waiting): Waiting {
+  const dueAt = Math.min(one.dueAt, other.dueAt);
+  if (one.isRetry !== other.isRetry) return { ...(one.isRetry ? other : one), dueAt };
+  return { ...one, noticedAt: Math.min(one.noticedAt, other.noticedAt), dueAt };
 }

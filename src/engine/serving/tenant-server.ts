@@ -69,7 +69,7 @@ export class TenantServer {
   /** A full sync leaves it to this server to try the tenant again. */
   retry(id: string): void {
     const now = this.#ports.clock.monotonic();
-    this.#queue.add(id, now, now + LEAST_RETRY);
+    this.#queue.addRetry(id, now, now + LEAST_RETRY);
     this.#wake();
   }
 
@@ -97,10 +97,13 @@ export class TenantServer {
     return served;
   }
 
-  /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
+  /**
+   * For how long the noticed tenant has waited that has waited for longest, in milliseconds; 0 if none waits. Tenants whose
+   * change fails don't count: the ledger tells of them.
+   */
   get oldestMs(): number {
     const now = this.#ports.clock.monotonic();
-    return now - (this.#queue.oldestAt(now) ?? now);
+    return now - (this.#queue.oldestAt ?? now);
   }
 
   /**
@@ -170,7 +173,7 @@ export class TenantServer {
       await run.serve(ids, { served, looked });
     } catch (error) {
       const { code, message } = asSyncError(error);
-      for (const id of left) this.#end(id, { served: { kind: "failed", code, message } });
+      for (const id of left) this.#unseen(id, { kind: "failed", code, message });
       left.clear();
       if (code !== "SOURCE_UNAVAILABLE") throw error;
     }
@@ -184,9 +187,22 @@ export class TenantServer {
     const noticedAt = this.#queue.done(id) ?? now;
     const retryMs = retryAt ? Math.max(LEAST_RETRY, retryAt.getTime() - clock.now().getTime()) : LEAST_RETRY;
     if (served.kind === "pending") this.#queue.add(id, noticedAt, now);
-    else if (served.kind === "failed" || retryAt) this.#queue.add(id, now, now + retryMs);
+    else if (served.kind === "failed" || retryAt) this.#queue.addRetry(id, noticedAt, now + retryMs);
     if (served.kind === "pending") return;
     onServed(id, served, now - noticedAt);
+    this.#answer(id, served);
+  }
+
+  /** The look has failed, so nobody else knows that the tenant waits. */
+  #unseen(id: string, served: Served): void {
+    const now = this.#ports.clock.monotonic();
+    const noticedAt = this.#queue.done(id) ?? now;
+    this.#queue.add(id, noticedAt, now + LEAST_RETRY);
+    this.#ports.onServed(id, served, now - noticedAt);
+    this.#answer(id, served);
+  }
+
+  #answer(id: string, served: Served): void {
     // Whoever asked while the tenant was being served gets the end of the next look, which is newer.
     if (this.#queue.has(id) && served.kind === "done") return;
     for (const answer of this.#asking.get(id) ?? []) answer(served);

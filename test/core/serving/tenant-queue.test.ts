@@ -44,16 +44,51 @@ it("no more tenants wait than the limit, and those that wait already still can b
   expect(queue.take(5, 10)).toEqual(["a", "b", "c"]);
 });
 
-it("the oldest tenant that is due and not served is known, with those that are being served", () => {
+it("the oldest tenant that is not served is known, with those that are being served", () => {
   const queue = aQueue("a", "b");
-  expect(queue.oldestAt(5)).toBe(0);
+  expect(queue.oldestAt).toBe(0);
   queue.take(5, 1);
-  expect(queue.oldestAt(5)).toBe(0);
+  expect(queue.oldestAt).toBe(0);
   queue.done("a");
-  expect(queue.oldestAt(5)).toBe(1);
+  expect(queue.oldestAt).toBe(1);
   queue.take(5, 1);
   queue.done("b");
+  expect(queue.oldestAt).toBeUndefined();
   queue.add("c", 6, 1_000);
-  expect(queue.oldestAt(7)).toBeUndefined();
+  expect(queue.oldestAt).toBe(6);
   expect(queue.nextDueAt).toBe(1_000);
+});
+
+it("a tenant waits from its first notice on, also if its look has failed and it was noticed meanwhile", () => {
+  const queue = aQueue();
+  queue.add("a", 5);
+  queue.add("a", 9);
+  expect(queue.oldestAt).toBe(5);
+  queue.take(9, 1);
+  queue.add("a", 10);
+  queue.add("a", queue.done("a") ?? 11, 100);
+  expect(queue.oldestAt).toBe(5);
+});
+
+describe("a tenant that is known to fail", () => {
+  it("is not the oldest one, neither before its next try nor in it", () => {
+    const queue = aQueue();
+    queue.addRetry("a", 0, 100);
+    expect(queue.oldestAt).toBeUndefined();
+    expect(queue.take(100, 1)).toEqual(["a"]);
+    expect(queue.oldestAt).toBeUndefined();
+    expect(queue.done("a")).toBe(0);
+  });
+
+  it("waits from a new notice on, and the notice is no retry if the tenant fails meanwhile", () => {
+    const queue = aQueue();
+    queue.addRetry("before", 0, 100);
+    queue.add("before", 50);
+    expect(queue.oldestAt).toBe(50);
+    expect(queue.take(50, 1)).toEqual(["before"]);
+    queue.add("before", 60);
+    expect(queue.done("before")).toBe(50);
+    queue.addRetry("before", 50, 160);
+    expect(queue.oldestAt).toBe(60);
+  });
 });
