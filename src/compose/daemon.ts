@@ -67,7 +67,7 @@ export async function composeDaemon(
   const metrics = new Metrics(() => lifecycle.state, hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
   const observers = [tellLog, metrics.observe];
-  const { serving, serveTenant, servingNow } = composeServing(
+  const singles = composeServing(
     {
       config: () => accepted.current(),
       host,
@@ -79,7 +79,7 @@ export async function composeDaemon(
     signal,
   );
   const syncRequests = new SyncRequests(
-    { serveTenant, clock: hostClock, log, onReply: metrics.observeReply },
+    { serveTenant: singles.serveTenant, clock: hostClock, log, onReply: metrics.observeReply },
     signal,
   );
   const shown = pages(
@@ -100,7 +100,7 @@ export async function composeDaemon(
           ...value,
           ports: { ...ports, service: pause.keptTo(measured, settings.baseUrl) },
           settings: { ...settings, lease: { ...settings.lease, handsOver: true } },
-          serving: await serving(),
+          serving: await singles.serving(),
           close,
         };
       },
@@ -119,9 +119,9 @@ export async function composeDaemon(
       },
       routes: (key) => ({ ...shown, ...syncRequests.routes(key) }),
       timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),
-      serving: servingNow,
+      serving: singles.servingNow,
       clock: hostClock,
-      observers,
+      observers: [...observers, singles.observe],
       log,
     },
     signal,

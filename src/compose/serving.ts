@@ -1,8 +1,13 @@
+import { hash } from "node:crypto";
 import { hostClock } from "../adapters/host/clock.ts";
 import { thisInstance } from "../adapters/host/instance.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Config } from "../config/model/config.ts";
+
+import type { Notice } from "../core/changes/notice.ts";
+import { Secret } from "../core/secret/secret.ts";
 import type { NoticingState } from "../daemon/changes/noticing.ts";
+import { UnnoticedWarning } from "../daemon/changes/unnoticed-warning.ts";
 import type { Serving } from "../daemon/session.ts";
 import type { ServingNow } from "../daemon/state/serving-state.ts";
 import { askHolder } from "../engine/serving/ask-holder.ts";
@@ -34,6 +39,18 @@ export interface ComposedServing {
   readonly serveTenant: ServeTenant;
   /** How single tenants are served now; null if they aren't, or if no sync has asked for it yet. */
   readonly servingNow: () => ServingNow | null;
+  /** Takes the events of full syncs. */
+  readonly observe: Observe;
+}
+
+/** Differs if anything differs that the noticing of tenants needs. The config is another object at each sync. */
+function sourceOf({ name, source, group, http }: Config): string {
+  function revealed(this: Readonly<Record<string, unknown>>, key: string, shown: unknown): unknown {
+    const value = this[key];
+    return value instanceof Secret ? value.reveal() : shown;
+  }
+  const ways = { name, source, group, isAsked: http.syncKey !== undefined };
+  return hash("sha256", JSON.stringify(ways, revealed));
 }
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
@@ -44,18 +61,24 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
     onOverflow: syncSoon,
   });
-  let composed: { readonly of: Config; readonly serving: Promise<Serving | undefined> } | undefined;
+  const unnoticed = new UnnoticedWarning(log);
+  const onNotice = (notice: Notice): void => {
+    if (notice.kind === "anything") {
+      syncSoon();
+      return;
+    }
+    unnoticed.noticed(notice.user_group_id);
+    server.notice(notice.user_group_id);
+  };
+  let composed: { readonly source: string; readonly serving: Promise<Serving | undefined> } | undefined;
 
   let now: (() => ServingNow) | undefined;
 
   const composeFor = async (of: Config): Promise<Serving | undefined> => {
     now = undefined;
     if (of.source.changes === undefined && of.http.syncKey === undefined) return undefined;
-    const noticing = await composeNoticing(of, {
-      clock: hostClock,
-      log,
-      onNotice: (notice) => (notice.kind === "tenant" ? server.notice(notice.user_group_id) : syncSoon()),
-    });
+    unnoticed.begin(of.source.changes !== undefined);
+    const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
     now = () => ({
       ways: noticing?.state ?? NO_WAYS,
       takesRequests: of.http.syncKey !== undefined,
@@ -88,11 +111,13 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
   return {
     serving() {
       const of = config();
-      if (composed?.of !== of) composed = { of, serving: composeFor(of) };
+      const source = sourceOf(of);
+      if (composed?.source !== source) composed = { source, serving: composeFor(of) };
       return composed.serving;
     },
     serveTenant: (id, waitMs) =>
       isStandby() ? askThroughLedger(id, waitMs) : server.serve(id, waitMs, stop),
     servingNow: () => now?.() ?? null,
+    observe: (event) => unnoticed.observe(event),
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aWorld, idOf, until, type World } from "../world.ts";
-import { aDaemon, type RunningDaemon } from "./a-daemon.ts";
+import { aDaemon, EVERY_SECOND, type RunningDaemon } from "./a-daemon.ts";
 
 /** No full sync follows the first one while a test runs. */
 const NEVER = "0 0 29 2 *";
@@ -65,6 +65,21 @@ test("a row that the change column names is served without a full sync", async (
   expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{way="column"} 1\n');
   expect((await daemon.page("/")).text).toMatch(
     /Between two syncs.*source\.changes\.column.*works.*1 tenant/s,
+  );
+  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+});
+
+test("a change that doesn't move the change column is found by the full sync, and told", async () => {
+  const world = await aWorld({ tenants: 3 });
+  await world.database.query("ALTER TABLE customers ADD COLUMN version bigint NOT NULL DEFAULT 1");
+  await world.database.query("UPDATE customers SET version = 100 WHERE id = $1", [idOf(3)]);
+  const changes = { column: "version", every: "200ms" };
+  await world.configure({ ...EVERY_SECOND, source: { changes } });
+  const daemon = await aDaemon(world);
+  await daemon.ran(2);
+  await world.database.query("UPDATE customers SET company_name = 'Renamed' WHERE id = $1", [idOf(2)]);
+  await daemon.says(
+    /^a full sync has found changes that source.changes didn't name, such as those of tenant/,
   );
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
