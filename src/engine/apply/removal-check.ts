@@ -4,7 +4,7 @@ import type { Tenant } from "../../core/group/tenant.ts";
 import type { Removal } from "../../core/plan/change.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
-import { readTenants } from "../plan/read-tenants.ts";
+import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 
 interface CheckPorts {
   readonly source: TenantSource;
@@ -72,8 +72,4 @@ interface Look {
   readonly at: number;
   readonly ids: ReadonlySet<string>;
   readonly tenants: Promise<ReadonlyMap<string | null, Tenant>>;
-}
-
-async function* inOneBatch<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
-  yield items;
 }

@@ -2,7 +2,7 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
 import { mergeById } from "./merge-by-id.ts";
 import type { PlanRead, ReadSource } from "./read-all.ts";
-import { readTenants } from "./read-tenants.ts";
+import { inOneBatch, readTenants } from "./read-tenants.ts";
 
 /** Looks these ids up in the source and in the ledger. */
 export async function readSome(
@@ -31,8 +31,4 @@ export async function readSome(
   } finally {
     await lookUps.close();
   }
-}
-
-async function* inOneBatch<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
-  yield items;
 }

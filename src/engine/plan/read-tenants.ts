@@ -40,6 +40,11 @@ export async function* readTenants(
   if (last !== undefined) yield [last];
 }
 
+/** Rows that were looked up, for what reads rows in batches. */
+export async function* inOneBatch<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  yield items;
+}
+
 const outOfOrder = (column: string, before: string, after: string): SyncError =>
   new SyncError(
     "SOURCE_ORDER",
