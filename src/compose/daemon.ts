@@ -21,7 +21,7 @@ import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import { warnOfReadable } from "./config.ts";
 import type { Host } from "./host.ts";
 import { composeLedgerView } from "./ledger-view.ts";
-import { composeServing } from "./serving.ts";
+import { composeServing, waysOf } from "./serving.ts";
 import { composeSync } from "./sync.ts";
 
 interface DaemonOptions {
@@ -51,8 +51,11 @@ export async function composeDaemon(
     notify,
     tokens,
     deletion,
+    source,
+    group,
   }: Config): LifecycleSettings => ({
     name,
+    ways: waysOf({ name, source, group, http }),
     schedule,
     shutdownTimeoutMs,
     deletionLimit: deletion.limit,
@@ -74,7 +77,7 @@ export async function composeDaemon(
       log,
       observe: (event) => lifecycle.observe(event),
       syncSoon: () => lifecycle.syncSoon(),
-      isStandby: () => lifecycle.state.standby !== null,
+      isHolder: () => lifecycle.isHolder,
     },
     signal,
   );

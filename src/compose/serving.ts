@@ -29,8 +29,8 @@ interface ServingPorts {
   readonly observe: Observe;
   /** Begins a full sync soon. */
   readonly syncSoon: () => void;
-  /** Whether another instance holds the lease. */
-  readonly isStandby: () => boolean;
+  /** Whether this instance holds the lease. If not, another one may hold it. */
+  readonly isHolder: () => boolean;
 }
 
 export interface ComposedServing {
@@ -43,8 +43,10 @@ export interface ComposedServing {
   readonly observe: Observe;
 }
 
+type NoticingConfig = Pick<Config, "name" | "source" | "group" | "http">;
+
 /** Differs if anything differs that the noticing of tenants needs. The config is another object at each sync. */
-function sourceOf({ name, source, group, http }: Config): string {
+function sourceOf({ name, source, group, http }: NoticingConfig): string {
   function revealed(this: Readonly<Record<string, unknown>>, key: string, shown: unknown): unknown {
     const value = this[key];
     return value instanceof Secret ? value.reveal() : shown;
@@ -53,9 +55,13 @@ function sourceOf({ name, source, group, http }: Config): string {
   return hash("sha256", JSON.stringify(ways, revealed));
 }
 
+/** Differs if single tenants are noticed in another way, or from another source; undefined if the config names no way. */
+export const waysOf = (config: NoticingConfig): string | undefined =>
+  config.source.changes === undefined && config.http.syncKey === undefined ? undefined : sourceOf(config);
+
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
 export function composeServing(ports: ServingPorts, stop: AbortSignal): ComposedServing {
-  const { config, host, log, observe, syncSoon, isStandby } = ports;
+  const { config, host, log, observe, syncSoon, isHolder } = ports;
   const server = new TenantServer({
     clock: hostClock,
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
@@ -76,7 +82,7 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
 
   const composeFor = async (of: Config): Promise<Serving | undefined> => {
     now = undefined;
-    if (of.source.changes === undefined && of.http.syncKey === undefined) return undefined;
+    if (waysOf(of) === undefined) return undefined;
     unnoticed.begin(of.source.changes !== undefined);
     const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
     now = () => ({
@@ -115,8 +121,7 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
       if (composed?.source !== source) composed = { source, serving: composeFor(of) };
       return composed.serving;
     },
-    serveTenant: (id, waitMs) =>
-      isStandby() ? askThroughLedger(id, waitMs) : server.serve(id, waitMs, stop),
+    serveTenant: (id, waitMs) => (isHolder() ? server.serve(id, waitMs, stop) : askThroughLedger(id, waitMs)),
     servingNow: () => now?.() ?? null,
     observe: (event) => unnoticed.observe(event),
   };

@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { isAlarming } from "../core/deletion/missing-tenants.ts";
-import { waitBeforeReconnect } from "../core/failure/backoff.ts";
 import { isHandOver } from "../core/failure/failure.ts";
 import { describe } from "../core/failure/sync-error.ts";
 import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
@@ -9,12 +7,13 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Observe, RunEvent } from "../ports/observer.ts";
-import type { ProblemCounts } from "./notifications/problems.ts";
+import { NextSync, pauseAfter } from "./next-sync.ts";
+import { missingProblem } from "./notifications/missing-problem.ts";
 import { RunNotifications } from "./notifications/run-notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
 import type { ServingNow } from "./state/serving-state.ts";
-import { type DaemonState, type LedgerSnapshot, wentMissingOf } from "./state/state.ts";
+import type { DaemonState, LedgerSnapshot } from "./state/state.ts";
 import { type Configured, StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {
@@ -27,6 +26,8 @@ export interface DaemonSettings {
   readonly notifier: Notifier;
   /** How often a sync also compares the token stores with the ledger. Never, if left out. */
   readonly verifyTokensMs?: number;
+  /** The ways in which single tenants are noticed, in any form that differs if they do. Left out: no single tenant is served. */
+  readonly ways?: string | undefined;
 }
 
 export interface DaemonPorts {
@@ -44,8 +45,6 @@ export interface DaemonPorts {
 }
 
 const PERIODS_UNTIL_STALE = 3;
-/** The least time between two full syncs that notices lead to, in milliseconds. */
-const LEAST_PAUSE = 1_000;
 /** How often an instance in standby asks for the lease, in milliseconds. */
 const STANDBY_RETRY = 15_000;
 /** The same after it has handed the lease over: a command has it for a short time only. */
@@ -62,15 +61,9 @@ export class Daemon {
   #settings: DaemonSettings;
   #timetable: Timetable;
   #work: Promise<void> | undefined;
-  /** Aborts when the next full sync is due: until then single tenants are served. */
-  #nextSync = new AbortController();
-  /** Whether the full sync of the session is over, so that another one may begin. */
-  #isRunOver = false;
-  #isSyncWanted = false;
+  #isHolder = false;
+  readonly #nextSync: NextSync;
   #noticing: Serving["noticing"];
-  /** When the last sync ended, on the monotonic clock, and how long it took, both in milliseconds. */
-  #lastRunEnd = 0;
-  #lastRunMs = 0;
   /** When the last sync with `verifyTokens` began, on the monotonic clock. */
   #verifiedAt: number | undefined;
 
@@ -79,6 +72,7 @@ export class Daemon {
     this.#ports = ports;
     this.#settings = settings;
     this.#signal = signal;
+    this.#nextSync = new NextSync(ports.clock, signal, () => this.#beginIfIdle());
     this.#timetable = this.#newTimetable();
     const now = (): Date => ports.clock.now();
     const nextRun = (): Date | null => (signal.aborted ? null : this.#timetable.next);
@@ -89,7 +83,13 @@ export class Daemon {
       now,
     );
     this.observe = fanOut<RunEvent>(
-      [(event) => this.#tracker.observe(event), ...ports.observers],
+      [
+        (event) => this.#tracker.observe(event),
+        ({ kind }) => {
+          this.#isHolder ||= kind === "started";
+        },
+        ...ports.observers,
+      ],
       (problem) =>
         ports.log({
           level: "error",
@@ -107,7 +107,8 @@ export class Daemon {
     this.#work = this.#undisturbed(async () => {
       await this.#readLedgerSnapshot();
       this.#recall();
-      if (this.#settings.schedule.runAtStart) await this.#untilDone();
+      // Single tenants are served under the lease alone.
+      if (this.#settings.schedule.runAtStart || this.#settings.ways !== undefined) await this.#untilDone();
     });
   }
 
@@ -115,11 +116,21 @@ export class Daemon {
     return this.#tracker.state;
   }
 
-  /** Uses these settings from the next run on. A run that is under way keeps the old ones. */
+  /** Whether this instance has the lease, or goes on with it in a moment. Another instance may have it if not. */
+  get isHolder(): boolean {
+    return this.#isHolder;
+  }
+
+  /**
+   * Uses these settings from the next run on. A run that is under way keeps the old ones. If there are other ways to notice
+   * single tenants, the next run begins soon, and so it does after a failure that these settings may mend.
+   */
   reconfigure(settings: DaemonSettings): void {
     if (this.#signal.aborted) return;
     const isSameSchedule = isDeepStrictEqual(settings.schedule, this.#settings.schedule);
+    if (settings.ways !== this.#settings.ways) this.syncSoon();
     this.#settings = settings;
+    this.#nextSync.tryAgain();
     // Keep the timetable if the schedule is the same: a new one would lose a tick that waits for its jitter.
     if (!isSameSchedule) {
       this.#timetable.stop();
@@ -132,6 +143,7 @@ export class Daemon {
   /** Call this after the signal aborts. Resolves once nothing is under way. */
   async ended(): Promise<void> {
     await this.#work;
+    this.#isHolder = false;
     await this.#notice(undefined);
     await this.#notifications.ended();
   }
@@ -152,28 +164,25 @@ export class Daemon {
   }
 
   #tick(): void {
-    if (this.#work === undefined) this.#work = this.#undisturbed(() => this.#untilDone());
-    else if (this.#isRunOver) this.#nextSync.abort();
     // In standby a tick doesn't count as skipped, because #untilDone keeps asking for the lease.
-    else if (this.state.standby === null) {
-      this.#tracker.skipped();
-      this.#ports.log({
-        level: "info",
-        message: "skipped a tick of the schedule: the last sync is still running",
-      });
-    }
+    if (this.#beginIfIdle() || this.#nextSync.tick() || this.state.standby !== null) return;
+    this.#tracker.skipped();
+    this.#ports.log({
+      level: "info",
+      message: "skipped a tick of the schedule: the last sync is still running",
+    });
   }
 
-  /** Something has changed that only a full sync finds: begins one soon, and not two for the same change. */
+  /** Something has changed that only a full sync finds: begins one soon. */
   syncSoon(): void {
-    if (this.#isSyncWanted || this.#signal.aborted) return;
-    this.#isSyncWanted = true;
-    const { clock } = this.#ports;
-    // Syncs that follow each other without a pause would leave no time to others.
-    const earliest = this.#lastRunEnd + Math.max(LEAST_PAUSE, this.#lastRunMs);
-    void clock.sleep(earliest - clock.monotonic(), this.#signal).then(() => {
-      if (this.#isRunOver && this.#isSyncWanted) this.#nextSync.abort();
-    });
+    this.#nextSync.want(this.#work === undefined);
+  }
+
+  /** Returns false if a sync, or the service of single tenants after it, is under way. */
+  #beginIfIdle(): boolean {
+    if (this.#work !== undefined) return false;
+    this.#work = this.#undisturbed(() => this.#untilDone());
+    return true;
   }
 
   /** Logs what `work` throws, so that a mistake in this program doesn't end the daemon. */
@@ -203,6 +212,7 @@ export class Daemon {
       const isHandedOver = run.error !== null && isHandOver(run.error);
       if (run.error?.code === "LEASE_HELD" || isHandedOver) {
         await session.end;
+        this.#isHolder = false;
         await this.#notice(undefined);
         handedOver ||= isHandedOver;
         // A command announces no problems, so those of its run are not known yet.
@@ -213,17 +223,16 @@ export class Daemon {
       if (stoodBy) this.#recall();
       stoodBy = false;
       const { name, notifier } = this.#settings;
-      await this.#notifications.announce(name, run, isRead ? this.#missing() : {}, notifier, clock.now());
+      const missing = isRead ? missingProblem(this.state) : {};
+      await this.#notifications.announce(name, run, missing, notifier, clock.now());
       const end = await session.end;
+      this.#isHolder = end === "next sync is due";
       if (end === "done") return;
       handedOver = end === "handed over";
-      failures = end === "failed" ? failures + 1 : 0;
+      const isAway = end === "database is away";
+      failures = isAway || end === "failed" ? failures + 1 : 0;
       if (handedOver) await clock.sleep(RETRY_AFTER_HAND_OVER, this.#signal);
-      if (end === "failed")
-        await clock.sleep(
-          waitBeforeReconnect(failures, () => clock.random()),
-          this.#signal,
-        );
+      if (failures > 0) await this.#nextSync.pause(pauseAfter(failures, isAway, clock));
     }
   }
 
@@ -231,24 +240,22 @@ export class Daemon {
     const { clock, log, openSync } = this.#ports;
     const started = clock.monotonic();
     const verifyTokens = this.#isVerifyingDue();
-    this.#isRunOver = false;
-    this.#isSyncWanted = false;
-    this.#nextSync = new AbortController();
     this.#tracker.begins();
     const { run, end } = beginSession({
       ...{ clock, log, verifyTokens },
+      servesTenants: this.#settings.ways !== undefined,
       observe: this.observe,
       open: openSync,
       notice: (noticing) => this.#notice(noticing),
-      next: this.#nextSync.signal,
+      next: this.#nextSync.begins(),
       stop: this.#signal,
     });
     void run.then(({ outcome, durationMs }) => {
-      this.#isRunOver = true;
-      this.#lastRunEnd = clock.monotonic();
-      this.#lastRunMs = durationMs;
+      this.#nextSync.runEnded(durationMs);
       if (verifyTokens && outcome !== "failed") this.#verifiedAt = started;
     });
+    // It is awaited only after the run has been told of.
+    end.catch(() => {});
     return { run, end };
   }
 
@@ -272,7 +279,7 @@ export class Daemon {
   #recall(): void {
     const { ledger, lastRun } = this.state;
     const earlier = ledger?.history.filter(({ id }) => id !== lastRun?.run) ?? [];
-    this.#notifications.recall(earlier, this.#missing(), this.#ports.clock.now());
+    this.#notifications.recall(earlier, missingProblem(this.state), this.#ports.clock.now());
   }
 
   /** Resolves to false if the ledger could not be read. */
@@ -289,12 +296,5 @@ export class Daemon {
       });
       return false;
     }
-  }
-
-  #missing(): ProblemCounts {
-    const missing = wentMissingOf(this.state);
-    // Held removals are a problem of their own, and may concern the same tenants.
-    if (missing === null || this.state.ledger?.status.held) return {};
-    return { missing: isAlarming(missing) ? missing.count : 0 };
   }
 }

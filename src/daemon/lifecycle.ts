@@ -54,6 +54,11 @@ export class Lifecycle {
     this.#daemon.observe(event);
   }
 
+  /** As `Daemon.isHolder`. */
+  get isHolder(): boolean {
+    return this.#daemon.isHolder;
+  }
+
   /** As `Daemon.syncSoon`. */
   syncSoon(): void {
     this.#daemon.syncSoon();

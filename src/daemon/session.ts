@@ -31,6 +31,8 @@ export interface SessionParts {
   /** Notices tenants in this way from now on, and in no other. */
   readonly notice: (noticing: Serving["noticing"]) => Promise<void>;
   readonly verifyTokens: boolean;
+  /** Whether single tenants are to be served, by the config in force. */
+  readonly servesTenants: boolean;
   /** Aborts when the next sync is due. */
   readonly next: AbortSignal;
   /** Aborts when this process is told to stop. */
@@ -46,7 +48,7 @@ export interface Session {
 }
 
 /** Why a session has ended. If single tenants are to be served, another session follows, unless this process ends. */
-export type SessionEnd = "done" | "next sync is due" | "handed over" | "failed";
+export type SessionEnd = "done" | "next sync is due" | "handed over" | "failed" | "database is away";
 
 /** Begins a session. `run` never rejects; `end` rejects if this program has a mistake. */
 export function beginSession(parts: SessionParts): Session {
@@ -58,7 +60,7 @@ export function beginSession(parts: SessionParts): Session {
 }
 
 async function session(parts: SessionParts, over: (run: RunSummary) => void): Promise<SessionEnd> {
-  const { clock, open, notice, verifyTokens, next, stop } = parts;
+  const { clock, open, notice, verifyTokens, servesTenants, next, stop } = parts;
   const started = clock.monotonic();
   let summary: RunSummary | undefined;
   let serving: Serving | undefined;
@@ -87,7 +89,9 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
     else if (serving) parts.log({ level: "warn", ...notServed(error) });
     else throw error;
   }
-  if (serving === undefined || stop.aborted) return "done";
+  if (stop.aborted || !(serving || servesTenants)) return "done";
+  const code = failure ? asSyncError(failure.error).code : summary?.error?.code;
+  if (code !== undefined && DATABASE_IS_AWAY.has(code)) return "database is away";
   if (failure !== undefined || summary?.outcome === "failed") return "failed";
   return next.aborted ? "next sync is due" : "handed over";
 }
@@ -99,6 +103,12 @@ function companionOf(
   const startNoticing = async (table: string | null): Promise<void> => noticing?.start(table);
   return serveBeside({ server, startNoticing, end: next }, ports, settings);
 }
+
+const DATABASE_IS_AWAY: ReadonlySet<string> = new Set([
+  "LEDGER_UNAVAILABLE",
+  "SOURCE_UNAVAILABLE",
+  "LEASE_LOST",
+]);
 
 /** A sync that failed before its run began: a secret can't be read, or this program has a mistake. */
 function failedEarly(error: unknown, durationMs: number): RunSummary {

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "../../src/daemon/daemon.ts";
 import type { ScheduleSettings } from "../../src/daemon/schedule.ts";
+import type { OpenedSync } from "../../src/daemon/session.ts";
 import { readLedgerSnapshot } from "../../src/daemon/state/ledger-snapshot.ts";
 import type { ServingNow } from "../../src/daemon/state/serving-state.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
@@ -39,6 +40,8 @@ export class Stage {
   /** How single tenants are said to be served. */
   serving: ServingNow | null = null;
   beats = 0;
+  /** What serves single tenants, as the config in force has it. */
+  singleTenants: OpenedSync["serving"];
   opened = 0;
   closed = 0;
   ledgerReads = 0;
@@ -94,6 +97,7 @@ export class Stage {
         return {
           ports: world.ports(this.instance, clock),
           settings: syncSettings(sync),
+          serving: this.singleTenants,
           close: async () => {
             this.closed++;
           },

@@ -22,9 +22,12 @@ export async function askHolder(
   stop: AbortSignal,
 ): Promise<Served> {
   const until = clock.monotonic() + waitMs;
-  const request: RequestId = await ledger.requestTenant(user_group_id, requester, waitMs + LASTS_LONGER);
+  const ask = (): Promise<RequestId> => ledger.requestTenant(user_group_id, requester, waitMs + LASTS_LONGER);
+  let request = await ask();
   while (clock.monotonic() < until && !stop.aborted) {
     await clock.sleep(Math.min(LOOK_FOR_ANSWER, until - clock.monotonic()), stop);
+    // The first sync is only about to make the ledger's tables.
+    if (request === "") request = await ask();
     const answer = await ledger.answerTo(request);
     if (answer === null) continue;
     await ledger.withdrawRequest(request);

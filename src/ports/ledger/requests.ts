@@ -7,7 +7,7 @@ import type { Lease } from "./lease.ts";
 export interface Requests {
   /** Asks the holder to hand the lease over. `requester` names this process. Rejects if the ledger can't keep requests yet. */
   requestLease(requester: string, ttlMs: number): Promise<RequestId>;
-  /** Asks the holder to serve one tenant. */
+  /** Asks the holder to serve one tenant. Resolves to "" if the ledger has no tables yet, and so keeps no request. */
   requestTenant(user_group_id: string, requester: string, ttlMs: number): Promise<RequestId>;
   /** Resolves to false if the request has ended. */
   prolongRequest(id: RequestId, ttlMs: number): Promise<boolean>;

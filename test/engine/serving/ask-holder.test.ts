@@ -7,7 +7,7 @@ import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 const FOREVER = new AbortController().signal;
 
 /** A ledger whose holder answers after `answersAt` milliseconds. */
-function aLedger(answersAt: number, answer: TenantAnswer) {
+function aLedger(answersAt: number, answer: TenantAnswer, hasTablesAt = 0) {
   const time = new VirtualTime();
   const asked: { id: string; ttlMs: number }[] = [];
   const withdrawn: string[] = [];
@@ -15,8 +15,9 @@ function aLedger(answersAt: number, answer: TenantAnswer) {
     clock: new VirtualClock(time),
     requester: "this",
     ledger: {
-      requestTenant: async (id: string, _: string, ttlMs: number) => `request ${asked.push({ id, ttlMs })}`,
-      answerTo: async () => (time.elapsed >= answersAt ? answer : null),
+      requestTenant: async (id: string, _: string, ttlMs: number) =>
+        time.elapsed < hasTablesAt ? "" : `request ${asked.push({ id, ttlMs })}`,
+      answerTo: async (id: string) => (id !== "" && time.elapsed >= answersAt ? answer : null),
       withdrawRequest: async (id: string) => void withdrawn.push(id),
     },
   };
@@ -39,6 +40,12 @@ describe("an instance that asks the holder of the lease", () => {
     expect(time.elapsed).toBe(10_000);
     expect(asked[0]?.ttlMs).toBeGreaterThan(10_000);
     expect(withdrawn).toEqual([]);
+  });
+
+  it("asks again if the ledger had no tables yet", async () => {
+    const { ask, asked } = aLedger(1_000, CREATED, 500);
+    expect(await ask(10_000)).toEqual({ kind: "done", outcome: "created" });
+    expect(asked).toHaveLength(1);
   });
 
   it("asks, and waits for nothing, if it need not wait", async () => {

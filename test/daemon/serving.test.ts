@@ -1,0 +1,253 @@
+import { describe, expect, test } from "vitest";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+import type { DaemonSettings } from "../../src/daemon/daemon.ts";
+import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
+import type { Fate } from "../fakes/instance.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
+import { SETTINGS, Stage } from "./stage.ts";
+
+const WAYS = "a channel";
+const FOREVER = new AbortController().signal;
+
+/** A daemon that serves single tenants. */
+function aServingDaemon(settings: Partial<DaemonSettings> = {}, fate: Fate = {}, world = aWorld()) {
+  const lease = { ...syncSettings().lease, handsOver: true };
+  const stage = new Stage(world, { ways: WAYS, ...settings }, fate, [], { lease });
+  const server = new TenantServer({
+    clock: new VirtualClock(world.time),
+    onServed: () => {},
+    onOverflow: () => stage.daemon.syncSoon(),
+  });
+  /** Starts and stops of the ways to notice tenants. */
+  const noticed: string[] = [];
+  const aNoticing = (name: string) => ({
+    start: async () => void noticed.push(`start ${name}`),
+    stop: async () => void noticed.push(`stop ${name}`),
+    state: { column: null, channel: null },
+  });
+  stage.singleTenants = { server, noticing: aNoticing("first") };
+  return {
+    ...{ world, stage, server, noticed, aNoticing },
+    serve: (id: string, waitMs = 3_600_000) => server.serve(id, waitMs, FOREVER),
+    /** Resolves once the full sync of this number is over, counted from 1. */
+    ran: async (count: number) => {
+      while (world.ledger.runs.filter(({ finishedAt }) => finishedAt !== null).length < count)
+        await world.time.sleep(100);
+    },
+    reconfigure: (changed: Partial<DaemonSettings>) =>
+      stage.daemon.reconfigure({
+        ...SETTINGS,
+        ways: WAYS,
+        notifier: stage.notifier,
+        ...settings,
+        ...changed,
+      }),
+  };
+}
+
+const aWorld = (): World => new World(tenants("a"));
+const signUp = (world: World, id: string): void => void world.tenants.push(...tenants(id));
+const CREATED = { kind: "done", outcome: "created" };
+
+test("serves a tenant between two full syncs", async () => {
+  const { world, stage, serve, ran } = aServingDaemon();
+  stage.daemon.begin();
+  await ran(1);
+  signUp(world, "b");
+  expect(await serve("b")).toEqual(CREATED);
+  expect(world.ledger.runs).toHaveLength(1);
+});
+
+test("begins at once even if it must not run at the start, because nothing is served without a lease", async () => {
+  const { world, stage, serve } = aServingDaemon({ schedule: { ...SETTINGS.schedule, runAtStart: false } });
+  stage.daemon.begin();
+  signUp(world, "b");
+  expect(await serve("b")).toEqual(CREATED);
+});
+
+describe("a full sync that a notice asks for", () => {
+  test("follows a full sync that was under way, and one follows for many notices", async () => {
+    const { world, stage, ran } = aServingDaemon();
+    world.network = async () => {
+      stage.daemon.syncSoon();
+      await world.time.sleep(5_000);
+    };
+    stage.daemon.begin();
+    await ran(2);
+    await world.time.sleep(60_000);
+    expect(world.ledger.runs).toHaveLength(2);
+  });
+
+  test("comes soon each time it is asked for", async () => {
+    const { stage, ran } = aServingDaemon();
+    stage.daemon.begin();
+    for (const count of [1, 2, 3]) {
+      await ran(count);
+      stage.daemon.syncSoon();
+    }
+    await ran(4);
+  });
+});
+
+describe("comes back within seconds", () => {
+  test("after a database that was away for minutes", async () => {
+    let isAway = false;
+    const { world, stage, serve, ran } = aServingDaemon(
+      {},
+      {
+        at: ({ when, call }) => {
+          if (isAway && when === "before" && !["getOrCreate", "sleep"].includes(call))
+            throw new SyncError("LEDGER_UNAVAILABLE", "no route");
+        },
+      },
+    );
+    stage.daemon.begin();
+    await ran(1);
+    for (const [id, ms] of [
+      ["b", 600_000],
+      ["c", 1_234_567],
+      ["d", 333_333],
+    ] as const) {
+      isAway = true;
+      await world.time.sleep(ms);
+      isAway = false;
+      signUp(world, id);
+      const asked = world.time.elapsed;
+      expect(await serve(id)).toEqual(CREATED);
+      expect(world.time.elapsed - asked).toBeLessThan(11_000);
+    }
+  });
+
+  test("after a secret that couldn't be read", async () => {
+    const { world, stage, serve } = aServingDaemon();
+    stage.openFails = new SyncError("CONFIG_INVALID", "no key");
+    stage.daemon.begin();
+    await world.time.sleep(3_000);
+    stage.openFails = undefined;
+    signUp(world, "b");
+    expect(await serve("b", 60_000)).toEqual(CREATED);
+  });
+
+  test("of a config that is mended", async () => {
+    const { world, stage, reconfigure, serve } = aServingDaemon();
+    stage.openFails = new SyncError("CONFIG_INVALID", "no key");
+    stage.daemon.begin();
+    await world.time.sleep(600_000);
+    stage.openFails = undefined;
+    reconfigure({});
+    signUp(world, "b");
+    const asked = world.time.elapsed;
+    expect(await serve("b")).toEqual(CREATED);
+    expect(world.time.elapsed - asked).toBeLessThan(1_000);
+  });
+
+  test("of a tick after a failure", async () => {
+    const { world, stage, serve } = aServingDaemon();
+    stage.openFails = new SyncError("CONFIG_INVALID", "no key");
+    stage.daemon.begin();
+    await world.time.sleep(600_000);
+    stage.openFails = undefined;
+    stage.tick();
+    signUp(world, "b");
+    const asked = world.time.elapsed;
+    expect(await serve("b")).toEqual(CREATED);
+    expect(world.time.elapsed - asked).toBeLessThan(1_000);
+  });
+});
+
+test("doesn't try without pauses while the service refuses the key", async () => {
+  const { world, stage } = aServingDaemon(
+    {},
+    {
+      at: ({ when, call }) => {
+        if (when === "before" && call === "getOrCreate") throw new SyncError("KEY_REFUSED", "HTTP 401");
+      },
+    },
+  );
+  stage.daemon.begin();
+  await world.time.sleep(3_600_000);
+  expect(world.ledger.runs.length).toBeLessThan(200);
+});
+
+describe("other ways in a config that is read again", () => {
+  test("are in force soon, and the former ones end", async () => {
+    const { world, stage, server, noticed, aNoticing, reconfigure, ran } = aServingDaemon();
+    stage.daemon.begin();
+    await ran(1);
+    stage.singleTenants = { server, noticing: aNoticing("second") };
+    reconfigure({ ways: "another channel" });
+    await ran(2);
+    await world.time.sleep(60_000);
+    expect(noticed).toEqual(["start first", "stop first", "start second"]);
+    expect(world.ledger.runs).toHaveLength(2);
+  });
+
+  test("begin the service of single tenants in a daemon without it", async () => {
+    const { world, stage, reconfigure, ran, serve } = aServingDaemon({ ways: undefined });
+    const { singleTenants } = stage;
+    stage.singleTenants = undefined;
+    stage.daemon.begin();
+    await ran(1);
+    await stage.idle();
+    expect(world.ledger.lease?.holder ?? "").toBe("");
+    stage.singleTenants = singleTenants;
+    reconfigure({ ways: WAYS });
+    signUp(world, "b");
+    expect(await serve("b")).toEqual(CREATED);
+  });
+
+  test("end the service of single tenants if there are none any more, and the lease is free", async () => {
+    const { world, stage, noticed, reconfigure, ran } = aServingDaemon();
+    stage.daemon.begin();
+    await ran(1);
+    stage.singleTenants = undefined;
+    reconfigure({ ways: undefined });
+    await ran(2);
+    await stage.idle();
+    expect(noticed).toEqual(["start first", "stop first"]);
+    expect(world.ledger.lease?.holder ?? "").toBe("");
+    await stage.ticked();
+    expect(world.ledger.runs).toHaveLength(3);
+  });
+
+  test("and the same ways disturb nothing", async () => {
+    const { world, stage, noticed, reconfigure, ran } = aServingDaemon();
+    stage.daemon.begin();
+    await ran(1);
+    reconfigure({ staleAfterMs: 7 });
+    await world.time.sleep(60_000);
+    expect(noticed).toEqual(["start first"]);
+    expect(world.ledger.runs).toHaveLength(1);
+  });
+});
+
+test("is told to stop at any moment, and ends", async () => {
+  for (let ms = 0; ms < 12_000; ms += 1_700) {
+    const world = new World(tenants("a", "b", "c"));
+    world.network = () => world.time.sleep(1_000);
+    const { stage, server } = aServingDaemon({}, {}, world);
+    stage.daemon.begin();
+    await world.time.sleep(ms);
+    signUp(world, "d");
+    server.notice("d");
+    await world.time.sleep(300);
+    stage.stopping.abort();
+    await stage.daemon.ended();
+    expect(world.ledger.lease?.holder ?? "").toBe("");
+  }
+});
+
+test("counts as the holder of the lease only while it holds the lease", async () => {
+  const { stage, ran } = aServingDaemon();
+  expect(stage.daemon.isHolder).toBe(false);
+  stage.daemon.begin();
+  await ran(1);
+  expect(stage.daemon.isHolder).toBe(true);
+  stage.tick();
+  await ran(2);
+  expect(stage.daemon.isHolder).toBe(true);
+  stage.stopping.abort();
+  await stage.daemon.ended();
+  expect(stage.daemon.isHolder).toBe(false);
+});
