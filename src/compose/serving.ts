@@ -77,7 +77,6 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     server.notice(notice.user_group_id);
   };
   let composed: { readonly source: string; readonly serving: Promise<Serving | undefined> } | undefined;
-
   let now: (() => ServingNow) | undefined;
 
   const composeFor = async (of: Config): Promise<Serving | undefined> => {
