@@ -67,6 +67,7 @@ async function syncOnce(
   if (isWhole) run.turns.beginPlan();
   const history = isWhole ? await pauseGraceClock(run) : await run.ledger.readHistory();
   const plan = await makePlan(ports, settings, { service, history }, now, run.signal, options);
+  if (isWhole) run.turns.planIsMade();
   const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);
   try {
     await reportPlan(plan, run);

@@ -29,11 +29,13 @@ export async function inTurn<T>(turns: Turns, ids: readonly string[], work: () =
 export interface Turns {
   /** Waits until nobody else works on these tenants. Whoever has a turn must not ask for another one. */
   take(ids: readonly string[]): Promise<Turn>;
-  /** Call this before the source is read for a plan: the plan is newer than all looks until now. */
+  /** Call this before the source is read for a plan: the plan is newer than all looks that have ended until now. */
   beginPlan(): void;
+  /** Call this once the plan is made: it is older than all looks from now on. */
+  planIsMade(): void;
   /** Runs `work`, which makes planned changes. */
   whileMaking<T>(planned: PlannedIntents, work: () => Promise<T>): Promise<T>;
-  /** Whether somebody has looked at the tenant since the plan began: what is planned for it is outdated. */
+  /** Whether a look at the tenant has ended since the plan began, or goes on: what is planned for the tenant is dropped. */
   wasLookedAt(id: string): boolean;
 }
 
@@ -41,6 +43,7 @@ export interface Turns {
 export const TURN_IS_TAKEN: Turns = {
   take: async () => ({ end: () => {} }),
   beginPlan: () => {},
+  planIsMade: () => {},
   whileMaking: (_, work) => work(),
   wasLookedAt: () => false,
 };
@@ -55,7 +58,10 @@ export const TURN_IS_TAKEN: Turns = {
 export class TenantTurns implements Turns {
   readonly #taken = new Map<string, Taken>();
   readonly #looked = new Set<string>();
+  /** The tenants that somebody has looked at in a turn that goes on. */
+  readonly #looking = new Set<string>();
   #planned: PlannedIntents | undefined;
+  #lookAgain: (ids: readonly string[]) => void = () => {};
 
   async take(ids: readonly string[]): Promise<JointTurn> {
     for (;;) {
@@ -83,7 +89,9 @@ export class TenantTurns implements Turns {
     const endOf = (id: string): void => {
       const taken = mine.get(id);
       if (taken === undefined) return;
-      if (this.#taken.get(id) === taken) this.#taken.delete(id);
+      if (this.#taken.get(id) !== taken) return;
+      this.#taken.delete(id);
+      this.#looking.delete(id);
       taken.end();
     };
     return {
@@ -96,6 +104,19 @@ export class TenantTurns implements Turns {
 
   beginPlan(): void {
     this.#looked.clear();
+    for (const id of this.#looking) this.#looked.add(id);
+  }
+
+  planIsMade(): void {
+    this.#lookAgain([...this.#looked]);
+  }
+
+  /**
+   * Calls `lookAgain` with the tenants that were looked at while the source was being read for a plan. The look may have seen
+   * an older row than the plan, which is dropped for these tenants all the same.
+   */
+  onceMore(lookAgain: (ids: readonly string[]) => void): void {
+    this.#lookAgain = lookAgain;
   }
 
   async whileMaking<T>(planned: PlannedIntents, work: () => Promise<T>): Promise<T> {
@@ -112,7 +133,10 @@ export class TenantTurns implements Turns {
    * can't be withdrawn.
    */
   async looksAt(ids: readonly string[]): Promise<void> {
-    for (const id of ids) this.#looked.add(id);
+    for (const id of ids) {
+      this.#looked.add(id);
+      this.#looking.add(id);
+    }
     await this.#planned?.withdraw(new Set(ids));
   }
 

@@ -38,6 +38,9 @@ export const serveBeside = (
     await startNoticing(table);
     const service = await openService(ports, settings, run);
     if (!service.isIndexed) run.observe(NOT_INDEXED);
+    run.turns.onceMore((ids) => {
+      for (const id of ids) server.notice(id);
+    });
     const failed = new AbortController();
     const ending = AbortSignal.any([until, end, failed.signal]);
     const work = [server.serveIn(service, ending), answerRequests(server, run, ending)].map((one) =>

@@ -51,9 +51,43 @@ describe("a look at a tenant", () => {
 
   it("makes an older plan outdated, and not a later one", async () => {
     const turns = new TenantTurns();
+    const turn = await turns.take(["a"]);
     await turns.looksAt(["a"]);
+    turn.end();
     expect([turns.wasLookedAt("a"), turns.wasLookedAt("b")]).toEqual([true, false]);
     turns.beginPlan();
     expect(turns.wasLookedAt("a")).toBe(false);
+  });
+
+  it("makes a plan outdated that is begun before the turn ends", async () => {
+    const turns = new TenantTurns();
+    const turn = await turns.take(["a", "b"]);
+    await turns.looksAt(["a", "b"]);
+    turn.endOf("b");
+    turns.beginPlan();
+    expect([turns.wasLookedAt("a"), turns.wasLookedAt("b")]).toEqual([true, false]);
+    turn.end();
+    expect(turns.wasLookedAt("a")).toBe(true);
+    turns.beginPlan();
+    expect(turns.wasLookedAt("a")).toBe(false);
+  });
+
+  it("is repeated after the plan is made, if it was under way or began while the source was being read", async () => {
+    const turns = new TenantTurns();
+    const again: string[] = [];
+    turns.onceMore((ids) => again.push(...ids));
+    const lookAt = async (id: string) => {
+      const turn = await turns.take([id]);
+      await turns.looksAt([id]);
+      return turn;
+    };
+    (await lookAt("before")).end();
+    const underWay = await lookAt("under way");
+    turns.beginPlan();
+    underWay.end();
+    (await lookAt("while reading")).end();
+    turns.planIsMade();
+    (await lookAt("after")).end();
+    expect(again).toEqual(["under way", "while reading"]);
   });
 });
