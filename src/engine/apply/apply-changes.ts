@@ -29,10 +29,12 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Applying
   const intents = new IntentQueue(changes, run);
   const recorder = new OutcomeRecorder(run);
 
-  const withdrawIfOutdated = async (removal: Removal): Promise<void> => {
-    if (await run.removals.isStillRight(removal, intents.upcoming().filter(isRemoval))) return;
-    await intents.withdraw(new Set([removal.user_group_id]));
-    run.tally.report(removal.user_group_id, TENANT_RETURNED);
+  const withdrawIfOutdated = async (begun: Begun, removal: Removal): Promise<void> => {
+    const { user_group_id: id } = removal;
+    const next = intents.upcoming().filter(isRemoval);
+    if (await run.removals.isStillRight(removal, next, { insistsOnNow: run.turns.wasLookedAt(id) })) return;
+    await intents.withdrawOne(begun);
+    run.tally.report(id, TENANT_RETURNED);
   };
   /** Resolves to false if nothing is left to do, or if the run is ending. */
   const applyNext = async (waitBeforeRetry: WaitBeforeRetry): Promise<boolean> => {
@@ -40,7 +42,7 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Applying
     if (begun === undefined) return false;
     const turn = await run.turns.take([begun.change.user_group_id]);
     try {
-      if (isRemoval(begun.change) && intents.isOpen(begun)) await withdrawIfOutdated(begun.change);
+      if (isRemoval(begun.change) && intents.isOpen(begun)) await withdrawIfOutdated(begun, begun.change);
       const calls = new ServiceCalls({ ...run, waitBeforeRetry }, signal, begun.before, () =>
         intents.keep(begun),
       );

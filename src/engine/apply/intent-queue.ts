@@ -63,10 +63,17 @@ export class IntentQueue {
     return this.#ready.map(({ change }) => change).reverse();
   }
 
-  /** Withdraws the intents of these tenants whose calls were not made. */
+  /** Withdraws the intent if its call was not made. */
+  async withdrawOne(begun: Begun): Promise<void> {
+    if (this.isOpen(begun)) await this.#withdraw([begun]);
+  }
+
+  /** Withdraws the intents of tenants that somebody looks at, if their calls were not made and the look replaces them. */
   async withdraw(ids: ReadonlySet<string>): Promise<void> {
     await this.#ahead?.catch(() => {});
-    await this.#withdraw([...this.#unsent].filter(({ change }) => ids.has(change.user_group_id)));
+    const isDropped = ({ change }: Begun): boolean =>
+      ids.has(change.user_group_id) && isReplacedByLook(change);
+    await this.#withdraw([...this.#unsent].filter(isDropped));
   }
 
   /** If the lease is lost, all intents stay, because a call may have been cut off. The next run settles them. */
@@ -100,7 +107,8 @@ export class IntentQueue {
     while (chunk.length < this.#size) {
       const result = await this.#changes.next();
       if (result.done === true) break;
-      if (!turns.wasLookedAt(result.value.user_group_id)) chunk.push(result.value);
+      const { value: change } = result;
+      if (!(turns.wasLookedAt(change.user_group_id) && isReplacedByLook(change))) chunk.push(change);
     }
     if (chunk.length === 0) return [];
     this.#size = Math.min(this.#size * GROWTH, LARGEST_CHUNK);
@@ -112,3 +120,9 @@ export class IntentQueue {
     return begun;
   }
 }
+
+/**
+ * Only a full sync replaces a group, so a look at its tenant doesn't make the replacement. `RemovalCheck` looks at the tenant
+ * once more before the replacement.
+ */
+const isReplacedByLook = ({ kind }: Change): boolean => kind !== "replace";

@@ -35,11 +35,19 @@ export class RemovalCheck {
     this.#stop = stop;
   }
 
-  /** False if the removal is outdated. `next` are removals that follow soon. Rejects as the source's look-ups do. */
-  async isStillRight(removal: Removal, next: readonly Removal[]): Promise<boolean> {
+  /**
+   * False if the removal is outdated. `next` are removals that follow soon. `insistsOnNow`: an earlier look doesn't count,
+   * because somebody else may have seen a newer row. Rejects as the source's look-ups do.
+   */
+  async isStillRight(
+    removal: Removal,
+    next: readonly Removal[],
+    { insistsOnNow = false }: { readonly insistsOnNow?: boolean } = {},
+  ): Promise<boolean> {
     const { user_group_id: id } = removal;
     const now = this.#ports.clock.monotonic();
-    if (this.#look === undefined || now - this.#look.at > COUNTS_FOR || !this.#look.ids.has(id)) {
+    const mayCount = this.#look !== undefined && now - this.#look.at <= COUNTS_FOR && !insistsOnNow;
+    if (this.#look === undefined || !mayCount || !this.#look.ids.has(id)) {
       const ids = new Set([id, ...next.slice(0, MOST_AT_ONCE).map(({ user_group_id }) => user_group_id)]);
       this.#look = { at: now, ids, tenants: this.#tenants([...ids]) };
     }

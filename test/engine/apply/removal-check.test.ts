@@ -83,6 +83,13 @@ describe("a look", () => {
     expect(looks).toEqual([["a", "b", "c"], ["c"]]);
   });
 
+  it("doesn't count if somebody else may have seen a newer row since", async () => {
+    const { check, looks } = aCheck();
+    await check.isStillRight(deletion("a"), [deletion("b")]);
+    await check.isStillRight(deletion("b"), [], { insistsOnNow: true });
+    expect(looks).toEqual([["a", "b"], ["b"]]);
+  });
+
   it("ends with its connection, and no connection is opened without a removal", async () => {
     const { check, looks } = aCheck();
     await check.close();

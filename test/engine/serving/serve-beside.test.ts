@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { tenants, World } from "../../fakes/world.ts";
 import { aSession, asked, slow, stored } from "./a-session.ts";
 
@@ -52,7 +53,7 @@ describe("older never overwrites newer:", () => {
   };
 
   /** A full sync that has planned the same change for all tenants, and has just begun to make them. */
-  async function inTheMiddle(change: (world: World) => void) {
+  async function inTheMiddle(change: (world: World) => void, settings: Partial<SyncSettings> = {}) {
     const ids = Array.from({ length: 40 }, (_, n) => `t${String(n).padStart(2, "0")}`);
     const world = new World(tenants(...ids));
     world.service.existing = "update";
@@ -60,7 +61,7 @@ describe("older never overwrites newer:", () => {
     for (const id of ids) rename(world, id, `${id} as planned`);
     change(world);
     slow(world, 1_000);
-    const session = aSession(world, { settings: { concurrency: 1 } });
+    const session = aSession(world, { settings: { ...settings, concurrency: 1 } });
     while (world.service.requests.length < 43) await world.time.sleep(500);
     return { world, session };
   }
@@ -102,6 +103,43 @@ describe("older never overwrites newer:", () => {
     await session.run;
     expect(name(world, "t90")).toBe("newer");
     await session.end();
+  });
+
+  it("a planned replacement is made although somebody has looked at its tenant", async () => {
+    const { world, session } = await inTheMiddle(() => {}, { update: "replace", deletion: DELETES_AT_ONCE });
+    expect(await session.serve("t30")).toMatchObject({ kind: "conflict", outcome: "held" });
+    expect(await session.run).toMatchObject({ outcome: "ok", counts: { replaced: 40 } });
+    expect(name(world, "t30")).toBe("t30 as planned");
+    await session.end();
+  });
+
+  it("a planned replacement is dropped once its row is another one", async () => {
+    const { world, session } = await inTheMiddle(() => {}, { update: "replace", deletion: DELETES_AT_ONCE });
+    rename(world, "t30", "Name of t30");
+    await session.serve("t30");
+    expect(await session.run).toMatchObject({ counts: { replaced: 39 } });
+    expect(name(world, "t30")).toBe("Name of t30");
+    await session.end();
+    expect(world.ledger.rows.get("t30")).toMatchObject({ intent: null });
+  });
+
+  it("a tenant that was looked at right before the source was read is looked at once more", async () => {
+    const world = slow(new World(tenants("a", "b")), 1_000);
+    world.service.existing = "update";
+    let looks = 0;
+    const session = aSession(world, {
+      at: ({ call }) => {
+        // The look has the row already.
+        if (call === "rowsOf" && ++looks === 1) rename(world, "b", "newer");
+      },
+    });
+    session.server.notice("b");
+    await session.run;
+    await world.time.sleep(10_000);
+    expect(name(world, "b")).toBe("newer");
+    expect(asked(world).filter((id) => id === "b")).toHaveLength(2);
+    await session.end();
+    expect((await world.sync()).requests).toBe(0);
   });
 
   it("a tenant that is back since the plan is not deleted", async () => {
