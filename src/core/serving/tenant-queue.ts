@@ -59,9 +59,9 @@ export class TenantQueue {
     return served?.noticedAt;
   }
 
-  /** Whether the tenant waits or is being served. */
-  has(id: string): boolean {
-    return this.#waiting.has(id) || this.#served.has(id);
+  /** Whether the tenant was noticed, and has not been served since. A tenant that only waits for its next try doesn't count. */
+  isNoticed(id: string): boolean {
+    return this.#waiting.get(id)?.isRetry === false;
   }
 
   /** When the next tenant is due; infinity if none is. */

@@ -203,8 +203,8 @@ export class TenantServer {
   }
 
   #answer(id: string, served: Served): void {
-    // Whoever asked while the tenant was being served gets the end of the next look, which is newer.
-    if (this.#queue.has(id) && served.kind === "done") return;
+    // Whoever asked while the tenant was being served gets the end of the next look: this look may have come before the row.
+    if (this.#queue.isNoticed(id) && served.kind !== "failed") return;
     for (const answer of this.#asking.get(id) ?? []) answer(served);
   }
 

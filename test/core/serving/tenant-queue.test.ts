@@ -22,7 +22,7 @@ describe("a tenant", () => {
     expect(queue.done("a")).toBe(0);
     expect(queue.take(7, 1)).toEqual(["a"]);
     expect(queue.done("a")).toBe(6);
-    expect(queue.has("a")).toBe(false);
+    expect(queue.isNoticed("a")).toBe(false);
   });
 
   it("that is due later is served then, or sooner if it is noticed again", () => {

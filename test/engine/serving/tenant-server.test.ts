@@ -9,6 +9,7 @@ import type { Served } from "../../../src/ports/serve-tenant.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const CREATED: ServedTenant = { served: { kind: "done", outcome: "created" } };
+const UNKNOWN: ServedTenant = { served: { kind: "unknown" } };
 const FAILED: ServedTenant = { served: { kind: "failed", code: "TIMEOUT", message: "no answer" } };
 
 /** A server in a run in which looks and calls end as the test says, in virtual time. */
@@ -20,12 +21,17 @@ function aServer() {
     onServed: (_, served, ms) => ends.push({ served, ms }),
     onOverflow: () => {},
   });
-  const world: { end: ServedTenant; lookFails: Error | undefined } = { end: CREATED, lookFails: undefined };
+  const world: { end: ServedTenant; lookFails: Error | undefined; before: Promise<void> } = {
+    end: CREATED,
+    lookFails: undefined,
+    before: Promise.resolve(),
+  };
   const run: OpenService = {
     isIndexed: true,
     async serve(ids, { looked, served }) {
       if (world.lookFails) throw world.lookFails;
       looked();
+      await world.before;
       for (const id of ids) served(id, world.end);
     },
   };
@@ -37,6 +43,23 @@ function aServer() {
   });
   return { server, clock, world, ends };
 }
+
+test("whoever asks while the tenant is being served hears of the next look, which sees the newest row", async () => {
+  const { server, clock, world } = aServer();
+  let isThere = (): void => {};
+  world.before = new Promise((resolve) => {
+    isThere = resolve;
+  });
+  world.end = UNKNOWN;
+  server.notice("a");
+  await clock.sleep(100);
+  const asked = server.serve("a", 10_000, new AbortController().signal);
+  isThere();
+  world.before = clock.sleep(100).then(() => {
+    world.end = CREATED;
+  });
+  expect(await asked).toEqual(CREATED.served);
+});
 
 test("a tenant waits for as long as the source is away", async () => {
   const { server, clock, world, ends } = aServer();
