@@ -24,6 +24,13 @@ const MISNAMED = [
   "nodejs_active_resources_total",
 ];
 
+/** prom-client would wake the process a hundred times a second to measure these, and an idle daemon would do little else. */
+const COSTLY = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map(
+  (name) => `nodejs_eventloop_lag_${name}_seconds`,
+);
+/** Between two measurements, in milliseconds. It is a day, because 0 isn't allowed. */
+const NEVER = 86_400_000;
+
 /**
  * The metrics for Prometheus: counters of what this process has done, gauges of the daemon's state, and metrics of the
  * process. They contain no ids, tokens or keys, and the number of series doesn't grow.
@@ -65,8 +72,8 @@ export class Metrics {
       this.#durations.zero({ operation });
       for (const result of RESULTS) this.#requests.inc({ operation, result }, 0);
     }
-    collectDefaultMetrics({ register: this.#registry });
-    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: NEVER });
+    for (const name of [...MISNAMED, ...COSTLY]) this.#registry.removeSingleMetric(name);
   }
 
   readonly observe = (event: RunEvent): void => {

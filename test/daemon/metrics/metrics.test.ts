@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import perfHooks from "node:perf_hooks";
+import { describe, expect, test, vi } from "vitest";
 import { SERVICE_FAILURES } from "../../../src/core/failure/service-failure.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import { aDaemonState, aRunSummary } from "../../builders/daemon-state.ts";
@@ -41,6 +42,17 @@ test("replies to POST /sync count by status, each from the start with 0", async 
     'groupsync_sync_requests_total{status="401"}': 0,
     'groupsync_sync_requests_total{status="429"}': 0,
   });
+});
+
+test("no measurement wakes an idle process", async () => {
+  const monitor = vi.spyOn(perfHooks, "monitorEventLoopDelay");
+  const metrics = new Metrics(aDaemonState, aClock());
+  const periods = monitor.mock.calls.map(([options]) => options?.resolution ?? 0);
+  monitor.mockRestore();
+  expect(Math.min(...periods)).toBeGreaterThan(3_600_000);
+  const samples = await samplesOf(metrics);
+  expect(samples).toHaveProperty("nodejs_eventloop_lag_seconds");
+  expect(samples).not.toHaveProperty("nodejs_eventloop_lag_mean_seconds");
 });
 
 test("two daemons in a process keep their metrics apart", async () => {
