@@ -1,6 +1,10 @@
 /** The longest id, in bytes of UTF-8: a primary key can hold it in every supported database. */
 export const MAX_ID_BYTES = 512;
 
+/** Whether a group can have this id. Not every database can be asked for any other text. */
+export const isUsableId = (id: string): boolean =>
+  id !== "" && !id.includes("\0") && Buffer.byteLength(id) <= MAX_ID_BYTES;
+
 const SURROGATES = 0xd800;
 const ABOVE_SURROGATES = 0xe000;
 

@@ -1,3 +1,4 @@
+import { isUsableId } from "../../core/group/tenant-id.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RequestId, Requests, TenantAnswer } from "../../ports/ledger/requests.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
@@ -21,6 +22,7 @@ export async function askHolder(
   { ledger, clock, requester }: AskingPorts,
   stop: AbortSignal,
 ): Promise<Served> {
+  if (!isUsableId(user_group_id)) return { kind: "unknown" };
   const until = clock.monotonic() + waitMs;
   const ask = (): Promise<RequestId> => ledger.requestTenant(user_group_id, requester, waitMs + LASTS_LONGER);
   let request = await ask();

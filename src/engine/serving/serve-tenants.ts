@@ -1,5 +1,6 @@
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
+import { isUsableId } from "../../core/group/tenant-id.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
@@ -53,7 +54,8 @@ async function serveTenants(
   settings: PlanSettings,
   outer: ServingRun,
 ): Promise<void> {
-  const { turn, free, busy } = outer.turns.takeFree(ids);
+  for (const id of ids) if (!isUsableId(id)) served(id, { served: UNKNOWN });
+  const { turn, free, busy } = outer.turns.takeFree(ids.filter(isUsableId));
   const serve = (some: readonly string[], of: JointTurn, onLooked: () => void): Promise<void> =>
     serveInTurn(some, of, { served, looked: onLooked }, ports, settings, outer);
   const work = [

@@ -219,6 +219,21 @@ describe("a tenant", () => {
     expect(asked(world)).toEqual(["a"]);
   });
 
+  it("that no database can be asked for is unknown, and others are served on", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world, {
+      at: ({ when, call }) => {
+        if (when === "before" && call === "groupsOf") looks++;
+      },
+    });
+    let looks = 0;
+    await session.run;
+    for (const id of ["a\0b", "", "x".repeat(513)])
+      expect(await session.serve(id)).toEqual({ kind: "unknown" });
+    expect(looks).toBe(0);
+    await session.end();
+  });
+
   it("whose row is rejected is a conflict, and its group stays as it is", async () => {
     const world = new World(tenants("a"));
     const session = aSession(world);

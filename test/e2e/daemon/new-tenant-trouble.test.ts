@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, inject, test } from "vitest";
+import { rounds } from "../../support/long.ts";
+import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
+import { expectInSync } from "../in-sync.ts";
+import { aWorld, fromEnvironment, idOf, until, type World } from "../world.ts";
+import { aDaemon, type RunningDaemon } from "./a-daemon.ts";
+
+/** No full sync follows the first one while a test runs, unless somebody asks for it. */
+const NEVER = "0 0 29 2 *";
+const SYNC_KEY = "a-key-of-more-than-sixteen-characters";
+const CHANNEL = "customers_changed";
+const IS_POSTGRES = inject("databaseKind") === "postgres";
+const onPostgres = test.runIf(IS_POSTGRES);
+
+/** Single tenants are asked for by POST /sync, and on PostgreSQL named on a channel too. */
+const aConfig = (changes: object = {}) => ({
+  schedule: NEVER,
+  http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY },
+  source: { changes: { ...(IS_POSTGRES && { channel: CHANNEL }), ...changes } },
+});
+
+const post = (daemon: RunningDaemon, id: string, wait = "60s") =>
+  daemon.post(`/sync/${encodeURIComponent(id)}?wait=${wait}`, { authorization: `Bearer ${SYNC_KEY}` });
+
+const notify = ({ database }: World, id: string): Promise<unknown> =>
+  database.query("SELECT pg_notify($1, $2)", [CHANNEL, id]);
+
+const signUp = ({ database }: World, id: string): Promise<unknown> =>
+  database.query(
+    "INSERT INTO customers (id, company_name, warehouse, plan) VALUES ($1, 'Somebody', 'w', 'gold')",
+    [id],
+  );
+
+/** Everybody has the token that is live at the service. */
+async function untilAllHaveTokens(world: World): Promise<void> {
+  await until(async () => {
+    const rows = await world.database.query("SELECT id FROM customers");
+    return Object.keys(await world.stored()).length === rows.length;
+  });
+  expect(await world.stored()).toEqual(await world.live());
+}
+
+const withoutChannel = { schedule: NEVER, http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY } };
+
+const ODD = [
+  "a b",
+  "a'b\\",
+  "ä/ö?x=1&y",
+  "100%25",
+  "💥",
+  "a\u2028b",
+  "<b>",
+  "-- x",
+  "$1 {x}",
+  "a\tb",
+  " a",
+  "t-00001 ",
+  "T-00001",
+];
+
+test("any id gets its token by POST /sync, and one that no column can hold is unknown", async () => {
+  const world = await aWorld({ tenants: 1, config: withoutChannel });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  for (const id of ODD) {
+    await signUp(world, id);
+    expect(await post(daemon, id)).toEqual({ status: 200, json: { user_group_id: id, outcome: "created" } });
+  }
+  for (const id of ["a\u0000b", "x".repeat(200), "T-00001x", "t-00001  "])
+    expect(await post(daemon, id)).toMatchObject({ status: 404 });
+  expect((await post(daemon, idOf(1))).status).toBe(200);
+  await untilAllHaveTokens(world);
+  expect(daemon.runs()).toHaveLength(1);
+});
+
+test("an instance that has only begun hands a sign-up on to the one that has the lease", async () => {
+  const world = await aWorld({ tenants: 1, config: withoutChannel });
+  const holder = await aDaemon(world);
+  await holder.ran(1);
+  await signUp(world, "new");
+  const standby = await aDaemon(world);
+  expect(await post(standby, "new")).toMatchObject({ status: 200, json: { outcome: "created" } });
+  expect(await post(standby, "a\u0000b")).toMatchObject({ status: 404 });
+});
+
+const KILLS = rounds(20);
+
+test(`a daemon that is killed ${KILLS} times while it serves single tenants leaves no tenant without a token`, async () => {
+  const world = await aWorld({
+    tenants: 2,
+    service: { latency: { min: 5, max: 60 } },
+    config: { ...aConfig(), service: { timeout: "1s" } },
+  });
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const daemon = await aDaemon(world);
+    await daemon.ran(1);
+    const ids = Array.from({ length: 20 }, (_, n) => `k${kill}-${n}`);
+    const posts = ids.map(async (id) => {
+      await signUp(world, id);
+      await post(daemon, id, "0").catch(() => {});
+    });
+    await until(async () => Object.keys(await world.live()).length > 22 * (kill - 1));
+    await sleep(Math.random() * 150);
+    await daemon.program.stop("SIGKILL");
+    await Promise.all(posts);
+  }
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await untilAllHaveTokens(world);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+  await expectInSync(world);
+});
+
+onPostgres("a channel whose connection is cut again and again loses no tenant", async () => {
+  const world = await aWorld({ tenants: 2 });
+  const proxy = await tcpProxy(world.database.url);
+  world.env.CHANGES_URL = proxy.url;
+  await world.configure(aConfig({ url: fromEnvironment("CHANGES_URL") }));
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  for (let cut = 1; cut <= rounds(100); cut++) {
+    proxy.limit(0);
+    await signUp(world, `c${cut}`);
+    await notify(world, `c${cut}`);
+    proxy.limit(Number.POSITIVE_INFINITY);
+    await signUp(world, `d${cut}`);
+    await notify(world, `d${cut}`);
+    if (cut % 5 === 0) await untilAllHaveTokens(world);
+  }
+  await untilAllHaveTokens(world);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
+
+test("sign-ups are served again once a database is back that was away", async () => {
+  const world = await aWorld({ tenants: 2 });
+  const proxy = await tcpProxy(world.database.url);
+  const direct = world.env.DATABASE_URL;
+  world.env.DATABASE_URL = proxy.url;
+  await world.configure(aConfig());
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  proxy.limit(0);
+  await signUp(world, "new");
+  const refused = await post(daemon, "new", "3s");
+  expect([202, 503]).toContain(refused.status);
+  proxy.limit(Number.POSITIVE_INFINITY);
+  await until(async () => (await post(daemon, "new", "10s")).status === 200);
+  await untilAllHaveTokens(world);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+  world.env.DATABASE_URL = direct ?? "";
+  await expectInSync(world);
+});
+
+onPostgres("a tenant that is named in all ways at once has one group, and costs one call", async () => {
+  const world = await aWorld({ tenants: 2 });
+  await world.database.query("ALTER TABLE customers ADD COLUMN moved bigint NOT NULL DEFAULT 1");
+  await world.configure(aConfig({ column: "moved", every: "200ms" }));
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  for (let n = 1; n <= 20; n++) {
+    const id = `n${n}`;
+    await signUp(world, id);
+    await world.database.query("UPDATE customers SET moved = $2 WHERE id = $1", [id, n + 1]);
+    const named = [post(daemon, id), notify(world, id), post(daemon, id), notify(world, "")];
+    for (const reply of await Promise.all(named))
+      if (reply && "status" in (reply as object)) expect(reply).toMatchObject({ status: 200 });
+  }
+  await untilAllHaveTokens(world);
+  expect((await world.requests()).total).toBe(22);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+  await expectInSync(world);
+});
+
+test("a reload brings POST /sync, and takes it away with the lease", async () => {
+  const world = await aWorld({ tenants: 2, config: { schedule: NEVER, http: { listen: "127.0.0.1:0" } } });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await until(async () => (await world.status()).lease === null);
+  await world.configure(withoutChannel);
+  daemon.program.child.kill("SIGHUP");
+  await daemon.says("the config was read again; the next sync uses it");
+  await world.addTenants(3, 3);
+  expect(await post(daemon, idOf(3))).toMatchObject({ status: 200 });
+  await world.configure({ schedule: NEVER, http: { listen: "127.0.0.1:0" } });
+  daemon.program.child.kill("SIGHUP");
+  await until(async () => (await world.status()).lease === null);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
+
+const FLOOD = 50_000;
+
+onPostgres("a flood of notifications leads to one full sync or two, and everybody has a token", async () => {
+  const world = await aWorld({ tenants: 2, config: aConfig() });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await world.database.query(
+    `SELECT pg_notify('${CHANNEL}', 'nobody ' || n) FROM generate_series(1, ${FLOOD}) n`,
+  );
+  await world.addTenants(3, 12);
+  for (let n = 3; n <= 12; n++) await notify(world, idOf(n));
+  await untilAllHaveTokens(world);
+  await daemon.ran(2);
+  expect(daemon.runs().length).toBeLessThanOrEqual(3);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
