@@ -38,11 +38,13 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Applying
   };
   /** Resolves to false if nothing is left to do, or if the run is ending. */
   const applyNext = async (waitBeforeRetry: WaitBeforeRetry): Promise<boolean> => {
-    const begun = signal.aborted ? undefined : await intents.next();
-    if (begun === undefined) return false;
-    const turn = await run.turns.take([begun.change.user_group_id]);
+    const next = signal.aborted ? undefined : await intents.next();
+    const change = next?.change ?? (signal.aborted ? undefined : intents.nextSetAside());
+    if (change === undefined) return false;
+    const turn = await run.turns.take([change.user_group_id]);
     try {
-      if (isRemoval(begun.change) && intents.isOpen(begun)) await withdrawIfOutdated(begun, begun.change);
+      const begun = next ?? (await intents.begin(change));
+      if (isRemoval(change) && intents.isOpen(begun)) await withdrawIfOutdated(begun, change);
       const calls = new ServiceCalls({ ...run, waitBeforeRetry }, signal, begun.before, () =>
         intents.keep(begun),
       );

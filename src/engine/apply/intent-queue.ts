@@ -23,6 +23,7 @@ export class IntentQueue {
   readonly #changes: AsyncIterator<Change>;
   readonly #run: IntentWriting;
   readonly #unsent = new Set<Begun>();
+  readonly #setAside: Change[] = [];
   #ready: Begun[] = [];
   #ahead: Promise<readonly Begun[]> | undefined;
   #refilling: Promise<void> | undefined;
@@ -63,17 +64,29 @@ export class IntentQueue {
     return this.#ready.map(({ change }) => change).reverse();
   }
 
+  /** Withdraws the intents of these tenants whose calls were not made. Sets their replacements aside. */
+  async withdraw(ids: ReadonlySet<string>): Promise<void> {
+    await this.#ahead?.catch(() => {});
+    const begun = [...this.#unsent].filter(({ change }) => ids.has(change.user_group_id));
+    await this.#withdraw(begun);
+    for (const { change } of begun) this.#setAsideIfReplacement(change);
+  }
+
   /** Withdraws the intent if its call was not made. */
   async withdrawOne(begun: Begun): Promise<void> {
     if (this.isOpen(begun)) await this.#withdraw([begun]);
   }
 
-  /** Withdraws the intents of tenants that somebody looks at, if their calls were not made and the look replaces them. */
-  async withdraw(ids: ReadonlySet<string>): Promise<void> {
-    await this.#ahead?.catch(() => {});
-    const isDropped = ({ change }: Begun): boolean =>
-      ids.has(change.user_group_id) && isReplacedByLook(change);
-    await this.#withdraw([...this.#unsent].filter(isDropped));
+  /** A replacement whose tenant somebody has looked at, and that has no intent. Undefined if there is none. */
+  nextSetAside(): Change | undefined {
+    return this.#setAside.pop();
+  }
+
+  /** Commits the intent of a change that was set aside. Call this in its tenant's turn. */
+  async begin(change: Change): Promise<Begun> {
+    const [begun] = await this.#commit([change]);
+    if (begun === undefined) throw new Error("the ledger has begun no change");
+    return begun;
   }
 
   /** If the lease is lost, all intents stay, because a call may have been cut off. The next run settles them. */
@@ -102,27 +115,32 @@ export class IntentQueue {
   }
 
   async #begin(): Promise<readonly Begun[]> {
-    const { ledger, lease, clock, turns } = this.#run;
+    const { turns } = this.#run;
     const chunk: Change[] = [];
     while (chunk.length < this.#size) {
       const result = await this.#changes.next();
       if (result.done === true) break;
       const { value: change } = result;
-      if (!(turns.wasLookedAt(change.user_group_id) && isReplacedByLook(change))) chunk.push(change);
+      if (turns.wasLookedAt(change.user_group_id)) this.#setAsideIfReplacement(change);
+      else chunk.push(change);
     }
     if (chunk.length === 0) return [];
     this.#size = Math.min(this.#size * GROWTH, LARGEST_CHUNK);
-    const begun = await ledger.write(lease, (transaction) => transaction.begin(chunk, clock.now()));
+    return this.#commit(chunk);
+  }
+
+  async #commit(changes: readonly Change[]): Promise<readonly Begun[]> {
+    const { ledger, lease, clock } = this.#run;
+    const begun = await ledger.write(lease, (transaction) => transaction.begin(changes, clock.now()));
     for (const entry of begun) {
       this.#unsent.add(entry);
       this.#run.recent.add(entry.change.user_group_id, { change: entry.change, token: null });
     }
     return begun;
   }
-}
 
-/**
- * Only a full sync replaces a group, so a look at its tenant doesn't make the replacement. `RemovalCheck` looks at the tenant
- * once more before the replacement.
- */
-const isReplacedByLook = ({ kind }: Change): boolean => kind !== "replace";
+  /** Only a full sync replaces a group, so a look at its tenant doesn't make the replacement. */
+  #setAsideIfReplacement(change: Change): void {
+    if (change.kind === "replace") this.#setAside.push(change);
+  }
+}
