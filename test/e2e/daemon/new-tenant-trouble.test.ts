@@ -43,31 +43,19 @@ async function untilAllHaveTokens(world: World): Promise<void> {
 
 const withoutChannel = { schedule: NEVER, http: { listen: "127.0.0.1:0", sync_key: SYNC_KEY } };
 
-const ODD = [
-  "a b",
-  "a'b\\",
-  "ä/ö?x=1&y",
-  "100%25",
-  "💥",
-  "a\u2028b",
-  "<b>",
-  "-- x",
-  "$1 {x}",
-  "a\tb",
-  " a",
-  "t-00001 ",
-  "T-00001",
-];
+const ODD = ["a b", "a'b\\", "ä/ö?x=1&y", "100%25", "💥", "a\u2028b", "<b>", "-- x", "$1 {x}", "a\tb", " a"];
+/** On MySQL these are the id of the first tenant, by the column's collation. */
+const ODD_ON_POSTGRES = ["t-00001 ", "T-00001"];
 
 test("any id gets its token by POST /sync, and one that no column can hold is unknown", async () => {
   const world = await aWorld({ tenants: 1, config: withoutChannel });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
-  for (const id of ODD) {
+  for (const id of [...ODD, ...(IS_POSTGRES ? ODD_ON_POSTGRES : [])]) {
     await signUp(world, id);
     expect(await post(daemon, id)).toEqual({ status: 200, json: { user_group_id: id, outcome: "created" } });
   }
-  for (const id of ["a\u0000b", "x".repeat(200), "T-00001x", "t-00001  "])
+  for (const id of ["a\u0000b", "x".repeat(200), "T-00001x", "t-00001  ", "T-00001 "])
     expect(await post(daemon, id)).toMatchObject({ status: 404 });
   expect((await post(daemon, idOf(1))).status).toBe(200);
   await untilAllHaveTokens(world);
