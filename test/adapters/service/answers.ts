@@ -210,7 +210,7 @@ export function serialised(answer: WireBytes): Buffer {
     cut: [`Content-Length: ${body.length + 1}`],
     hang: [`Content-Length: ${body.length + 1}`],
     trickle: [`Content-Length: ${body.length + 1_000_000}`],
-    "too long": [`Content-Length: ${body.length + 10}`],
+    "too long": [`Content-Length: ${body.length + MISSING}`],
     "too short": [`Content-Length: ${bodyOf(answer).length}`],
     chunks: ["Transfer-Encoding: chunked"],
     "bad chunks": ["Transfer-Encoding: chunked"],
@@ -241,13 +241,20 @@ function chunked(body: Buffer, isBad: boolean): Buffer {
   return Buffer.concat([...parts, Buffer.from(isBad ? "xyz\r\n" : "0\r\n\r\n")]);
 }
 
-/** As much of the body as the head announces. */
-const bodyOf = ({ body, framing }: WireBytes): Buffer =>
-  framing.kind === "too short" ? body.subarray(0, body.length / 2) : body;
+/** How many bytes a head that is too long announces beyond the body. */
+const MISSING = 10;
+
+/** As much of the body as the head announces. What comes behind the body counts as its end if bytes are missing. */
+function bodyOf({ body, framing, after }: WireBytes): Buffer {
+  if (framing.kind === "too short") return body.subarray(0, body.length / 2);
+  if (framing.kind === "too long") return Buffer.concat([body, Buffer.from(after).subarray(0, MISSING)]);
+  return body;
+}
 
 /** Whether all of the answer comes, and its end can be told. */
-export const isWhole = ({ framing, before, status }: WireBytes): boolean =>
-  ["length", "chunks", "close", "too short"].includes(framing.kind) &&
+export const isWhole = ({ framing, before, after, status }: WireBytes): boolean =>
+  (["length", "chunks", "close", "too short"].includes(framing.kind) ||
+    (framing.kind === "too long" && Buffer.byteLength(after) >= MISSING)) &&
   !/^220|^HTTP\/1.1 101/.test(before) &&
   status >= 200;
 
