@@ -75,7 +75,10 @@ export class TenantServer {
 
   /** Serves the tenant as soon as possible. Resolves to `pending` after `waitMs`, or once `signal` aborts. */
   async serve(id: string, waitMs: number, signal: AbortSignal): Promise<Served> {
-    if (!this.#add(id)) return TOO_MANY;
+    if (!this.#add(id)) {
+      this.#ports.onOverflow();
+      return TOO_MANY;
+    }
     if (waitMs <= 0) return { kind: "pending" };
     const asking = this.#asking.get(id) ?? new Set();
     this.#asking.set(id, asking);

@@ -301,6 +301,8 @@ it("more tenants than can wait lead to a full sync", async () => {
   expect(session.overflows()).toBe(1);
   session.server.notice("t5");
   expect(session.overflows()).toBe(1);
+  expect(await session.serve("asked for")).toMatchObject({ kind: "failed", code: "TOO_MANY_TENANTS" });
+  expect(session.overflows()).toBe(2);
 });
 
 it("a source that is away is asked again, and who asked hears of it at once", async () => {
