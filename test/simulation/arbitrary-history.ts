@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { codesOf, type Fault, POISON_KINDS, type Port } from "./faults.ts";
 import type {
   Command,
+  Happening,
   History,
   Meddling,
+  Notice,
   Place,
   Row,
   RunStep,
@@ -214,6 +216,53 @@ const handedOverRun: fc.Arbitrary<Step[]> = fc
     { ...third, handsOver: true },
   ]);
 
+const notice: fc.Arbitrary<Notice> = fc.record({
+  afterMs: fc.constantFrom(0, 0, 50, 5 * SECOND, 20 * SECOND),
+  way: fc.constantFrom(
+    "change feed" as const,
+    "change feed" as const,
+    "request" as const,
+    "request to a standby" as const,
+  ),
+});
+
+const happening: fc.Arbitrary<Happening> = fc.record({
+  // While nothing else is to be done, a session passes two points in a second.
+  at: fc.integer({ min: 1, max: 2 * POINTS }),
+  id: fc.oneof({ weight: 9, arbitrary: id }, { weight: 1, arbitrary: fc.constant("never there") }),
+  row: fc.option(row, { freq: 3 }),
+  notices: fc.array(notice, { maxLength: 3 }),
+});
+
+/** Whatever happens, its id is never there. */
+const happenings = fc.array(
+  happening.map((one) => (one.id === "never there" ? { ...one, row: null } : one)),
+  { minLength: 1, maxLength: 8, size: "max" },
+);
+
+/** A daemon's session, which another run may end: it asks for the lease. */
+const session: fc.Arbitrary<Step[]> = fc
+  .record({
+    sync: run,
+    verifies: fc.boolean(),
+    lastsMs: fc.constantFrom(0, SECOND, 10 * SECOND, MINUTE),
+    happenings,
+    isUndisturbed: fc.boolean(),
+    handsOver: fc.boolean(),
+    next: fc.option(run),
+  })
+  .map(({ sync, verifies, lastsMs, happenings, isUndisturbed, handsOver, next }) => [
+    {
+      ...sync,
+      command: { name: "sync", only: null, approves: false, verifies },
+      ...(isUndisturbed ? { faults: [], latencyMs: 0 } : {}),
+      meanwhileMs: next === null ? null : sync.meanwhileMs,
+      handsOver,
+      session: { lastsMs, happenings },
+    },
+    ...(next === null ? [] : [next]),
+  ]);
+
 const meddling: fc.Arbitrary<Step> = fc.record({
   kind: fc.constant("meddling" as const),
   what: fc.constantFrom<Meddling[]>("makes the group", "rotates the token", "deletes the group"),
@@ -308,6 +357,7 @@ export const arbitraryHistory = (): fc.Arbitrary<History> =>
           { weight: 12, arbitrary: step.map((one) => [one]) },
           overtakenRun,
           handedOverRun,
+          { weight: 6, arbitrary: session },
           visit,
           refusal,
           misdirection,

@@ -1,5 +1,15 @@
 import type { Fault } from "./faults.ts";
-import type { Command, History, Place, Row, RunStep, SimulatedConfig, Step } from "./history.ts";
+import type {
+  Command,
+  Happening,
+  History,
+  Notice,
+  Place,
+  Row,
+  RunStep,
+  SimulatedConfig,
+  Step,
+} from "./history.ts";
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -107,15 +117,25 @@ function stepInWords(step: Step): string {
   }
 }
 
-function runInWords({ command, faults, latencyMs, meanwhileMs, handsOver }: RunStep): string {
+function runInWords({ command, faults, latencyMs, meanwhileMs, handsOver, session }: RunStep): string {
   return [
     commandInWords(command),
+    ...(session ? [`serves single tenants beside it and for ${duration(session.lastsMs)} after it`] : []),
     ...(handsOver ? ["hands the lease over"] : []),
     ...(latencyMs > 0 ? [`latencies up to ${duration(latencyMs)}`] : []),
     ...faults.map(faultInWords),
+    ...(session?.happenings.map(happeningInWords) ?? []),
     ...(meanwhileMs === null ? [] : [`after ${duration(meanwhileMs)}, meanwhile:`]),
   ].join("; ");
 }
+
+function happeningInWords({ at, id, row, notices }: Happening): string {
+  const what = row === null ? "stays as it is" : rowInWords(row);
+  const heard = notices.length === 0 ? "no notice" : notices.map(noticeInWords).join(" and ");
+  return `at point ${at} tenant ${id} ${what} (${heard})`;
+}
+
+const noticeInWords = ({ way, afterMs }: Notice): string => `${way} after ${duration(afterMs)}`;
 
 function commandInWords(command: Command): string {
   if (command.name === "sync") {

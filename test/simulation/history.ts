@@ -99,6 +99,33 @@ export interface RunStep {
   readonly meanwhileMs: number | null;
   /** Whether it hands the lease over to whoever asks for it, as a daemon's sync does. */
   readonly handsOver?: boolean;
+  /** Makes a full sync a daemon's session. */
+  readonly session?: Session;
+}
+
+/** Single tenants are served beside a full sync, and after it until the next one is due. */
+export interface Session {
+  /** From the end of the full sync until the next one is due, in milliseconds. */
+  readonly lastsMs: number;
+  readonly happenings: readonly Happening[];
+}
+
+/** What happens to a tenant during a session. */
+export interface Happening {
+  /** Points are counted from 1. */
+  readonly at: number;
+  readonly id: string;
+  /** What becomes of the tenant's row; null: it stays as it is. */
+  readonly row: Row | null;
+  /** How the session hears of the tenant: not at all if the notice is lost, twice if it is doubled. */
+  readonly notices: readonly Notice[];
+}
+
+export interface Notice {
+  /** Comes so many milliseconds after what happened. */
+  readonly afterMs: number;
+  /** A change feed tells of the tenant, or an application asks for it: this process, or another one in standby. */
+  readonly way: "change feed" | "request" | "request to a standby";
 }
 
 export type Command =

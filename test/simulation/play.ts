@@ -61,11 +61,11 @@ async function takeStep(step: Step, world: SimulatedWorld): Promise<void> {
 }
 
 async function startRun(
-  { command, faults, latencyMs, meanwhileMs, handsOver }: RunStep,
+  { command, faults, latencyMs, meanwhileMs, handsOver, session }: RunStep,
   world: SimulatedWorld,
 ): Promise<void> {
   const approval = command.name === "sync" && command.approves ? await world.approval() : undefined;
-  const program = world.start({ command, faults, latencyMs, approval, handsOver });
+  const program = world.start({ command, faults, latencyMs, approval, handsOver, session });
   if (meanwhileMs === null) await program.endsWithin(LONGEST_RUN);
   else await world.time.sleep(meanwhileMs);
 }

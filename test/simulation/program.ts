@@ -1,11 +1,13 @@
 import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
-import type { RunReport } from "../../src/engine/report/run-report.ts";
+import { type RunReport, reportOn } from "../../src/engine/report/run-report.ts";
+import { Tally } from "../../src/engine/report/tally.ts";
 import { rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
-import type { TenantLookUps, TenantSnapshot } from "../../src/ports/tenant-source.ts";
+import type { TenantLookUps, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { TokenStore } from "../../src/ports/token-store.ts";
 import { Instance, type Point } from "../fakes/instance.ts";
 import type { InMemoryLedger } from "../fakes/ledger/ledger.ts";
@@ -15,11 +17,12 @@ import { InMemoryTenantSource } from "../fakes/tenant-source.ts";
 import type { TokenState } from "../fakes/token-store.ts";
 import { CALL_MS, settingsOf } from "./config.ts";
 import { type Fault, failureOf, type Port, type PortFault, poisonous, portOf } from "./faults.ts";
-import type { Command, Poison, RunStep, SimulatedConfig } from "./history.ts";
+import type { Command, Poison, RunStep, Session, SimulatedConfig } from "./history.ts";
 import { ProcessClock } from "./process-clock.ts";
 import { askedFor, type LiveTokens, withoutOthers } from "./rotation-checks.ts";
+import { SimulatedSession } from "./session.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
-import { type RunRecord, WatchedTokenStore, watchedLedger } from "./watch.ts";
+import { type RunRecord, WatchedTokenStore, watchedLedger, watchedService } from "./watch.ts";
 
 export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "latencyMs"> {
   readonly config: SimulatedConfig;
@@ -27,6 +30,7 @@ export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "la
   /** The code with which the operator approves held removals. */
   readonly approval?: string | undefined;
   readonly handsOver?: boolean | undefined;
+  readonly session?: Session | undefined;
 }
 
 /** One start of groupsync on simulated ports, composed like src/compose/sync.ts, with its faults. */
@@ -40,6 +44,7 @@ export class Program {
   readonly #options: ProgramOptions;
   readonly #instance: Instance;
   readonly #ledger: InMemoryLedger;
+  readonly #session: SimulatedSession | undefined;
   readonly #stop = new AbortController();
   readonly #calls = new Map<string, number>();
 
@@ -62,13 +67,28 @@ export class Program {
       toRotate: undefined,
       events: [],
       read: undefined,
+      looked: new Map(),
+      served: new Set(),
+      toldOf: new Set(),
+      waiting: new Set(),
     };
     this.#instance = new Instance({
       diesAt: deaths.length > 0 ? Math.min(...deaths) : undefined,
       at: (point, nth) => this.#pass(point, nth),
     });
-    void this.#instance.died.then(() => this.#ledger.disconnect());
+    void this.#instance.died.then(() => {
+      this.#ledger.disconnect();
+      this.#session?.end();
+    });
     this.#ledger = watchedLedger(world, this.record, this.#instance.step);
+    const { session } = options;
+    if (session)
+      this.#session = new SimulatedSession(session, {
+        world,
+        run: this.record,
+        clock: this.clock,
+        isAlive: () => this.end === undefined,
+      });
     for (const fault of faults) this.#begin(fault);
     this.report = Promise.race([this.#run(command), this.#instance.died]).then((end) => {
       this.end = end;
@@ -98,7 +118,13 @@ export class Program {
     if (command.name === "rotate") return rotate(ports, settings, command.selection, signal);
     const only = command.only === null ? undefined : new Set(command.only);
     const { approval } = this.#options;
-    return sync(ports, settings, { only, approval, verifyTokens: command.verifies }, signal);
+    const companion = this.#session?.companion({ ...ports, source: this.#source("looks") }, settings);
+    const options = { only, approval, verifyTokens: command.verifies };
+    return sync(ports, settings, options, signal, companion).catch((error: unknown) => {
+      // The sync has ended well, and the service of single tenants has failed after it.
+      if (companion && error instanceof SyncError) return reportOn(new Tally(), 0, error);
+      throw error;
+    });
   }
 
   #settings(): SyncSettings {
@@ -110,28 +136,14 @@ export class Program {
 
   #ports(): SyncPorts {
     const { step } = this.#instance;
-    const { service, records, watch } = this.#world;
+    const { service, watch } = this.#world;
+    const simulated = new InMemoryGroupService(service, step, async (request) => {
+      if (this.#options.latencyMs > 0) await Promise.race([this.#latency(), this.#instance.died]);
+      watch.arrives(request, this.record);
+    });
     return {
-      source: {
-        open: (columns, seed): Promise<TenantSnapshot> => {
-          watch.reads(this.record);
-          return new InMemoryTenantSource(records, step).open(columns, seed);
-        },
-        lookUps: async (columns, seed): Promise<TenantLookUps> => {
-          const lookUps = await new InMemoryTenantSource(records, step).lookUps(columns, seed);
-          return {
-            ...lookUps,
-            rowsOf: (ids) => {
-              watch.reads(this.record);
-              return lookUps.rowsOf(ids);
-            },
-          };
-        },
-      },
-      service: new InMemoryGroupService(service, step, async (request) => {
-        if (this.#options.latencyMs > 0) await Promise.race([this.#latency(), this.#instance.died]);
-        watch.arrives(request, this.record);
-      }),
+      source: this.#source("reads"),
+      service: watchedService(simulated, watch, this.record),
       tokens: this.#tokens(),
       ledger: this.#ledger,
       clock: this.clock,
@@ -139,6 +151,29 @@ export class Program {
       durability: { broken: 0, risks: async () => [] },
       recent: new RecentCommits(this.clock),
       observe: (event) => this.#observe(event),
+    };
+  }
+
+  /** A source that tells the watch of each read, or of each look at single tenants. */
+  #source(tells: "reads" | "looks"): TenantSource {
+    const { records, watch } = this.#world;
+    const source = new InMemoryTenantSource(records, this.#instance.step);
+    return {
+      open: (columns, seed): Promise<TenantSnapshot> => {
+        watch.reads(this.record);
+        return source.open(columns, seed);
+      },
+      lookUps: async (columns, seed): Promise<TenantLookUps> => {
+        const lookUps = await source.lookUps(columns, seed);
+        return {
+          ...lookUps,
+          rowsOf: (ids) => {
+            if (tells === "looks") watch.looks(ids, this.record);
+            else watch.readsSome(ids, this.record);
+            return lookUps.rowsOf(ids);
+          },
+        };
+      },
     };
   }
 
@@ -170,6 +205,9 @@ export class Program {
       this.record.toRotate = this.#toRotate(command.selection);
     if (event.kind === "phase" && event.phase === "reading") this.#world.watch.begins(this.record);
     if (event.kind === "planned") this.#world.watch.hasRead(this.record);
+    if (event.kind !== "finished") return;
+    this.#world.watch.finishes(this.record, event);
+    this.#session?.syncEnds();
   }
 
   /** The tokens that the rotation has to replace if it ends well. */
@@ -190,6 +228,7 @@ export class Program {
 
   #pass(point: Point, nth: number): void | Promise<void> {
     for (const fault of this.#options.faults) if ("at" in fault && fault.at === nth) this.#strike(fault);
+    this.#session?.pass(nth);
     const failure = this.#failureAt(point);
     // A request that is on its way to another server's token store arrives, even if the process dies.
     const hasLeft = isChangeOfTokens(point) && this.#world.stores[point.store ?? 0]?.sharesLedger === false;

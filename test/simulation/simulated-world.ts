@@ -57,6 +57,8 @@ export class SimulatedWorld {
   clockOffset = 0;
   readonly #place: Place;
   readonly #rows = new Map<string, Row>();
+  /** All rows that an id has had, the present one last. Undefined stands for none. */
+  readonly #versions = new Map<string, (Row | undefined)[]>();
   readonly #seed: number;
   #isEmpty = false;
 
@@ -93,16 +95,30 @@ export class SimulatedWorld {
     return this.#isEmpty ? new Map() : new Map(this.#rows);
   }
 
+  /** Counts the rows that the id has had: a higher number is a newer row. */
+  versionOf(id: string): number {
+    return this.#rowsOf(id).length - 1;
+  }
+
+  /** The rows that the id has had since this version. Undefined stands for none. */
+  rowsSince(id: string, version: number): readonly (Row | undefined)[] {
+    return this.#rowsOf(id).slice(version);
+  }
+
+  /** The newest version of its tenant that asks for this group; undefined if none has. */
+  newestVersionFor(group: Group, config: Pick<SimulatedConfig, "hasTier">): number | undefined {
+    const id = group.user_group_id;
+    const fingerprint = groupFingerprint(group);
+    const isFor = (row: Row | undefined): boolean =>
+      row?.kind === "active" && groupFingerprint(desiredGroup(id, row, config)) === fingerprint;
+    const rows = this.#rowsOf(id);
+    for (let version = rows.length - 1; version >= 0; version--) if (isFor(rows[version])) return version;
+    return undefined;
+  }
+
   /** Whether the group in the service is what its tenant's row asks for. */
-  isAsDesired(id: string, row: Active, { hasTier }: Pick<SimulatedConfig, "hasTier">): boolean {
-    const { name, source, plan } = columnsOf(id, row);
-    const tier = hasTier ? { tier: TIER } : {};
-    return this.#hasGroup({
-      user_group_id: id,
-      name,
-      mapping: { [MAPPED]: source },
-      properties: { plan, ...tier },
-    });
+  isAsDesired(id: string, row: Active, config: Pick<SimulatedConfig, "hasTier">): boolean {
+    return this.#hasGroup(desiredGroup(id, row, config));
   }
 
   meddle(what: Meddling, id: string): void {
@@ -248,9 +264,25 @@ export class SimulatedWorld {
   }
 
   #show(): void {
-    const rows = [...this.visibleRows()].flatMap(([id, row]) => recordsOf(id, row));
+    const visible = this.visibleRows();
+    const rows = [...visible].flatMap(([id, row]) => recordsOf(id, row));
     this.records.splice(0, this.records.length, ...rows);
+    for (const id of new Set([...this.#versions.keys(), ...visible.keys()])) {
+      const versions = this.#rowsOf(id);
+      if (versions.at(-1) !== visible.get(id)) this.#versions.set(id, [...versions, visible.get(id)]);
+    }
   }
+
+  #rowsOf(id: string): (Row | undefined)[] {
+    return this.#versions.get(id) ?? [undefined];
+  }
+}
+
+/** The group that a row asks for. */
+function desiredGroup(id: string, row: Active, { hasTier }: Pick<SimulatedConfig, "hasTier">): Group {
+  const { name, source, plan } = columnsOf(id, row);
+  const tier = hasTier ? { tier: TIER } : {};
+  return { user_group_id: id, name, mapping: { [MAPPED]: source }, properties: { plan, ...tier } };
 }
 
 const columnsOf = (id: string, { name, mapping, plan }: Omit<Active, "kind">) => ({

@@ -1,10 +1,12 @@
 import type { SyncError } from "../../src/core/failure/sync-error.ts";
-import { groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
+import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
 import type { Intent } from "../../src/core/group/ledger-group.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
+import type { GroupService } from "../../src/ports/group-service.ts";
 import type { Ledger, LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
-import type { RunEvent } from "../../src/ports/observer.ts";
+import type { RunEvent, RunSummary } from "../../src/ports/observer.ts";
+import type { Served } from "../../src/ports/serve-tenant.ts";
 import type { ChangeOptions, StoredToken, WriteOptions } from "../../src/ports/token-store.ts";
 import type { Step } from "../fakes/instance.ts";
 import { type InMemoryLedger, inMemoryLedger } from "../fakes/ledger/ledger.ts";
@@ -13,6 +15,7 @@ import type { Sent } from "../fakes/service.ts";
 import { InMemoryTokenStore, type TokenState } from "../fakes/token-store.ts";
 import type { Row, SimulatedConfig } from "./history.ts";
 import { type LiveTokens, stillLive } from "./rotation-checks.ts";
+import { complaintOn } from "./serving-checks.ts";
 import type { SimulatedWorld } from "./simulated-world.ts";
 import { isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
 
@@ -39,6 +42,16 @@ export interface RunRecord {
   readonly events: RunEvent[];
   /** The last read that began. */
   read: Read | undefined;
+  /** The tenants that were looked at singly, each as it was at the last look. */
+  readonly looked: Map<string, Look>;
+  /** The tenants that were looked at singly and are still being served. */
+  readonly served: Set<string>;
+  /** The tenants of which a session has told last that they can't be served now. It tries again later. */
+  readonly toldOf: Set<string>;
+  /** The tenants that were noticed, and that nobody has looked at since. */
+  readonly waiting: Set<string>;
+  /** What spoke for removals when the full sync had ended. Serving single tenants must not add to it. */
+  evidence?: ReadonlySet<string>;
   /** Whether the run came to its end and recorded what it found. */
   isRecorded?: boolean;
 }
@@ -47,12 +60,20 @@ export interface RunRecord {
 interface Read {
   readonly run: RunRecord;
   readonly wallTime: number;
-  readonly owned: number;
+  /** The number of groups, on which the limit depends. */
+  owned: number;
   readonly intents: ReadonlyMap<string, Intent>;
   readonly held: ReadonlySet<string>;
   /** The rows of the customer's table. A tenant without a row is gone. */
   rows: ReadonlyMap<string, Row>;
+  /** The rows of tenants that were looked at once more, right before their groups were removed. */
+  readonly again: Map<string, Row | undefined>;
   isComplete: boolean;
+}
+
+interface Look {
+  readonly row: Row | undefined;
+  readonly version: number;
 }
 
 interface Removal {
@@ -71,6 +92,7 @@ export class Watch {
   readonly #world: SimulatedWorld;
   readonly #reads: Read[] = [];
   readonly #removals: Removal[] = [];
+  readonly #seenSingly = new Set<string>();
   readonly #approved = new Set<string>();
   #clockHasJumped = false;
   /** The run that wrote the ledger last. A released lease doesn't name its holder. */
@@ -103,6 +125,7 @@ export class Watch {
       intents: new Map([...rows].flatMap(([id, { intent }]) => (intent ? [[id, intent]] : []))),
       held: new Set([...rows].flatMap(([id, { held }]) => (held ? [id] : []))),
       rows: new Map(),
+      again: new Map(),
       isComplete: false,
     };
     run.read = read;
@@ -117,8 +140,53 @@ export class Watch {
     if (this.#isHolder(run)) this.#reads.push(read);
   }
 
+  /** Some rows are read, for a sync of these tenants or right before their groups are removed. */
+  readsSome(ids: readonly string[], run: RunRecord): void {
+    const { read } = run;
+    const rows = this.#world.visibleRows();
+    if (read?.isComplete) for (const id of ids) read.again.set(id, rows.get(id));
+    else this.reads(run);
+  }
+
+  /** A session looks at single tenants, and serves them from now on. */
+  looks(ids: readonly string[], run: RunRecord): void {
+    const rows = this.#world.visibleRows();
+    for (const id of ids) {
+      const row = rows.get(id);
+      run.looked.set(id, { row, version: this.#world.versionOf(id) });
+      run.served.add(id);
+      run.waiting.delete(id);
+      if (!isGone(row)) this.#seenSingly.add(id);
+    }
+  }
+
+  /** A session has told the end of a tenant. */
+  tells(id: string, served: Served, run: RunRecord): void {
+    const { kind } = served;
+    // After its lost token is restored, the tenant's group may be updated.
+    if (!(kind === "done" && served.outcome === "restored")) run.served.delete(id);
+    if (kind === "failed" || kind === "conflict") run.toldOf.add(id);
+    else run.toldOf.delete(id);
+  }
+
+  hasServed(ids: readonly string[], run: RunRecord): void {
+    for (const id of ids) run.served.delete(id);
+  }
+
+  /** A session tells what became of a tenant; `version`: the tenant's row when somebody asked. */
+  answers(id: string, served: Served, version: number, run: RunRecord): void {
+    const world = this.#world;
+    if (this.#lastAtWork !== run || world.isExcused(id)) return;
+    const rows = world.rowsSince(id, version);
+    const complaint = complaintOn(id, served, rows, run.config, world);
+    if (complaint) this.breach(`10: ${run.holder} says that ${id} is ${served.kind}, but ${complaint}`);
+  }
+
   hasRead({ read }: RunRecord): void {
-    if (read) read.isComplete = true;
+    if (read === undefined) return;
+    read.isComplete = true;
+    // A tenant that was served meanwhile may count, or not.
+    read.owned = Math.max(read.owned, this.#world.ledger.rows.size);
   }
 
   /** A request takes effect at the service. */
@@ -130,11 +198,15 @@ export class Watch {
     if (isMisdirected(run)) this.breach(`11: ${what}, whose config names another scope's store`);
     const intent = ledger.rows.get(id)?.intent ?? null;
     if (intent === null) this.breach(`2: ${what} without an intent in the ledger`);
-    const row = run.read?.rows.get(id);
+    const isServed = run.served.has(id);
+    const row = isServed ? run.looked.get(id)?.row : run.read && rowIn(run.read, id);
     const leavesAsItIs = intent === "rotate" || this.#repeats(request);
     if (operation !== "POST" && !leavesAsItIs && row && isRejected(row)) {
       this.breach(`3: ${what}, whose row is rejected`);
     }
+    if (operation === "GET" && !leavesAsItIs && this.#isOutdated(request.group, run))
+      this.breach(`1: ${what} sends an older state of its tenant than the one that was looked at`);
+    if (operation !== "GET" && isServed) this.breach(`3: ${what}, whose tenant is being served singly`);
     if (operation === "GET" && !service.groups.has(id)) this.#world.makers.set(id, "groupsync");
     if (operation !== "DELETE") return;
     const victim = service.find(id, request.token);
@@ -143,6 +215,12 @@ export class Watch {
     const reason = this.#whyNotDeleted(id, intent, run);
     if (reason !== undefined) this.breach(`3: ${what}, though ${reason}`);
     this.#removals.push({ id, wallTime: run.wallTime() });
+  }
+
+  #isOutdated(group: Group, { looked, config }: RunRecord): boolean {
+    const look = looked.get(group.user_group_id);
+    const sent = this.#world.newestVersionFor(group, config);
+    return look !== undefined && sent !== undefined && sent < look.version;
   }
 
   /** Whether a GET sends the group as the ledger has it, and so asks for the token alone. */
@@ -172,20 +250,48 @@ export class Watch {
     }
   }
 
-  ends(run: RunRecord, report: RunReport): void {
+  /** The command has ended. If it is a session's sync, the session goes on. */
+  finishes(run: RunRecord, { outcome, error }: Pick<RunSummary, "outcome" | "error">): void {
     const world = this.#world;
+    run.isRecorded = error === null;
+    run.evidence = this.#evidence();
+    if (outcome !== "ok" || this.#lastAtWork !== run) return;
+    for (const complaint of run.toRotate ? stillLive(run.toRotate, world) : [])
+      this.breach(`10: ${run.holder} ended well, but ${complaint}`);
+    if (!run.isWhole || run.read === undefined) return;
+    const isUnderWay = (id: string): boolean =>
+      run.served.has(id) || run.waiting.has(id) || run.toldOf.has(id);
+    for (const [id, row] of run.read.rows) {
+      // The report names a tenant that has changed right before its group was removed.
+      const hasChanged = rowIn(run.read, id) !== row;
+      if (world.isExcused(id, run) || isUnderWay(id) || hasChanged) continue;
+      const complaintsAbout = (seen: Row | undefined): string[] =>
+        seen === undefined ? [] : outOfSync([[id, seen]], run.config, world);
+      // A tenant that was looked at singly may be newer than the sync's read.
+      const look = run.looked.get(id);
+      if (look && complaintsAbout(look.row).length === 0) continue;
+      for (const complaint of complaintsAbout(row))
+        this.breach(`1: ${run.holder} ended well, but ${complaint}`);
+    }
+  }
+
+  /** The process has ended, and its session too. */
+  ends(run: RunRecord, report: RunReport): void {
     this.looksAround();
-    run.isRecorded = report.error === undefined;
     if (tellsToken([run.events, report.errors, report.error?.message, report.error?.hint]))
       this.breach(`5: ${run.holder} tells a token`);
     if (isMisdirected(run)) this.#insistOnRefusal(run, report);
-    if (run.toRotate && report.outcome === "ok" && this.#lastAtWork === run)
-      for (const complaint of stillLive(run.toRotate, world))
-        this.breach(`10: ${run.holder} ended well, but ${complaint}`);
-    if (!run.isWhole || report.outcome !== "ok" || this.#lastAtWork !== run || run.read === undefined) return;
-    const rows = [...run.read.rows].filter(([id]) => !world.isExcused(id, run));
-    for (const complaint of outOfSync(rows, run.config, world))
-      this.breach(`1: ${run.holder} ended well, but ${complaint}`);
+    if (this.#lastAtWork !== run) return;
+    for (const fact of this.#evidence())
+      if (run.evidence?.has(fact) === false) this.breach(`3: after its sync ${run.holder} recorded ${fact}`);
+  }
+
+  /** What only full syncs record: the grace clock, absences, held removals, and what counts against the limit. */
+  #evidence(): ReadonlySet<string> {
+    const { history, rows, removals } = this.#world.ledger;
+    const absences = [...rows].map(([id, { absence, held }]) => ({ id, absence, held }));
+    const facts = [{ history }, { removals }, ...absences.filter(({ absence, held }) => absence ?? held)];
+    return new Set(facts.map((fact) => JSON.stringify(fact)));
   }
 
   writesTokens(run: RunRecord, { sharesLedger }: TokenState): void {
@@ -219,7 +325,8 @@ export class Watch {
     const { read, config } = run;
     if (read === undefined) return "this run has read nothing";
     if (!read.isComplete) return "the source was not read to its end";
-    const row = read.rows.get(id);
+    if (!read.again.has(id) && run.isAbout(id)) return "its tenant was not looked at once more";
+    const row = rowIn(read, id);
     const wasBegun = ["delete", "replace"].includes(read.intents.get(id) ?? "");
     if (row?.kind === "active") {
       if (intent !== "replace") return "its tenant is there, and this is no replacement";
@@ -269,6 +376,8 @@ export class Watch {
   }
 
   #wasSeen(id: string, { run }: Read): boolean {
+    // A look records no source, so the watch can't tell in which source it has seen the tenant.
+    if (this.#seenSingly.has(id)) return true;
     return this.#reads.some((read) => read.run.config.source === run.config.source && !isGoneFrom(read, id));
   }
 
@@ -284,14 +393,37 @@ export class Watch {
 
 const isMisdirected = ({ config }: RunRecord): boolean => config.tokens === "another scope's";
 
-const isGoneFrom = ({ rows }: Read, id: string): boolean => {
-  const kind = rows.get(id)?.kind;
-  return kind === undefined || kind === "flagged";
-};
+/** The row by which a run decides. */
+const rowIn = ({ rows, again }: Read, id: string): Row | undefined =>
+  again.has(id) ? again.get(id) : rows.get(id);
+
+const isGoneFrom = ({ rows }: Read, id: string): boolean => isGone(rows.get(id));
+
+const isGone = (row: Row | undefined): boolean => row === undefined || row.kind === "flagged";
 
 const isConclusive = ({ rows }: Read): boolean => [...rows.values()].some((row) => !isRejected(row));
 
 const isGood = (read: Read): boolean => read.isComplete && isConclusive(read);
+
+/** A service that tells the watch when calls begin and end. */
+export function watchedService(service: GroupService, watch: Watch, { holder }: RunRecord): GroupService {
+  const underWay = new Set<string>();
+  const alone = async <T>(id: string, call: () => Promise<T>): Promise<T> => {
+    if (underWay.has(id)) watch.breach(`6: ${holder} makes two calls for ${id} at a time`);
+    underWay.add(id);
+    try {
+      return await call();
+    } finally {
+      underWay.delete(id);
+    }
+  };
+  return {
+    getOrCreate: (group, beforeSend) =>
+      alone(group.user_group_id, () => service.getOrCreate(group, beforeSend)),
+    rotate: (id, token, beforeSend) => alone(id, () => service.rotate(id, token, beforeSend)),
+    remove: (group, beforeSend) => alone(group.user_group_id, () => service.remove(group, beforeSend)),
+  };
+}
 
 /** A ledger that reports its commits to the watch. */
 export function watchedLedger(world: SimulatedWorld, run: RunRecord, step: Step): InMemoryLedger {

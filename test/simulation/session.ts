@@ -1,0 +1,123 @@
+import type { PlanPorts, PlanSettings } from "../../src/engine/plan/make-plan.ts";
+import type { Companion } from "../../src/engine/serving/companion.ts";
+import { serveBeside } from "../../src/engine/serving/serve-beside.ts";
+import {
+  type OpenService,
+  type ServingEvents,
+  TenantServer,
+} from "../../src/engine/serving/tenant-server.ts";
+import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
+import type { Happening, Notice, Session } from "./history.ts";
+import type { ProcessClock } from "./process-clock.ts";
+import type { SimulatedWorld } from "./simulated-world.ts";
+import type { RunRecord, Watch } from "./watch.ts";
+
+/** In milliseconds. Longer than any session lasts. */
+const LONGEST_WAIT = 3_600_000;
+
+interface SessionParts {
+  readonly world: SimulatedWorld;
+  readonly run: RunRecord;
+  readonly clock: ProcessClock;
+  readonly isAlive: () => boolean;
+}
+
+/** What makes a full sync a daemon's session, and what happens to tenants meanwhile. */
+export class SimulatedSession {
+  readonly #session: Session;
+  readonly #parts: SessionParts;
+  readonly #server: TenantServer;
+  readonly #nextSync = new AbortController();
+
+  constructor(session: Session, parts: SessionParts) {
+    this.#session = session;
+    this.#parts = parts;
+    this.#server = new WatchedTenantServer(parts);
+  }
+
+  companion(ports: PlanPorts, settings: PlanSettings): Companion {
+    const end = this.#nextSync.signal;
+    return serveBeside({ server: this.#server, startNoticing: async () => {}, end }, ports, settings);
+  }
+
+  /** The process passes its `nth` point. */
+  pass(nth: number): void {
+    for (const happening of this.#session.happenings) if (happening.at === nth) this.#happens(happening);
+  }
+
+  /** The full sync is over. */
+  syncEnds(): void {
+    void this.#parts.world.time.sleep(this.#session.lastsMs).then(() => this.end());
+  }
+
+  /** Idempotent. */
+  end(): void {
+    this.#nextSync.abort();
+  }
+
+  #happens({ id, row, notices }: Happening): void {
+    const { world } = this.#parts;
+    if (row) world.setRow(id, row);
+    for (const notice of notices) void world.time.sleep(notice.afterMs).then(() => this.#hears(id, notice));
+  }
+
+  async #hears(id: string, { way }: Notice): Promise<void> {
+    const { world, run, isAlive } = this.#parts;
+    if (!isAlive()) return;
+    switch (way) {
+      case "change feed":
+        return this.#server.notice(id);
+      case "request to a standby": {
+        const ledger = inMemoryLedger(
+          world.ledger,
+          async () => {},
+          () => world.time.now(),
+        );
+        await ledger.requestTenant(id, "a standby", LONGEST_WAIT);
+        return;
+      }
+      case "request": {
+        const version = world.versionOf(id);
+        const served = await this.#server.serve(id, LONGEST_WAIT, this.#nextSync.signal);
+        if (isAlive()) world.watch.answers(id, served, version, run);
+      }
+    }
+  }
+}
+
+/** Tells the watch which tenants wait to be looked at, and which are being served. */
+class WatchedTenantServer extends TenantServer {
+  readonly #watch: Watch;
+  readonly #run: RunRecord;
+
+  constructor({ world, run, clock }: SessionParts) {
+    super({ clock, onServed: () => {}, onOverflow: () => {} });
+    this.#watch = world.watch;
+    this.#run = run;
+  }
+
+  override notice(id: string): void {
+    this.#run.waiting.add(id);
+    super.notice(id);
+  }
+
+  override serve(id: string, waitMs: number, signal: AbortSignal): ReturnType<TenantServer["serve"]> {
+    this.#run.waiting.add(id);
+    return super.serve(id, waitMs, signal);
+  }
+
+  override serveIn(run: OpenService, until: AbortSignal): Promise<void> {
+    const serve: OpenService["serve"] = async (ids, { served, looked }) => {
+      const end: ServingEvents["served"] = (id, what) => {
+        this.#watch.tells(id, what.served, this.#run);
+        served(id, what);
+      };
+      try {
+        await run.serve(ids, { served: end, looked });
+      } finally {
+        this.#watch.hasServed(ids, this.#run);
+      }
+    };
+    return super.serveIn({ serve, isIndexed: run.isIndexed }, until);
+  }
+}
