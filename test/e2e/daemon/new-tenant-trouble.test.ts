@@ -88,7 +88,7 @@ test(`a daemon that is killed ${KILLS} times while it serves single tenants leav
       await signUp(world, id);
       await post(daemon, id, "0").catch(() => {});
     });
-    await until(async () => Object.keys(await world.live()).length > 22 * (kill - 1));
+    await until(async () => Object.keys(await world.live()).length > 2 + 20 * (kill - 1));
     await sleep(Math.random() * 150);
     await daemon.program.stop("SIGKILL");
     await Promise.all(posts);
