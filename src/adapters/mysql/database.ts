@@ -68,7 +68,9 @@ export class MysqlDatabase implements Database {
     this.#pool = createPool({
       ...connectionOptions(url, applicationName),
       connectionLimit: maxConnections,
-      maxIdle: 0,
+      // Once a second the driver closes the idle connections beyond this number. It closes none, not even after
+      // `idleTimeout`, if this number isn't below the limit.
+      maxIdle: maxConnections - 1,
       idleTimeout: IDLE_TIMEOUT,
       timezone: "Z",
       // As `Queryable` promises: 64-bit integers as text.
@@ -79,8 +81,9 @@ export class MysqlDatabase implements Database {
     this.#pool.on("connection", (connection) => {
       this.#open.add(connection);
       connection.once("end", () => this.#open.delete(connection));
-      // Emitted if an idle connection breaks. If a statement is under way, the statement gets the error.
-      connection.once("error", () => this.#broken++);
+      // Emitted if an idle connection breaks. If a statement is under way, the statement gets the error. A further error
+      // of the same connection would end the process if nobody listened.
+      connection.on("error", () => this.#broken++);
     });
   }
 

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../support/mysql/mysql-server.ts";
 import { aDatabase } from "../sql/ledger/ledger-database.ts";
@@ -16,4 +16,18 @@ test("a reader of a stream may take its time, though the server soon ends a tran
   expect((await rows.next()).done).toBe(true);
   const [session] = await database.query<{ seconds: unknown }>("SELECT @@wait_timeout AS seconds");
   expect(Number(session?.seconds)).toBe(1);
+});
+
+test("a connection that is in use every few seconds stays open", async () => {
+  const { url } = await freshDatabase("mysql");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const database = aDatabase(url, "mysql");
+    const session = () => database.query("SELECT connection_id() AS id");
+    const first = await session();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await session()).toEqual(first);
+  } finally {
+    vi.useRealTimers();
+  }
 });
