@@ -51,13 +51,25 @@ export async function restoreTokens(
     if (page.length === 0) break;
     const ids = page.map(({ user_group_id }) => user_group_id);
     await inTurn(run.turns, ids, async () => {
-      // What the page says of a tenant is outdated if somebody has looked at the tenant meanwhile.
-      const selected = select(page).filter(({ user_group_id }) => !run.turns.wasLookedAt(user_group_id));
-      await restore(selected, unrestored, { ...run, turns: TURN_IS_TAKEN });
+      await restore(select(await upToDate(page, run)), unrestored, { ...run, turns: TURN_IS_TAKEN });
     });
     after = page.at(-1)?.user_group_id;
   }
   return unrestored;
+}
+
+/** What the page says of a tenant is outdated if somebody has looked at the tenant meanwhile: reads that part again. */
+async function upToDate(
+  page: readonly VouchedToken[],
+  { ledger, turns }: Pick<Applying, "ledger" | "turns">,
+): Promise<readonly VouchedToken[]> {
+  const isOutdated = ({ user_group_id }: VouchedToken): boolean => turns.wasLookedAt(user_group_id);
+  const of = page.filter(isOutdated).map(({ user_group_id }) => user_group_id);
+  if (of.length === 0) return page;
+  return [
+    ...page.filter((entry) => !isOutdated(entry)),
+    ...(await ledger.vouchedTokens({ limit: BATCH, of })),
+  ];
 }
 
 /**

@@ -156,6 +156,24 @@ describe("older never overwrites newer:", () => {
     expect((await world.sync()).requests).toBe(0);
   });
 
+  it("a lost token is restored by a sync that verifies all tokens, even if a look at its tenant has failed", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.store.tokens.delete("a");
+    world.ledger.tokenDestinations = null;
+    const session = aSession(world, {
+      at: async ({ call }) => {
+        if (call !== "rowsOf") return;
+        await world.time.sleep(1_000);
+        throw new SyncError("SOURCE_UNAVAILABLE", "no route");
+      },
+    });
+    session.server.notice("a");
+    expect(await session.run).toMatchObject({ outcome: "ok", counts: { restored: 1 } });
+    expect(stored(world)).toEqual(["a", "b"]);
+    await session.end();
+  });
+
   it("a tenant that is back since the plan is not deleted", async () => {
     const { world, session } = await inTheMiddle((world) => {
       world.tenants = world.tenants.filter(({ id }) => id !== "t30");
