@@ -161,10 +161,8 @@ export class Watch {
   }
 
   /** A session has told the end of a tenant. */
-  tells(id: string, served: Served, run: RunRecord): void {
-    const { kind } = served;
-    // After its lost token is restored, the tenant's group may be updated.
-    if (!(kind === "done" && served.outcome === "restored")) run.served.delete(id);
+  tells(id: string, { kind }: Served, run: RunRecord): void {
+    run.served.delete(id);
     if (kind === "failed" || kind === "conflict") run.toldOf.add(id);
     else run.toldOf.delete(id);
   }

@@ -86,14 +86,16 @@ async function serveInTurn(
     served(id, what);
     if (!unended.has(id)) turn.endOf(id);
   };
-  const observe = (event: RunEvent): void => {
-    const ended = endOf(event);
-    if (ended) end(ended.id, { served: ended.served });
-    else if (isForOperators(event)) outer.observe(event);
-  };
+  const observing =
+    (ends: (id: string, what: ServedTenant) => void) =>
+    (event: RunEvent): void => {
+      const ended = endOf(event);
+      if (ended) ends(ended.id, { served: ended.served });
+      else if (isForOperators(event)) outer.observe(event);
+    };
   const run: Applying = {
     ...outer,
-    observe,
+    observe: observing(end),
     tally: new Tally(),
     turns: TURN_IS_TAKEN,
     isForSingleTenants: true,
@@ -121,12 +123,17 @@ async function serveInTurn(
         }
       const unsettled = new Set(plan.leftUnderWay.map(({ user_group_id }) => user_group_id));
       await recordLedgerUpdates(plan, state.history, run);
-      await restoreTokens(ids, run);
+      // A change of the group may follow, so this is not the end yet.
+      const restored = new Map<string, ServedTenant>();
+      await restoreTokens(ids, { ...run, observe: observing((id, what) => restored.set(id, what)) });
       if (run.signal.aborted) return;
       unended = unsettled;
       // What a call has ended is told already.
       const endWithoutCall = (id: string): void =>
-        end(id, decided.get(id) ?? { served: plan.unknown.has(id) ? UNKNOWN : UNCHANGED });
+        end(
+          id,
+          restored.get(id) ?? decided.get(id) ?? { served: plan.unknown.has(id) ? UNKNOWN : UNCHANGED },
+        );
       for (const id of ids) if (!changing.has(id) && !unsettled.has(id)) endWithoutCall(id);
       await applyChanges(upsertsOf(plan), run);
       await settleRotations(plan.leftUnderWay, { isEager: false }, run);

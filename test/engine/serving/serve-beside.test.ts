@@ -174,6 +174,18 @@ describe("older never overwrites newer:", () => {
     await session.end();
   });
 
+  it("a tenant whose lost token is restored is done only once its group is updated too", async () => {
+    const world = new World(tenants("a"));
+    world.service.existing = "update";
+    const session = aSession(world);
+    await session.run;
+    world.store.tokens.delete("a");
+    rename(world, "a", "newer");
+    expect(await session.serve("a")).toEqual({ kind: "done", outcome: "updated" });
+    expect([name(world, "a"), stored(world)]).toEqual(["newer", ["a"]]);
+    await session.end();
+  });
+
   it("a tenant that is back since the plan is not deleted", async () => {
     const { world, session } = await inTheMiddle((world) => {
       world.tenants = world.tenants.filter(({ id }) => id !== "t30");
