@@ -4,7 +4,7 @@ import type { StoredResult } from "../../ports/ledger/tokens.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Turns } from "../lease/tenant-turns.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan, PlanEntry } from "../plan/plan.ts";
 
 /**
  * Records what a plan changes in the ledger alone: tenants that left or came back, groups that are settled or were never
@@ -28,7 +28,7 @@ export async function recordLedgerUpdates(
   const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const planned of plan.entries.read()) {
-    const entries = planned.filter(({ user_group_id: id }) => id === null || !turns.wasLookedAt(id));
+    const entries = planned.filter((entry) => isToBeRecorded(entry, turns));
     // An inconclusive read shows which tenants are there, but not which are gone.
     const gone = plan.conclusive ? entries : [];
     const leftUpdates = gone.filter((entry) => entry.kind === "left");
@@ -51,6 +51,15 @@ export async function recordLedgerUpdates(
   }
   return now;
 }
+
+/**
+ * A look at a single tenant records what it sees itself, except that a tenant is gone. If that were not recorded for a tenant
+ * that a new source never had, the next sync would take the tenant for one that has left, and delete its group.
+ */
+const isToBeRecorded = (entry: PlanEntry, turns: Turns): boolean =>
+  entry.user_group_id === null ||
+  !turns.wasLookedAt(entry.user_group_id) ||
+  (entry.kind === "left" && entry.absence === "estranged");
 
 /** Why the token may not be stored: if the tokens moved while the tenant was gone, this token was left behind. */
 const NOT_VERIFIED: Failure = {

@@ -302,6 +302,22 @@ describe("a tenant", () => {
     await session.end();
   });
 
+  it("that a new source never had is not deleted, even if it was noticed while that source was read first", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.tenants.splice(1);
+    const settings = { source: "another source", deletion: DELETES_AT_ONCE };
+    // The look goes on while the source is being read.
+    const session = aSession(world, {
+      settings,
+      at: ({ call }) => (call === "rowsOf" ? world.time.sleep(1) : undefined),
+    });
+    session.server.notice("b");
+    await session.run;
+    await session.end();
+    expect(world.ledger.rows.get("b")).toMatchObject({ absence: { kind: "estranged" } });
+  });
+
   it("that is gone is not deleted, and its grace period doesn't begin", async () => {
     const world = new World(tenants("a", "b"));
     const session = aSession(world, { settings: { deletion: DELETES_AT_ONCE } });
