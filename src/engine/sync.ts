@@ -10,6 +10,7 @@ import { RemovalCheck } from "./apply/removal-check.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
+import { reportFailing } from "./report/report-failure.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
@@ -82,6 +83,7 @@ async function syncOnce(
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(rotation, failed, run);
+    if (isWhole) await reportFailing(run.turns.lookedAt, run);
   } finally {
     await removals.close();
     plan.entries.close();

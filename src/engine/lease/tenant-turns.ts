@@ -37,6 +37,8 @@ export interface Turns {
   whileMaking<T>(planned: PlannedIntents, work: () => Promise<T>): Promise<T>;
   /** Whether a look at the tenant has ended since the plan began, or goes on: what is planned for the tenant is dropped. */
   wasLookedAt(id: string): boolean;
+  /** The tenants of which `wasLookedAt` is true. */
+  readonly lookedAt: readonly string[];
 }
 
 /** For work on tenants whose turn is taken already. */
@@ -46,6 +48,7 @@ export const TURN_IS_TAKEN: Turns = {
   planIsMade: () => {},
   whileMaking: (_, work) => work(),
   wasLookedAt: () => false,
+  lookedAt: [],
 };
 
 /**
@@ -138,6 +141,10 @@ export class TenantTurns implements Turns {
       this.#looking.add(id);
     }
     await this.#planned?.withdraw(new Set(ids));
+  }
+
+  get lookedAt(): readonly string[] {
+    return [...this.#looked];
   }
 
   wasLookedAt(id: string): boolean {

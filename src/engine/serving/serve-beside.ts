@@ -39,7 +39,7 @@ export const serveBeside = (
     const service = await openService(ports, settings, run);
     if (!service.isIndexed) run.observe(NOT_INDEXED);
     run.turns.onceMore((ids) => {
-      for (const id of ids) server.notice(id);
+      for (const id of ids) server.lookAgain(id);
     });
     const failed = new AbortController();
     const ending = AbortSignal.any([until, end, failed.signal]);

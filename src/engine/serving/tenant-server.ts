@@ -66,6 +66,13 @@ export class TenantServer {
     if (!this.#add(id)) this.#ports.onOverflow();
   }
 
+  /** A look at the tenant may have come too early for what a full sync has planned. Who asked for the tenant has no need of it. */
+  lookAgain(id: string): void {
+    const now = this.#ports.clock.monotonic();
+    this.#queue.addRetry(id, now, now);
+    this.#wake();
+  }
+
   /** A full sync leaves it to this server to try the tenant again. */
   retry(id: string): void {
     const now = this.#ports.clock.monotonic();

@@ -238,6 +238,17 @@ describe("a group that fails", () => {
     await session.end();
   });
 
+  it("counts as failed in the full sync, even if somebody else was serving it meanwhile", async () => {
+    const world = new World(tenants("a", "bad"));
+    const { at } = failing("bad");
+    await world.sync({ at });
+    slow(world, 1_000);
+    const session = aSession(world, { at });
+    session.server.notice("bad");
+    expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+    await session.end();
+  });
+
   it("is told to who asked for it, and tried again without being asked", async () => {
     const world = new World(tenants("a"));
     let isBad = true;
