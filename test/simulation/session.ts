@@ -108,14 +108,16 @@ class WatchedTenantServer extends TenantServer {
 
   override serveIn(run: OpenService, until: AbortSignal): Promise<void> {
     const serve: OpenService["serve"] = async (ids, { served, looked }) => {
+      // A tenant that is told of may be served anew while the others still wait.
+      const untold = new Set(ids);
       const end: ServingEvents["served"] = (id, what) => {
-        this.#watch.tells(id, what.served, this.#run);
+        if (untold.delete(id)) this.#watch.tells(id, what.served, this.#run);
         served(id, what);
       };
       try {
         await run.serve(ids, { served: end, looked });
       } finally {
-        this.#watch.hasServed(ids, this.#run);
+        this.#watch.hasServed([...untold], this.#run);
       }
     };
     return super.serveIn({ serve, isIndexed: run.isIndexed }, until);

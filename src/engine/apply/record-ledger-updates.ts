@@ -28,7 +28,7 @@ export async function recordLedgerUpdates(
   const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const planned of plan.entries.read()) {
-    const entries = planned.filter((entry) => isToBeRecorded(entry, turns));
+    const entries = planned.flatMap((entry) => recordedOf(entry, turns));
     // An inconclusive read shows which tenants are there, but not which are gone.
     const gone = plan.conclusive ? entries : [];
     const leftUpdates = gone.filter((entry) => entry.kind === "left");
@@ -53,13 +53,15 @@ export async function recordLedgerUpdates(
 }
 
 /**
- * A look at a single tenant records what it sees itself, except that a tenant is gone. If that were not recorded for a tenant
- * that a new source never had, the next sync would take the tenant for one that has left, and delete its group.
+ * What to record of an entry. A look at a single tenant records what it sees itself, but not that a tenant is gone. So record
+ * in any case what protects a group: that the tenant was there, which ends its absence, and that a new source never had it.
  */
-const isToBeRecorded = (entry: PlanEntry, turns: Turns): boolean =>
-  entry.user_group_id === null ||
-  !turns.wasLookedAt(entry.user_group_id) ||
-  (entry.kind === "left" && entry.absence === "estranged");
+function recordedOf(entry: PlanEntry, turns: Turns): PlanEntry[] {
+  const { kind, user_group_id: id } = entry;
+  if (id === null || !turns.wasLookedAt(id)) return [entry];
+  if (kind === "settled" && entry.wasGone) return [{ kind: "returned", user_group_id: id }];
+  return kind === "returned" || (kind === "left" && entry.absence === "estranged") ? [entry] : [];
+}
 
 /** Why the token may not be stored: if the tokens moved while the tenant was gone, this token was left behind. */
 const NOT_VERIFIED: Failure = {

@@ -329,6 +329,32 @@ describe("a tenant", () => {
     expect(world.ledger.rows.get("b")).toMatchObject({ absence: { kind: "estranged" } });
   });
 
+  it("that was there when the source was read has no absence, even if it was noticed and is gone again", async () => {
+    const settings = { deletion: { ...DELETES_AT_ONCE, gracePeriodMs: 3_600_000 } };
+    const world = new World(tenants("a", "b"));
+    await world.sync({ settings });
+    world.tenants.splice(1);
+    await world.sync({ settings });
+    expect(world.ledger.rows.get("b")).toMatchObject({ absence: { kind: "absent" } });
+    let looks = 0;
+    const session = aSession(world, {
+      settings,
+      at: async ({ call }) => {
+        // The look has found no row, and goes on while the source is being read.
+        if (call === "rowsOf" && ++looks === 1) {
+          world.tenants.push(...tenants("b"));
+          await world.time.sleep(1);
+        }
+        // The source is read.
+        if (call === "openSource") world.tenants.splice(1);
+      },
+    });
+    session.server.notice("b");
+    await session.run;
+    await session.end();
+    expect(world.ledger.rows.get("b")).toMatchObject({ absence: null });
+  });
+
   it("that is gone is not deleted, and its grace period doesn't begin", async () => {
     const world = new World(tenants("a", "b"));
     const session = aSession(world, { settings: { deletion: DELETES_AT_ONCE } });
