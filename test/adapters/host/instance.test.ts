@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isDead, thisInstance } from "../../../src/adapters/host/instance.ts";
@@ -50,8 +51,11 @@ describe.runIf(process.platform === "linux")("an instance", () => {
     const [line] = await once(parent.stdout, "data");
     const pid = Number(String(line));
     const name = await thisInstance(pid);
+    // Until then it is a shell, which takes notice.
+    const program = () => readFileSync(`/proc/${parent.pid}/comm`, "utf8");
+    await expect.poll(program, { timeout: 20_000 }).toBe("sleep\n");
     process.kill(pid, "SIGKILL");
-    await expect.poll(() => isDead(name, never)).toBe(true);
+    await expect.poll(() => isDead(name, never), { timeout: 20_000 }).toBe(true);
     expect(isRunning(pid)).toBe(true);
   });
 

@@ -66,7 +66,7 @@ test("is one session with groupsync's name, outside of any transaction", async (
   await open.hearsItself(PATIENT);
   const sessions = await fresh.query(
     `SELECT application_name AS name, state FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
   );
   expect(sessions).toEqual([{ name: APPLICATION, state: "idle" }]);
 });
