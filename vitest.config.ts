@@ -20,6 +20,7 @@ function endToEndOnMysql(): string[] {
   if (LONG) return ["test/e2e/**/*.test.ts"];
   const files = [
     "first-sync", // from the rows to the tokens, in several batches
+    "check", // finds what a sync would stumble over, and leaves the database as it is
     "plan", // leaves the database as it is
     "places", // tokens and ledger in other databases, of the other kind too
     "database-trouble", // what the driver's errors become, rights, connections that are cut

@@ -1,7 +1,4 @@
 /** Becomes dist/cli.js, which takes the place of src/cli.ts. */
-import { fileURLToPath } from "node:url";
 import { loadBundle } from "./load-bundle.ts";
 
-export const { cli } = loadBundle<typeof import("../src/cli.ts")>(
-  fileURLToPath(new URL("./", import.meta.url)),
-).exports;
+export const { cli } = loadBundle<typeof import("../src/cli.ts")>(`${__dirname}/`).exports;

@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { processWarnings } from "./adapters/log/process-warnings.ts";
+import { type CheckOptions, type CheckSetup, checkCommand } from "./commands/check.ts";
 import type { CommandIo, Opened } from "./commands/command-io.ts";
-import { type PlanSetup, planCommand } from "./commands/plan.ts";
+import { type ExplainSetup, explainCommand } from "./commands/explain.ts";
+import { planCommand } from "./commands/plan.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
+import { schemaCommand } from "./commands/schema.ts";
 import { type StatusSetup, statusCommand } from "./commands/status.ts";
 import { type SyncSetup, syncCommand } from "./commands/sync.ts";
 import type { Host } from "./compose/host.ts";
@@ -95,9 +98,13 @@ function program(io: CommandIo, host: Host): Command {
     const { composeSync } = await import("./compose/sync.ts");
     return composeSync(await readConfig(command), host, observe);
   };
-  const openPlan = async (command: Command): Promise<Opened<PlanSetup>> => {
+  const openPlan = async (command: Command): Promise<Opened<ExplainSetup>> => {
     const { composePlan } = await import("./compose/plan.ts");
     return composePlan(await readConfig(command), host);
+  };
+  const openCheck = async (command: Command, options: CheckOptions): Promise<CheckSetup> => {
+    const { composeCheck } = await import("./compose/check/check.ts");
+    return composeCheck(flagsOf(command).config, host, options);
   };
   const openStatus = async (command: Command): Promise<Opened<StatusSetup>> => {
     const { composeLedgerView } = await import("./compose/ledger-view.ts");
@@ -114,9 +121,12 @@ function program(io: CommandIo, host: Host): Command {
   const commands = [
     runCommand(io, openDaemon),
     syncCommand(io, openSync),
+    checkCommand(io, openCheck),
     planCommand(io, openPlan),
     rotateCommand(io, openSync),
     statusCommand(io, openStatus),
+    explainCommand(io, openPlan),
+    schemaCommand(io, async () => (await import("./config/schema/json-schema.ts")).configJsonSchema()),
     sandboxCommand(io),
   ];
   for (const command of [root, ...commands]) {

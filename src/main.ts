@@ -31,53 +31,57 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 /** Ignored: there is no place left for a message. The exit code still says how the run ended. */
 process.stderr.on("error", () => {});
 
-const { env, pid, stdout, stderr } = process;
-const { cli } = await import("./cli.ts");
+void main();
 
-await cli(
-  process.argv.slice(2),
-  {
-    stdout: (text) => stdout.write(text),
-    stderr: (text) => stderr.write(text),
-    isTerminal: stdout.isTTY === true && !env.NO_COLOR,
-    signal: stopping.signal,
-    onReload: (listener) => {
-      process.on("SIGHUP", listener).off("SIGHUP", keepHangUp);
-      if (hungUp) listener();
-    },
-    endOnHangUp: () => {
-      // A listener and not its absence: a signal that Node.js has yet to pass on would be lost without one.
-      const end = (): void => {
-        process.removeAllListeners("SIGHUP");
-        process.kill(pid, "SIGHUP");
-      };
-      process.on("SIGHUP", end).off("SIGHUP", keepHangUp);
-      if (hungUp) end();
-    },
-    onWarning: (listener) => {
-      // Without a listener Node.js was started with --no-warnings. Then stay silent too.
-      if (process.listenerCount("warning") === 0) return;
-      process.removeAllListeners("warning");
-      process.on("warning", listener);
-    },
-    quit: (code) => process.exit(code),
-    finish: (code) => {
-      process.exitCode = code;
-    },
-  },
-  {
-    env,
-    pid,
-    uid: process.geteuid?.() ?? 0,
-    isRunning,
-    terminal: stderr.isTTY ? stderr : undefined,
-    stop: stopping.signal,
-  },
-);
+async function main(): Promise<void> {
+  const { env, pid, stdout, stderr } = process;
+  const { cli } = await import("./cli.ts");
 
-// Exit after a second even if a store's client has left a connection open. All output is written by now.
-await Promise.all([stdout, stderr].map((stream) => new Promise((written) => stream.write("", written))));
-setTimeout(() => process.exit(), 1_000).unref();
+  await cli(
+    process.argv.slice(2),
+    {
+      stdout: (text) => stdout.write(text),
+      stderr: (text) => stderr.write(text),
+      isTerminal: stdout.isTTY === true && !env.NO_COLOR,
+      signal: stopping.signal,
+      onReload: (listener) => {
+        process.on("SIGHUP", listener).off("SIGHUP", keepHangUp);
+        if (hungUp) listener();
+      },
+      endOnHangUp: () => {
+        // A listener and not its absence: a signal that Node.js has yet to pass on would be lost without one.
+        const end = (): void => {
+          process.removeAllListeners("SIGHUP");
+          process.kill(pid, "SIGHUP");
+        };
+        process.on("SIGHUP", end).off("SIGHUP", keepHangUp);
+        if (hungUp) end();
+      },
+      onWarning: (listener) => {
+        // Without a listener Node.js was started with --no-warnings. Then stay silent too.
+        if (process.listenerCount("warning") === 0) return;
+        process.removeAllListeners("warning");
+        process.on("warning", listener);
+      },
+      quit: (code) => process.exit(code),
+      finish: (code) => {
+        process.exitCode = code;
+      },
+    },
+    {
+      env,
+      pid,
+      uid: process.geteuid?.() ?? 0,
+      isRunning,
+      terminal: stderr.isTTY ? stderr : undefined,
+      stop: stopping.signal,
+    },
+  );
+
+  // Exit after a second even if a store's client has left a connection open. All output is written by now.
+  await Promise.all([stdout, stderr].map((stream) => new Promise((written) => stream.write("", written))));
+  setTimeout(() => process.exit(), 1_000).unref();
+}
 
 function isRunning(other: number): boolean {
   try {

@@ -37,9 +37,11 @@ const RULES: Rules = {
         report: [],
         durability: ["lease"],
         plan: ["report"],
+        explain: ["plan"],
         tokens: ["durability", "lease"],
         service: ["lease", "report", "tokens"],
         apply: ["durability", "lease", "plan", "report", "service", "tokens"],
+        check: ["plan", "service", "tokens"],
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
         serving: ["apply", "lease", "plan", "report", "rotation", "verify"],
@@ -58,6 +60,7 @@ const RULES: Rules = {
     "adapters/notify": { layers: ["core", "ports"], packages: ["undici"], node: "all" },
     "adapters/sql": { layers: ["core", "ports"], packages: [], node: "all" },
     "adapters/service": { layers: ["core", "ports"], packages: ["undici", "zod"], node: "all" },
+    "adapters/undici-parts.d.ts": { layers: [], packages: ["undici"], node: [] },
     "adapters/terminal": { layers: ["core", "ports"], packages: [], node: "all" },
 
     "adapters/token-stores": {

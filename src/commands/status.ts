@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { recently, type WentMissing, wentMissing } from "../core/deletion/missing-tenants.ts";
+import { reasonsOf, rejectedRows } from "../core/group/rejections.ts";
 import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
 import type { ResolvedTables } from "../core/report/tables-text.ts";
 import { shownTable } from "../core/tokens/token-tables.ts";
@@ -28,7 +29,7 @@ export function statusCommand(
   open: (command: Command) => Promise<Opened<StatusSetup>>,
 ): Command {
   return new Command("status")
-    .description("show what the ledger knows: groups, failures, runs, lease")
+    .description("show what the ledger knows: groups, failures, rejected rows, runs, lease")
     .addOption(
       new Option("--runs <N>", "how many of the last runs to show").argParser(wholeNumber).default(10),
     )
@@ -60,7 +61,7 @@ function wholeNumber(text: string): number {
 }
 
 function statusJson(
-  { groups, oldestToken, held, failing, lease, service }: LedgerStatus,
+  { groups, oldestToken, held, failing, rejected, lease, service }: LedgerStatus,
   tables: ResolvedTables,
   missing: WentMissing,
   runs: readonly RecordedRun[],
@@ -78,6 +79,13 @@ function statusJson(
       count,
       retry_at: retryAt,
     })),
+    rejected: {
+      count: rejectedRows(rejected),
+      reasons: reasonsOf(rejected).map(({ code, message, rows, since }) => ({ code, message, rows, since })),
+      rows: rejected.flatMap(({ user_group_id, code, message, since }) =>
+        user_group_id === null ? [] : [{ user_group_id, code, message, since }],
+      ),
+    },
     held: held && { code: held.code, count: held.count, groups: held.groups.map(heldJson) },
     runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
       id,

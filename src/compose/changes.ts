@@ -17,7 +17,7 @@ export async function composeNoticing(config: Config, ports: NoticingPorts): Pro
   return new Noticing(ways, ports);
 }
 
-async function changeFeed({ name, source, group }: Config, changeColumn: string): Promise<ChangeFeed> {
+export async function changeFeed({ name, source, group }: Config, changeColumn: string): Promise<ChangeFeed> {
   const options: FeedOptions = {
     ...source,
     url: source.url.url,
@@ -38,7 +38,7 @@ async function changeFeed({ name, source, group }: Config, changeColumn: string)
   }
 }
 
-async function changeChannel(
+export async function changeChannel(
   { name }: Config,
   { url: { url }, name: channel }: NonNullable<ChangesConfig["channel"]>,
 ): Promise<ChangeChannel> {

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { isJsonObject } from "../core/text/json.ts";
 import type { ConfigDocument, Location } from "./document/document.ts";
 import type { Problem } from "./document/problem-report.ts";

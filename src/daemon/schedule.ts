@@ -51,6 +51,11 @@ export class CronTimetable implements Timetable {
     return ticks.slice(1).reduce((longest, tick, n) => Math.max(longest, tick - (ticks[n] ?? tick)), 0);
   }
 
+  /** The next ticks from now on, without their jitter, whether or not it was started. */
+  nextTicks(count: number): readonly Date[] {
+    return this.#task.getNextRuns(count);
+  }
+
   stop(): void {
     this.#isOn = false;
     clearInterval(this.#watch);

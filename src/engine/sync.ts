@@ -6,15 +6,16 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import { applyChanges } from "./apply/apply-changes.ts";
 import { recordLedgerUpdates } from "./apply/record-ledger-updates.ts";
 import { pauseGraceClock, recordRead } from "./apply/record-read-history.ts";
+import { recordRejections } from "./apply/record-rejections.ts";
 import { RemovalCheck } from "./apply/removal-check.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
-import { reportFailing } from "./report/report-failure.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
 import type { Companion } from "./serving/companion.ts";
+import { reportUnserved } from "./serving/report-unserved.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { reportUnaskable } from "./verify/restore-tokens.ts";
 import { verifyTokens } from "./verify/verify-tokens.ts";
@@ -75,6 +76,7 @@ async function syncOnce(
     await reportGuard(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
     const dueAt = await recordLedgerUpdates(plan, history, run);
+    await recordRejections(plan, options.only, run);
     const { failedGets, unaskable } = await verifyTokens(plan, options, { dueAt, destinations }, run);
     const changes = await recordRead(plan, history, failedGets, run);
     await applyChanges(changes, { ...run, removals });
@@ -83,7 +85,7 @@ async function syncOnce(
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(rotation, failed, run);
-    if (isWhole) await reportFailing(run.turns.lookedAt, run);
+    if (isWhole) await reportUnserved(run.turns, run);
   } finally {
     await removals.close();
     plan.entries.close();

@@ -1,6 +1,6 @@
 import type { Failure } from "../core/failure/failure.ts";
 import type { AbsenceKind } from "../core/group/ledger-group.ts";
-import type { RejectedTenant } from "../core/group/tenant.ts";
+import type { Rejection, RememberedRejection } from "../core/group/rejections.ts";
 import type { Summary } from "../core/report/summary-text.ts";
 import type { Served } from "./serve-tenant.ts";
 
@@ -31,7 +31,9 @@ export type RunEvent =
     }
   /** A tenant is gone since this read, or its absence is of another kind than before. */
   | { readonly kind: "left"; readonly user_group_id: string; readonly absence: AbsenceKind }
-  | { readonly kind: "rejected"; readonly tenant: RejectedTenant }
+  /** Rows are rejected since this read, or rejected no more. */
+  | { readonly kind: "rejected"; readonly rejection: Rejection }
+  | { readonly kind: "accepted"; readonly rejection: RememberedRejection }
   /** A call failed and will be repeated. */
   | {
       readonly kind: "retry";
@@ -48,7 +50,7 @@ export type RunEvent =
       readonly user_group_id: string;
       readonly result: "created" | "adopted" | "updated" | "replaced";
       readonly unverified: boolean;
-      readonly token: string;
+      readonly tokenFingerprint: string;
     }
   /** A new token could not be stored yet, and the old token is dead. */
   | {
@@ -62,9 +64,10 @@ export type RunEvent =
   | {
       readonly kind: "rotated";
       readonly user_group_id: string;
-      /** Fingerprints: which token is live from now on, and which one was. */
-      readonly token: string;
-      readonly formerToken: string | null;
+      /** Of the token that is live from now on. */
+      readonly tokenFingerprint: string;
+      /** Of the token that was live before; null if nobody knows it. */
+      readonly formerTokenFingerprint: string | null;
     }
   /** A token was written to a store that lacked it. It came from another store or from the service. */
   | { readonly kind: "restored"; readonly user_group_id: string }

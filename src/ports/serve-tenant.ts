@@ -18,7 +18,7 @@ export type Served =
   /** The tenant is there, and something else has to happen before it can be served. */
   | {
       readonly kind: "conflict";
-      readonly outcome: "rejected" | "held" | "waiting" | "outdated";
+      readonly outcome: "rejected" | "held" | "waiting" | "outdated" | "not_ready";
       readonly code: string;
       readonly message: string;
     }

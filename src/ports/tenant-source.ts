@@ -1,4 +1,4 @@
-import type { BucketSum, TenantRow } from "../core/group/tenant.ts";
+import type { SourceBucket, TenantRow } from "../core/group/tenant.ts";
 
 /** The customer's database. */
 export interface TenantSource {
@@ -62,9 +62,9 @@ export interface TenantSnapshot {
   readonly table: string | null;
   /**
    * Every bucket that has rows, in any order. All rows whose id is null are in one bucket. Removed rows are in no bucket,
-   * because they have no group.
+   * because they have no group. Rows that are not ready are in no sum: they are counted beside it.
    */
-  buckets(): Promise<readonly BucketSum[]>;
+  buckets(): Promise<readonly SourceBucket[]>;
   /**
    * All rows, or the rows of some buckets, in batches, ordered by the UTF-8 bytes of the id; rows without an id come last.
    * Each row has the id first and then the columns that `open` was asked for. Removed rows are included.

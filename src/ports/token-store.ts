@@ -1,4 +1,5 @@
 import type { SyncError } from "../core/failure/sync-error.ts";
+import type { Finding } from "../core/report/finding.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import type { OwnersMark } from "../core/tokens/owner-mark.ts";
 import type { FoundTokenTable } from "../core/tokens/token-tables.ts";
@@ -30,6 +31,10 @@ export interface WriteOptions extends ChangeOptions {
   readonly asFarAsPossible?: boolean;
 }
 
+export interface RehearsalOptions {
+  readonly canary: boolean;
+}
+
 /**
  * Where tokens are written for the customer's application. Every method rejects with TOKEN_STORE_UNAVAILABLE if the store
  * as a whole can't be used, with TOKEN_STORE_BUSY if the store asks to wait for longer than a transaction can, and with
@@ -45,6 +50,12 @@ export interface TokenStore {
   prepare(signal?: AbortSignal): Promise<void>;
   /** Rejects if `prepare` would, as far as that can be seen without a change. */
   inspect(): Promise<void>;
+  /**
+   * Writes a token of no group, reads it back and removes it, as `write` and `remove` would, if nothing of that stays
+   * behind. A store that remembers what was removed does so only with `canary`, and else says that it was not tried. Use it
+   * only if the store's destinations belong to this config. Rejects if `prepare` would.
+   */
+  rehearse(options: RehearsalOptions): Promise<readonly Finding[]>;
   /** Whether the store holds any token at all. False if the store does not exist yet. */
   holdsAny(): Promise<boolean>;
   /**

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Group } from "../core/group/group.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/text/json.ts";
 

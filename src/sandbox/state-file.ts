@@ -1,5 +1,5 @@
 import { appendFileSync, closeSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { describe, SyncError } from "../core/failure/sync-error.ts";
 import { type GroupChange, Groups, groupChangeSchema } from "./groups.ts";
 

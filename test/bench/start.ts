@@ -38,13 +38,14 @@ export const start = benchmark<Sizes>({
     }));
     try {
       const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
-      const config = writeConfig(folder, line.url, { baseUrl, apiKey: "key" }, 1, {
-        http: { listen: "127.0.0.1:0" },
-      });
+      const configFor = (url: string) =>
+        writeConfig(folder, url, { baseUrl, apiKey: "key" }, 1, { http: { listen: "127.0.0.1:0" } });
+      const silent = (url: string, command: string) =>
+        groupsync([...configFor(url), "--log-level", "silent", command]);
       const toEnd = (flag: string) => timeToEnd(() => groupsync([flag]));
-      const silent = (command: string) => groupsync([...config, "--log-level", "silent", command]);
-      const toFirstRow = (command: string) => timeTo(once(rows, "row"), () => silent(command));
-      const toFirstCall = (command: string) => timeTo(once(service, "request"), () => silent(command));
+      const toFirstRow = (command: string) => timeTo(once(rows, "row"), () => silent(line.url, command));
+      const toFirstCall = (command: string) =>
+        timeTo(once(service, "request"), () => silent(database.url, command));
       const all: readonly Timed[] = [
         { name: "--version, to its end", atMost: 2, time: () => toEnd("--version") },
         { name: "--help, to its end", atMost: 2, time: () => toEnd("--help") },

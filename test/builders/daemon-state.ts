@@ -62,6 +62,7 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   oldestUnsynced: null,
   held: null,
   failing: [],
+  rejected: [],
   runs: [],
   lease: null,
   service: { baseUrl: "https://dashboards.example.com", teamId: 1, updates: null },

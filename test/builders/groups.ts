@@ -6,7 +6,14 @@ import {
 } from "../../src/core/failure/group-failures.ts";
 import { type Group, groupFingerprint, tokenFingerprint } from "../../src/core/group/group.ts";
 import type { Absence, LedgerGroup } from "../../src/core/group/ledger-group.ts";
-import type { DesiredTenant, FlaggedTenant, RejectedTenant, RowDigest } from "../../src/core/group/tenant.ts";
+import type { Rejection } from "../../src/core/group/rejections.ts";
+import type {
+  DesiredTenant,
+  FlaggedTenant,
+  NotReadyTenant,
+  RejectedTenant,
+  RowDigest,
+} from "../../src/core/group/tenant.ts";
 import type { Apply, Delete, Replace, Upsert } from "../../src/core/plan/change.ts";
 import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
 import type { ReadHistory, Reading } from "../../src/core/plan/read-history.ts";
@@ -42,9 +49,25 @@ export const aFlaggedTenant = (overrides: Partial<FlaggedTenant> = {}): FlaggedT
   ...overrides,
 });
 
+export const aTenantNotReady = (overrides: Partial<NotReadyTenant> = {}): NotReadyTenant => ({
+  kind: "not_ready",
+  user_group_id: "acme",
+  ...overrides,
+});
+
+export const aRejection = (overrides: Partial<Rejection> = {}): Rejection => ({
+  user_group_id: "acme",
+  bucket: 7,
+  code: "VALUE_NULL",
+  message: "name (column name) is null",
+  rows: 1,
+  ...overrides,
+});
+
 export const aRejectedTenant = (overrides: Partial<RejectedTenant> = {}): RejectedTenant => ({
   kind: "rejected",
   user_group_id: "acme",
+  bucket: 7,
   code: "VALUE_NULL",
   message: "mapping.40 (column source) is null",
   ...overrides,

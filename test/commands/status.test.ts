@@ -108,6 +108,29 @@ test("shows since when a group has been failing", async () => {
   });
 });
 
+test("shows the rejected rows by their reasons, and since when", async () => {
+  const nameless = Array.from({ length: 7 }, (_, n) => ({ id: `n-${n}`, name: null }));
+  const world = new World([...tenants("a"), ...nameless, { id: null }]);
+  await world.sync();
+  const since = world.ledger.rejections[0]?.since.toISOString();
+  const reason = "name (column name) is null";
+  expect(await status(world)).toContain(`
+Rejected
+  7 rows  VALUE_NULL (since ${since}): ${reason}: n-0, n-1, n-2, n-3, n-4, …
+  1 row  ID_NULL (since ${since}): column id is null
+  correct the rows, or see docs/rows.md; their groups stay as they are
+`);
+  expect(JSON.parse(await status(world, "--json")).rejected).toEqual({
+    count: 8,
+    reasons: [
+      { code: "VALUE_NULL", message: reason, rows: 7, since },
+      { code: "ID_NULL", message: "column id is null", rows: 1, since },
+    ],
+    rows: nameless.map(({ id }) => ({ user_group_id: id, code: "VALUE_NULL", message: reason, since })),
+  });
+  expect(await status(new World(tenants("a")))).not.toContain("Rejected");
+});
+
 test("shows the schema-qualified tables of the tokens and of the ledger", async () => {
   const world = new World(tenants("a"));
   expect(await status(world)).toContain("\nTables   ledger in memory.groupsync_*\n");

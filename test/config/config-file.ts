@@ -1,6 +1,7 @@
 import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/model/config.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { insistOnSchema } from "../support/config-schema.ts";
 
 export const MINIMAL = {
   service: { base_url: "https://dash.example.com/", api_key: "k3y" },
@@ -18,14 +19,18 @@ export const withKeys = (keys: object): string => {
   return JSON.stringify(sections);
 };
 
-export const load = (yaml: string, env: Record<string, string> = {}): Config =>
-  loadConfig("config.yaml", {
+/** Loads the config, and throws if the JSON Schema refuses a config that loads. */
+export function load(yaml: string, env: Record<string, string> = {}): Config {
+  const config = loadConfig("config.yaml", {
     env,
     readFile: (path) => {
       if (path === "config.yaml") return yaml;
       throw Object.assign(new Error("gone"), { code: "ENOENT" });
     },
   });
+  insistOnSchema(yaml);
+  return config;
+}
 
 /** The report of all problems; "none" if there are none. */
 export function problemsOf(yaml: string, env: Record<string, string> = {}): string {

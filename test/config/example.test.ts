@@ -51,7 +51,7 @@ group: { id: id, name: company_name }
 
   it("loads with the keys that it shows behind a #", () => {
     const shown = example.replace(
-      /^( *)# ( *(?:rate_limit|where|removed_when|data_source_provided_id|url|max_age|window|max_per_run|listen|stale_after|sync_key|column|every|channel|verify|webhook|heartbeat|"\d+"|plan|tier|logo): |changes:$)/gm,
+      /^( *)# ( *(?:rate_limit|where|removed_when|ready_when|data_source_provided_id|url|max_age|window|max_per_run|listen|stale_after|sync_key|column|every|channel|verify|webhook|heartbeat|"\d+"|plan|tier|logo): |changes:$)/gm,
       "$1$2",
     );
     const config = load(shown);
@@ -60,6 +60,7 @@ group: { id: id, name: company_name }
       source: {
         where: "status = 'active'",
         removedWhen: "deleted_at IS NOT NULL",
+        readyWhen: "warehouse_ref IS NOT NULL",
         changes: { column: { name: "updated_at", everyMs: 1_000 }, channel: { name: "customers_changed" } },
       },
       tokens: [{ url: { dialect: "mysql" } }],

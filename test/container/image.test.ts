@@ -72,7 +72,14 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
       },
     });
     expect(filesOf(`${path}/dist`)).toEqual([
-      ...["THIRD-PARTY-NOTICES.txt", "cli.js", "groupsync.cjs", "groupsync.compiled", "main.js"],
+      ...[
+        "THIRD-PARTY-NOTICES.txt",
+        "cli.js",
+        "groupsync.cjs",
+        "groupsync.compiled",
+        "main.js",
+        "package.json",
+      ],
     ]);
   });
 

@@ -151,6 +151,16 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       expect(lookUps.isIndexed).toBe(true);
     });
 
+    test("mark rows that aren't ready", async () => {
+      const { source } = await customers("a", "b");
+      const options = { table: "customers", readyWhen: "id = 'a' -- that one" };
+      const lookUps = await lookUpsOf(source(options));
+      const rows = await lookUps.rowsOf(["a", "b"]);
+      expect(rows.map(({ notReady }) => notReady)).toEqual([false, true]);
+      expect(rows).toEqual((await readAll(source(options), ["id", "name"])).rows);
+      expect(lookUps.isIndexed).toBe(true);
+    });
+
     test("see the source as it is at each look", async () => {
       const database = await customers("a");
       const lookUps = await lookUpsOf(database.source({ table: "customers" }));

@@ -1,4 +1,4 @@
-import type { BucketSum, Cell, TenantRow } from "../../src/core/group/tenant.ts";
+import type { Cell, SourceBucket, TenantRow } from "../../src/core/group/tenant.ts";
 import type { TenantSource } from "../../src/ports/tenant-source.ts";
 import { collect } from "./collect.ts";
 
@@ -30,7 +30,7 @@ export async function readAll(
   source: TenantSource,
   columns: readonly string[],
   seed = "seed",
-): Promise<{ buckets: readonly BucketSum[]; rows: readonly TenantRow[] }> {
+): Promise<{ buckets: readonly SourceBucket[]; rows: readonly TenantRow[] }> {
   const snapshot = await source.open(columns, seed, NEVER);
   try {
     return { buckets: await snapshot.buckets(), rows: await collect(snapshot.rows()) };

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SensitiveTable } from "../../src/adapters/sql/source/sensitive-tables.ts";
-import type { BucketSum } from "../../src/core/group/tenant.ts";
-import { type Cell, Unusable } from "../../src/core/group/tenant.ts";
+import { type Cell, type SourceBucket, Unusable } from "../../src/core/group/tenant.ts";
 import { compareIds } from "../../src/core/group/tenant-id.ts";
 import type { TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
-import { sumsOf } from "../fakes/tenant-source.ts";
+import { bucketsOf } from "../fakes/tenant-source.ts";
 import { rounds } from "../support/long.ts";
 import { collect } from "./collect.ts";
 import { lookUpsContract } from "./look-ups.ts";
 import { removedRowsContract } from "./removed-rows.ts";
 import { batchesOf, NEVER, readAll, rowsOf } from "./rows-of.ts";
+import { waitingRowsContract } from "./waiting-rows.ts";
 
 export type ColumnKind =
   | "text"
@@ -31,6 +31,7 @@ export interface SourceOptions {
   readonly query?: string;
   readonly where?: string;
   readonly removedWhen?: string;
+  readonly readyWhen?: string;
   readonly rowSecurity?: "error" | "filter";
   readonly sensitiveTables?: () => Promise<readonly SensitiveTable[]>;
 }
@@ -204,6 +205,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
     test.each<[string, SourceOptions]>([
       ["where", { table: "customers", where: "id = 'a') OR (id = 'b'" }],
       ["removed_when", { table: "customers", removedWhen: "id = 'a') OR (id = 'b'" }],
+      ["ready_when", { table: "customers", readyWhen: "id = 'a') OR (id = 'b'" }],
       ["query", { query: "SELECT 1 AS n) AS one, (SELECT id FROM customers" }],
     ])("%s can't leave the parentheses that it is put into", async (key, options) => {
       const { source, sessions } = await customers("a", "b", "c");
@@ -219,6 +221,7 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
     test.each<[string, SourceOptions]>([
       ["where", { table: "customers", where: `id = 'a'); ${AND_THEN}` }],
       ["removed_when", { table: "customers", removedWhen: `id = 'a'); ${AND_THEN}` }],
+      ["ready_when", { table: "customers", readyWhen: `id = 'a'); ${AND_THEN}` }],
       [
         "query",
         { query: `SELECT id FROM customers) AS t; ${AND_THEN}) AND id IN (SELECT id FROM customers` },
@@ -322,15 +325,84 @@ export function tenantSourceContract(name: string, makeDatabase: () => Promise<S
       });
     });
 
+    describe("takes a row for not ready", () => {
+      const waitingIds = async (source: TenantSource): Promise<Cell[]> => {
+        const { rows } = await readAll(source, ["id"]);
+        return rows.flatMap((row) => (row.notReady ? [row.cells[0] as Cell] : []));
+      };
+
+      waitingRowsContract(async (rows) => {
+        const { create, insert, source } = await makeDatabase();
+        await create("customers", { id: "text", state: "text" });
+        await insert(
+          "customers",
+          rows.map((row) => ({ ...row })),
+        );
+        return source({ table: "customers", readyWhen: "state = 'ready'" });
+      });
+
+      test.each([
+        ["of the table's name", "customers.plan <> 'gold' OR id <> 'b'"],
+        ["with a subquery", "NOT EXISTS (SELECT 1 FROM unpaid WHERE unpaid.id = customers.id)"],
+        ["that ends with a comment", "id <> 'b' -- not that one"],
+      ])("by a condition %s, beside a table", async (_, readyWhen) => {
+        const { create, insert, source } = await customers("a", "b", "c");
+        await create("unpaid", { id: "text" });
+        await insert("unpaid", [{ id: "b" }]);
+        expect(await waitingIds(source({ table: "customers", readyWhen }))).toEqual(["b"]);
+      });
+
+      test("by any column of a query", async () => {
+        const { source } = await customers("a", "b");
+        const query = "SELECT id, name AS label FROM customers -- all of them";
+        expect(await waitingIds(source({ query, readyWhen: "label = 'Name of b' -- that one" }))).toEqual([
+          "a",
+        ]);
+      });
+
+      test("only if `where` leaves it, and `removed_when` isn't true of it", async () => {
+        const { source } = await customers("a", "b", "c", "d");
+        const options = {
+          table: "customers",
+          where: "id <> 'b'",
+          removedWhen: "id = 'c'",
+          readyWhen: "id = 'd'",
+        };
+        const { rows, buckets } = await readAll(source(options), ["id"]);
+        expect(rows.map(({ cells, removed, notReady }) => [...cells, removed, notReady])).toEqual([
+          ["a", false, true],
+          ["c", true, false],
+          ["d", false, false],
+        ]);
+        expect(buckets.reduce((sum, { notReady }) => sum + notReady, 0)).toBe(1);
+      });
+
+      test.each([
+        ["a mistake in it", "plan ===="],
+        ["a column that isn't there", "colour = 'red'"],
+        ["an aggregate", "count(*) > 1"],
+      ])("by no condition that has %s", async (_, readyWhen) => {
+        const { source, sessions } = await customers("a");
+        await expect(
+          source({ table: "customers", readyWhen }).open(["id"], "seed", NEVER),
+        ).rejects.toMatchObject({
+          code: "CONFIG_SOURCE",
+          message: expect.stringContaining("customers"),
+          hint: expect.stringContaining("source.ready_when"),
+        });
+        await expect.poll(sessions).toBe(0);
+      });
+    });
+
     describe("has buckets", () => {
       const COLUMNS = ["id", "name", "plan"];
-      const inOrder = (sums: readonly BucketSum[]) => sums.toSorted((a, b) => a.bucket - b.bucket);
+      const inOrder = (sums: readonly SourceBucket[]) => sums.toSorted((a, b) => a.bucket - b.bucket);
 
       test("whose sums are those of their rows, duplicates and missing ids included", async () => {
         const { source } = await customers("a", "b", "b", null, null, "ü", "😀");
         const { buckets, rows } = await readAll(source({ table: "customers" }), COLUMNS);
         expect(rows).toHaveLength(7);
-        expect(inOrder(buckets)).toEqual(inOrder(sumsOf(rows.map((row) => row.digest))));
+        expect(inOrder(buckets)).toEqual(inOrder(bucketsOf(rows)));
       });
 
       test("and gives the rows of some of them, in order, and of no other", async () => {

@@ -15,6 +15,8 @@ export interface TokenPlace {
   readonly sharesLedger: boolean;
   /** Whether it can store a token in one step. */
   readonly storesAtOnce: boolean;
+  /** Whether it creates its table if that is missing. */
+  readonly createsTables?: boolean;
   /** Runs `body` in a write of the ledger. */
   write<T>(body: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
   /** Stores one token under the ledger's lease. */
@@ -85,6 +87,8 @@ export function tokenStoreContract(
   const read = async ({ store }: TokenPlace, ids: readonly string[]) =>
     Object.fromEntries([...(await store.read(ids))].map(([id, token]) => [id, token.reveal()]));
   const tokensFor = (ids: readonly string[]) => Object.fromEntries(ids.map((id) => [id, `token-of-${id}`]));
+  const levels = async ({ store }: TokenPlace) =>
+    (await store.rehearse({ canary: true })).map(({ level }) => level);
   const tokensIn = async ({ stored }: TokenPlace) =>
     Object.fromEntries(Object.entries(await stored()).filter(([, token]) => token !== null));
 
@@ -327,6 +331,17 @@ export function tokenStoreContract(
       });
     });
 
+    test("is rehearsed before it is prepared and after, and holds the same afterwards", async () => {
+      const place = await makePlace();
+      expect(await levels(place)).toEqual(["ok"]);
+      expect(await place.store.holdsAny()).toBe(false);
+      await place.store.prepare();
+      await write(place, { a: "token-a" });
+      const before = await place.stored();
+      expect(await levels(place)).toEqual(["ok"]);
+      expect(await place.stored()).toEqual(before);
+    });
+
     test("says that it can't be reached, without the tokens", async () => {
       const place = await prepared();
       await write(place, { a: "token-a" });
@@ -344,6 +359,10 @@ export function tokenStoreContract(
         expect(error).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE", hint: expect.any(String) });
         expect(everythingIn(error)).not.toContain("token-a");
       }
+      // A table that is missing looks well to a rehearsal: only its creation shows that it can't be created.
+      expect(await levels(place).catch(({ code }) => code)).toSatisfy(
+        (result) => result === "TOKEN_STORE_UNAVAILABLE" || place.createsTables === true,
+      );
       expect(await rejection(place.store.prepare())).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE" });
     });
   });

@@ -8,6 +8,7 @@ export const LEDGER_TABLES = [
   "identity",
   "leases",
   "migrations",
+  "rejections",
   "removals",
   "requests",
   "runs",

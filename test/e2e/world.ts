@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { stringify } from "yaml";
+import { EXIT } from "../../src/core/report/exit-code.ts";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
 import type { GroupsReport } from "../../src/sandbox/routes.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
 import { aClient, type Client } from "../sandbox/client.ts";
+import { insistOnSchema } from "../support/config-schema.ts";
 import { type FreshDatabase, freshDatabase } from "../support/databases/fresh-database.ts";
 import { programSessions } from "./database/database-acts.ts";
 import { type Ended, type Program, startProgram } from "./program.ts";
@@ -52,7 +54,7 @@ export interface World {
   serve(options: SandboxOptions): Promise<void>;
   /** Starts the program in a process of its own. */
   start(...args: string[]): Program;
-  /** Runs a command to its end, by default in a warm process. */
+  /** Runs a command to its end, by default in a warm process. Throws if it takes a config that the JSON Schema refuses. */
   run(...args: string[]): Promise<Ended>;
   /** Runs `sync --json`. */
   sync(...args: string[]): Promise<SyncEnded>;
@@ -104,6 +106,7 @@ export async function aWorld({
   onTestFinished(() => sandbox.close());
 
   const configFile = join(folder, "config.yaml");
+  let yaml = "";
   const env: Record<string, string> = {
     GROUPSYNC_CONFIG: configFile,
     GROUPSYNC_API_KEY: sandbox.apiKey,
@@ -133,7 +136,8 @@ export async function aWorld({
       await database.query("DELETE FROM customers WHERE id BETWEEN $1 AND $2", [idOf(from), idOf(to)]);
     },
     async configure(changes) {
-      await writeFile(configFile, stringify(configWith(sandbox.baseUrl, changes)));
+      yaml = stringify(configWith(sandbox.baseUrl, changes));
+      await writeFile(configFile, yaml);
     },
     async serve(options) {
       await rememberTokens();
@@ -147,10 +151,12 @@ export async function aWorld({
       programs.push(program);
       return program;
     },
-    run(...args) {
+    async run(...args) {
       const program = runCommand(args, env);
       programs.push(program);
-      return program.ended;
+      const ended = await program.ended;
+      if (ended.code !== EXIT.config) insistOnSchema(yaml);
+      return ended;
     },
     sync: (...args) => runWithReport("sync", ...args),
     rotate: (...args) => runWithReport("rotate", ...args),

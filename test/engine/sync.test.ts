@@ -98,6 +98,48 @@ describe("a further sync", () => {
     expect(world.ledger.service.updates).toBe(true);
   });
 
+  it("leaves the group of a tenant that isn't ready as it is, and tries no change that has failed", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    const group = world.service.groups.get("a")?.group;
+    rename(world, "a", "New");
+    expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
+    world.tenants[0] = { ...world.tenants[0], source: null, ready: false };
+    for (let n = 0; n < 2; n++) {
+      const report = await world.sync();
+      expect(report).toMatchObject({
+        outcome: "ok",
+        counts: counts({ not_ready: 1, unchanged: 1 }),
+        requests: 0,
+      });
+      expect(report.errors).toEqual([]);
+      expect(world.ledger.rows.get("a")?.failures.change).toBeNull();
+    }
+    expect(world.service.groups.get("a")?.group).toEqual(group);
+  });
+
+  it("takes a tenant that isn't ready for present, and makes no group of one that never was", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    const [a] = world.tenants.splice(0, 1);
+    const deletion = { when: "absent", gracePeriodMs: 1_000, limit: { count: 9, percent: 100 } } as const;
+    expect((await world.sync({ settings: { deletion } })).counts).toEqual(
+      counts({ missing: 1, unchanged: 1 }),
+    );
+    world.tenants.push({ ...a, ready: false }, { id: "c", ready: false }, { id: null, ready: false });
+    expect((await world.sync()).counts).toEqual(counts({ not_ready: 3, unchanged: 1 }));
+    expect(world.ledger.rows.get("a")?.absence).toBeNull();
+    expect([...world.ledger.rows.keys()]).toEqual(["a", "b"]);
+    const only = await world.sync({ only: new Set(["a", "c"]) });
+    expect(only).toMatchObject({ outcome: "ok", counts: counts({ not_ready: 2 }), requests: 0 });
+    expect(only.errors.map(({ user_group_id, code }) => [user_group_id, code])).toEqual([
+      ["a", "NOT_READY"],
+      ["c", "NOT_READY"],
+    ]);
+    world.tenants.splice(0, 3, ...tenants("a", "b", "c"));
+    expect((await world.sync()).counts).toEqual(counts({ created: 1, unchanged: 2, not_ready: 1 }));
+  });
+
   it("leaves changed groups alone and counts them if service.update is never", async () => {
     const world = new World(tenants("a"));
     await world.sync();

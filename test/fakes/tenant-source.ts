@@ -1,12 +1,20 @@
 import { createHash } from "node:crypto";
-import type { BucketSum } from "../../src/core/group/tenant.ts";
-import { BUCKETS, type Cell, type TenantRow } from "../../src/core/group/tenant.ts";
+import {
+  BUCKETS,
+  type BucketSum,
+  type Cell,
+  type SourceBucket,
+  type TenantRow,
+} from "../../src/core/group/tenant.ts";
 import type { TenantLookUps, TenantSnapshot, TenantSource } from "../../src/ports/tenant-source.ts";
 import type { Step } from "./instance.ts";
 
 const TABLE = "memory.customers";
 
-/** A row of the customer's table. A missing column is null. The row is flagged as removed if its column `removed` is true. */
+/**
+ * A row of the customer's table. A missing column is null. The row is flagged as removed if its column `removed` is true, and
+ * isn't ready if its column `ready` is false.
+ */
 export type TenantRecord = Readonly<Record<string, Cell>>;
 
 export class InMemoryTenantSource implements TenantSource {
@@ -28,7 +36,7 @@ export class InMemoryTenantSource implements TenantSource {
       table: TABLE,
       async buckets() {
         await step({ when: "before", call: "sourceBuckets" });
-        return sumsOf(all.filter((row) => !row.removed).map((row) => row.digest));
+        return bucketsOf(all);
       },
       async *rows(buckets) {
         const rows = all.filter(({ digest }) => buckets?.includes(digest.bucket) ?? true);
@@ -65,7 +73,7 @@ export class InMemoryTenantSource implements TenantSource {
         aTenantRow(
           columns.map((column) => record[column] ?? null),
           seed,
-          record.removed === true,
+          { removed: record.removed === true, notReady: record.removed !== true && record.ready === false },
         ),
       )
       .sort((a, b) => Buffer.compare(bytesOf(a.cells[0]), bytesOf(b.cells[0])));
@@ -73,10 +81,25 @@ export class InMemoryTenantSource implements TenantSource {
 }
 
 /** A row with its digest, as a database would compute it. */
-export function aTenantRow(cells: readonly Cell[], seed = "seed", removed = false): TenantRow {
+export function aTenantRow(
+  cells: readonly Cell[],
+  seed = "seed",
+  { removed = false, notReady = false }: Partial<Pick<TenantRow, "removed" | "notReady">> = {},
+): TenantRow {
   const hashed = (value: unknown): Buffer => createHash("sha256").update(JSON.stringify(value)).digest();
   const bucket = hashed(cells[0]).readUInt32LE() % BUCKETS;
-  return { cells, digest: { bucket, digest: String(hashed([seed, cells]).readBigInt64LE()) }, removed };
+  const digest = { bucket, digest: String(hashed([seed, cells]).readBigInt64LE()) };
+  return { cells, digest, removed, notReady };
+}
+
+/** The buckets of these rows, as a source has them. */
+export function bucketsOf(rows: readonly TenantRow[]): SourceBucket[] {
+  const present = rows.filter((row) => !row.removed);
+  const sums = sumsOf(present.filter((row) => !row.notReady).map((row) => row.digest));
+  return [...new Set(present.map((row) => row.digest.bucket))].map((bucket) => ({
+    ...(sums.find((sum) => sum.bucket === bucket) ?? { bucket, rows: 0, sum: "0" }),
+    notReady: present.filter((row) => row.notReady && row.digest.bucket === bucket).length,
+  }));
 }
 
 /** The number of rows in each bucket, and the sum of their digests. */

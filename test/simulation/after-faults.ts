@@ -152,12 +152,17 @@ const knowsNoGroup = ({ ledger }: SimulatedWorld): boolean => ![...ledger.rows.v
 const isUnsettled = (id: string | null, world: SimulatedWorld): boolean =>
   id !== null && world.ledger.rows.get(id)?.intent !== null && world.visibleRows().get(id)?.kind !== "active";
 
-/** A token that was lost or overwritten is asked for, unless asking could change the group. */
-const isUnaskable = (id: string | null, code: string, world: SimulatedWorld): boolean =>
-  id !== null &&
-  ["UNSETTLED", "TOKEN_NOT_EVERYWHERE"].includes(code) &&
-  world.tamperedWith.has(id) &&
-  isBeyondRepair(id, world);
+/**
+ * A token is asked for that was lost, overwritten or rotated by somebody else, or that did not move with the others because its
+ * tenant is gone; unless asking could change the group.
+ */
+function isUnaskable(id: string | null, code: string, world: SimulatedWorld): boolean {
+  const group = id === null ? undefined : world.ledger.rows.get(id);
+  if (id === null || group?.confirmed) return false;
+  if (code === "REFUSED") return world.meddledWith.has(id);
+  const isLost = world.tamperedWith.has(id) || group?.absence != null;
+  return ["UNSETTLED", "TOKEN_NOT_EVERYWHERE"].includes(code) && isLost;
+}
 
 const unsettledIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
   errors.filter(({ user_group_id: id, code }) => code === "UNSETTLED" && isUnsettled(id, world)).length;

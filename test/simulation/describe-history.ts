@@ -87,6 +87,8 @@ function rowInWords(row: Row): string {
       return "is gone";
     case "flagged":
       return "is flagged as removed";
+    case "not ready":
+      return "is not ready";
     case "rejected":
       return "has no mapping";
     case "twice":

@@ -56,6 +56,7 @@ export type Row =
   | Active
   | { readonly kind: "gone" }
   | { readonly kind: "flagged" }
+  | { readonly kind: "not ready" }
   /** The mapping is null. */
   | { readonly kind: "rejected" }
   | { readonly kind: "twice" };

@@ -69,7 +69,8 @@ export class Program {
       read: undefined,
       looked: new Map(),
       served: new Set(),
-      toldOf: new Set(),
+      points: 0,
+      failedAt: new Map(),
       waiting: new Set(),
     };
     this.#instance = new Instance({
@@ -228,6 +229,7 @@ export class Program {
 
   #pass(point: Point, nth: number): void | Promise<void> {
     for (const fault of this.#options.faults) if ("at" in fault && fault.at === nth) this.#strike(fault);
+    this.record.points = nth;
     this.#session?.pass(nth);
     const failure = this.#failureAt(point);
     // A request that is on its way to another server's token store arrives, even if the process dies.

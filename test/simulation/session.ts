@@ -101,6 +101,11 @@ class WatchedTenantServer extends TenantServer {
     super.notice(id);
   }
 
+  override lookAgain(id: string): void {
+    this.#run.waiting.add(id);
+    super.lookAgain(id);
+  }
+
   override serve(id: string, waitMs: number, signal: AbortSignal): ReturnType<TenantServer["serve"]> {
     this.#run.waiting.add(id);
     return super.serve(id, waitMs, signal);
@@ -111,13 +116,19 @@ class WatchedTenantServer extends TenantServer {
       // A tenant that is told of may be served anew while the others still wait.
       const untold = new Set(ids);
       const end: ServingEvents["served"] = (id, what) => {
-        if (untold.delete(id)) this.#watch.tells(id, what.served, this.#run);
+        const isUnserved = what.served.kind === "failed" || what.served.kind === "conflict";
+        if (untold.delete(id)) this.#watch.hasServed(id, isUnserved, this.#run);
         served(id, what);
+      };
+      const giveUp = (hasFailed: boolean): void => {
+        for (const id of untold) this.#watch.hasServed(id, hasFailed, this.#run);
       };
       try {
         await run.serve(ids, { served: end, looked });
-      } finally {
-        this.#watch.hasServed([...untold], this.#run);
+        giveUp(false);
+      } catch (error) {
+        giveUp(true);
+        throw error;
       }
     };
     return super.serveIn({ serve, isIndexed: run.isIndexed }, until);

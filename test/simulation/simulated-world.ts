@@ -300,6 +300,8 @@ function recordsOf(id: string, row: Row): TenantRecord[] {
       return [];
     case "flagged":
       return [{ ...record, removed: true }];
+    case "not ready":
+      return [{ ...record, source: null, ready: false }];
     case "rejected":
       return [{ ...record, source: null }];
     case "twice":

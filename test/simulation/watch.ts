@@ -20,6 +20,8 @@ import type { SimulatedWorld } from "./simulated-world.ts";
 import { isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
 
 const DAY = 86_400_000;
+/** A sync asks how the tenants are that are served singly, and passes at most this many points from there to its end. */
+const LAST_POINTS = 20;
 
 /** What the watch knows about one run of the program. */
 export interface RunRecord {
@@ -46,8 +48,10 @@ export interface RunRecord {
   readonly looked: Map<string, Look>;
   /** The tenants that were looked at singly and are still being served. */
   readonly served: Set<string>;
-  /** The tenants of which a session has told last that they can't be served now. It tries again later. */
-  readonly toldOf: Set<string>;
+  /** How many points the process has passed. */
+  points: number;
+  /** The point at which a session has failed to serve a tenant. */
+  readonly failedAt: Map<string, number>;
   /** The tenants that were noticed, and that nobody has looked at since. */
   readonly waiting: Set<string>;
   /** What spoke for removals when the full sync had ended. Serving single tenants must not add to it. */
@@ -92,8 +96,11 @@ export class Watch {
   readonly #world: SimulatedWorld;
   readonly #reads: Read[] = [];
   readonly #removals: Removal[] = [];
-  readonly #seenSingly = new Set<string>();
+  /** The tenants that were seen singly, by the source. */
+  readonly #seenSingly = { customers: new Set<string>(), clients: new Set<string>() };
   readonly #approved = new Set<string>();
+  /** The groups that a run has begun to remove when a sync ended. */
+  readonly #underWay = new Set<string>();
   #clockHasJumped = false;
   /** The run that wrote the ledger last. A released lease doesn't name its holder. */
   #lastAtWork: RunRecord | undefined;
@@ -156,19 +163,15 @@ export class Watch {
       run.looked.set(id, { row, version: this.#world.versionOf(id) });
       run.served.add(id);
       run.waiting.delete(id);
-      if (!isGone(row)) this.#seenSingly.add(id);
+      if (!isGone(row)) this.#seenSingly[run.config.source].add(id);
     }
   }
 
-  /** A session has told the end of a tenant. */
-  tells(id: string, { kind }: Served, run: RunRecord): void {
+  /** The session has told the end of a tenant, or given it up. */
+  hasServed(id: string, hasFailed: boolean, run: RunRecord): void {
     run.served.delete(id);
-    if (kind === "failed" || kind === "conflict") run.toldOf.add(id);
-    else run.toldOf.delete(id);
-  }
-
-  hasServed(ids: readonly string[], run: RunRecord): void {
-    for (const id of ids) run.served.delete(id);
+    if (hasFailed) run.failedAt.set(id, run.points);
+    else run.failedAt.delete(id);
   }
 
   /** A session tells what became of a tenant; `version`: the tenant's row when somebody asked. */
@@ -258,7 +261,9 @@ export class Watch {
       this.breach(`10: ${run.holder} ended well, but ${complaint}`);
     if (!run.isWhole || run.read === undefined) return;
     const isUnderWay = (id: string): boolean =>
-      run.served.has(id) || run.waiting.has(id) || run.toldOf.has(id);
+      run.served.has(id) ||
+      run.waiting.has(id) ||
+      run.points - (run.failedAt.get(id) ?? Number.NEGATIVE_INFINITY) <= LAST_POINTS;
     for (const [id, row] of run.read.rows) {
       // The report names a tenant that has changed right before its group was removed.
       const hasChanged = rowIn(run.read, id) !== row;
@@ -284,11 +289,17 @@ export class Watch {
       if (run.evidence?.has(fact) === false) this.breach(`3: after its sync ${run.holder} recorded ${fact}`);
   }
 
-  /** What only full syncs record: the grace clock, absences, held removals, and what counts against the limit. */
+  /**
+   * What only full syncs record: the grace clock, absences, held removals, and what counts against the limit. Without the
+   * removals that are under way: who serves the tenant may find out that its group was removed.
+   */
   #evidence(): ReadonlySet<string> {
     const { history, rows, removals } = this.#world.ledger;
+    for (const [id, { intent }] of rows)
+      if (intent === "delete" || intent === "replace") this.#underWay.add(id);
     const absences = [...rows].map(([id, { absence, held }]) => ({ id, absence, held }));
-    const facts = [{ history }, { removals }, ...absences.filter(({ absence, held }) => absence ?? held)];
+    const counted = removals.filter(({ user_group_id }) => !this.#underWay.has(user_group_id));
+    const facts = [{ history }, ...counted, ...absences.filter(({ absence, held }) => absence ?? held)];
     return new Set(facts.map((fact) => JSON.stringify(fact)));
   }
 
@@ -326,6 +337,7 @@ export class Watch {
     if (!read.again.has(id) && run.isAbout(id)) return "its tenant was not looked at once more";
     const row = rowIn(read, id);
     const wasBegun = ["delete", "replace"].includes(read.intents.get(id) ?? "");
+    if (row?.kind === "not ready") return "its tenant is there, and waits";
     if (row?.kind === "active") {
       if (intent !== "replace") return "its tenant is there, and this is no replacement";
       if (!wasBegun && config.update !== "replace") return "nothing is to be replaced";
@@ -374,9 +386,9 @@ export class Watch {
   }
 
   #wasSeen(id: string, { run }: Read): boolean {
-    // A look records no source, so the watch can't tell in which source it has seen the tenant.
-    if (this.#seenSingly.has(id)) return true;
-    return this.#reads.some((read) => read.run.config.source === run.config.source && !isGoneFrom(read, id));
+    const { source } = run.config;
+    if (this.#seenSingly[source].has(id)) return true;
+    return this.#reads.some((read) => read.run.config.source === source && !isGoneFrom(read, id));
   }
 
   #exceedsLimit(id: string, { run, owned }: Read): boolean {

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
 import { isHandOver, isNoFault } from "../../core/failure/failure.ts";
+import type { Rejection } from "../../core/group/rejections.ts";
 import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
 import { summaryText } from "../../core/report/summary-text.ts";
 import { durationText, rateText } from "../../core/text/duration.ts";
@@ -70,9 +71,12 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         log.warn(withoutMessage(fields), event.message);
         break;
       case "rejected":
-        log.warn(
-          { user_group_id: event.tenant.user_group_id, code: event.tenant.code },
-          `rejected: ${event.tenant.message}`,
+        log.warn(rejectionFields(event.rejection), `rejected: ${event.rejection.message}`);
+        break;
+      case "accepted":
+        log.info(
+          { ...rejectionFields(event.rejection), since: event.rejection.since },
+          `rejected no more: ${event.rejection.message}`,
         );
         break;
       case "left":
@@ -87,20 +91,35 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "waiting":
         log.info(withoutMessage(fields), `waits ${durationText(event.ms)}: ${event.reason}`);
         break;
-      case "recorded":
+      case "recorded": {
+        const { user_group_id, result, unverified, tokenFingerprint: token_fingerprint } = event;
         // A replaced group has lost its token: log that at info.
-        log[event.result === "replaced" ? "info" : "debug"](withoutMessage(fields), event.result);
+        const level = result === "replaced" ? "info" : "debug";
+        log[level]({ user_group_id, result, unverified, token_fingerprint }, result);
         advance(event);
         break;
+      }
       case "restored":
         log.info(withoutMessage(fields), "its token is written again to a store that lacked it");
         advance(event);
         break;
       case "deleted":
-      case "rotated":
         log.info(withoutMessage(fields), event.kind);
         advance(event);
         break;
+      case "rotated": {
+        const { user_group_id, tokenFingerprint, formerTokenFingerprint } = event;
+        log.info(
+          {
+            user_group_id,
+            token_fingerprint: tokenFingerprint,
+            former_token_fingerprint: formerTokenFingerprint,
+          },
+          event.kind,
+        );
+        advance(event);
+        break;
+      }
       case "unstored":
         log.error(
           withoutMessage(fields),
@@ -149,6 +168,10 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
     }
   };
 }
+
+/** Rows that are only counted come with their number. */
+const rejectionFields = ({ user_group_id, code, rows }: Rejection): object =>
+  user_group_id === null ? { user_group_id, code, rows } : { user_group_id, code };
 
 function levelOf({ outcome, error }: RunSummary): "info" | "warn" | "error" {
   switch (outcome) {

@@ -1,4 +1,5 @@
-import { request } from "undici";
+import request from "undici/lib/api/api-request.js";
+import Pool from "undici/lib/dispatcher/pool.js";
 import { describe } from "../../core/failure/sync-error.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { visible } from "../../core/text/printable.ts";
@@ -76,9 +77,12 @@ export class HttpNotifier implements Notifier {
     };
     if (this.#signal.aborted) void end();
     this.#signal.addEventListener("abort", end, { once: true });
+    // Not AbortSignal.timeout: Node.js 20 forgets it if only AbortSignal.any refers to it, and then nothing ends the attempt.
+    const limit = setTimeout(() => ending.abort(new Error("timeout: no answer within 5 s")), TIMEOUT);
     try {
       return await attempt(url, options, ending.signal);
     } finally {
+      clearTimeout(limit);
       this.#signal.removeEventListener("abort", end);
     }
   }
@@ -92,16 +96,22 @@ interface Sent {
 
 /** What went wrong; undefined if nothing did. */
 async function attempt(url: Secret, options: Sent, ending: AbortSignal): Promise<string | undefined> {
+  let pool: Pool | undefined;
   try {
-    const { statusCode, body } = await request(url.reveal(), {
+    const address = new URL(url.reveal());
+    pool = new Pool(address.origin);
+    const { statusCode, body } = await request.call(pool, {
       ...options,
-      headers: { ...options.headers, ...authorization(new URL(url.reveal())) },
-      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ending]),
+      path: address.pathname + address.search,
+      headers: { ...options.headers, ...authorization(address) },
+      signal: ending,
     });
     await body.dump();
     return statusCode < 300 ? undefined : `HTTP ${statusCode}`;
   } catch (error) {
     return describe(error).replaceAll(url.reveal(), "…");
+  } finally {
+    await pool?.destroy();
   }
 }
 

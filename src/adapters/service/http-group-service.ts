@@ -1,58 +1,33 @@
-// Load two parts of undici only: the whole, with fetch, caches and mocks, takes as long to load as Node.js to start.
-import errors from "undici/lib/core/errors.js";
-import Pool from "undici/lib/dispatcher/pool.js";
-import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
-import { describe } from "../../core/failure/sync-error.ts";
 import type { Group } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { JsonObject } from "../../core/text/json.ts";
-import type { GroupService, RemovableGroup, ServiceGroup, ServiceMethod } from "../../ports/group-service.ts";
-import { ConnectionFailure, sendRequest } from "./http-request.ts";
-import { connectorHidingInterimResponses } from "./interim-responses.ts";
+import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
 import { readDeleteAnswer, readGetAnswer, readPostAnswer } from "./read-answer.ts";
-import type { WireAnswer, WireRequest } from "./wire-answer.ts";
+import { type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 
-export interface HttpServiceOptions {
-  /** Requests go to `{baseUrl}/api/user`. */
-  readonly baseUrl: string;
-  readonly apiKey: Secret;
-  /** For one request, from its start to the last byte of the answer, in milliseconds. */
-  readonly timeoutMs: number;
-  /** The most connections at a time. */
-  readonly concurrency: number;
-}
-
-/** The service over HTTP/1.1, with connections that are kept open. */
+/** The service over HTTP. */
 export class HttpGroupService implements GroupService {
-  readonly #pool: Pool;
-  readonly #path: string;
-  readonly #apiKey: Secret;
-  readonly #timeoutMs: number;
-  readonly #where: string;
+  readonly #connection: ServiceConnection;
 
-  constructor({ baseUrl, apiKey, timeoutMs, concurrency }: HttpServiceOptions) {
-    const url = new URL(baseUrl);
-    // `timeoutMs` limits the whole request, so its phases need no limits.
-    this.#pool = new Pool(url.origin, {
-      connections: concurrency,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: connectorHidingInterimResponses({ timeout: timeoutMs }),
-    });
-    this.#path = `${url.pathname.replace(/\/$/, "")}/api/user`;
-    this.#apiKey = apiKey;
-    this.#timeoutMs = timeoutMs;
-    this.#where = url.host;
+  constructor(options: HttpServiceOptions) {
+    this.#connection = new ServiceConnection(options);
   }
 
   async getOrCreate(group: Group, beforeSend?: () => void): ReturnType<GroupService["getOrCreate"]> {
-    const { answer, request } = await this.#send("GET", group.user_group_id, { ...group }, { beforeSend });
+    const { answer, request } = await this.#connection.send(
+      "GET",
+      group.user_group_id,
+      { ...group },
+      { beforeSend },
+    );
     return readGetAnswer(answer, request);
   }
 
   async rotate(id: string, currentToken: Secret, beforeSend?: () => void): Promise<ServiceGroup> {
     const fields = { current_token: currentToken.reveal() };
-    const { answer, request } = await this.#send("POST", id, fields, { beforeSend, secrets: [currentToken] });
+    const { answer, request } = await this.#connection.send("POST", id, fields, {
+      beforeSend,
+      secrets: [currentToken],
+    });
     return readPostAnswer(answer, request);
   }
 
@@ -66,70 +41,11 @@ export class HttpGroupService implements GroupService {
       ...(dataSourceId === null ? {} : { data_source_provided_id: dataSourceId }),
     };
     const options = { beforeSend, secrets: [token] };
-    const { answer, request } = await this.#send("DELETE", user_group_id, fields, options);
+    const { answer, request } = await this.#connection.send("DELETE", user_group_id, fields, options);
     readDeleteAnswer(answer, request);
   }
 
-  async close(): Promise<void> {
-    await this.#pool.destroy();
-  }
-
-  async #send(
-    method: ServiceMethod,
-    id: string,
-    fields: JsonObject,
-    { beforeSend, secrets = [] }: { beforeSend?: (() => void) | undefined; secrets?: readonly Secret[] },
-  ): Promise<{ readonly answer: WireAnswer; readonly request: WireRequest }> {
-    try {
-      const { status, headers, body } = await sendRequest(this.#pool, {
-        timeoutMs: this.#timeoutMs,
-        beforeSend,
-        options: {
-          method,
-          path: this.#path,
-          headers: { authorization: `Token ${this.#apiKey.reveal()}`, "content-type": "application/json" },
-          body: JSON.stringify(fields),
-          // By default undici closes the connection after a GET or DELETE with a body.
-          reset: false,
-        },
-      });
-      const answer = {
-        status,
-        contentType: String(headers["content-type"] ?? ""),
-        contentEncoding: headers["content-encoding"]?.toString(),
-        date: headers.date?.toString(),
-        retryAfter: headers["retry-after"]?.toString(),
-        location: headers.location?.toString(),
-        body,
-      };
-      const request = { method, id, receivedAt: new Date(), secrets: [this.#apiKey, ...secrets] };
-      return { answer, request };
-    } catch (error) {
-      if (!(error instanceof ConnectionFailure)) throw error;
-      const cause = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause;
-      const code = connectionFailure(error);
-      const reason = isAgainstHttp(cause) ? "the answer breaks the rules of HTTP" : describe(cause);
-      const message = `${method} to ${this.#where}: ${reason}`;
-      // No cause here: the parser's error holds the bytes that it could not read, and a token may be among them.
-      throw new ServiceFailure(code, message, code === "BAD_RESPONSE" ? {} : { cause });
-    }
+  close(): Promise<void> {
+    return this.#connection.close();
   }
 }
-
-function connectionFailure({ cause, wasConnected }: ConnectionFailure): ServiceFailureCode {
-  const isAnswer =
-    cause instanceof errors.HTTPParserError ||
-    cause instanceof errors.HeadersOverflowError ||
-    isAgainstHttp(cause);
-  if (isAnswer) return "BAD_RESPONSE";
-  return wasConnected ? "CONNECTION_LOST" : "UNREACHABLE";
-}
-
-/**
- * Whether the answer breaks HTTP. For an impossible answer, such as status 0, undici fails an assertion. For a status
- * of 101 that nobody asked for it throws "bad response" or "bad upgrade".
- */
-const isAgainstHttp = (error: unknown): boolean =>
-  error instanceof errors.SocketError
-    ? /^bad (response|upgrade)$/.test(error.message)
-    : error instanceof Error && "code" in error && error.code === "ERR_ASSERTION";

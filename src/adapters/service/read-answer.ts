@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
@@ -53,7 +53,7 @@ export function readDeleteAnswer(answer: WireAnswer, request: WireRequest): void
 }
 
 /** The body of a call that succeeded. Throws any other answer as a ServiceFailure. */
-function successfulBody(answer: WireAnswer, request: WireRequest): JsonObject {
+export function successfulBody(answer: WireAnswer, request: WireRequest): JsonObject {
   const { status } = answer;
   const body = jsonObject(answer);
   if (status >= 200 && status < 300) {

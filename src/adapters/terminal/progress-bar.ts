@@ -81,6 +81,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
       case "finished":
       // The report at the end lists these.
       case "rejected":
+      case "accepted":
       case "held":
       case "left":
         break;

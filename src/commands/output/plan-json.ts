@@ -67,7 +67,7 @@ export async function writePlanJson(
     write("}");
   }
   write(`,"rotate":${JSON.stringify(rotations.next.map(rotationJson))}`);
-  write(`,"rotations_due":${rotations.total},"unchanged":${plan.unchanged}`);
+  write(`,"rotations_due":${rotations.total},"unchanged":${plan.unchanged},"not_ready":${plan.notReady}`);
   write(`,"tables":${JSON.stringify(tables)}`);
   write(`,"tokens_may_be_missing_in":${JSON.stringify(tokensMayBeMissingIn)}`);
   write(`,"warnings":${JSON.stringify(warnings.map(messageJson))}`);
@@ -110,9 +110,11 @@ function entryJson({ entry, changes }: DetailedEntry): object {
       return { user_group_id, code: entry.code, message: entry.message, retry_at: entry.retryAt };
     case "outdated":
     case "gone":
+    case "not_ready":
     case "left":
     case "returned":
     case "forgotten":
+    case "set_aside":
     case "settled":
       return { user_group_id };
   }

@@ -29,6 +29,8 @@ export async function writePlanText(
   const paint = painter(colours);
   let any = false;
   for await (const line of detailedEntries(plan, ledger)) {
+    // Not all rows that aren't ready have an entry in a plan of all tenants, so they are only counted.
+    if (plan.isWhole && line.entry.kind === "not_ready") continue;
     for (const text of linesOf(line, isHeld(line.entry, plan), paint)) {
       write(`${text}\n`);
       any = true;
@@ -84,6 +86,10 @@ function linesOf({ entry, changes }: DetailedEntry, held: boolean, paint: Paint)
       return [`${paint("cyan", "=")} ${id}  ${paint("dim", missingText(entry))}`];
     case "outdated":
       return [`${paint("cyan", "=")} ${id}  ${paint("dim", "changed, but service.update is never")}`];
+    case "not_ready":
+      return [
+        `${paint("cyan", "=")} ${id}  ${paint("dim", "not ready: source.ready_when is not true of its row")}`,
+      ];
     case "rejected":
       return [`${paint("red", "!")} ${id}  rejected: ${printable(entry.message)}`];
     case "waiting":
@@ -94,6 +100,7 @@ function linesOf({ entry, changes }: DetailedEntry, held: boolean, paint: Paint)
     case "left":
     case "returned":
     case "forgotten":
+    case "set_aside":
     case "settled":
       return [];
   }
@@ -131,6 +138,7 @@ function summary(plan: Plan, rotations: DueRotations, paint: Paint): string {
     [missingCount(plan), "missing"],
     [counts.gone, "gone"],
     [counts.outdated, "outdated"],
+    [plan.notReady, "not ready"],
     [counts.waiting + rotations.waiting.length, "waiting for the next try"],
     [counts.rejected, "rejected"],
   ] as const;

@@ -1,4 +1,4 @@
-import { isTenantGone } from "../../core/failure/failure.ts";
+import { isTenantGone, isTenantNotReady } from "../../core/failure/failure.ts";
 import { countsText, outOfSyncText } from "../../core/report/summary-text.ts";
 import { durationText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
@@ -51,6 +51,8 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
   if (counts.outdated > 0) lines.push("  outdated: changed, but left alone (service.update is never)");
   if (counts.missing > 0)
     lines.push("  missing: their tenants are gone; groupsync plan tells what becomes of them");
+  if (counts.not_ready > 0)
+    lines.push("  not ready: they wait for source.ready_when, and their groups stay as they are");
   return `${lines.join("\n")}\n`;
 }
 
@@ -68,6 +70,12 @@ function headline(
       const gone = errors.filter(isTenantGone).length;
       if (gone > 0)
         return paint("yellow", `Done, but ${quantity(gone, "tenant")} ${gone === 1 ? "is" : "are"} gone`);
+      const waiting = errors.filter(isTenantNotReady).length;
+      if (waiting > 0)
+        return paint(
+          "green",
+          `Done; ${quantity(waiting, "tenant")} ${waiting === 1 ? "is" : "are"} not ready`,
+        );
       return paint("green", allWell(of, counts));
     }
     case "held":

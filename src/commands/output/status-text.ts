@@ -1,4 +1,5 @@
 import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
+import { type RejectionReason, reasonsOf } from "../../core/group/rejections.ts";
 import type { FailingGroup } from "../../core/report/failing-group.ts";
 import { type Health, healthOf } from "../../core/report/health.ts";
 import { countsText } from "../../core/report/summary-text.ts";
@@ -12,6 +13,8 @@ import { type Paint, painter } from "./colours.ts";
 import { heldLines } from "./held-removals.ts";
 
 const SHOWN_FAILURES = 20;
+const SHOWN_REASONS = 20;
+const SHOWN_IDS = 5;
 /** The longest error message in the list of runs, in characters. */
 const LONGEST = 120;
 
@@ -34,7 +37,7 @@ export function statusText(
   colours: boolean,
 ): string {
   const paint = painter(colours);
-  const { groups, oldestToken, held, failing, lease, service } = status;
+  const { groups, oldestToken, held, failing, rejected, lease, service } = status;
   const counts = [
     [groups.in_sync, "in sync"],
     [groups.under_way, "under way"],
@@ -64,12 +67,22 @@ export function statusText(
   }
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
+  if (rejected.length > 0) {
+    lines.push("", "Rejected", ...reasonsOf(rejected).slice(0, SHOWN_REASONS).map(reasonLine));
+    lines.push("  correct the rows, or see docs/rows.md; their groups stay as they are");
+  }
   if (runs.length > 0) lines.push("", "Last runs", ...runLines(runs, now, lease !== null));
   return `${lines.join("\n")}\n`;
 }
 
 const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
   `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;
+
+function reasonLine({ code, message, rows, since, ids }: RejectionReason): string {
+  const named = ids.slice(0, SHOWN_IDS).map((id) => printableId(id));
+  const all = [...named, ...(named.length > 0 && rows > named.length ? ["…"] : [])].join(", ");
+  return `  ${quantity(rows, "row")}  ${code} (since ${since.toISOString()}): ${printable(message)}${all === "" ? "" : `: ${all}`}`;
+}
 
 function runLines(runs: readonly RecordedRun[], now: Date, leaseHeld: boolean): string[] {
   const width = Math.max(...runs.map(({ command }) => command.length));

@@ -76,6 +76,8 @@ export interface SourceConfig {
   readonly where?: string;
   /** The condition that is true of a removed tenant. Required with `deletion.when: flagged`. */
   readonly removedWhen?: string;
+  /** The condition that is true of a row that is ready. Every row is, if left out. */
+  readonly readyWhen?: string;
   /** How the daemon notices single tenants between two full syncs. Has at least one of `column` and `channel`. */
   readonly changes?: ChangesConfig;
   /** On PostgreSQL: whether a policy that may hide rows is an error (the default), or a filter that the user wants. */

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ChangesConfig, DatabaseUrl } from "../model/config.ts";
 import { isMysql } from "./cross-checks.ts";
 import { column } from "./rules.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { Secret } from "../../core/secret/secret.ts";
 import type { DatabaseUrl, TokenConfig } from "../model/config.ts";
 import { describeDatabase, describeTable } from "../model/database-description.ts";

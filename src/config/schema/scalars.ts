@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * The message for a value that is missing or wrong. The loader replaces `{value}` and `{secret}` by the text of the

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseRateLimit } from "../../core/limits/rate-limit.ts";
 import { parseDailyWindow } from "../../core/rotation/daily-window.ts";
 import { isScopeName } from "../../core/tokens/owner-mark.ts";
@@ -96,6 +96,7 @@ const configFile = section(
         query: query.optional(),
         where: condition.optional(),
         removed_when: condition.optional(),
+        ready_when: condition.optional(),
         changes,
         row_security: choice("error", "filter").optional(),
       },
@@ -185,6 +186,7 @@ export const configSchema = configFile.transform((file): Config => {
       ...(source.query !== undefined && { query: source.query }),
       ...(source.where !== undefined && { where: source.where }),
       ...(source.removed_when !== undefined && { removedWhen: source.removed_when }),
+      ...(source.ready_when !== undefined && { readyWhen: source.ready_when }),
       ...changesOf(source.changes, source.url),
       ...(source.row_security !== undefined && { rowSecurity: source.row_security }),
     },

@@ -1,5 +1,5 @@
 import { closestMatch } from "leven";
-import { z } from "zod";
+import * as z from "zod";
 
 // A config is read once or twice. To generate code for each section, as zod does by default, takes longer.
 z.config({ jitless: true });

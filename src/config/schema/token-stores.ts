@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { fits, HASHED, parseSecretPath, type SecretNaming } from "../../core/tokens/secret-name.ts";
 import { SECRET_NAMING, type SecretStoreKind } from "../../core/tokens/secret-name-rules.ts";
 import { allowHttp, httpIsAllowed } from "./plain-http.ts";

@@ -1,5 +1,5 @@
 import { createTask, validateDetailed } from "node-cron";
-import { z } from "zod";
+import * as z from "zod";
 import { Secret } from "../../core/secret/secret.ts";
 import { parseDuration } from "../../core/text/duration.ts";
 import type { LedgerConfig } from "../model/config.ts";

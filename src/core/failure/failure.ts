@@ -9,6 +9,14 @@ export const tenantGone = (message: string): Failure => ({ code: "TENANT_GONE", 
 
 export const isTenantGone = ({ code }: Pick<Failure, "code">): boolean => code === "TENANT_GONE";
 
+/** The operator named a tenant that has to wait: nothing is wrong, but exit 0 would claim that the tenant is in sync. */
+export const tenantNotReady = (): Failure => ({
+  code: "NOT_READY",
+  message: "the tenant waits: source.ready_when is not true of its row",
+});
+
+export const isTenantNotReady = ({ code }: Pick<Failure, "code">): boolean => code === "NOT_READY";
+
 /** Whether the operator's command was wrong. Such a run says nothing about the health of groups, source or service. */
 export const isUsageMistake = ({ code }: Pick<Failure, "code">): boolean => code === "UNKNOWN_ID";
 

@@ -46,6 +46,7 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
     try {
       const user_group_id = checkedId(rules.id, id);
       if (row.removed) return { kind: "flagged", user_group_id };
+      if (row.notReady) return { kind: "not_ready", user_group_id };
       const group: Group = {
         user_group_id,
         name: readName(row),
@@ -64,8 +65,10 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
         dataSourceId: readDataSourceId(row),
       };
     } catch (error) {
+      // What a row lacks until it is ready is no mistake, and that may be its id.
+      if (row.notReady) return { kind: "not_ready", user_group_id: null };
       const user_group_id = typeof id === "string" && id !== "" ? id : null;
-      return { kind: "rejected", user_group_id, ...reasonOf(error) };
+      return { kind: "rejected", user_group_id, bucket: row.digest.bucket, ...reasonOf(error) };
     }
   };
 }
@@ -86,9 +89,10 @@ export function digestSeed(rules: GroupRules): string {
 }
 
 /** The same id in several rows. No row is used, because nobody can tell which one is right. */
-export const duplicateTenant = (id: string, column: string, rows: number): Tenant => ({
+export const duplicateTenant = (id: string, bucket: number, column: string, rows: number): Tenant => ({
   kind: "rejected",
   user_group_id: id,
+  bucket,
   code: "ID_DUPLICATE",
   message: `${rows} rows have this id in column ${column}; none of them is used`,
 });

@@ -32,6 +32,11 @@ export interface BucketSum {
   readonly sum: string;
 }
 
+/** As a source has it: the rows that are ready, and beside them the number of those that are not. */
+export interface SourceBucket extends BucketSum {
+  readonly notReady: number;
+}
+
 /** One row of the source. */
 export interface TenantRow {
   /** In the order of the selected columns; the id comes first. */
@@ -39,6 +44,8 @@ export interface TenantRow {
   readonly digest: RowDigest;
   /** `source.removed_when` is true for the row: its tenant is gone. */
   readonly removed: boolean;
+  /** `source.ready_when` is not true for the row. False for a removed row. */
+  readonly notReady: boolean;
 }
 
 export type RejectionCode =
@@ -56,6 +63,7 @@ export interface RejectedTenant {
   readonly kind: "rejected";
   /** Null if the row has no usable id. */
   readonly user_group_id: string | null;
+  readonly bucket: number;
   readonly code: RejectionCode;
   readonly message: string;
 }
@@ -78,4 +86,11 @@ export interface FlaggedTenant {
   readonly user_group_id: string;
 }
 
-export type Tenant = DesiredTenant | FlaggedTenant | RejectedTenant;
+/** A tenant whose row says that the tenant has to wait (`source.ready_when`). */
+export interface NotReadyTenant {
+  readonly kind: "not_ready";
+  /** Null if the row has no usable id yet. */
+  readonly user_group_id: string | null;
+}
+
+export type Tenant = DesiredTenant | FlaggedTenant | NotReadyTenant | RejectedTenant;

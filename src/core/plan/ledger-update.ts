@@ -15,10 +15,18 @@ export interface LeftUpdate {
   readonly absence: AbsenceKind;
 }
 
-/** `returned`: the tenant came back. `forgotten`: its group was never created, and the tenant is gone. */
+/** `returned`: the tenant came back. `forgotten`: its group was never created, and the tenant is gone or not ready. */
 interface BareUpdate {
   readonly kind: "returned" | "forgotten";
   readonly user_group_id: string;
+}
+
+/** The tenant is not ready: clears its absence and its failed change, which nothing tries again until it is ready. */
+export interface SetAsideUpdate {
+  readonly kind: "set_aside";
+  readonly user_group_id: string;
+  /** The tenant was gone and came back. */
+  readonly wasGone: boolean;
 }
 
 /** The group is as desired: clears its absence and its failed change, and records its row. */
@@ -32,7 +40,7 @@ export interface SettledUpdate {
 }
 
 /** An entry of a plan that needs no call to the service. */
-export type LedgerUpdate = LeftUpdate | BareUpdate | SettledUpdate;
+export type LedgerUpdate = LeftUpdate | BareUpdate | SetAsideUpdate | SettledUpdate;
 
 /**
  * What the ledger has to record about an id, in addition to the planned action. The first row that fits counts. Null if
@@ -41,6 +49,8 @@ export type LedgerUpdate = LeftUpdate | BareUpdate | SettledUpdate;
  * | tenant              | planned action | in the ledger                           | ledger update |
  * |---------------------|----------------|-----------------------------------------|---------------|
  * | gone                | any            | the group was never created             | forgotten     |
+ * | not ready           | any            | the group was never created             | forgotten     |
+ * | not ready           | any            | an absence, or a failed change          | set aside     |
  * | gone                | any            | no absence, another kind of absence, or | left          |
  * |                     |                | one from a run that ended early         |               |
  * | desired             | none           | an absence, a failed change, or another | settled       |
@@ -61,6 +71,11 @@ export function ledgerUpdateOf(
     const kind = absenceKind(tenant, known, reading);
     if (standingAbsence(known, kind, reading)) return null;
     return { kind: "left", user_group_id, absence: kind };
+  }
+  if (tenant.kind === "not_ready") {
+    if (wasNeverMade(known)) return { kind: "forgotten", user_group_id };
+    const wasGone = absence !== null;
+    return wasGone || failures.change !== null ? { kind: "set_aside", user_group_id, wasGone } : null;
   }
   if (action === null && tenant.kind === "desired") {
     const isRecorded = absence === null && failures.change === null && sameRow(known.row, tenant.row);

@@ -7,7 +7,13 @@ import {
   type LedgerGroup,
   UNKNOWN_STATE,
 } from "../group/ledger-group.ts";
-import type { DesiredTenant, FlaggedTenant, RejectedTenant, Tenant } from "../group/tenant.ts";
+import type {
+  DesiredTenant,
+  FlaggedTenant,
+  NotReadyTenant,
+  RejectedTenant,
+  Tenant,
+} from "../group/tenant.ts";
 import { type Apply, type Change, type Delete, fingerprintOf } from "./change.ts";
 import { type DeletionPolicy, graceLeftMs, isGraceOver } from "./deletion-policy.ts";
 import type { Reading } from "./read-history.ts";
@@ -50,7 +56,7 @@ export interface Gone {
 }
 
 /** What a plan says about one tenant: a change to make, or why none is made. */
-export type PlannedAction = Change | Waiting | Missing | Gone | Outdated | RejectedTenant;
+export type PlannedAction = Change | Waiting | Missing | Gone | Outdated | NotReadyTenant | RejectedTenant;
 
 export interface PlanningContext {
   readonly now: Date;
@@ -68,25 +74,26 @@ export interface PlanningContext {
 /**
  * What is to be done about one id. Null if nothing. The first row that fits counts.
  *
- * | tenant   | in the ledger                        | planned action                       |
- * |----------|--------------------------------------|--------------------------------------|
- * | rejected | any                                  | rejected: its group stays as it is   |
- * | gone     | unknown, or never created            | none; gone, if the operator named it |
- * | gone     | kept, by `deletion.when`             | missing                              |
- * | gone     | a deletion under way, or a token     | delete                               |
- * |          | that still has to be removed         |                                      |
- * | gone     | a held deletion, or the grace period | delete                               |
- * |          | is over                              |                                      |
- * | gone     | the grace period goes on             | missing                              |
- * | desired  | a replacement under way, or a        | replace                              |
- * |          | deletion under way of a group that   |                                      |
- * |          | was never confirmed                  |                                      |
- * | desired  | unknown, or never confirmed          | create                               |
- * | desired  | another intent of an earlier run     | update; or replace, if the next row  |
- * |          |                                      | fits too and says replace            |
- * | desired  | another fingerprint, or an update    | update, replace or outdated, by      |
- * |          | that this service can't have done    | `service.update`                     |
- * | desired  | the same fingerprint                 | none                                 |
+ * | tenant    | in the ledger                        | planned action                       |
+ * |-----------|--------------------------------------|--------------------------------------|
+ * | rejected  | any                                  | rejected: its group stays as it is   |
+ * | not ready | any                                  | not ready: its group stays as it is  |
+ * | gone      | unknown, or never created            | none; gone, if the operator named it |
+ * | gone      | kept, by `deletion.when`             | missing                              |
+ * | gone      | a deletion under way, or a token     | delete                               |
+ * |           | that still has to be removed         |                                      |
+ * | gone      | a held deletion, or the grace period | delete                               |
+ * |           | is over                              |                                      |
+ * | gone      | the grace period goes on             | missing                              |
+ * | desired   | a replacement under way, or a        | replace                              |
+ * |           | deletion under way of a group that   |                                      |
+ * |           | was never confirmed                  |                                      |
+ * | desired   | unknown, or never confirmed          | create                               |
+ * | desired   | another intent of an earlier run     | update; or replace, if the next row  |
+ * |           |                                      | fits too and says replace            |
+ * | desired   | another fingerprint, or an update    | update, replace or outdated, by      |
+ * |           | that this service can't have done    | `service.update`                     |
+ * | desired   | the same fingerprint                 | none                                 |
  *
  * A gone tenant is absent or flagged, see `absenceKind`. In a plan for some tenants alone, a group that would be deleted is
  * `missing`. If the same change has failed before, `waiting` is planned until
@@ -97,7 +104,7 @@ export function planAction(
   known: LedgerGroup | undefined,
   context: PlanningContext,
 ): PlannedAction | null {
-  if (tenant?.kind === "rejected") return tenant;
+  if (tenant?.kind === "rejected" || tenant?.kind === "not_ready") return tenant;
   if (tenant?.kind === "desired") return decidePresent(tenant, known, context);
   if (known !== undefined && !wasNeverMade(known)) return decideGone(tenant, known, context);
   const id = tenant?.user_group_id ?? known?.user_group_id;

@@ -36,13 +36,16 @@ export interface Reading {
   readonly at: Date;
   /** The grace clock if this read turns out to be good. */
   readonly clock: GraceClock;
-  /** The config names another source than that of the last conclusive read. */
+  /**
+   * The config names another source than that of the last conclusive read. Also true before the first one: groups that were
+   * made until then may come from any source.
+   */
   readonly sourceChanged: boolean;
 }
 
 /** The grace clock advances by the time from one good read to the next one of the same source. */
 export function nextReading(history: ReadHistory, source: string, now: Date): Reading {
-  const sourceChanged = history.source !== null && history.source !== source;
+  const sourceChanged = history.source !== source;
   const { clock, healthyAt } = history;
   const elapsed = healthyAt === null || sourceChanged ? 0 : now.getTime() - healthyAt.getTime();
   const graceClock = { ms: clock.ms + Math.max(0, elapsed), reads: clock.reads + 1 };

@@ -11,6 +11,8 @@ export interface Counts {
   outdated: number;
   /** Groups whose tenants are gone, and that are kept: until the grace period is over, or for good. */
   missing: number;
+  /** Rows of which `source.ready_when` isn't true. */
+  not_ready: number;
   deleted: number;
   rotated: number;
   /** Stale or missing copies of tokens that were replaced, from another store or from the service. */
@@ -31,6 +33,7 @@ export const noCounts = (): Counts => ({
   unchanged: 0,
   outdated: 0,
   missing: 0,
+  not_ready: 0,
   deleted: 0,
   rotated: 0,
   restored: 0,

@@ -22,7 +22,7 @@ export function summaryText({ command, outcome, counts, requests, durationMs, er
 /** `2 created, 390 unchanged`: the counts that are not zero. */
 export const countsText = (counts: Readonly<Counts>): string =>
   Object.entries(counts)
-    .flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []))
+    .flatMap(([name, count]) => (count > 0 ? [`${count} ${name.replace("_", " ")}`] : []))
     .join(", ");
 
 /** What is not in sync: `2 rejected rows and 1 failing group`; empty if everything is. */

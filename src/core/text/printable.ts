@@ -32,5 +32,16 @@ const escaped = (char: string): string => `\\u{${char.codePointAt(0)?.toString(1
 export const printableId = (id: string | null): string =>
   id === null ? "(a row without an id)" : printable(id);
 
+/** An id as one word of a shell command, which an operator can copy. Shows control characters as escapes, as bash reads them. */
+export function shellWord(id: string): string {
+  if (/^[\w.@%+=:,/][\w.@%+=:,/-]*$/.test(id)) return id;
+  if (id.replace(UNSEEN_OR_CONTROL, "") === id) return shellQuoted(id);
+  const escaped = id.replace(/[\\']/g, "\\$&").replace(UNSEEN_OR_CONTROL, bytesOf);
+  return `$'${escaped}'`;
+}
+
+const bytesOf = (char: string): string =>
+  [...Buffer.from(char)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+
 /** Quotes any text as one word of a shell command, which an operator can copy. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

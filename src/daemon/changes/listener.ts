@@ -1,4 +1,5 @@
 import type { Notice } from "../../core/changes/notice.ts";
+import { CHANGES_NOT_HEARD } from "../../core/changes/noticing-trouble.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant-id.ts";
@@ -103,13 +104,8 @@ export class Listener {
 
   async #probe(open: OpenChannel): Promise<void> {
     if (await open.hearsItself(PROBE_LIMIT)) return;
-    throw new SyncError(
-      "CHANGES_NOT_HEARD",
-      "no notification arrives on source.changes.channel, not even groupsync's own",
-      {
-        hint: "a pooler passes no notifications on: write the url of the database itself in source.changes.url",
-      },
-    );
+    const { code, message, hint } = CHANGES_NOT_HEARD;
+    throw new SyncError(code, message, { hint });
   }
 
   #hear(payload: string): void {

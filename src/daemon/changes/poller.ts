@@ -9,6 +9,7 @@ import {
   reopenWindow,
 } from "../../core/changes/change-window.ts";
 import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
+import { CHANGES_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
 import type { ChangeFeed, ChangeReader } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -193,9 +194,7 @@ export class Poller {
     this.#isRationed = true;
     this.#ports.log({
       level: "warn",
-      code: "CHANGES_NOT_INDEXED",
-      message:
-        "the database reads the whole source to find the newest rows of source.changes.column, so groupsync asks for them less often",
+      ...CHANGES_NOT_INDEXED,
       hint: this.#missingIndex,
     });
   }

@@ -10,7 +10,7 @@ type End = Extract<Served, { outcome: string }>["outcome"] | "unknown" | "failed
 
 const ENDS = [
   ...["created", "adopted", "updated", "replaced", "restored", "unchanged"],
-  ...["rejected", "held", "waiting", "outdated", "unknown", "failed"],
+  ...["rejected", "held", "waiting", "outdated", "not_ready", "unknown", "failed"],
 ] as const satisfies readonly End[];
 
 /** The finest are around what is promised: a second for a notice that comes at once. */

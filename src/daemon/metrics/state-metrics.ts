@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import { rejectedRows } from "../../core/group/rejections.ts";
 import { type DaemonState, wentMissingOf } from "../state/state.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
@@ -73,8 +74,18 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_rejected_rows",
-    help: "Rows that the last sync that reached its end could not use.",
-    value: ({ ledger }) => lastSyncCounts(ledger)?.rejected,
+    help: "Rows of the source that can't be used, as the ledger knows them.",
+    value: ({ ledger }) => ledger && rejectedRows(ledger.status.rejected),
+  },
+  {
+    name: "groupsync_oldest_rejected_row_timestamp_seconds",
+    help: "Since when the row is rejected that has been so for the longest.",
+    value: ({ ledger }) => ledger && timestamp(oldestOf(ledger.status.rejected.map(({ since }) => since))),
+  },
+  {
+    name: "groupsync_not_ready_rows",
+    help: "Rows that wait for source.ready_when, as the last sync that reached its end counted them.",
+    value: ({ ledger }) => lastSyncCounts(ledger)?.not_ready,
   },
   {
     name: "groupsync_oldest_unsynced_timestamp_seconds",
@@ -136,6 +147,9 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
     },
   });
 }
+
+const oldestOf = (times: readonly Date[]): Date | null =>
+  times.reduce<Date | null>((oldest, time) => (oldest && oldest < time ? oldest : time), null);
 
 const timestamp = (at: Date | null | undefined): Sample => at && at.getTime() / 1_000;
 

@@ -75,6 +75,6 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
   rejected: {
     lasts: (count) => `${quantity(count, "row")} ${count === 1 ? "is" : "are"} rejected`,
     over: "no row is rejected any more",
-    advice: "groupsync plan names the rows that are rejected",
+    advice: "groupsync status names the rows that are rejected, and the reasons",
   },
 };

@@ -1,6 +1,6 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import { type Health, type HealthFacts, healthOf } from "../../core/report/health.ts";
-import type { HeldGroups } from "../../ports/ledger/status.ts";
+import type { HeldGroups, LedgerStatus } from "../../ports/ledger/status.ts";
 import { type BrokenWay, brokenWaysOf } from "../state/serving-state.ts";
 import { type DaemonState, wentMissingOf } from "../state/state.ts";
 import { grouped, groupedCount, relative, roundText, withGrouped } from "./number-and-time-text.ts";
@@ -13,7 +13,7 @@ export interface Headline {
   /** What the sentence means, or what to do. May be empty. */
   readonly advice: readonly string[];
   /** The part of the page that says more. */
-  readonly see: "held" | "failing" | "serving" | null;
+  readonly see: "held" | "failing" | "rejected" | "serving" | null;
 }
 
 /** From `good` (nothing to do) to `bad` (somebody is needed now). */
@@ -46,8 +46,7 @@ export function headlineOf(state: DaemonState, now: Date): Headline {
   if (stale !== null) return headline("bad", stale, whyStale(state), retryText(state, now));
   if (kind === "held") return heldHeadline(sentence, ledger?.status.held ?? null, hint);
   if (kind === "missing") return headline("attention", withGrouped(sentence), MISSING);
-  if (kind === "attention")
-    return attentionHeadline(withGrouped(sentence), ledger?.status.groups.failing ?? 0);
+  if (kind === "attention") return attentionHeadline(withGrouped(sentence), ledger?.status);
   const broken = brokenWaysOf(state.serving).filter(({ state: { since } }) => isLasting(since, now));
   if (broken.length > 0) return unnoticedHeadline(broken);
   if (current) {
@@ -82,13 +81,19 @@ const heldHeadline = (sentence: string, held: HeldGroups | null, hint: string): 
       }
     : headline("attention", sentence, hint || "Look at the source first: groupsync plan says more.");
 
-const attentionHeadline = (sentence: string, failing: number): Headline =>
-  failing > 0
-    ? {
-        ...headline("attention", sentence, "All others are in order; these are tried again by themselves."),
-        see: "failing",
-      }
-    : headline("attention", sentence, "All others are in order; groupsync plan names these and the reasons.");
+function attentionHeadline(sentence: string, status: LedgerStatus | undefined): Headline {
+  if (status && status.groups.failing > 0) {
+    const advice = "All others are in order; these are tried again by themselves.";
+    return { ...headline("attention", sentence, advice), see: "failing" };
+  }
+  if (status && status.rejected.length > 0)
+    return { ...headline("attention", sentence, "All others are in order."), see: "rejected" };
+  return headline(
+    "attention",
+    sentence,
+    "All others are in order; groupsync plan names these and the reasons.",
+  );
+}
 
 const unnoticedHeadline = (broken: readonly BrokenWay[]): Headline => ({
   ...headline(

@@ -1,3 +1,4 @@
+import { rejectedRows } from "../../core/group/rejections.ts";
 import { progress } from "../../core/report/progress.ts";
 import { countsText } from "../../core/report/summary-text.ts";
 import { printable } from "../../core/text/printable.ts";
@@ -46,12 +47,14 @@ function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunRes
 }
 
 /** How many groups are in each state, and when the ledger was read. */
-export function groupsSection({ groups }: LedgerStatus, readAt: Date, now: Date): Html {
+export function groupsSection({ groups, rejected }: LedgerStatus, readAt: Date, now: Date): Html {
   return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
 ${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
 ${number("failing", groups.failing, "bad")}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
+${number("rejected rows", rejectedRows(rejected), "bad")}
 </dl><p class="note">As the ledger was ${briefMoment(readAt, now)}. Missing: the tenant is gone, and the group
-is still there. Unverified: nothing has shown yet that the service took a change.</p></section>`;
+is still there. Unverified: nothing has shown yet that the service took a change. Rejected rows: no group can be made of
+them, and their groups stay as they are.</p></section>`;
 }
 
 /** Progress of the run that is under way. */

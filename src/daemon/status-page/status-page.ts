@@ -1,6 +1,6 @@
 import type { DaemonState } from "../state/state.ts";
 import { type Headline, headlineOf, type Tone } from "./headline.ts";
-import { failingSection, heldSection } from "./held-and-failing.ts";
+import { failingSection, heldSection, rejectedSection } from "./held-and-failing.ts";
 import { type Html, html, trusted } from "./html.ts";
 import { runChart } from "./run-chart.ts";
 import { aboutSection, currentRunSection, groupsSection, madeText, runsSection } from "./sections.ts";
@@ -48,6 +48,7 @@ ${serving && servingSection(serving, standby, now)}`;
 ${runs}${status.groups.total > 0 ? groupsSection(status, readAt, now) : null}
 ${history.length > 0 ? section("history", "Last seven days", runChart(history, now, state.current?.run ?? null)) : null}
 ${status.groups.failing > 0 ? failingSection(status.failing, status.groups.failing, now) : null}
+${status.rejected.length > 0 ? rejectedSection(status.rejected, now) : null}
 ${ages.some(({ groups }) => groups > 0) ? section("tokens", "Tokens", tokenAges(ages)) : null}`;
 }
 
@@ -59,6 +60,7 @@ const LONG_SENTENCE = 80;
 const SEE: Readonly<Record<NonNullable<Headline["see"]>, string>> = {
   held: "What is held, and how it is approved",
   failing: "The reasons, and the next tries",
+  rejected: "Which rows, and the reasons",
   serving: "The reason",
 };
 

@@ -250,8 +250,13 @@ function report({ outcome, notEverywhere, notRemoved }: RecordedOutcome, run: Ou
       }
       tally.counts[outcome.kind]++;
       if (unverified) tally.counts.unverified++;
-      const token = tokenFingerprint(outcome.token);
-      observe({ kind: "recorded", user_group_id, result: outcome.kind, unverified, token });
+      observe({
+        kind: "recorded",
+        user_group_id,
+        result: outcome.kind,
+        unverified,
+        tokenFingerprint: tokenFingerprint(outcome.token),
+      });
     }
   }
 }

@@ -7,8 +7,8 @@ import type { Turns } from "../lease/tenant-turns.ts";
 import type { Plan, PlanEntry } from "../plan/plan.ts";
 
 /**
- * Records what a plan changes in the ledger alone: tenants that left or came back, groups that are settled or were never
- * made. Returns the time of this record: by that time, the tokens of tenants that came back are due to be verified.
+ * Records what a plan changes in the ledger alone: tenants that left, came back or aren't ready, groups that are settled or
+ * were never made. Returns the time of this record: by that time, the tokens of tenants that came back are due to be verified.
  */
 export async function recordLedgerUpdates(
   plan: Plan,
@@ -22,8 +22,8 @@ export async function recordLedgerUpdates(
   }: LedgerWriting & { readonly observe: Observe; readonly turns: Turns },
 ): Promise<Date> {
   const now = clock.now();
-  const { left, returned, forgotten, settled } = plan.counts;
-  if (left + returned + forgotten + settled === 0) return now;
+  const { left, returned, forgotten, set_aside, settled } = plan.counts;
+  if (left + returned + forgotten + set_aside + settled === 0) return now;
   // If removals are held, the grace clock stays at the history's time, so the reading's time would be in the future.
   const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
@@ -33,16 +33,21 @@ export async function recordLedgerUpdates(
     const gone = plan.conclusive ? entries : [];
     const leftUpdates = gone.filter((entry) => entry.kind === "left");
     const forgottenIds = gone.flatMap((entry) => (entry.kind === "forgotten" ? [entry.user_group_id] : []));
-    const returnedIds = entries.flatMap((entry) => (entry.kind === "returned" ? [entry.user_group_id] : []));
+    const asideIds = entries.flatMap((entry) => (entry.kind === "set_aside" ? [entry.user_group_id] : []));
+    const returnedIds = entries.flatMap((entry) =>
+      entry.kind === "returned" || (entry.kind === "set_aside" && entry.wasGone) ? [entry.user_group_id] : [],
+    );
     const settledUpdates = entries.filter((entry) => entry.kind === "settled");
     const back = [
       ...returnedIds,
       ...settledUpdates.flatMap((update) => (update.wasGone ? update.user_group_id : [])),
     ];
-    if (leftUpdates.length + forgottenIds.length + returnedIds.length + settledUpdates.length === 0) continue;
+    const lists = [leftUpdates, forgottenIds, asideIds, returnedIds, settledUpdates];
+    if (lists.every((list) => list.length === 0)) continue;
     await ledger.write(lease, async (transaction) => {
       if (leftUpdates.length > 0) await transaction.markLeft(leftUpdates, leftAt, now);
       if (returnedIds.length > 0) await transaction.markReturned(returnedIds);
+      if (asideIds.length > 0) await transaction.forgetFailedChanges(asideIds);
       if (forgottenIds.length > 0) await transaction.forget(forgottenIds);
       if (settledUpdates.length > 0) await transaction.markSettled(settledUpdates);
       if (back.length > 0) await transaction.recordStored(back.map(toBeVerified(now)), now);
@@ -59,7 +64,8 @@ export async function recordLedgerUpdates(
 function recordedOf(entry: PlanEntry, turns: Turns): PlanEntry[] {
   const { kind, user_group_id: id } = entry;
   if (id === null || !turns.wasLookedAt(id)) return [entry];
-  if (kind === "settled" && entry.wasGone) return [{ kind: "returned", user_group_id: id }];
+  if ((kind === "settled" || kind === "set_aside") && entry.wasGone)
+    return [{ kind: "returned", user_group_id: id }];
   return kind === "returned" || (kind === "left" && entry.absence === "estranged") ? [entry] : [];
 }
 

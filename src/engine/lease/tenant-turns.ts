@@ -1,3 +1,11 @@
+import type { Failure } from "../../core/failure/failure.ts";
+
+/** Why a tenant that was looked at is not served. */
+export interface Unserved extends Failure {
+  /** If the full sync replaces the group, the tenant is served all the same: the fingerprint that the group then has. */
+  readonly wanted?: string;
+}
+
 /** The intents of planned changes. */
 interface PlannedIntents {
   withdraw(ids: ReadonlySet<string>): Promise<void>;
@@ -39,6 +47,8 @@ export interface Turns {
   wasLookedAt(id: string): boolean;
   /** The tenants of which `wasLookedAt` is true. */
   readonly lookedAt: readonly string[];
+  /** Those of them whom the last look has left unserved. What was planned for them is dropped. */
+  readonly unserved: ReadonlyMap<string, Unserved>;
 }
 
 /** For work on tenants whose turn is taken already. */
@@ -49,6 +59,7 @@ export const TURN_IS_TAKEN: Turns = {
   whileMaking: (_, work) => work(),
   wasLookedAt: () => false,
   lookedAt: [],
+  unserved: new Map(),
 };
 
 /**
@@ -63,6 +74,7 @@ export class TenantTurns implements Turns {
   readonly #looked = new Set<string>();
   /** The tenants that somebody has looked at in a turn that goes on. */
   readonly #looking = new Set<string>();
+  readonly #unserved = new Map<string, Unserved>();
   #planned: PlannedIntents | undefined;
   #lookAgain: (ids: readonly string[]) => void = () => {};
 
@@ -107,6 +119,7 @@ export class TenantTurns implements Turns {
 
   beginPlan(): void {
     this.#looked.clear();
+    this.#unserved.clear();
     for (const id of this.#looking) this.#looked.add(id);
   }
 
@@ -139,12 +152,22 @@ export class TenantTurns implements Turns {
     for (const id of ids) {
       this.#looked.add(id);
       this.#looking.add(id);
+      this.#unserved.delete(id);
     }
     await this.#planned?.withdraw(new Set(ids));
   }
 
+  /** The look at these tenants leaves them unserved. */
+  leavesUnserved(ids: Iterable<string>, why: Unserved): void {
+    for (const id of ids) this.#unserved.set(id, why);
+  }
+
   get lookedAt(): readonly string[] {
     return [...this.#looked];
+  }
+
+  get unserved(): ReadonlyMap<string, Unserved> {
+    return this.#unserved;
   }
 
   wasLookedAt(id: string): boolean {

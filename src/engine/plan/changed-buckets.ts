@@ -8,7 +8,14 @@ interface ChangedBuckets {
   readonly buckets: readonly number[] | undefined;
   /** How many rows the other buckets have. These rows equal what the ledger has recorded. */
   readonly unchanged: number;
+  /** How many rows of the other buckets are not ready. */
+  readonly notReady: number;
 }
+
+const NO_GROUPS = { rows: 0, sum: "0", restless: 0 };
+
+/** All buckets have to be read. */
+export const ALL_BUCKETS: ChangedBuckets = { buckets: undefined, unchanged: 0, notReady: 0 };
 
 /** With more changed buckets than this, one read of everything costs the database less. */
 const TOO_MANY = BUCKETS / 4;
@@ -16,7 +23,8 @@ const TOO_MANY = BUCKETS / 4;
 /**
  * Finds the buckets in which the source and the ledger may differ. Compares the sums of row digests bucket by bucket, as
  * database replicas do before a repair. A bucket is unchanged only if both sides have the same number of rows with the same
- * sum, and none of its groups is under way, failing or gone.
+ * sum, and none of its groups is under way, failing or gone. Rows that are not ready are only counted, so they cost
+ * nothing unless they have groups.
  */
 export async function findChangedBuckets(
   snapshot: Pick<TenantSnapshot, "buckets">,
@@ -30,12 +38,15 @@ export async function findChangedBuckets(
   const unmatched = new Map(ours.map((bucket) => [bucket.bucket, bucket]));
   const changed: number[] = [];
   let unchanged = 0;
-  for (const { bucket, rows, sum } of theirs) {
-    const known = unmatched.get(bucket);
+  let waiting = 0;
+  for (const { bucket, rows, sum, notReady } of theirs) {
+    const known = unmatched.get(bucket) ?? NO_GROUPS;
     unmatched.delete(bucket);
-    if (known && known.restless === 0 && known.rows === rows && known.sum === sum) unchanged += rows;
-    else changed.push(bucket);
+    if (known.restless === 0 && known.rows === rows && known.sum === sum) {
+      unchanged += rows;
+      waiting += notReady;
+    } else changed.push(bucket);
   }
   changed.push(...unmatched.keys());
-  return changed.length > TOO_MANY ? { buckets: undefined, unchanged: 0 } : { buckets: changed, unchanged };
+  return changed.length > TOO_MANY ? ALL_BUCKETS : { buckets: changed, unchanged, notReady: waiting };
 }

@@ -72,19 +72,12 @@ export async function makePlan(
   { only, isNoticed = false, approval }: PlanOptions = {},
 ): Promise<Plan> {
   const { source, ledger } = ports;
-  const { name, rules, update, deletion } = settings;
+  const { name, rules, deletion } = settings;
   const isWhole = only === undefined;
-  const expected = nextReading(history, settings.source, now);
   const recent = await ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
-  const context: PlanningContext = {
-    now,
-    update,
-    deletion,
-    reading: expected,
-    serviceUpdates: service.updates,
-    isWhole,
-    eager: !isWhole && !isNoticed,
-  };
+  const eager = !isWhole && !isNoticed;
+  const context = planningContext(settings, { service, history }, now, { isWhole, eager });
+  const expected = context.reading;
   const entries = ports.openSpool<PlanEntry>();
   const { baseUrl } = service;
   const removals = new RemovalSummaryBuilder({ name, baseUrl, approvals: history.approvals });
@@ -108,7 +101,22 @@ export async function makePlan(
   }
 }
 
-const unknownIds = (ids: ReadonlySet<string>): SyncError =>
+/** What the decision about each tenant depends on, beside the tenant and its group. */
+export const planningContext = (
+  { update, deletion, source }: PlanSettings,
+  { service, history }: LedgerState,
+  now: Date,
+  which: Pick<PlanningContext, "isWhole" | "eager">,
+): PlanningContext => ({
+  now,
+  update,
+  deletion,
+  reading: nextReading(history, source, now),
+  serviceUpdates: service.updates,
+  ...which,
+});
+
+export const unknownIds = (ids: ReadonlySet<string>): SyncError =>
   new SyncError(
     "UNKNOWN_ID",
     `neither the source nor the ledger has ${[...ids].map((id) => JSON.stringify(id)).join(", ")}`,

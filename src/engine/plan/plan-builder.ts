@@ -16,10 +16,12 @@ const NO_ENTRIES: Plan["counts"] = {
   missing: 0,
   gone: 0,
   outdated: 0,
+  not_ready: 0,
   rejected: 0,
   left: 0,
   returned: 0,
   forgotten: 0,
+  set_aside: 0,
   settled: 0,
 };
 
@@ -46,6 +48,7 @@ export class PlanBuilder {
   readonly #turns = { ...NO_CHANGES };
   readonly #leftUnderWay: LeftUnderWay[] = [];
   #unchanged = 0;
+  #notReady = 0;
   #owned = 0;
   #conclusive = false;
 
@@ -54,11 +57,12 @@ export class PlanBuilder {
     this.#removals = removals;
   }
 
-  /** Counts rows that equal what the ledger has recorded. */
-  addUnchanged(rows: number): void {
-    this.#unchanged += rows;
-    this.#owned += rows;
-    this.#conclusive ||= rows > 0;
+  /** Counts rows that need not be read: rows that equal what the ledger has recorded, and rows that are not ready. */
+  addUnread({ unchanged, notReady }: Pick<Plan, "unchanged" | "notReady">): void {
+    this.#unchanged += unchanged;
+    this.#notReady += notReady;
+    this.#owned += unchanged;
+    this.#conclusive ||= unchanged + notReady > 0;
   }
 
   /** Counts a group of the ledger, even if the plan will have no entry for it. */
@@ -106,6 +110,7 @@ export class PlanBuilder {
       counts: this.#counts,
       turns: this.#turns,
       unchanged: this.#unchanged,
+      notReady: this.#notReady + this.#counts.not_ready,
       leftUnderWay: this.#leftUnderWay,
       conclusive,
       ...known,

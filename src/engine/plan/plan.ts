@@ -18,9 +18,11 @@ export interface Plan {
   /** How many changes each turn has, including those that are held. */
   readonly turns: Readonly<Record<Turn, number>>;
   readonly unchanged: number;
+  /** How many rows are not ready. A plan of all tenants has no entries for those of unchanged buckets. */
+  readonly notReady: number;
   /** Groups with an update or a rotation under way that none of the changes settles. */
   readonly leftUnderWay: readonly LeftUnderWay[];
-  /** Whether the read can show that a tenant is gone: only a read with at least one valid row can. */
+  /** Whether the read can show that a tenant is gone: only a read with a row that isn't rejected can. */
   readonly conclusive: boolean;
   /** False if the operator has named the ids that the plan is about. */
   readonly isWhole: boolean;

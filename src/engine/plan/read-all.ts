@@ -6,7 +6,7 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
-import { findChangedBuckets } from "./changed-buckets.ts";
+import { ALL_BUCKETS, findChangedBuckets } from "./changed-buckets.ts";
 import { mergeById } from "./merge-by-id.ts";
 import type { PlanBuilder } from "./plan-builder.ts";
 import { readTenants } from "./read-tenants.ts";
@@ -53,11 +53,11 @@ export async function readAll({
   const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, tableBefore);
   try {
     // An empty ledger has no buckets to compare.
-    const { buckets, unchanged } =
+    const { buckets, unchanged, notReady } =
       service.baseUrl === null
-        ? { buckets: undefined, unchanged: 0 }
+        ? ALL_BUCKETS
         : await findChangedBuckets(snapshot, ledger, { serviceUpdates: service.updates });
-    builder.addUnchanged(unchanged);
+    builder.addUnread({ unchanged, notReady });
     const tenants = readTenants(snapshot.rows(buckets), rules);
     if (buckets?.length !== 0) {
       await mergeById(tenants, ledger.groups(buckets), (tenant, group) => {

@@ -28,7 +28,7 @@ export async function* readTenants(
       if (order > 0) throw outOfOrder(idColumn, last?.user_group_id ?? "", tenant.user_group_id);
       if (order === 0) {
         copies++;
-        last = duplicateTenant(tenant.user_group_id, idColumn, copies);
+        last = duplicateTenant(tenant.user_group_id, row.digest.bucket, idColumn, copies);
         continue;
       }
       if (last !== undefined) tenants.push(last);

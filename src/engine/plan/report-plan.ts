@@ -1,7 +1,7 @@
 import { GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
 import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
-import { tenantGone } from "../../core/failure/failure.ts";
+import { tenantGone, tenantNotReady } from "../../core/failure/failure.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { Reporting } from "../report/report-failure.ts";
@@ -15,6 +15,7 @@ export async function reportPlan(plan: Plan, { tally, observe }: Reporting): Pro
   counts.unchanged = plan.unchanged;
   counts.outdated = plan.counts.outdated;
   counts.missing = missingCount(plan);
+  counts.not_ready = plan.notReady;
   counts.rejected = plan.counts.rejected;
   observe({
     kind: "planned",
@@ -24,20 +25,21 @@ export async function reportPlan(plan: Plan, { tally, observe }: Reporting): Pro
   });
   for (const warning of plan.warnings) observe(warning);
   warnOfOtherSource(plan, observe);
-  const { rejected, waiting, gone, missing } = plan.counts;
-  const namesMissing = !plan.isWhole;
-  if (rejected + waiting + gone + (namesMissing ? missing : 0) === 0) return;
+  const { rejected, waiting, gone, missing, not_ready } = plan.counts;
+  const namesPassedOver = !plan.isWhole;
+  if (rejected + waiting + gone + (namesPassedOver ? missing + not_ready : 0) === 0) return;
   for await (const batch of plan.entries.read()) {
     for (const entry of batch) {
       if (entry.kind === "rejected") {
         tally.report(entry.user_group_id, entry);
-        observe({ kind: "rejected", tenant: entry });
       } else if (entry.kind === "waiting") {
         tally.waits(entry.user_group_id, { ...entry, retryAt: new Date(entry.retryAt) });
       } else if (entry.kind === "gone") {
         tally.report(entry.user_group_id, tenantGone(GONE_TEXT));
-      } else if (entry.kind === "missing" && namesMissing) {
+      } else if (entry.kind === "missing" && namesPassedOver) {
         tally.report(entry.user_group_id, tenantGone(missingText(entry)));
+      } else if (entry.kind === "not_ready" && namesPassedOver) {
+        tally.report(entry.user_group_id, tenantNotReady());
       }
     }
   }

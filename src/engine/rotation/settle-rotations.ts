@@ -61,7 +61,12 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
   if (refusal) return recordFailure(id, refusal, known, run, sharedBy(refusal, token));
   if (known.intent !== "rotate" || fingerprint === known.tokenFingerprint) return true;
   tally.counts.rotated++;
-  observe({ kind: "rotated", user_group_id: id, token: fingerprint, formerToken: known.tokenFingerprint });
+  observe({
+    kind: "rotated",
+    user_group_id: id,
+    tokenFingerprint: fingerprint,
+    formerTokenFingerprint: known.tokenFingerprint,
+  });
   return true;
 }
 

@@ -208,12 +208,15 @@ export class TokenRotation {
   }
 
   #keep(rotation: Rotation, token: Secret): Promise<void> {
-    const { id: user_group_id, known } = rotation;
     const { tally, observe } = this.#run;
     return this.#store(rotation, token, { failure: null, isOpen: staysUnderWay(rotation) }, () => {
       tally.counts.rotated++;
-      const formerToken = known.tokenFingerprint;
-      observe({ kind: "rotated", user_group_id, token: tokenFingerprint(token), formerToken });
+      observe({
+        kind: "rotated",
+        user_group_id: rotation.id,
+        tokenFingerprint: tokenFingerprint(token),
+        formerTokenFingerprint: rotation.known.tokenFingerprint,
+      });
     });
   }
 

@@ -1,4 +1,4 @@
-import type { Warning } from "../../ports/observer.ts";
+import { LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
 import type { PlanPorts, PlanSettings } from "../plan/make-plan.ts";
 import { toAnswer } from "./ask-holder.ts";
 import type { Companion, ServingRun } from "./companion.ts";
@@ -12,14 +12,6 @@ export interface ServingParts {
   /** Aborts when the next full sync begins. */
   readonly end: AbortSignal;
 }
-
-const NOT_INDEXED: Warning = {
-  kind: "warning",
-  code: "LOOKS_NOT_INDEXED",
-  message:
-    "the database reads the whole source to look at one tenant, so groupsync looks at single tenants for no more than a tenth of the time",
-  hint: "create an index on the column of group.id; a query must let the condition on its id through to the table's index. See docs/new-tenants.md",
-};
 
 /** How often the holder of the lease looks for tenants that other instances were asked for, in milliseconds. */
 const LOOK_FOR_REQUESTS = 500;
@@ -37,7 +29,7 @@ export const serveBeside = (
     const { table } = await run.ledger.readHistory();
     await startNoticing(table);
     const service = await openService(ports, settings, run);
-    if (!service.isIndexed) run.observe(NOT_INDEXED);
+    if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKS_NOT_INDEXED });
     run.turns.onceMore((ids) => {
       for (const id of ids) server.lookAgain(id);
     });

@@ -1,3 +1,5 @@
+import { type Failure, tenantNotReady } from "../../core/failure/failure.ts";
+import { asSyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
 import { isUsableId } from "../../core/group/tenant-id.ts";
@@ -7,6 +9,7 @@ import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import { recordLedgerUpdates } from "../apply/record-ledger-updates.ts";
+import { recordRejections } from "../apply/record-rejections.ts";
 import { type JointTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
 import { makePlan, type PlanPorts, type PlanSettings, readLedgerState } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
@@ -82,7 +85,9 @@ async function serveInTurn(
 ): Promise<void> {
   /** Tenants for which a call may still be made. */
   let unended: ReadonlySet<string> = new Set(ids);
+  const unserved = new Set(ids);
   const end = (id: string, what: ServedTenant): void => {
+    unserved.delete(id);
     served(id, what);
     if (!unended.has(id)) turn.endOf(id);
   };
@@ -119,13 +124,21 @@ async function serveInTurn(
           if (entry.user_group_id === null) continue;
           const what = withoutCall(entry);
           if (what) decided.set(entry.user_group_id, what);
+          if (entry.kind === "replace")
+            outer.turns.leavesUnserved([entry.user_group_id], { ...CHANGED, wanted: entry.fingerprint });
           if (entry.kind === "create" || entry.kind === "update") changing.add(entry.user_group_id);
         }
       const unsettled = new Set(plan.leftUnderWay.map(({ user_group_id }) => user_group_id));
       await recordLedgerUpdates(plan, state.history, run);
       // A change of the group may follow, so this is not the end yet.
       const restored = new Map<string, ServedTenant>();
-      await restoreTokens(ids, { ...run, observe: observing((id, what) => restored.set(id, what)) });
+      await restoreTokens(ids, {
+        ...run,
+        observe: observing((id, what) => {
+          // That the group waits for something matters more than a token that was stored again, and less than one that wasn't.
+          if (what.served.kind === "failed" || !decided.has(id)) restored.set(id, what);
+        }),
+      });
       if (run.signal.aborted) return;
       unended = unsettled;
       // What a call has ended is told already.
@@ -137,16 +150,26 @@ async function serveInTurn(
       for (const id of ids) if (!changing.has(id) && !unsettled.has(id)) endWithoutCall(id);
       await applyChanges(upsertsOf(plan), run);
       await settleRotations(plan.leftUnderWay, { isEager: false }, run);
+      await recordRejections(plan, only, run);
       if (run.signal.aborted) return;
       for (const id of ids) endWithoutCall(id);
     } finally {
       plan.entries.close();
     }
+  } catch (error) {
+    const { code, message } = asSyncError(error);
+    outer.turns.leavesUnserved(unserved, { code, message });
+    throw error;
   } finally {
     turn.end();
   }
 }
 
+const CHANGED: Failure = {
+  code: "NEEDS_FULL_SYNC",
+  message:
+    "its row has changed since the source was read; the next full sync replaces the group, within deletion.limit",
+};
 const UNCHANGED: Served = { kind: "done", outcome: "unchanged" };
 const UNKNOWN: Served = { kind: "unknown" };
 
@@ -162,6 +185,8 @@ function withoutCall(entry: PlanEntry): ServedTenant | undefined {
       return conflict("rejected", entry);
     case "waiting":
       return { ...conflict("waiting", entry), retryAt: new Date(entry.retryAt) };
+    case "not_ready":
+      return conflict("not_ready", tenantNotReady());
     case "outdated":
       return conflict("outdated", {
         code: "OUTDATED",

@@ -1,9 +1,11 @@
 import type { SyncError } from "../../core/failure/sync-error.ts";
+import type { Finding } from "../../core/report/finding.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type {
   ChangeOptions,
+  RehearsalOptions,
   StoredToken,
   TokenDestination,
   TokenStore,
@@ -44,6 +46,10 @@ export class RetryingTokenStore implements TokenStore {
 
   prepare(): Promise<void> {
     return retryWhileBusy(() => this.#tokens.prepare(this.#waiting.signal), this.#waiting);
+  }
+
+  rehearse(options: RehearsalOptions): Promise<readonly Finding[]> {
+    return retryWhileBusy(() => this.#tokens.rehearse(options), this.#waiting);
   }
 
   holdsAny(): Promise<boolean> {

@@ -38,6 +38,8 @@ export interface GroupWrites {
   markSettled(settled: readonly SettledUpdate[]): Promise<void>;
   /** Forgets groups that were never made. */
   forget(ids: readonly string[]): Promise<void>;
+  /** Forgets that changes of these groups have failed. */
+  forgetFailedChanges(ids: readonly string[]): Promise<void>;
 }
 
 export interface BucketOptions {
@@ -47,7 +49,7 @@ export interface BucketOptions {
 
 /** The sum is over the recorded digests of the groups at rest. */
 export interface LedgerBucket extends BucketSum {
-  /** Groups that a plan has to look at even if their rows are unchanged: under way, failing, gone. */
+  /** Groups that a plan has to look at even if their rows are unchanged: under way, failing, gone. Rejected rows too. */
   readonly restless: number;
 }
 

@@ -1,6 +1,7 @@
 import type { DeletionReads, DeletionWrites } from "./deletions.ts";
 import type { GroupReads, GroupWrites } from "./groups.ts";
 import type { Lease, Leases } from "./lease.ts";
+import type { RejectionReads, RejectionWrites } from "./rejections.ts";
 import type { Requests, RequestWrites } from "./requests.ts";
 import type { RotationReads, RotationWrites } from "./rotations.ts";
 import type { RunReads, RunWrites } from "./runs.ts";
@@ -28,6 +29,7 @@ export interface LedgerView
     RotationReads,
     TokenReads,
     RunReads,
+    RejectionReads,
     StatusReads {}
 
 export interface LedgerTransaction
@@ -37,6 +39,7 @@ export interface LedgerTransaction
     RotationWrites,
     TokenWrites,
     RunWrites,
+    RejectionWrites,
     RequestWrites {
   /**
    * Throws PAUSED if this process has stood still for so long that the transaction may be over and another instance may

@@ -1,4 +1,7 @@
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
+import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
+import type { Group } from "../../core/group/group.ts";
+import type { RememberedRejection } from "../../core/group/rejections.ts";
 import type { FailingGroup } from "../../core/report/failing-group.ts";
 import type { LeaseHolder } from "./lease.ts";
 import type { RecordedRun } from "./runs.ts";
@@ -7,6 +10,46 @@ import type { KnownService } from "./service.ts";
 /** All subjects summed up for people. */
 export interface StatusReads {
   status(): Promise<LedgerStatus>;
+  /** What the ledger keeps of one id, beside its `LedgerGroup`. */
+  record(id: string): Promise<GroupRecord>;
+}
+
+export interface GroupRecord {
+  /** Null if the ledger has no group with this id now. */
+  readonly group: RecordedGroup | null;
+  /** Newest first, a hundred at most. */
+  readonly removals: readonly RecordedRemoval[];
+  /** The token that died last comes first, a hundred at most. */
+  readonly formerTokens: readonly FormerToken[];
+}
+
+export interface RecordedGroup {
+  /** When the ledger first recorded an intent for the group. */
+  readonly createdAt: Date;
+  /** When the ledger last recorded what came of a change, or the first intent. */
+  readonly changedAt: Date;
+  /** Set while a call is under way. */
+  readonly intentAt: Date | null;
+  /** The group as the service last confirmed it. */
+  readonly confirmed: Group | null;
+  /** The name as the service last gave it back. */
+  readonly serviceName: string | null;
+  /** Of the live token. */
+  readonly tokenFingerprint: string | null;
+  readonly tokenSince: Date | null;
+  readonly failures: Readonly<Record<FailureKind, RecordedFailure | null>>;
+}
+
+export interface RecordedRemoval {
+  readonly kind: HeldRemoval["kind"];
+  readonly at: Date;
+}
+
+/** A token that was live once. */
+export interface FormerToken {
+  readonly fingerprint: string;
+  readonly since: Date | null;
+  readonly until: Date;
 }
 
 export interface LedgerStatus {
@@ -26,6 +69,8 @@ export interface LedgerStatus {
   readonly held: HeldGroups | null;
   /** The longest-failing first, a hundred at most. */
   readonly failing: readonly FailingGroup[];
+  /** About a thousand at most: beyond them rows are only counted. */
+  readonly rejected: readonly RememberedRejection[];
   /** Newest first, ten at most. */
   readonly runs: readonly RecordedRun[];
   readonly lease: LeaseHolder | null;

@@ -72,7 +72,7 @@ async function aSide(kind: DatabaseKind) {
   const source = SOURCES[kind](url, { table: "customers" });
   const evaluate = desiredTenants(rules);
   return {
-    /** What the sync would make of these rows, in its order; but for the digests, which are each database's own. */
+    /** What the sync would make of these rows, in its order; but for digests and buckets, which are each database's own. */
     async tenants(rows: readonly (readonly (string | null)[])[]): Promise<string[]> {
       await query("DELETE FROM customers");
       const places = NAMES.map((_, index) => `$${index + 1}`).join(", ");
@@ -82,7 +82,7 @@ async function aSide(kind: DatabaseKind) {
         const tenant = evaluate(row);
         return tenant.kind === "desired"
           ? `${tenant.fingerprint} ${canonicalJson({ ...tenant.group })}`
-          : JSON.stringify(tenant);
+          : JSON.stringify({ ...tenant, bucket: undefined });
       });
     },
   };

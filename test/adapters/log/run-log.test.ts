@@ -4,6 +4,7 @@ import { runLog } from "../../../src/adapters/log/run-log.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import { aRunSummary } from "../../builders/daemon-state.ts";
+import { aRejection } from "../../builders/groups.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 function aLog(level = "debug", atEnd?: () => object) {
@@ -24,7 +25,14 @@ const recorded: RunEvent = {
   user_group_id: "acme",
   result: "created",
   unverified: false,
-  token: "the-fingerprint",
+  tokenFingerprint: "the-fingerprint",
+};
+
+const rotated: RunEvent = {
+  kind: "rotated",
+  user_group_id: "acme",
+  tokenFingerprint: "the-fingerprint",
+  formerTokenFingerprint: "the-former",
 };
 
 const unstored: RunEvent = {
@@ -67,9 +75,33 @@ describe("a run in the log", () => {
     [
       {
         kind: "rejected",
-        tenant: { kind: "rejected", user_group_id: null, code: "ID_NULL", message: "column id is null" },
+        rejection: aRejection({
+          user_group_id: null,
+          code: "ID_NULL",
+          message: "column id is null",
+          rows: 3,
+        }),
       },
-      { level: "warn", user_group_id: null, code: "ID_NULL", msg: "rejected: column id is null" },
+      { level: "warn", user_group_id: null, code: "ID_NULL", rows: 3, msg: "rejected: column id is null" },
+    ],
+    [
+      { kind: "rejected", rejection: aRejection() },
+      {
+        level: "warn",
+        user_group_id: "acme",
+        code: "VALUE_NULL",
+        msg: "rejected: name (column name) is null",
+      },
+    ],
+    [
+      { kind: "accepted", rejection: { ...aRejection(), since: new Date("2026-03-01T00:00:00Z") } },
+      {
+        level: "info",
+        user_group_id: "acme",
+        code: "VALUE_NULL",
+        since: "2026-03-01T00:00:00.000Z",
+        msg: "rejected no more: name (column name) is null",
+      },
     ],
     [
       {
@@ -125,12 +157,12 @@ describe("a run in the log", () => {
       { level: "info", user_group_id: "acme", absence: "absent", msg: "deleted" },
     ],
     [
-      { kind: "rotated", user_group_id: "acme", token: "the-fingerprint", formerToken: "the-former" },
+      rotated,
       {
         level: "info",
         user_group_id: "acme",
-        token: "the-fingerprint",
-        formerToken: "the-former",
+        token_fingerprint: "the-fingerprint",
+        former_token_fingerprint: "the-former",
         msg: "rotated",
       },
     ],
@@ -147,9 +179,12 @@ describe("a run in the log", () => {
     ],
     [
       { ...recorded, result: "replaced" },
-      { level: "info", user_group_id: "acme", token: "the-fingerprint", msg: "replaced" },
+      { level: "info", user_group_id: "acme", token_fingerprint: "the-fingerprint", msg: "replaced" },
     ],
-    [recorded, { level: "debug", user_group_id: "acme", token: "the-fingerprint", msg: "created" }],
+    [
+      recorded,
+      { level: "debug", user_group_id: "acme", token_fingerprint: "the-fingerprint", msg: "created" },
+    ],
     [
       { kind: "failed", user_group_id: "acme", code: "REFUSED", message: "no" },
       { level: "warn", user_group_id: "acme", code: "REFUSED", msg: "failed: no" },
@@ -173,7 +208,7 @@ describe("a run in the log", () => {
   test.each<[string, RunEvent]>([
     ["recorded", recorded],
     ["deleted", { kind: "deleted", user_group_id: "acme", absence: "absent" }],
-    ["rotated", { kind: "rotated", user_group_id: "acme", token: "the-fingerprint", formerToken: null }],
+    ["rotated", rotated],
     ["failed", { kind: "failed", user_group_id: "acme", code: "REFUSED", message: "no" }],
   ])("counts a group that is %s", (_, event) => {
     const { clock, lines, observe } = aLog("info");
@@ -292,7 +327,7 @@ describe("a run that has ended", () => {
     observe({ kind: "started", run: "18" });
     observe({ kind: "rotating", tokens: 4 });
     clock.elapsed = 10_000;
-    observe({ kind: "rotated", user_group_id: "acme", token: "the-fingerprint", formerToken: null });
+    observe(rotated);
     expect(lines.at(-1)).toMatchObject({ run: "18", done: 1, total: 4 });
   });
 });

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { HttpNotifier } from "../../../src/adapters/notify/http-notifier.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
@@ -181,6 +183,16 @@ describe("a receiver", () => {
     expect([endless.heard.length, toEndless.log]).toEqual([1, []]);
   });
 
+  test("that says nothing is given up, even if memory is freed meanwhile", async () => {
+    const silent = await aReceiver(() => {});
+    const { notifier, log } = aNotifier(silent.url, (stopping) => stopping.abort());
+    const told = notifier.tell("hello");
+    await expect.poll(() => silent.heard.length).toBe(1);
+    freeMemory();
+    await told;
+    expect(log).toEqual([expect.objectContaining({ message: expect.stringContaining("timeout") })]);
+  });
+
   test("that answers with more than anybody wants has been told", async () => {
     const { heard, url } = await aReceiver((response) => {
       const flood = (): void => {
@@ -216,3 +228,9 @@ test("once it is told to stop it tries no more", async () => {
   expect(heard).toHaveLength(1);
   expect(log).toEqual([expect.objectContaining({ message: "notify.webhook was not reached: HTTP 500" })]);
 });
+
+/** Collects garbage at once. */
+function freeMemory(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+}

@@ -7,10 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  HttpGroupService,
-  type HttpServiceOptions,
-} from "../../../src/adapters/service/http-group-service.ts";
+import { HttpGroupService } from "../../../src/adapters/service/http-group-service.ts";
+import type { HttpServiceOptions } from "../../../src/adapters/service/service-connection.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";

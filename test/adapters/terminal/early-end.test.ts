@@ -11,7 +11,7 @@ const CREATED: RunEvent = {
   user_group_id: "t-1",
   result: "created",
   unverified: false,
-  token: "",
+  tokenFingerprint: "",
 };
 
 test.each([

@@ -56,9 +56,14 @@ const recorded = (user_group_id = "acme"): RunEvent => ({
   user_group_id,
   result: "created",
   unverified: false,
-  token: "fingerprint",
+  tokenFingerprint: "fingerprint",
 });
-const rotated: RunEvent = { kind: "rotated", user_group_id: "acme", token: "new", formerToken: "old" };
+const rotated: RunEvent = {
+  kind: "rotated",
+  user_group_id: "acme",
+  tokenFingerprint: "new",
+  formerTokenFingerprint: "old",
+};
 const failed = (user_group_id: string, message = "no answer"): RunEvent => ({
   kind: "failed",
   user_group_id,

@@ -8,7 +8,7 @@ import { RemovalSummaryBuilder } from "../../../src/core/deletion/removal-summar
 import type { Missing } from "../../../src/core/plan/planned-action.ts";
 import type { Plan } from "../../../src/engine/plan/plan.ts";
 import { PlanBuilder } from "../../../src/engine/plan/plan-builder.ts";
-import { aReading } from "../../builders/groups.ts";
+import { aReading, aTenantNotReady } from "../../builders/groups.ts";
 import { type InMemoryLedger, inMemoryLedger } from "../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
 import { openSpool } from "../../fakes/spool.ts";
@@ -34,15 +34,20 @@ const aProspect = (rotations: DueRotations): SyncForecast => ({
 });
 
 /** Beside so many tenants that are there. */
-function aPlan(unchanged: number, missing?: Omit<Missing, "kind" | "user_group_id">): Plan {
+function aPlan(
+  unchanged: number,
+  missing?: Omit<Missing, "kind" | "user_group_id">,
+  { notReady = 0, isWhole = true } = {},
+): Plan {
   const builder = new PlanBuilder(
     openSpool(),
     new RemovalSummaryBuilder({ name: "default", baseUrl: null, approvals: 0 }),
   );
-  builder.addUnchanged(unchanged);
+  builder.addUnread({ unchanged, notReady: isWhole ? notReady : 0 });
+  if (notReady > 0) builder.add(undefined, aTenantNotReady(), null);
   if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
   return builder.build(
-    { reading: aReading(), isWhole: true, sourceTable: null, warnings: [], unknown: new Set() },
+    { reading: aReading(), isWhole, sourceTable: null, warnings: [], unknown: new Set() },
     { recent: 0, limit: { count: 3, percent: 10 } },
   );
 }
@@ -53,6 +58,14 @@ const emptyLedger = (asked: string[] = []): InMemoryLedger =>
     async ({ call }) => void asked.push(call),
     () => new Date(0),
   );
+
+it("counts rows that aren't ready, and names them if it is about some tenants alone", async () => {
+  expect(await textOf(aPlan(2, undefined, { notReady: 3 }))).toMatch(/^Plan: .*2 unchanged, 4 not ready\.$/m);
+  expect(await textOf(aPlan(2, undefined, { notReady: 3 }))).not.toContain("acme");
+  expect(await textOf(aPlan(0, undefined, { notReady: 1, isWhole: false }))).toContain(
+    "= acme  not ready: source.ready_when is not true of its row\n",
+  );
+});
 
 async function textOf(plan: Plan, rotations: Partial<DueRotations> = {}): Promise<string> {
   const parts: string[] = [];

@@ -41,6 +41,18 @@ test("doesn't say 'In sync' if a tenant of --only is gone", () => {
   expect(textOf({ failed: 1 }, { errors })).toMatch(/^Done, with 1 failing group\n/);
 });
 
+test("says what is not ready, as nothing that needs attention", () => {
+  expect(textOf({ unchanged: 2, not_ready: 3 })).toBe(
+    "In sync\n" +
+      "  2 unchanged, 3 not ready; 0 requests in 340 ms\n" +
+      "  not ready: they wait for source.ready_when, and their groups stay as they are\n",
+  );
+  const errors = [{ user_group_id: "a", code: "NOT_READY", message: "the tenant waits" }];
+  expect(textOf({ not_ready: 1 }, { errors })).toMatch(
+    /^Done; 1 tenant is not ready\n {2}1 not ready; .*\n {2}a: NOT_READY: the tenant waits\n/,
+  );
+});
+
 test("shows no counts for an empty source", () => {
   expect(textOf({})).toBe("In sync\n  0 requests in 340 ms\n");
 });

@@ -26,6 +26,7 @@ const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
   oldestUnsynced: null,
   held: null,
   failing: [],
+  rejected: [],
   runs: [],
   lease: null,
   service: { baseUrl: null, teamId: null, updates: null },

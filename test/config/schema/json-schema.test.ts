@@ -1,13 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { z } from "zod";
+import { stringify } from "yaml";
+import { loadConfig } from "../../../src/config/load.ts";
 import { configJsonSchema } from "../../../src/config/schema/json-schema.ts";
-
-const schema = configJsonSchema();
-const reader = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-const accepts = (config: unknown): boolean => reader.safeParse(config).success;
+import { schemaProblems } from "../../support/config-schema.ts";
 
 const required = {
   service: { base_url: "https://dash.example.com", api_key: "${KEY}" },
@@ -15,25 +11,33 @@ const required = {
   group: { id: "id", name: "name" },
 };
 
-test("the JSON Schema names the required sections", () => {
-  expect(schema.required).toEqual(["service", "source", "group"]);
-  expect(accepts(required)).toBe(true);
-  expect(accepts({ ...required, service: { base_url: "https://dash.example.com" } })).toBe(false);
-});
+const env = {
+  KEY: "k3y",
+  DATABASE_URL: "postgres://localhost/crm",
+  N: "7",
+  NOW: "false",
+  WHEN: "never",
+  STORE: "file",
+};
 
-test("the JSON Schema accepts config.example.yaml", () => {
-  const example = readFileSync(new URL("../../../config.example.yaml", import.meta.url), "utf8");
-  expect(accepts(parse(example))).toBe(true);
+test("the JSON Schema names the required sections", () => {
+  expect(configJsonSchema().required).toEqual(["service", "source", "group"]);
+  expect(schemaProblems({ ...required, service: { base_url: "https://dash.example.com" } })).toEqual([
+    "/service must have required property 'api_key'",
+  ]);
 });
 
 test.each<[string, object]>([
+  ["the required keys alone", {}],
   ["a section with nothing below its name", { rotation: null, tokens: null }],
   [
     "a reference in place of a number, a boolean and a choice",
     {
       rotation: { concurrency: "${N}" },
+      deletion: { limit: { count: "${N}", percent: "${N}" } },
       run_at_start: "${NOW:-true}",
-      deletion: { when: "${WHEN}" },
+      tokens: { store: "${STORE}", directory: "/x" },
+      service: { ...required.service, update: "${WHEN}", allow_http: "${NOW}" },
     },
   ],
   ["a bare 0 for a duration", { jitter: 0 }],
@@ -54,8 +58,10 @@ test.each<[string, object]>([
     },
   ],
   ["a column of JSON", { group: { ...required.group, mapping: "sources" } }],
-])("the JSON Schema accepts %s", (_, keys) => {
-  expect(accepts({ ...required, ...keys })).toBe(true);
+])("the JSON Schema and the program accept %s", (_, keys) => {
+  const config = { ...required, ...keys };
+  expect(schemaProblems(config)).toEqual([]);
+  expect(() => loadConfig("config.yaml", { env, readFile: () => stringify(config) })).not.toThrow();
 });
 
 test.each<[string, object]>([
@@ -67,6 +73,8 @@ test.each<[string, object]>([
   ["an unknown store", { tokens: { store: "valut" } }],
   ["a key of another store", { tokens: { store: "file", directory: "/x", table: "t" } }],
   ["an empty list of stores", { tokens: [] }],
-])("the JSON Schema refuses %s", (_, keys) => {
-  expect(accepts({ ...required, ...keys })).toBe(false);
+])("the JSON Schema and the program refuse %s", (_, keys) => {
+  const config = { ...required, ...keys };
+  expect(schemaProblems(config)).not.toEqual([]);
+  expect(() => loadConfig("config.yaml", { env, readFile: () => stringify(config) })).toThrow();
 });

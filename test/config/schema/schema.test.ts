@@ -121,11 +121,11 @@ describe("a config that is right", () => {
     ]);
   });
 
-  it("may have removed_when beside a query, for every value of deletion.when", () => {
-    const removed = { table: undefined, query: "SELECT 1", removed_when: " gone\n" };
+  it("may have removed_when and ready_when beside a query, for every value of deletion.when", () => {
+    const removed = { table: undefined, query: "SELECT 1", removed_when: " gone\n", ready_when: " ready\n" };
     for (const when of ["absent", "flagged", "never"]) {
       const { source, deletion } = load(withKeys({ source: removed, deletion: { when } }));
-      expect(source.removedWhen).toBe("gone");
+      expect(source).toMatchObject({ removedWhen: "gone", readyWhen: "ready" });
       expect(deletion.when).toBe(when);
     }
   });

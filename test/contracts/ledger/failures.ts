@@ -110,6 +110,15 @@ export function ledgerFailuresContract(name: string, makePlace: () => Promise<Le
       expect(await failuresOf(at)).toEqual({ ...ONCE, change: null });
     });
 
+    test("a failed change is forgotten by itself, and nothing else is", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change: anApply() }));
+      const atRest = await groupOf(at);
+      for (const kind of ["change", "rotation", "storing"] as const) await fails[kind](at, 1);
+      await write(at, (to) => to.forgetFailedChanges(["acme", "unknown"]));
+      expect(await groupOf(at)).toEqual({ ...atRest, failures: { ...ONCE, change: null } });
+    });
+
     const token = new Secret("ugt_acme_2");
     test.each<[string, (at: Opened) => Promise<void>]>([
       ["a rotation", (at) => write(at, (to) => to.recordRotation(aRotation(), LATER))],

@@ -331,6 +331,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       await carryOut(other, anApplied({ change }));
       await carryOut(other, aDeleted());
       await write(other, (transaction) => transaction.forget(["acme"]));
+      await write(other, (transaction) => transaction.forgetFailedChanges(["acme"]));
       expect(await groupOf(at)).toEqual(atRest);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
       expect(await at.ledger.readHistory()).toEqual(NO_READ_HISTORY);

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { RunResult } from "../../../src/ports/ledger/runs.ts";
+import { aRejection } from "../../builders/groups.ts";
 import {
   inDays,
   type LedgerPlace,
@@ -15,13 +17,102 @@ import {
 
 const EVER = new Date(0);
 
-/** The history of the runs, and how long it is kept. */
+/** The history of the runs and how long it is kept, and what the runs could not use. */
 export function ledgerRunsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
   /** Another scope in the same place. */
   const another = async ({ database }: Opened): Promise<Opened> => {
     const ledger = await prepared(database, "another");
     return { database, ledger, lease: await leaseOf(ledger) };
   };
+
+  describe(`${name}: the memory of rejected rows`, () => {
+    const counted = aRejection({
+      user_group_id: null,
+      code: "ID_NULL",
+      message: "column id is null",
+      rows: 3,
+    });
+    const [a, b] = [aRejection({ user_group_id: "a" }), aRejection({ user_group_id: "b", bucket: 4095 })];
+    const recordAt = (
+      at: Opened,
+      now: Date,
+      changed: readonly Rejection[],
+      gone: readonly Rejection[] = [],
+    ) => write(at, (transaction) => transaction.recordRejections(changed, gone, now));
+
+    test("is empty at first", async () => {
+      const { ledger } = await opened(makePlace);
+      expect(await ledger.rejections()).toEqual([]);
+      expect((await ledger.status()).rejected).toEqual([]);
+    });
+
+    test("has each row since it is rejected, in the order of the ids", async () => {
+      const at = await opened(makePlace);
+      await recordAt(at, NOW, [b, counted]);
+      const odd = aRejection({
+        user_group_id: "a Ü 😀'\"",
+        code: "VALUE_UNUSABLE",
+        message: "a 'message' \\ of 😀",
+      });
+      await recordAt(at, inDays(1), [
+        { ...b, message: "another", bucket: 8 },
+        { ...counted, rows: 4 },
+        a,
+        odd,
+      ]);
+      const all = [
+        { ...counted, rows: 4, since: NOW },
+        { ...a, since: inDays(1) },
+        { ...odd, since: inDays(1) },
+        { ...b, message: "another", bucket: 8, since: NOW },
+      ];
+      expect(await at.ledger.rejections()).toEqual(all);
+      expect((await at.ledger.status()).rejected).toEqual(all);
+      expect(await at.ledger.rejections(["b", "", "unknown", "a\0"])).toEqual(all.slice(3));
+      expect(await at.ledger.rejections([])).toEqual([]);
+    });
+
+    test("forgets a row that is rejected no more, or for another reason", async () => {
+      const at = await opened(makePlace);
+      await recordAt(at, NOW, [a, b, counted]);
+      const other = { ...a, code: "ID_DUPLICATE" } as const;
+      await recordAt(at, inDays(1), [other], [a, counted, { ...b, code: "ID_DUPLICATE" }]);
+      expect(await at.ledger.rejections()).toEqual([
+        { ...other, since: inDays(1) },
+        { ...b, since: NOW },
+      ]);
+    });
+
+    test("holds a thousand rows with long messages", async () => {
+      const at = await opened(makePlace);
+      const many = Array.from({ length: 1_000 }, (_, n) =>
+        aRejection({ user_group_id: `row ${String(n).padStart(4, "0")}`, message: "ü".repeat(1_000) }),
+      );
+      await recordAt(at, NOW, many);
+      expect(await at.ledger.rejections()).toEqual(many.map((one) => ({ ...one, since: NOW })));
+      await recordAt(at, NOW, [], many);
+      expect(await at.ledger.rejections()).toEqual([]);
+    });
+
+    test("is each scope's own", async () => {
+      const at = await opened(makePlace);
+      const other = await another(at);
+      await recordAt(at, NOW, [a]);
+      await recordAt(other, NOW, [], [a]);
+      expect(await other.ledger.rejections()).toEqual([]);
+      expect(await at.ledger.rejections()).toHaveLength(1);
+    });
+
+    test("makes a plan look at the buckets of its rows", async () => {
+      const at = await opened(makePlace);
+      await recordAt(at, NOW, [a, counted, b]);
+      const buckets = await at.ledger.buckets({ unverifiedAtRest: true });
+      expect(buckets.toSorted((one, two) => one.bucket - two.bucket)).toEqual([
+        { bucket: 7, rows: 0, sum: "0", restless: 2 },
+        { bucket: 4095, rows: 0, sum: "0", restless: 1 },
+      ]);
+    });
+  });
 
   describe(`${name}: the history of the runs`, () => {
     test("is empty before the first run", async () => {

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../src/core/apply/outcome.ts";
+import { NO_FAILURES } from "../../../src/core/failure/group-failures.ts";
+import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RunResult } from "../../../src/ports/ledger/runs.ts";
 import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
 import { begin, carryOut, hold, inDays, LATER, type LedgerPlace, leave, NOW, opened, write } from "./rig.ts";
@@ -58,6 +62,48 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       await hold(at, [{ kind: "delete", user_group_id: "held" }]);
       expect(await at.ledger.missingSince(LATER)).toBe(1);
       expect(await at.ledger.missingSince(inDays(30))).toBe(0);
+    });
+
+    test("the record of a group has its times, its confirmed state, its failures and its past", async () => {
+      const at = await opened(makePlace);
+      const nothing = { group: null, removals: [], formerTokens: [] };
+      const change = anApply({ user_group_id: "acme" });
+      expect(await at.ledger.record("acme")).toEqual(nothing);
+
+      await begin(at, change);
+      const begun = { createdAt: NOW, changedAt: NOW, intentAt: NOW, confirmed: null, serviceName: null };
+      const untold = { tokenFingerprint: null, tokenSince: null, failures: NO_FAILURES };
+      expect(await at.ledger.record("acme")).toEqual({ ...nothing, group: { ...begun, ...untold } });
+
+      const recordAt = (now: Date, outcome: Outcome, retryAt?: Date): Promise<void> =>
+        write(at, (transaction) => transaction.record([{ outcome, ...(retryAt && { retryAt }) }], now));
+      const [first, second] = [new Secret("first"), new Secret("second")];
+      await recordAt(NOW, anApplied({ change, token: first }));
+      const replaced = { ...change, kind: "replace" } as const;
+      await begin(at, replaced);
+      await recordAt(LATER, anApplied({ change: replaced, token: second, kind: "replaced" }));
+      await begin(at, change);
+      await recordAt(inDays(5), aFailed({ change }), inDays(6));
+      const { failure } = aFailed({ change });
+      expect(await at.ledger.record("acme")).toEqual({
+        group: {
+          createdAt: NOW,
+          changedAt: inDays(5),
+          intentAt: null,
+          confirmed: change.group,
+          serviceName: "Acme",
+          tokenFingerprint: tokenFingerprint(second),
+          tokenSince: LATER,
+          failures: {
+            ...NO_FAILURES,
+            change: { ...failure, count: 1, since: inDays(5), retryAt: inDays(6) },
+          },
+        },
+        removals: [{ kind: "replace", at: LATER }],
+        formerTokens: [{ fingerprint: tokenFingerprint(first), since: NOW, until: LATER }],
+      });
+      expect(await at.ledger.record("ACME")).toEqual(nothing);
+      expect(await at.ledger.record("acme\0")).toEqual(nothing);
     });
 
     test("the status counts the groups by state, and lists the failing groups", async () => {

@@ -10,6 +10,7 @@ const ofOne: Record<keyof Counts, RunOutcome> = {
   unchanged: "ok",
   outdated: "ok",
   missing: "ok",
+  not_ready: "ok",
   deleted: "ok",
   rotated: "ok",
   restored: "ok",

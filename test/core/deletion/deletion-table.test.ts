@@ -13,6 +13,7 @@ import {
   anAbsence,
   aReading,
   aRejectedTenant,
+  aTenantNotReady,
 } from "../../builders/groups.ts";
 
 /**
@@ -37,7 +38,7 @@ type Fate =
   | "doubt";
 
 /** Purged: absent, and flagged when it was last seen. */
-type TenantIs = "present" | "rejected" | "absent" | "flagged" | "purged";
+type TenantIs = "present" | "rejected" | "not ready" | "absent" | "flagged" | "purged";
 /** In the ledger: not at all, at rest, or with a call that an earlier run has left under way. */
 type Ownership = "unknown" | "owned" | "creating" | "updating" | "replacing" | "deleting";
 /** Healthy; empty but for this row; or of another source than the one that the groups came from. */
@@ -73,6 +74,14 @@ const TABLE: Table = {
     updating:  { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
     replacing: { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
     deleting:  { healthy: all("reject"), empty: all("reject"), elsewhere: all("reject") },
+  },
+  "not ready": {
+    unknown:   { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
+    owned:     { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
+    creating:  { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
+    updating:  { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
+    replacing: { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
+    deleting:  { healthy: all("keep"), empty: all("keep"), elsewhere: all("keep") },
   },
   // limit:                     within               beyond
   // grace period:              running    over      running    over
@@ -128,7 +137,7 @@ const TABLE: Table = {
 
 /** What else may count as evidence. A deletion that was begun is finished, also where a row has vanished since. */
 type Policy = Exclude<DeletionPolicy["when"], "absent">;
-type Gone = Exclude<TenantIs, "present" | "rejected">;
+type Gone = Exclude<TenantIs, "present" | "rejected" | "not ready">;
 
 // biome-ignore format: a table is read by its columns
 const BY_POLICY: Record<Policy, Record<Gone, Record<Ownership, Row>>> = {
@@ -292,13 +301,14 @@ function fateOf({ tenant, ownership, read, limit, grace, when, update, isChanged
 
   const deletion = { when, gracePeriodMs: 24 * HOUR, limit: LIMIT };
   const decision = planAction(TENANTS[tenant], known, aDecisionContext({ update, deletion, reading }));
-  const isConclusive = read !== "empty" || tenant === "present" || tenant === "flagged";
+  const isConclusive = read !== "empty" || ["present", "not ready", "flagged"].includes(tenant);
   return inWords(decision, clearanceFor(decision, limit, isConclusive));
 }
 
 const TENANTS = {
   present: aDesiredTenant(),
   rejected: aRejectedTenant(),
+  "not ready": aTenantNotReady(),
   absent: undefined,
   flagged: aFlaggedTenant(),
   purged: undefined,
@@ -342,6 +352,8 @@ function inWords(decision: PlannedAction | null, guard: GuardResult): Fate {
     case "update":
     case "outdated":
       return decision.kind;
+    case "not_ready":
+      return "keep";
     case "gone":
     case "waiting":
       throw new Error("no group of these tables has failed, or is named by the operator");

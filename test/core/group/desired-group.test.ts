@@ -12,12 +12,17 @@ import { column, constant, someRules, template } from "../../builders/rules.ts";
 const BYTES = new Unusable("holds bytes");
 
 /** Evaluates a row that is given by column names; what it doesn't name is null, the id is "acme". */
-function evaluate(rules: GroupRules, cells: Record<string, Cell>, removed = false): Tenant {
+function evaluate(
+  rules: GroupRules,
+  cells: Record<string, Cell>,
+  mark: "removed" | "not ready" | null = null,
+): Tenant {
   const row: Record<string, Cell> = { id: "acme", name: "Acme", ...cells };
   return desiredTenants(rules)({
     cells: columnsOf(rules).map((name) => row[name] ?? null),
     digest: aRow(),
-    removed,
+    removed: mark === "removed",
+    notReady: mark === "not ready",
   });
 }
 
@@ -64,6 +69,7 @@ it("rejects only the row in which an unexpected error happens", () => {
   expect(evaluate(rules, { plan: odd })).toEqual({
     kind: "rejected",
     user_group_id: "acme",
+    bucket: 7,
     code: "VALUE_UNUSABLE",
     message: "no group can be made of this row: Invalid string length",
   });
@@ -387,15 +393,19 @@ describe("the id", () => {
     const tenant = evaluate(someRules(), { id });
     expect(verdict(tenant)).toBe(expected);
     expect(tenant.user_group_id).toBe(usableId);
-    const removed = evaluate(someRules(), { id }, true);
+    const removed = evaluate(someRules(), { id }, "removed");
     expect(verdict(removed)).toBe(expected === "desired" ? "flagged" : expected);
     expect(removed.user_group_id).toBe(usableId);
+    // A row that waits may lack its id yet.
+    const user_group_id = expected === "desired" ? id : null;
+    expect(evaluate(someRules(), { id }, "not ready")).toEqual({ kind: "not_ready", user_group_id });
   });
 
   it("of several rows stands for none of them", () => {
-    expect(duplicateTenant("acme", "id", 3)).toEqual({
+    expect(duplicateTenant("acme", 7, "id", 3)).toEqual({
       kind: "rejected",
       user_group_id: "acme",
+      bucket: 7,
       code: "ID_DUPLICATE",
       message: "3 rows have this id in column id; none of them is used",
     });
@@ -404,8 +414,16 @@ describe("the id", () => {
 
 it("needs nothing but the id of a removed row, whatever its other values are", () => {
   const rules = someRules({ mapping: { kind: "json", column: "all" }, dataSourceId: column("source") });
-  expect(evaluate(rules, { name: null, all: BYTES, source: BYTES }, true)).toEqual({
+  expect(evaluate(rules, { name: null, all: BYTES, source: BYTES }, "removed")).toEqual({
     kind: "flagged",
+    user_group_id: "acme",
+  });
+});
+
+it("needs no value of a row that isn't ready", () => {
+  const rules = someRules({ mapping: { kind: "json", column: "all" }, dataSourceId: column("source") });
+  expect(evaluate(rules, { name: null, all: BYTES, source: BYTES }, "not ready")).toEqual({
+    kind: "not_ready",
     user_group_id: "acme",
   });
 });

@@ -14,15 +14,17 @@ import {
   aReading,
   aRejectedTenant,
   aRow,
+  aTenantNotReady,
   failures,
 } from "../../builders/groups.ts";
 
 /** Elsewhere: in the first read of another source. */
-type Source = "desired" | "rejected" | "absent" | "flagged" | "absent elsewhere";
+type Source = "desired" | "rejected" | "not ready" | "absent" | "flagged" | "absent elsewhere";
 
 const tenants: Record<Source, Tenant | undefined> = {
   desired: aDesiredTenant(),
   rejected: aRejectedTenant(),
+  "not ready": aTenantNotReady(),
   absent: undefined,
   flagged: aFlaggedTenant(),
   "absent elsewhere": undefined,
@@ -39,7 +41,7 @@ describe("a tenant's presence is noted once:", () => {
     estranged: aLedgerGroup({ absence: anAbsence({ kind: "estranged" }) }),
   };
 
-  type Noted = "returned" | "settled" | "forgotten" | `left: ${AbsenceKind}` | null;
+  type Noted = "returned" | "settled" | "set_aside" | "forgotten" | `left: ${AbsenceKind}` | null;
   const inWords = (note: LedgerUpdate | null): Noted =>
     note?.kind === "left" ? `left: ${note.absence}` : (note?.kind ?? null);
 
@@ -49,6 +51,8 @@ describe("a tenant's presence is noted once:", () => {
                           absent: "settled",         flagged: "settled",         estranged: "settled" },
     rejected:           { unknown: null, "never made": null,        there: null,
                           absent: "returned",        flagged: "returned",        estranged: "returned" },
+    "not ready":        { unknown: null, "never made": "forgotten", there: null,
+                          absent: "set_aside",       flagged: "set_aside",       estranged: "set_aside" },
     absent:             { unknown: null, "never made": "forgotten", there: "left: absent",
                           absent: null,              flagged: null,              estranged: null },
     flagged:            { unknown: null, "never made": "forgotten", there: "left: flagged",
@@ -93,14 +97,31 @@ describe("a tenant's presence is noted once:", () => {
     for (const [source, tenant] of Object.entries(tenants)) {
       for (const known of Object.values(ledger)) {
         const noted = ledgerUpdateOf(tenant, known, planAction(tenant, known, context), context);
-        const mayBe = { desired: [null, "settled"], rejected: [null, "returned"] }[source] ?? [null];
+        const waits = [null, "set_aside", "forgotten"];
+        const mayBe = { desired: [null, "settled"], rejected: [null, "returned"], "not ready": waits }[
+          source
+        ] ?? [null];
         expect(mayBe).toContain(noted?.kind ?? null);
       }
     }
   });
 
+  it("a failed change is forgotten while the tenant isn't ready: nothing tries it again", () => {
+    const change = aChangeFailure();
+    const noted = (overrides: Partial<LedgerGroup>) =>
+      ledgerUpdateOf(tenants["not ready"], aLedgerGroup(overrides), aTenantNotReady(), aDecisionContext());
+    const update = { kind: "set_aside", user_group_id: "acme" };
+    expect(noted({ failures: failures({ change }) })).toEqual({ ...update, wasGone: false });
+    expect(noted({ failures: failures({ change }), absence: anAbsence() })).toEqual({
+      ...update,
+      wasGone: true,
+    });
+    expect(noted({ failures: failures({ rotation: change, storing: change }) })).toBeNull();
+  });
+
   it("a creation that may have happened is not forgotten", () => {
     const known = aLedgerGroup({ fingerprint: null, intent: "apply" });
+    expect(ledgerUpdateOf(tenants["not ready"], known, null, aDecisionContext())).toBeNull();
     expect(ledgerUpdateOf(undefined, known, null, aDecisionContext())?.kind).toBe("left");
   });
 });

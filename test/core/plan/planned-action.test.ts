@@ -19,6 +19,7 @@ import {
   anAbsence,
   aReading,
   aRejectedTenant,
+  aTenantNotReady,
   failures,
 } from "../../builders/groups.ts";
 
@@ -34,11 +35,12 @@ const clock = (hours: number, reads: number): GraceClock => ({ ms: hours * HOUR,
 const aContext = (overrides: Partial<PlanningContext> = {}): PlanningContext =>
   aDecisionContext({ now: NOW, reading: aReading({ clock: clock(100, 50) }), ...overrides });
 
-type Source = "desired" | "rejected" | "absent" | "flagged";
+type Source = "desired" | "rejected" | "not ready" | "absent" | "flagged";
 
 const tenants: Record<Source, Tenant | undefined> = {
   desired: aDesiredTenant(),
   rejected: aRejectedTenant(),
+  "not ready": aTenantNotReady(),
   absent: undefined,
   flagged: aFlaggedTenant(),
 };
@@ -189,7 +191,7 @@ describe("a change that an earlier run may have begun is marked as such:", () =>
   });
 });
 
-it("a rejected row leaves everything as it is, but for being reported", () => {
+it.each(["rejected", "not ready"] as const)("a row that is %s leaves everything as it is", (source) => {
   const groups = [
     undefined,
     aLedgerGroup(),
@@ -199,7 +201,7 @@ it("a rejected row leaves everything as it is, but for being reported", () => {
     aLedgerGroup({ held: "delete", absence: anAbsence() }),
     aLedgerGroup({ failures: failures({ change: aChangeFailure({ retryAt: later }) }) }),
   ];
-  for (const known of groups) expect(planAction(tenants.rejected, known, aContext())).toBe(tenants.rejected);
+  for (const known of groups) expect(planAction(tenants[source], known, aContext())).toBe(tenants[source]);
 });
 
 it("a group that waits says why and until when", () => {
@@ -420,6 +422,7 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
   const possible: Record<Source, readonly (PlannedAction["kind"] | undefined)[]> = {
     desired: ["create", "update", "replace", "outdated", "waiting", undefined],
     rejected: ["rejected"],
+    "not ready": ["not_ready"],
     absent: ["delete", "missing", "waiting", "gone", undefined],
     flagged: ["delete", "missing", "waiting", "gone", undefined],
   };

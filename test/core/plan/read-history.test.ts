@@ -130,8 +130,8 @@ describe("the grace clock, in minutes and reads,", () => {
 
 describe("the source", () => {
   it.each<[string, readonly Read[], boolean]>([
-    ["has not changed where none was known", [], false],
-    ["has not changed where a first read failed", [["failed", 0, "another"]], false],
+    ["counts as changed where none was known: groups may come from any", [], true],
+    ["counts as changed where a first read failed", [["failed", 0, "another"]], true],
     ["has not changed since a healthy read of it", [["healthy", 0]], false],
     ["has changed since a healthy read of another", [["healthy", 0, "another"]], true],
     [

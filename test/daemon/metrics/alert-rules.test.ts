@@ -32,12 +32,14 @@ interface Scenarios {
 }
 
 const promtool = await findPromtool();
-/** Where the metrics and their rules are. */
-const sections = [
+/** Where metrics and rules about them are. */
+const ruled = [
   sectionOf("README.md", "Metrics and alerts"),
   sectionOf("docs/new-tenants.md", "How to see it"),
 ];
-const rules = stringify({ groups: sections.flatMap((section) => rulesOf(section).groups) });
+/** Where the metrics are. */
+const sections = [...ruled, sectionOf("docs/rows.md", "How to see it")];
+const rules = stringify({ groups: ruled.flatMap((section) => rulesOf(section).groups) });
 const scenarios = readFileSync(new URL("alert-rules.test.yaml", import.meta.url), "utf8");
 
 describe("the documentation", () => {

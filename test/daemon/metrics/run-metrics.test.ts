@@ -38,8 +38,8 @@ describe("of runs", () => {
     const user_group_id = "acme";
     const failure = { code: "TIMEOUT", message: "no answer", user_group_id };
     const samples = await samplesAfter(
-      { kind: "recorded", user_group_id, result: "created", unverified: false, token: "t" },
-      { kind: "rotated", user_group_id, token: "t", formerToken: null },
+      { kind: "recorded", user_group_id, result: "created", unverified: false, tokenFingerprint: "t" },
+      { kind: "rotated", user_group_id, tokenFingerprint: "t", formerTokenFingerprint: null },
       { kind: "deleted", user_group_id, absence: "absent" },
       { kind: "retry", ...failure, attempt: 2, waitMs: 500 },
       { kind: "failed", ...failure },

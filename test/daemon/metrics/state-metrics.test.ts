@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";
 import {
   aCurrentRun,
   aDaemonState,
@@ -9,6 +10,7 @@ import {
   aLedgerStatus,
   aRecordedRun,
 } from "../../builders/daemon-state.ts";
+import { aRejection } from "../../builders/groups.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { samplesIn } from "./exposition.ts";
 
@@ -81,11 +83,27 @@ describe("of the daemon's state", () => {
     expect(after).not.toHaveProperty("groupsync_current_run_start_timestamp_seconds");
   });
 
-  test("rejected rows are those of the last sync that saw them all", async () => {
-    const run = (command: string, outcome: RunOutcome, rejected: number) =>
+  test("rejected rows are those that the ledger remembers", async () => {
+    const since = [new Date(2_000), new Date(1_000)] as const;
+    const rejected = [
+      { ...aRejection({ user_group_id: null, code: "ID_NULL", rows: 4 }), since: since[0] },
+      { ...aRejection(), since: since[1] },
+    ];
+    const gaugesWith = (status: Partial<LedgerStatus>) =>
+      gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ status: aLedgerStatus(status) }) }));
+    expect(await gaugesWith({ rejected })).toMatchObject({
+      groupsync_rejected_rows: 5,
+      groupsync_oldest_rejected_row_timestamp_seconds: 1,
+    });
+    expect(await gaugesWith({})).toMatchObject({ groupsync_rejected_rows: 0 });
+    expect(await gaugesWith({})).not.toHaveProperty("groupsync_oldest_rejected_row_timestamp_seconds");
+  });
+
+  test("rows that wait are those of the last sync that reached its end", async () => {
+    const run = (command: string, outcome: RunOutcome, not_ready: number) =>
       aRecordedRun({
         command,
-        result: { outcome, counts: { ...noCounts(), rejected }, requests: 0, error: null },
+        result: { outcome, counts: { ...noCounts(), not_ready }, requests: 0, error: null },
       });
     const history = [
       aRecordedRun({ result: null }),
@@ -95,7 +113,7 @@ describe("of the daemon's state", () => {
       run("sync", "partial", 6),
     ];
     const gauges = await gaugesOf(aDaemonState({ ledger: aLedgerSnapshot({ history }) }));
-    expect(gauges).toMatchObject({ groupsync_rejected_rows: 5 });
+    expect(gauges).toMatchObject({ groupsync_not_ready_rows: 5 });
   });
 });
 

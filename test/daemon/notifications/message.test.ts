@@ -33,7 +33,7 @@ test.each<[string, string]>([
   ],
   [
     textOf({}, { failing: 2, rejected: 1 }),
-    `groupsync eu: 2 groups fail; 1 row is rejected\n${SUMMARY}\ngroupsync status names the groups that fail\ngroupsync plan names the rows that are rejected`,
+    `groupsync eu: 2 groups fail; 1 row is rejected\n${SUMMARY}\ngroupsync status names the groups that fail\ngroupsync status names the rows that are rejected, and the reasons`,
   ],
   [
     textOf({ failing: 2 }, { failing: 40 }),

@@ -130,9 +130,9 @@ describe("a run that goes on", () => {
   });
 
   test.each<RunEvent>([
-    { kind: "recorded", user_group_id: "a", result: "created", unverified: false, token: "f" },
+    { kind: "recorded", user_group_id: "a", result: "created", unverified: false, tokenFingerprint: "f" },
     { kind: "deleted", user_group_id: "a", absence: "absent" },
-    { kind: "rotated", user_group_id: "a", token: "f", formerToken: null },
+    { kind: "rotated", user_group_id: "a", tokenFingerprint: "f", formerTokenFingerprint: null },
     { kind: "restored", user_group_id: "a" },
     { kind: "failed", user_group_id: "a", code: "X", message: "no" },
   ])("gets on with what is $kind, and waits no more", (event) => {

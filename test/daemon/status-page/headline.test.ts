@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { aRejection } from "../../builders/groups.ts";
 import {
   aFinishedRun,
   aFreshDaemon,
@@ -10,6 +11,7 @@ import {
   anUnfinishedRun,
   aPastRun,
   hoursAgo,
+  minutesAgo,
 } from "../a-healthy-daemon.ts";
 import { aBadEnd, aCurrentRun, afterSync, aStandby, headlineOf, pageOf } from "./shown-page.ts";
 
@@ -91,6 +93,12 @@ describe("the headline", () => {
       afterSync({ rejected: 12_000 }),
       "attention",
       "Needs attention: 12 000 rejected rows. All others are in order; groupsync plan names",
+    ],
+    [
+      "rows are rejected, and the ledger remembers which",
+      afterSync({ rejected: 1 }, 0, [{ ...aRejection(), since: minutesAgo(3) }]),
+      "attention",
+      "Needs attention: 1 rejected row. All others are in order. Which rows, and the reasons",
     ],
     [
       "removals are held",

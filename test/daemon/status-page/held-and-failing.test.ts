@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
   aHealthyDaemon,
@@ -55,4 +57,46 @@ test("what is held is listed up to ten, with the command that approves it", () =
   expect(text).toContain("replace cus-0. delete cus-1.");
   expect(text).toContain("delete cus-9. … and 11 990 more: groupsync plan lists them");
   expect(pageOf(state)).toContain("<pre><code>groupsync sync --approve-deletions 4025bf58a4c4</code></pre>");
+});
+
+describe("rejected rows", () => {
+  const rejected = (...some: Partial<RememberedRejection>[]): DaemonState =>
+    aHealthyDaemon({
+      ledger: aHealthySnapshot({
+        status: aHealthyStatus({
+          rejected: some.map((one) => ({ ...aRejection(one), since: minutesAgo(180), ...one })),
+        }),
+      }),
+    });
+
+  test("are grouped by their reasons, with their ids and since when", () => {
+    const text = readOf(
+      rejected(
+        { user_group_id: null, code: "ID_NULL", message: "column id is null", rows: 2 },
+        { user_group_id: "cus-1", message: "a <b> & c" },
+        { user_group_id: "cus-2", message: "a <b> & c", since: minutesAgo(60) },
+        { user_group_id: "cus-3", message: "a <b> & c" },
+      ),
+    );
+    expect(text).toContain("rejected rows 5 ");
+    expect(text).toContain("Rejected 5 No group can be made of these rows.");
+    expect(text).toContain("3 rows VALUE_NULL: a <b> & c cus-1 , cus-2 , cus-3 ; for 3 h");
+    expect(text).toContain("2 rows ID_NULL: column id is null for 3 h");
+    expect(text.indexOf("cus-1")).toBeLessThan(text.indexOf("ID_NULL"));
+  });
+
+  test("have ten ids a reason, and twenty reasons", () => {
+    const ids = Array.from({ length: 12 }, (_, index) => ({ user_group_id: `cus-${index}.` }));
+    const text = readOf(rejected(...ids, { user_group_id: null, rows: 5 }));
+    expect(text).toContain("17 rows");
+    expect(text).toContain("cus-9. and 7 more; for");
+    expect(text).not.toContain("cus-10.");
+    const reasons = Array.from({ length: 23 }, (_, index) => ({ message: `reason ${index}.` }));
+    expect(readOf(rejected(...reasons))).toContain("… and 3 more: groupsync status --json lists more");
+    expect(readOf(rejected(...reasons))).not.toContain("reason 20.");
+  });
+
+  test("are not there if there are none", () => {
+    expect(readOf(rejected())).not.toContain("No group can be made of these rows.");
+  });
 });

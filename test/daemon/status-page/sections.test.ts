@@ -68,7 +68,7 @@ test("groups are counted by state", () => {
   expect(
     readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ status: aHealthyStatus({ groups }) }) })),
   ).toContain(
-    "Groups in all 1 000 000 in sync 999 000 under way 5 failing 0 missing 1 234 unverified 67 As the ledger was",
+    "Groups in all 1 000 000 in sync 999 000 under way 5 failing 0 missing 1 234 unverified 67 rejected rows 0 As the ledger was",
   );
 });
 

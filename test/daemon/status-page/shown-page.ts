@@ -1,6 +1,7 @@
 import type { Counts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
+import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";
 import {
   aHealthyDaemon,
   aHealthySnapshot,
@@ -36,12 +37,17 @@ export const headlineOf = (state: DaemonState): string[] => {
 export const aBadEnd = { code: "SERVICE_UNAVAILABLE", message: "the service doesn't answer" };
 
 /** The daemon after a sync with these counts. */
-export const afterSync = (counts: Partial<Counts>, failing = 0): DaemonState =>
+export const afterSync = (
+  counts: Partial<Counts>,
+  failing = 0,
+  rejected: LedgerStatus["rejected"] = [],
+): DaemonState =>
   aHealthyDaemon({
     lastRun: null,
     ledger: aHealthySnapshot({
       status: aHealthyStatus({
         groups: { total: 383, in_sync: 370, under_way: 0, failing, missing: 0, unverified: 0 },
+        rejected,
         runs: [aPastRun({ counts })],
       }),
     }),

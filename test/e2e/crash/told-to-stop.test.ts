@@ -15,14 +15,19 @@ const CASES = [
 ] as const;
 
 test("SIGTERM ends every command in time while somebody keeps locked what it waits for", async () => {
-  const waiting = [];
+  const worlds = [];
   for (const [command, table] of CASES) {
     const world = await aWorld({ tenants: 2, config: { http: { listen: "off" } } });
     expect((await world.sync()).code).toBe(0);
     await world.database.query("UPDATE customers SET plan = 'silver'");
     await lockTable(world.database, table);
-    waiting.push({ database: world.database, program: world.start(...command.split(" ")) });
+    worlds.push({ world, command });
   }
+  // Some give up after five seconds, so start them together.
+  const waiting = worlds.map(({ world, command }) => ({
+    database: world.database,
+    program: world.start(...command.split(" ")),
+  }));
   for (const { database } of waiting) await untilWaiting(database, 1);
 
   // All at once: some need seconds to end.

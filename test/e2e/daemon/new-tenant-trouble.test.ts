@@ -120,6 +120,44 @@ onPostgres("a channel whose connection is cut again and again loses no tenant", 
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
 
+onPostgres("a channel alone is enough, and each message without an id leads to a full sync", async () => {
+  const config = {
+    schedule: NEVER,
+    http: { listen: "127.0.0.1:0" },
+    source: { changes: { channel: CHANNEL } },
+  };
+  const world = await aWorld({ tenants: 2, config });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await signUp(world, "named");
+  await notify(world, "named");
+  await untilAllHaveTokens(world);
+  expect(daemon.runs()).toHaveLength(1);
+  await signUp(world, "not named");
+  await notify(world, "");
+  await daemon.ran(2);
+  await untilAllHaveTokens(world);
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});
+
+test("after SIGTERM while a sign-up is being served, the daemon stores the token and exits with 0", async () => {
+  const world = await aWorld({
+    tenants: 1,
+    service: { latency: { min: 800, max: 800 } },
+    config: withoutChannel,
+  });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await signUp(world, "new");
+  const reply = post(daemon, "new").catch(() => undefined);
+  await until(async () => Object.keys((await world.requests()).by_group).length === 2);
+  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+  await reply;
+  expect(Object.keys(await world.stored())).toContain("new");
+  expect(await world.stored()).toEqual(await world.live());
+  expect(await world.status()).toMatchObject({ lease: null, groups: { in_sync: 2, under_way: 0 } });
+});
+
 test("sign-ups are served again once a database is back that was away", async () => {
   const world = await aWorld({ tenants: 2 });
   const proxy = await tcpProxy(world.database.url);

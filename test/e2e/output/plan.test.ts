@@ -95,6 +95,7 @@ test("--json is one object, with the fields that change", async () => {
     rotate: [],
     rotations_due: 0,
     unchanged: 3,
+    not_ready: 0,
     tables: {
       source: expect.stringMatching(/^\w+\.customers$/),
       tokens: [expect.stringMatching(/^\w+\.groupsync_tokens( of \w+)?$/)],

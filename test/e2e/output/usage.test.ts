@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { aClient, aGroup } from "../../sandbox/client.ts";
@@ -8,7 +9,7 @@ import { runProgram, startProgram } from "../program.ts";
 import { runCommand } from "../warm-program.ts";
 import { aWorld } from "../world.ts";
 
-const COMMANDS = ["sync", "plan", "rotate", "status", "sandbox"];
+const COMMANDS = ["sync", "check", "plan", "rotate", "status", "explain", "schema", "sandbox"];
 
 test("--help and --version answer for the program and for every command", async () => {
   const { version } = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));
@@ -25,6 +26,15 @@ test("--help and --version answer for the program and for every command", async 
     const shown = await runCommand([command, "--version"]).ended;
     expect(shown).toMatchObject({ code: 0, stdout: `${version}\n` });
   }
+});
+
+test("schema prints a JSON Schema that accepts config.example.yaml, and needs no config", async () => {
+  const { code, stdout, stderr } = await runProgram(["--config", "/nowhere", "schema"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const accepts = new Ajv({ allowUnionTypes: true }).compile(JSON.parse(stdout));
+  const example = await readFile(new URL("../../../config.example.yaml", import.meta.url), "utf8");
+  expect(accepts(parse(example))).toBe(true);
+  expect(accepts({ ...parse(example), schedul: "" })).toBe(false);
 });
 
 test.each([
@@ -51,6 +61,7 @@ test.each([
   ["an unknown option", ["sync", "--josn"], "unknown option '--josn'\n(Did you mean --json?)"],
   ["an option without its value", ["sync", "--only"], "option '--only <ID>' argument missing"],
   ["one argument too many", ["plan", "everything"], "too many arguments for 'plan'"],
+  ["explain without an id", ["explain"], "missing required argument 'ID'"],
   ["an unknown log level", ["--log-level", "loud", "sync"], "argument 'loud' is invalid"],
 ])("%s is wrong usage", async (_, args, message) => {
   const { code, stdout, stderr } = await runCommand(args).ended;
@@ -61,7 +72,10 @@ test.each([
 test("GROUPSYNC_LOG_LEVEL takes the same levels as --log-level, and --log-level overrides it", async () => {
   const env = { GROUPSYNC_LOG_LEVEL: "loud" };
   for (const command of COMMANDS) {
-    const { code, stdout, stderr } = await runCommand([command], env).ended;
+    const { code, stdout, stderr } = await runCommand(
+      command === "explain" ? [command, "ID"] : [command],
+      env,
+    ).ended;
     expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
     expect(stderr).toContain(
       "GROUPSYNC_LOG_LEVEL is 'loud'. Allowed choices are trace, debug, info, warn, error, silent.",

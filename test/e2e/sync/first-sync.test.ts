@@ -22,6 +22,7 @@ test(`a first sync sends one request for each of ${TENANTS} tenants, and a secon
     unchanged: 0,
     outdated: 0,
     missing: 0,
+    not_ready: 0,
     deleted: 0,
     rotated: 0,
     restored: 0,
@@ -66,6 +67,28 @@ onOneDatabase("rejected rows fail alone, with exit code 3", async () => {
     ],
   });
   expect(Object.keys(await world.live())).toEqual(["t-00001", "t-00004"]);
+});
+
+test("rejected rows are remembered until they are corrected, and the log names each once", async () => {
+  const world = await aWorld({ tenants: 3 });
+  await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
+  const logged = async (): Promise<string[]> => {
+    const { stderr } = await world.run("sync");
+    return stderr.split("\n").filter((line) => /"msg":"rejected/.test(line));
+  };
+  const reason = { code: "VALUE_NULL", message: "name (column company_name) is null" };
+  expect(await logged()).toMatchObject([expect.stringContaining(`rejected: ${reason.message}`)]);
+  expect(await logged()).toEqual([]);
+  expect(await world.status()).toMatchObject({
+    rejected: {
+      count: 1,
+      reasons: [{ ...reason, rows: 1 }],
+      rows: [{ user_group_id: "t-00002", ...reason }],
+    },
+  });
+  await world.database.query("UPDATE customers SET company_name = 'Named' WHERE id = 't-00002'");
+  expect(await logged()).toMatchObject([expect.stringContaining("rejected no more")]);
+  expect(await world.status()).toMatchObject({ rejected: { count: 0, reasons: [], rows: [] } });
 });
 
 onOneDatabase("prints a short report on standard output, and the log on standard error", async () => {

@@ -178,3 +178,41 @@ test("when: never keeps all groups, and names the missing tenants", async () => 
   expect(await world.live()).toEqual(before);
   expect(await world.stored()).toEqual(before);
 });
+
+test("a tenant that isn't ready waits, is no mistake, and its group stays as it is", async () => {
+  const world = await aSyncedWorld({
+    source: { ready_when: "plan <> 'trial'" },
+    deletion: { grace_period: "0s" },
+  });
+  const before = await world.live();
+  const wait = (id: string) =>
+    world.database.query("UPDATE customers SET plan = NULL, company_name = NULL WHERE id = $1", [id]);
+  await wait("t-00001");
+  await world.addTenants(7, 8);
+  await wait("t-00007");
+  await world.database.query("UPDATE customers SET plan = 'trial' WHERE id = 't-00008'");
+  expect(await world.plan()).toMatchObject({
+    create: [],
+    update: [],
+    delete: [],
+    not_ready: 3,
+    unchanged: 5,
+  });
+  for (let times = 0; times < 2; times++) {
+    expect(await world.sync()).toMatchObject({
+      code: 0,
+      report: { outcome: "ok", not_ready: 3, unchanged: 5, rejected: 0, missing: 0, requests: 0, errors: [] },
+    });
+  }
+  expect(await world.live()).toEqual(before);
+  expect((await world.run("status")).stdout).toMatch(/^All is well\.$/m);
+  expect(await world.sync("--only", "t-00007")).toMatchObject({
+    code: 0,
+    report: { not_ready: 1, errors: [{ user_group_id: "t-00007", code: "NOT_READY" }] },
+  });
+  expect((await world.run("plan", "--only", "t-00001")).stdout).toContain("= t-00001  not ready: ");
+
+  await world.database.query("UPDATE customers SET plan = 'gold', company_name = 'New' WHERE id = 't-00007'");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 1, not_ready: 2, unchanged: 5 } });
+  expect(Object.keys(await world.live())).toContain("t-00007");
+});

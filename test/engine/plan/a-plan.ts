@@ -1,5 +1,6 @@
 import { desiredTenants, digestSeed } from "../../../src/core/group/desired-group.ts";
 import { columnsOf } from "../../../src/core/group/group-rules.ts";
+import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import { makePlan, type PlanSettings, readLedgerState } from "../../../src/engine/plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../../../src/engine/plan/plan.ts";
 import { constant, someRules } from "../../builders/rules.ts";
@@ -43,6 +44,7 @@ export async function aPlan(
 ): Promise<Plan & { list: PlanEntry[]; calls: string[] }> {
   const { step, passed } = new Instance();
   const state = new LedgerState();
+  state.history = { ...NO_READ_HISTORY, source: settings.source };
   for (const [id, row] of ledger) state.rows.set(id, row);
   const ports = {
     source: new InMemoryTenantSource(records, step, batches[0]),

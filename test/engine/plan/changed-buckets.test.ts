@@ -1,25 +1,27 @@
 import { describe, expect, it } from "vitest";
-import type { BucketSum } from "../../../src/core/group/tenant.ts";
-import { BUCKETS } from "../../../src/core/group/tenant.ts";
+import { BUCKETS, type SourceBucket } from "../../../src/core/group/tenant.ts";
 import { findChangedBuckets } from "../../../src/engine/plan/changed-buckets.ts";
 import type { LedgerBucket } from "../../../src/ports/ledger/groups.ts";
 
 /** Compares these buckets of the source with these of the ledger. */
-const compare = (source: readonly BucketSum[], ledger: readonly LedgerBucket[]) =>
+const compare = (source: readonly SourceBucket[], ledger: readonly LedgerBucket[]) =>
   findChangedBuckets(
     { buckets: async () => source },
     { buckets: async () => ledger },
     { serviceUpdates: null },
   );
 
-const inSource = (overrides: Partial<BucketSum> = {}): BucketSum => ({
+const inSource = (overrides: Partial<SourceBucket> = {}): SourceBucket => ({
   bucket: 1,
   rows: 3,
   sum: "12",
+  notReady: 0,
   ...overrides,
 });
 const inLedger = (overrides: Partial<LedgerBucket> = {}): LedgerBucket => ({
-  ...inSource(),
+  bucket: 1,
+  rows: 3,
+  sum: "12",
   restless: 0,
   ...overrides,
 });
@@ -30,25 +32,50 @@ describe("a bucket counts as changed", () => {
     ["if its number of rows differs", inSource({ rows: 4 }), inLedger()],
     ["if a group in it has to be looked at", inSource(), inLedger({ restless: 1 })],
   ])("%s", async (_, source, ledger) => {
-    expect(await compare([source], [ledger])).toEqual({ buckets: [1], unchanged: 0 });
+    expect(await compare([source], [ledger])).toEqual({ buckets: [1], unchanged: 0, notReady: 0 });
   });
 
   it("if only one side has it", async () => {
     const found = await compare([inSource(), inSource({ bucket: 2 })], [inLedger(), inLedger({ bucket: 3 })]);
-    expect(found).toEqual({ buckets: [2, 3], unchanged: 3 });
+    expect(found).toEqual({ buckets: [2, 3], unchanged: 3, notReady: 0 });
   });
 
   it("and unchanged buckets are left out, however many there are", async () => {
-    const all = Array.from({ length: BUCKETS }, (_, bucket) => inLedger({ bucket }));
-    expect(await compare(all, all)).toEqual({ buckets: [], unchanged: 3 * BUCKETS });
+    const all = Array.from({ length: BUCKETS }, (_, bucket) => bucket);
+    const found = await compare(
+      all.map((bucket) => inSource({ bucket })),
+      all.map((bucket) => inLedger({ bucket })),
+    );
+    expect(found).toEqual({ buckets: [], unchanged: 3 * BUCKETS, notReady: 0 });
+  });
+
+  it("but not for rows that aren't ready and have no group: they are counted", async () => {
+    const none = { rows: 0, sum: "0" };
+    const source = [
+      inSource({ notReady: 2 }),
+      inSource({ bucket: 2, ...none, notReady: 3 }),
+      inSource({ bucket: 3, ...none, notReady: 4 }),
+      inSource({ bucket: 4, ...none, notReady: 5 }),
+    ];
+    const ledger = [
+      inLedger(),
+      inLedger({ bucket: 3, rows: 1, sum: "7" }),
+      inLedger({ bucket: 4, ...none, restless: 1 }),
+    ];
+    expect(await compare(source, ledger)).toEqual({ buckets: [3, 4], unchanged: 3, notReady: 5 });
   });
 });
 
 it("with many changed buckets, all buckets are read at once", async () => {
   const all = Array.from({ length: BUCKETS }, (_, bucket) => inLedger({ bucket }));
-  const changed = (most: number) => all.map((one) => (one.bucket < most ? { ...one, sum: "13" } : one));
+  const changed = (most: number) =>
+    all.map(({ bucket }) => inSource({ bucket, ...(bucket < most && { sum: "13" }) }));
   expect((await compare(changed(BUCKETS / 4), all)).buckets).toHaveLength(BUCKETS / 4);
-  expect(await compare(changed(BUCKETS / 4 + 1), all)).toEqual({ buckets: undefined, unchanged: 0 });
+  expect(await compare(changed(BUCKETS / 4 + 1), all)).toEqual({
+    buckets: undefined,
+    unchanged: 0,
+    notReady: 0,
+  });
 });
 
 it("unverified groups are read again once the service has shown that it never updates", async () => {

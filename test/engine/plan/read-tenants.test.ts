@@ -114,7 +114,7 @@ describe("rows of the source", () => {
   });
 
   it("that are flagged are gone, unless another row has the same id", async () => {
-    const row = (id: string, removed: boolean): TenantRow => aTenantRow([id, "x"], "seed", removed);
+    const row = (id: string, removed: boolean): TenantRow => aTenantRow([id, "x"], "seed", { removed });
     const tenants = await readRows([
       row("a", true),
       row("b", true),

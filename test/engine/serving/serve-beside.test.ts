@@ -121,7 +121,8 @@ describe("older never overwrites newer:", () => {
       await world.time.sleep(1_000);
     };
     world.store.tokens.delete("t30");
-    expect(await session.serve("t30")).toMatchObject({ kind: "done", outcome: "restored" });
+    expect(await session.serve("t30")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
+    expect(stored(world)).toContain("t30");
     expect(await session.run).toMatchObject({ outcome: "ok", counts: { replaced: 40 } });
     expect(intents).toEqual(["replace"]);
     await session.end();
@@ -249,6 +250,24 @@ describe("a group that fails", () => {
     await session.end();
   });
 
+  it("counts as failed in the full sync, too, if the look at its row has failed", async () => {
+    const world = slow(new World(tenants("a", "b", "c", "d")), 1_000);
+    let isAway = true;
+    const session = aSession(world, {
+      settings: { concurrency: 1 },
+      at: ({ call }) => {
+        if (call === "rowsOf" && isAway) throw new SyncError("SOURCE_UNAVAILABLE", "away");
+      },
+    });
+    await world.time.sleep(1_500);
+    session.server.notice("d");
+    expect(await session.run).toMatchObject({ outcome: "partial", counts: { created: 3, failed: 1 } });
+    isAway = false;
+    await world.time.sleep(10_000);
+    expect(stored(world)).toEqual(["a", "b", "c", "d"]);
+    await session.end();
+  });
+
   it("is told to who asked for it, and tried again without being asked", async () => {
     const world = new World(tenants("a"));
     let isBad = true;
@@ -303,6 +322,23 @@ describe("a tenant", () => {
     await session.end();
   });
 
+  it("whose row isn't ready is a conflict, and its group stays as it is", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world);
+    await session.run;
+    world.tenants[0] = { id: "a", name: "renamed", ready: false };
+    expect(await session.serve("a")).toMatchObject({
+      kind: "conflict",
+      outcome: "not_ready",
+      code: "NOT_READY",
+    });
+    expect(asked(world)).toEqual(["a"]);
+    await session.end();
+    const report = await world.sync();
+    expect(report).toMatchObject({ outcome: "ok", counts: { not_ready: 1, unchanged: 0 }, requests: 0 });
+    expect(report.errors).toEqual([]);
+  });
+
   it("that has changed is not replaced: only a full sync does that, within the limit", async () => {
     const world = new World(tenants("a"));
     const session = aSession(world, { settings: { update: "replace", deletion: DELETES_AT_ONCE } });
@@ -311,6 +347,58 @@ describe("a tenant", () => {
     expect(await session.serve("a")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
     expect(asked(world)).toEqual(["a"]);
     await session.end();
+  });
+
+  it("that was made before the first read was recorded is not deleted because of another source", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world, {
+      settings: { source: "the first source" },
+      at: ({ call }) => {
+        if (call === "rows") throw new SyncError("SOURCE_UNAVAILABLE", "away");
+      },
+    });
+    session.server.notice("a");
+    expect(await session.run).toMatchObject({ outcome: "failed" });
+    expect(stored(world)).toEqual(["a"]);
+    world.tenants.splice(0, 1, ...tenants("b"));
+    await world.sync({ settings: { source: "another source", deletion: DELETES_AT_ONCE } });
+    expect(world.ledger.rows.get("a")).toMatchObject({ absence: { kind: "estranged" } });
+  });
+
+  it("is looked at only once the outcome of a call for it is recorded", async () => {
+    const world = new World(tenants("a"));
+    const intents: unknown[] = [];
+    const session = aSession(world, {
+      at: async ({ when, call }) => {
+        if (when === "after" && call === "getOrCreate") session.server.notice("a");
+        if (when === "before" && call === "rowsOf") intents.push(world.ledger.rows.get("a")?.intent);
+        if (call === "commit") await world.time.sleep(1_000);
+      },
+    });
+    await session.run;
+    await world.time.sleep(5_000);
+    expect(intents).toEqual([null]);
+    await session.end();
+  });
+
+  it("whose row changes before the full sync reads it counts as failed if only the next one may replace its group", async () => {
+    const world = new World(tenants("a", "b"));
+    const session = aSession(world, {
+      settings: { update: "replace", deletion: DELETES_AT_ONCE },
+      at: async ({ when, call }) => {
+        if (when !== "before" || call !== "openSource") return;
+        await world.time.sleep(100);
+        world.tenants[0] = { id: "a", name: "renamed" };
+      },
+    });
+    slow(world, 1_000);
+    session.server.notice("a");
+    expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+    await session.end();
+    expect(await world.sync({ settings: { update: "replace", deletion: DELETES_AT_ONCE } })).toMatchObject({
+      outcome: "ok",
+      counts: { replaced: 1 },
+    });
   });
 
   it("that a new source never had is not deleted, even if it was noticed while that source was read first", async () => {

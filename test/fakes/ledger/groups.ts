@@ -47,9 +47,10 @@ export const groupReads = ({ state, step, batch }: CommittedLedger): GroupReads 
       (row.unverified !== "updated" || unverifiedAtRest);
     const rows = [...state.rows.values()];
     const resting = sumsOf(rows.flatMap((row) => (row.row && atRest(row) ? [row.row] : [])));
-    return [...new Set(rows.map((row) => row.bucket))].map((bucket) => ({
+    const restless = [...rows.filter((row) => !atRest(row)), ...state.rejections];
+    return [...new Set([...rows, ...restless].map(({ bucket }) => bucket))].map((bucket) => ({
       ...(resting.find((sum) => sum.bucket === bucket) ?? { bucket, rows: 0, sum: "0" }),
-      restless: rows.filter((row) => row.bucket === bucket && !atRest(row)).length,
+      restless: restless.filter((one) => one.bucket === bucket).length,
     }));
   },
 
@@ -144,6 +145,11 @@ export const groupWrites = (ledger: LedgerChanges): GroupWrites => ({
       }
     });
   },
+
+  async forgetFailedChanges(ids: readonly string[]): Promise<void> {
+    await ledger.step({ when: "before", call: "forgetFailedChanges" });
+    for (const id of ids) ledger.enlist(() => ledger.fails(id, { change: null }));
+  },
 });
 
 const groupsWhere = (
@@ -199,7 +205,7 @@ function intend(ledger: LedgerChanges, change: Change, now: Date): void {
     ledger.change(id, { intent: rows.get(id)?.intent === "remove" ? "remove" : intent, intentAt });
     return;
   }
-  const row = rows.get(id) ?? { ...NEW_ROW, bucket: change.row.bucket };
+  const row = rows.get(id) ?? { ...NEW_ROW, bucket: change.row.bucket, createdAt: now, changedAt: now };
   const wasNeverMade = row.fingerprint === null && row.intent === null;
   const meansTheSame = row.intent === null || row.intended === change.fingerprint;
   rows.set(id, {
@@ -223,18 +229,20 @@ function record(ledger: LedgerChanges, recorded: RecordedOutcome, at: Date): voi
     const { notRemoved, retryAt = new Date(0) } = recorded;
     rows.delete(user_group_id);
     if (known === undefined || notRemoved === undefined) return;
-    const { bucket, absence, intentAt } = known;
+    const { bucket, absence, intentAt, createdAt } = known;
     const change = {
       ...failedOnce(known.failures.change, { ...notRemoved, retryAt }, at),
       fingerprint: fingerprintOf(outcome.change),
     };
     const left = { bucket, absence, intent: "remove", intentAt: intentAt ?? at } as const;
-    rows.set(user_group_id, { ...NEW_ROW, ...left, failures: { ...NEW_ROW.failures, change } });
+    const times = { createdAt, changedAt: at };
+    rows.set(user_group_id, { ...NEW_ROW, ...left, ...times, failures: { ...NEW_ROW.failures, change } });
     return;
   }
   if (outcome.kind !== "failed") ledger.retoken(user_group_id, tokenFingerprint(outcome.token), at);
   const row = rows.get(user_group_id);
-  if (row) rows.set(user_group_id, { ...row, ...changesBy({ ...recorded, outcome }, row, at) });
+  if (row)
+    rows.set(user_group_id, { ...row, ...changesBy({ ...recorded, outcome }, row, at), changedAt: at });
 }
 
 const knownGroup = ({

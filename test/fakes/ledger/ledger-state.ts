@@ -6,6 +6,7 @@ import {
 } from "../../../src/core/failure/group-failures.ts";
 import type { Group } from "../../../src/core/group/group.ts";
 import type { LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { TokenTable } from "../../../src/core/tokens/token-tables.ts";
@@ -32,6 +33,8 @@ export interface LedgerRow {
   readonly intended: string | null;
   readonly intent: LedgerGroup["intent"];
   readonly intentAt: Date | null;
+  readonly createdAt: Date;
+  readonly changedAt: Date;
   readonly absence: LedgerGroup["absence"];
   readonly held: LedgerGroup["held"];
   readonly failures: RowFailures;
@@ -89,6 +92,7 @@ export class LedgerState {
   tokenTables: readonly TokenTable[] = [];
   history: ReadHistory = NO_READ_HISTORY;
   service = NO_SERVICE;
+  rejections: readonly RememberedRejection[] = [];
   lease: LeaseRow | undefined;
   /** Of the last holder that offered it. */
   handOver: HandOver | null = null;
@@ -109,6 +113,7 @@ export class LedgerState {
     this.tokenTables = [];
     this.history = NO_READ_HISTORY;
     this.service = NO_SERVICE;
+    this.rejections = [];
     this.lease = undefined;
     this.handOver = null;
     this.requests.clear();
@@ -128,6 +133,8 @@ export const NEW_ROW: LedgerRow = {
   unverified: null,
   intent: null,
   intentAt: null,
+  createdAt: new Date(0),
+  changedAt: new Date(0),
   intended: null,
   absence: null,
   held: null,

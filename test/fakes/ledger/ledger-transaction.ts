@@ -5,7 +5,7 @@ import { LedgerChanges } from "./ledger-changes.ts";
 import { LedgerState } from "./ledger-state.ts";
 import { requestWrites } from "./requests.ts";
 import { rotationWrites } from "./rotations.ts";
-import { runWrites } from "./runs.ts";
+import { rejectionWrites, runWrites } from "./runs.ts";
 import { serviceWrites } from "./service.ts";
 import { tokenWrites } from "./tokens.ts";
 
@@ -24,6 +24,7 @@ export function inMemoryTransaction(
     ...rotationWrites(changes),
     ...tokenWrites(changes),
     ...runWrites(changes),
+    ...rejectionWrites(changes),
     ...requestWrites(changes),
   };
   openChanges.set(transaction, changes);

@@ -6,7 +6,7 @@ import { InMemoryLeases } from "./lease.ts";
 import { type LedgerState, newLedgerId } from "./ledger-state.ts";
 import { requests } from "./requests.ts";
 import { rotationReads } from "./rotations.ts";
-import { runReads } from "./runs.ts";
+import { rejectionReads, runReads } from "./runs.ts";
 import { serviceReads } from "./service.ts";
 import { statusReads } from "./status.ts";
 import { tokenReads } from "./tokens.ts";
@@ -44,6 +44,7 @@ export function inMemoryLedger(state: LedgerState, step: Step, now: () => Date, 
     ...rotationReads(committed),
     ...tokenReads(committed),
     ...runReads(committed),
+    ...rejectionReads(committed),
     ...statusReads(committed),
     ...requests(committed),
     acquireLease: (holder, ttlMs) => leases.acquireLease(holder, ttlMs),

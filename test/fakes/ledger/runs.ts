@@ -1,3 +1,6 @@
+import type { Rejection, RememberedRejection } from "../../../src/core/group/rejections.ts";
+import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import type { RejectionReads, RejectionWrites } from "../../../src/ports/ledger/rejections.ts";
 import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../src/ports/ledger/runs.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 
@@ -44,6 +47,34 @@ export const runWrites = (ledger: LedgerChanges): RunWrites => ({
     ledger.enlist(() => {
       const { runs } = ledger.state;
       runs.splice(0, runs.length, ...runs.filter((run) => run.id !== id));
+    });
+  },
+});
+
+export const rejectionReads = ({ state, step }: CommittedLedger): RejectionReads => ({
+  async rejections(ids?: readonly string[]): Promise<readonly RememberedRejection[]> {
+    await step({ when: "before", call: "rejections" });
+    return state.rejections.filter(
+      ({ user_group_id: id }) => ids === undefined || (id !== null && ids.includes(id)),
+    );
+  },
+});
+
+type Key = Pick<Rejection, "user_group_id" | "code">;
+
+export const rejectionWrites = (ledger: LedgerChanges): RejectionWrites => ({
+  async recordRejections(changed: readonly Rejection[], gone: readonly Key[], now: Date): Promise<void> {
+    await ledger.step({ when: "before", call: "recordRejections" });
+    ledger.enlist(() => {
+      const isSame = (a: Key) => (b: Key) => a.user_group_id === b.user_group_id && a.code === b.code;
+      const left = ledger.state.rejections.filter((one) => !gone.some(isSame(one)));
+      const since = (one: Rejection): Date => left.find(isSame(one))?.since ?? now;
+      ledger.state.rejections = [
+        ...left.filter((one) => !changed.some(isSame(one))),
+        ...changed.map((one) => ({ ...one, since: since(one) })),
+      ].sort(
+        (a, b) => compareIds(a.user_group_id ?? "", b.user_group_id ?? "") || compareIds(a.code, b.code),
+      );
     });
   },
 });

@@ -1,8 +1,14 @@
 import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
-import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
+import type { ChangeFailure, RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { compareIds } from "../../../src/core/group/tenant-id.ts";
 import { failingGroup } from "../../../src/core/report/failing-group.ts";
-import type { HeldGroups, LedgerStatus, StatusReads } from "../../../src/ports/ledger/status.ts";
+import type {
+  GroupRecord,
+  HeldGroups,
+  LedgerStatus,
+  RecordedGroup,
+  StatusReads,
+} from "../../../src/ports/ledger/status.ts";
 import { type CommittedLedger, holderOf } from "./ledger-changes.ts";
 import type { LedgerRow, LedgerState } from "./ledger-state.ts";
 
@@ -32,12 +38,45 @@ export const statusReads = ({ state, step, now }: CommittedLedger): StatusReads 
         .flatMap(([id, row]) => failingGroup(id, failuresOf(row)) ?? [])
         .sort((a, b) => a.since.getTime() - b.since.getTime() || compareIds(a.user_group_id, b.user_group_id))
         .slice(0, SHOWN),
+      rejected: state.rejections,
       runs: runs.slice(0, 10),
       lease: lease && lease.expiresAt > now() ? holderOf(lease) : null,
       service,
     };
   },
+
+  async record(id: string): Promise<GroupRecord> {
+    await step({ when: "before", call: "groupRecord" });
+    const row = state.rows.get(id);
+    return {
+      group: row ? recordedGroup(row) : null,
+      removals: state.removals
+        .filter(({ user_group_id }) => user_group_id === id)
+        .map(({ kind, at }) => ({ kind, at }))
+        .reverse(),
+      formerTokens: state.formerTokens
+        .filter(({ user_group_id }) => user_group_id === id)
+        .map(({ fingerprint, since, until }) => ({ fingerprint, since, until }))
+        .reverse(),
+    };
+  },
 });
+
+function recordedGroup(row: LedgerRow): RecordedGroup {
+  const { createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince } = row;
+  const { change, rotation, storing } = row.failures;
+  return {
+    ...{ createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince },
+    failures: { change: change && withoutFingerprint(change), rotation, storing },
+  };
+}
+
+function withoutFingerprint({
+  fingerprint: _,
+  ...failure
+}: ChangeFailure & RecordedFailure): RecordedFailure {
+  return failure;
+}
 
 function held(state: LedgerState): HeldGroups | null {
   const { rows, history } = state;

@@ -195,4 +195,19 @@ export const MIGRATIONS: readonly Migration[] = [
       ) ${TABLE_OPTIONS}`,
     ],
   },
+  {
+    version: 8,
+    statements: ({ rejections }) => [
+      `CREATE TABLE IF NOT EXISTS ${rejections} (
+        scope ${SCOPE} NOT NULL,
+        user_group_id ${ID} NOT NULL,
+        code ${WORD} NOT NULL,
+        bucket SMALLINT NOT NULL,
+        message LONGTEXT NOT NULL,
+        row_count BIGINT NOT NULL,
+        since DATETIME(6) NOT NULL,
+        PRIMARY KEY (scope, user_group_id, code)
+      ) ${TABLE_OPTIONS}`,
+    ],
+  },
 ];

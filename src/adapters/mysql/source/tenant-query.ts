@@ -4,7 +4,14 @@ import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
 import { asText } from "../../sql/source/cells.ts";
 import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
-import { isTrue, selectColumns, type TenantQuery, typedSeed } from "../../sql/source/tenant-query.ts";
+import {
+  marksOf,
+  ofReadyRows,
+  ofRowsNotReady,
+  selectColumns,
+  type TenantQuery,
+  typedSeed,
+} from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { type ColumnType, columnTypeOf } from "./column-types.ts";
@@ -28,7 +35,7 @@ export async function tenantQuery(
   session: Pick<MysqlSourceSession, "query" | "fields" | "prepare">,
   request: SourceRequest,
 ): Promise<TenantQuery> {
-  const { relation, where, removedWhen, columns, seed } = request;
+  const { relation, where, columns, seed } = request;
   const conditions = where === undefined ? [] : [where];
   const fields = await session.fields(selectColumns({ relation, conditions }));
   const described = columns.flatMap((column) => {
@@ -44,8 +51,9 @@ export async function tenantQuery(
   if (described.some(({ field }) => field.columnType === MYSQL_JSON)) await session.query(ROOM_TO_SORT);
   const [id, ...rest] = described as [Described, ...Described[]];
   if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
-  const removed = removedWhen === undefined ? undefined : isTrue(removedWhen);
-  await checkSql(session, failures, request, removed);
+  const marks = marksOf(request);
+  const { notReady } = marks;
+  await checkSql(session, failures, request, marks);
 
   // One character more than an id may have is enough to reject the row, and little enough to sort by.
   const idText = `LEFT(${textOf(id)}, ${MAX_ID_BYTES + 1})`;
@@ -57,13 +65,15 @@ export async function tenantQuery(
   return {
     relation,
     conditions,
-    removed,
+    ...marks,
     selected: [idText, ...rest.map(textOf)],
     parsers: [asText, ...rest.map(({ type }) => type.parse)],
     order: `${idText} IS NULL, CAST(${idText} AS BINARY)`,
     bucket,
     digest,
-    bucketSum: `${bucket} AS bucket, COUNT(*) AS \`rows\`, CAST(SUM(CAST(${digest} AS SIGNED)) AS CHAR) AS sum`,
+    bucketSum: `${bucket} AS bucket, COUNT(${ofReadyRows(notReady, "1")}) AS \`rows\`,
+      CAST(COALESCE(SUM(CAST(${ofReadyRows(notReady, digest)} AS SIGNED)), 0) AS CHAR) AS sum,
+      COUNT(${ofRowsNotReady(notReady)}) AS \`notReady\``,
     // -1 is no bucket: it keeps the list from being empty.
     inBuckets: (buckets) => `${bucket} IN (${[-1, ...buckets].join(", ")})`,
     ...(await idCondition(session, relation, id)),

@@ -189,4 +189,17 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       PRIMARY KEY (scope, id)
     );
     CREATE INDEX ON ${requests} (scope, kind, requested_at);`,
+  ({ rejections }) => `
+    -- The rows that no group can be computed from. A sync that sees all rows fills it.
+    CREATE TABLE ${rejections} (
+      scope text NOT NULL,
+      -- Empty: these rows have no usable id, or are beyond the number that is remembered singly.
+      user_group_id text COLLATE "C" NOT NULL,
+      code text NOT NULL,
+      bucket smallint NOT NULL,
+      message text NOT NULL,
+      row_count bigint NOT NULL,
+      since timestamptz NOT NULL,
+      PRIMARY KEY (scope, user_group_id, code)
+    );`,
 ];

@@ -7,11 +7,11 @@ import type { PostgresSourceSession } from "./source-session.ts";
 /** What the user of this session can do beside reading the tenants. */
 export async function sourceRole(
   session: PostgresSourceSession,
-  { query, where, removedWhen, sensitiveTables = async () => [] }: SourceOptions,
+  { query, where, removedWhen, readyWhen, sensitiveTables = async () => [] }: SourceOptions,
 ): Promise<SourceRole> {
   const rows = await session.query<{ name: string }>("SELECT current_user::pg_catalog.text AS name");
   const name = rows[0]?.name ?? "";
-  const usesPath = [query, where, removedWhen].some((sql) => sql !== undefined);
+  const usesPath = [query, where, removedWhen, readyWhen].some((sql) => sql !== undefined);
   return {
     name,
     secrets: await readable(session, await sensitiveTables()),

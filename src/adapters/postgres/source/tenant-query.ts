@@ -4,7 +4,14 @@ import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
 import { asText, type CellParser } from "../../sql/source/cells.ts";
 import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
-import { isTrue, selectColumns, type TenantQuery, typedSeed } from "../../sql/source/tenant-query.ts";
+import {
+  marksOf,
+  ofReadyRows,
+  ofRowsNotReady,
+  selectColumns,
+  type TenantQuery,
+  typedSeed,
+} from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, ID_TYPES, parsersOf, type TypeInfo } from "./column-types.ts";
@@ -17,7 +24,7 @@ const LONGEST_TEXT = 2 * 1024 ** 2;
 type Session = Pick<PostgresSourceSession, "query" | "fields" | "prepare">;
 
 export async function tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery> {
-  const { relation, where, removedWhen, columns, seed } = request;
+  const { relation, where, columns, seed } = request;
   const conditions = where === undefined ? [] : [where];
   const fields = await session.fields(selectColumns({ relation, conditions }));
   const found = columns.map((column) => fields.find((field) => field.name === column));
@@ -33,8 +40,9 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
   const [id, ...rest] = columns as readonly [string, ...string[]];
   const idType = typeNames[0] ?? "unknown";
   if (!ID_TYPES.has(idType)) throw wrongIdType(id, idType);
-  const removed = removedWhen === undefined ? undefined : isTrue(removedWhen);
-  await checkSql(session, failures, request, removed);
+  const marks = marksOf(request);
+  const { notReady } = marks;
+  await checkSql(session, failures, request, marks);
 
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::pg_catalog.text`;
@@ -46,7 +54,7 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
   return {
     relation,
     conditions,
-    removed,
+    ...marks,
     selected: [
       startOf(idText, MAX_ID_BYTES),
       ...rest.map((name, index) => {
@@ -59,8 +67,10 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
     order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
     bucket,
     digest,
-    bucketSum: `(${bucket})::pg_catalog.int4 AS bucket, pg_catalog.count(*)::pg_catalog.int4 AS rows,
-      pg_catalog.sum(${digest})::pg_catalog.text AS sum`,
+    bucketSum: `(${bucket})::pg_catalog.int4 AS bucket,
+      pg_catalog.count(${ofReadyRows(notReady, "1")})::pg_catalog.int4 AS rows,
+      coalesce(pg_catalog.sum(${ofReadyRows(notReady, digest)}), 0)::pg_catalog.text AS sum,
+      pg_catalog.count(${ofRowsNotReady(notReady)})::pg_catalog.int4 AS "notReady"`,
     inBuckets: (buckets) =>
       `${bucket} OPERATOR(pg_catalog.=) ANY ('{${buckets.join(", ")}}'::pg_catalog.int8[])`,
     ...idCondition(session, { column: id, type: idType, typeSchema, isUtf8 }),

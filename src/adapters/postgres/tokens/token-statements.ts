@@ -54,8 +54,8 @@ export class PostgresTokenStatements implements TokenStatements {
     this.#mayStandAlone = !(await logsParameters(database));
   }
 
-  inspect(database: Connections): Promise<void> {
-    return inspectTokenTable(database, this.#options);
+  async inspect(database: Connections): Promise<void> {
+    this.#idEquality = await inspectTokenTable(database, this.#options);
   }
 
   async holdsAny(database: Connections): Promise<boolean> {
@@ -70,6 +70,20 @@ export class PostgresTokenStatements implements TokenStatements {
     const id = text(`theirs.${this.#id}`);
     return `SELECT ${id} FROM ${this.#table} AS theirs
       WHERE ${this.#hasToken} AND ${id} IS NOT NULL ORDER BY ${id} COLLATE pg_catalog."C"`;
+  }
+
+  get selectAnyId(): string {
+    const id = text(`theirs.${this.#id}`);
+    return `SELECT ${id} AS id FROM ${this.#table} AS theirs WHERE ${id} IS NOT NULL LIMIT 1`;
+  }
+
+  /** Another server's table is changed by that server. */
+  async canBeRolledBack(database: Connections): Promise<boolean> {
+    const [row] = await database.query<{ isForeign: boolean }>(
+      `SELECT relkind = 'f' AS "isForeign" FROM pg_class WHERE oid = $1::regclass`,
+      [this.#table],
+    );
+    return row?.isForeign === false;
   }
 
   async write(

@@ -22,10 +22,14 @@ export async function prepareTokenTable(
   return insistOnTable(database, options);
 }
 
-/** Rejects if `prepareTokenTable` would, and changes nothing. */
-export async function inspectTokenTable(database: Connections, options: PlacedTokenTable): Promise<void> {
-  if (await isToBeCreated(database, options)) await insistOnPlace(database, options);
-  else await insistOnTable(database, options);
+/** Rejects if `prepareTokenTable` would, and changes nothing. Resolves as it does; undefined if there is no table yet. */
+export async function inspectTokenTable(
+  database: Connections,
+  options: PlacedTokenTable,
+): Promise<Equality | undefined> {
+  if (!(await isToBeCreated(database, options))) return insistOnTable(database, options);
+  await insistOnPlace(database, options);
+  return undefined;
 }
 
 /** A table that was found has an owner. */

@@ -21,6 +21,7 @@ const NAMES = {
   tokenDestinations: "token_places",
   identity: "identity",
   requests: "requests",
+  rejections: "rejections",
 } as const;
 
 /** The ledger's tables, quoted. */

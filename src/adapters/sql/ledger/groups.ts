@@ -34,6 +34,13 @@ export const groupWrites = (ledger: LedgerScope): GroupWrites => ({
   record: (outcomes, now) => recordOutcomes(ledger, outcomes, now),
   markSettled: (settled) => markSettled(ledger, settled),
   forget: (ids) => forget(ledger, ids),
+  forgetFailedChanges: (ids) =>
+    updateGroups(
+      ledger,
+      ids.map((id) => ({ id })),
+      { id: "id" },
+      noFailure("change"),
+    ),
 });
 
 async function buckets(
@@ -48,7 +55,8 @@ async function buckets(
        SELECT bucket, row_digest, fingerprint IS NOT NULL AND row_digest IS NOT NULL AND intent IS NULL
          AND missing_kind IS NULL AND failure_count = 0
          AND (unverified IS NULL OR unverified <> 'updated' OR $2) AS at_rest
-       FROM ${tables.groups} WHERE scope = $1) AS g
+       FROM ${tables.groups} WHERE scope = $1
+       UNION ALL SELECT bucket, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g
      GROUP BY bucket`,
     [scope, unverifiedAtRest],
   );

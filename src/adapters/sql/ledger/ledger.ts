@@ -11,7 +11,7 @@ import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leases } from "./lease.ts";
 import { requests, requestWrites } from "./requests.ts";
 import { rotationReads, rotationWrites } from "./rotations.ts";
-import { runReads, runWrites } from "./runs.ts";
+import { rejectionReads, rejectionWrites, runReads, runWrites } from "./runs.ts";
 import { leaseLost, ledgerSchema, schemaReads } from "./schema.ts";
 import { LedgerReader, type LedgerScope } from "./scope.ts";
 import { serviceReads, serviceWrites } from "./service.ts";
@@ -96,6 +96,7 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...rotationReads(reader),
   ...tokenReads(reader),
   ...runReads(reader),
+  ...rejectionReads(reader),
   ...statusReads(reader),
 });
 
@@ -106,5 +107,6 @@ const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransacti
   ...rotationWrites(ledger),
   ...tokenWrites(ledger),
   ...runWrites(ledger, historyMs),
+  ...rejectionWrites(ledger),
   ...requestWrites(ledger),
 });

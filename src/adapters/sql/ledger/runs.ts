@@ -1,7 +1,10 @@
+import type { Rejection, RememberedRejection } from "../../../core/group/rejections.ts";
+import type { RejectionCode } from "../../../core/group/tenant.ts";
 import type { Counts, RunOutcome } from "../../../core/report/counts.ts";
+import type { RejectionReads, RejectionWrites } from "../../../ports/ledger/rejections.ts";
 import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../ports/ledger/runs.ts";
 import { storable } from "../connection/storable.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
+import { jsonBatches, type LedgerReader, type LedgerScope } from "./scope.ts";
 
 /** The newest runs are kept, however old they are: if nothing has run for long, they tell what happened last. */
 const LEAST_RUNS = 10;
@@ -133,3 +136,87 @@ async function discardRun({ connection, tables }: LedgerScope, run: RunId): Prom
 }
 
 const daysBefore = (time: Date, days: number): Date => new Date(time.getTime() - days * 86_400_000);
+
+/** The rows that the runs could not use. */
+export const rejectionReads = (reader: LedgerReader): RejectionReads => ({
+  rejections: (ids) => reader.read([], (ledger) => rejections(ledger, ids)),
+});
+
+export const rejectionWrites = (ledger: LedgerScope): RejectionWrites => ({
+  recordRejections: async (changed, gone, now) => {
+    await forgetRejections(ledger, gone);
+    await rememberRejections(ledger, changed, now);
+  },
+});
+
+/** In place of the id of rows that are only counted. No row has this id. */
+const NO_ID = "";
+
+interface RejectionColumns {
+  readonly user_group_id: string;
+  readonly bucket: number;
+  readonly code: RejectionCode;
+  readonly message: string;
+  readonly row_count: string | number;
+  readonly since: Date;
+}
+
+export async function rejections(
+  { dialect, connection, tables, scope }: LedgerScope,
+  ids?: readonly string[],
+): Promise<readonly RememberedRejection[]> {
+  const rows = await connection.query<RejectionColumns>(
+    `SELECT user_group_id, bucket, code, message, row_count, since FROM ${tables.rejections}
+     WHERE scope = $1 ${ids ? `AND ${dialect.isOneOf("user_group_id", "$2")}` : ""}
+     ORDER BY user_group_id, code`,
+    // The ledger has no other ids, and PostgreSQL would refuse them.
+    ids ? [scope, ids.filter((id) => id !== NO_ID && storable(id) === id)] : [scope],
+  );
+  return rows.map(({ user_group_id: id, bucket, code, message, row_count, since }) => {
+    return { user_group_id: id === NO_ID ? null : id, bucket, code, message, rows: Number(row_count), since };
+  });
+}
+
+async function forgetRejections(
+  { dialect, connection, tables, scope }: LedgerScope,
+  gone: readonly Pick<Rejection, "user_group_id" | "code">[],
+): Promise<void> {
+  for (const batch of jsonBatches(
+    gone.map(({ user_group_id, code }) => ({ id: user_group_id ?? NO_ID, code })),
+  )) {
+    await connection.query(
+      `DELETE FROM ${tables.rejections} WHERE scope = $1
+       AND (user_group_id, code) IN (SELECT t.id, t.code FROM ${dialect.rows("$2", { id: "id", code: "text" })})`,
+      [scope, batch],
+    );
+  }
+}
+
+async function rememberRejections(
+  { dialect, connection, tables, scope }: LedgerScope,
+  changed: readonly Rejection[],
+  now: Date,
+): Promise<void> {
+  const columns = {
+    id: "id",
+    code: "text",
+    bucket: "integer",
+    message: "text",
+    row_count: "bigint",
+  } as const;
+  const rows = changed.map(({ user_group_id, code, bucket, message, rows: row_count }) => {
+    return { id: user_group_id ?? NO_ID, code, bucket, message, row_count };
+  });
+  for (const batch of jsonBatches(rows)) {
+    await connection.query(
+      dialect.upsert({
+        into: tables.rejections,
+        columns: ["scope", "user_group_id", "code", "bucket", "message", "row_count", "since"],
+        from: `SELECT $1, t.id, t.code, t.bucket, t.message, t.row_count, $3 FROM ${dialect.rows("$2", columns)}`,
+        key: ["scope", "user_group_id", "code"],
+        set: (is) => ({ bucket: is("bucket"), message: is("message"), row_count: is("row_count") }),
+      }),
+      [scope, batch, now],
+    );
+  }
+}

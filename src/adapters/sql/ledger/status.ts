@@ -1,8 +1,18 @@
 import type { HeldRemoval } from "../../../core/deletion/removal-guard.ts";
+import type { Group } from "../../../core/group/group.ts";
 import { STALE_CODE } from "../../../core/plan/read-history.ts";
 import { type FailingGroup, failingGroup } from "../../../core/report/failing-group.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
-import type { HeldGroups, LedgerStatus, StatusReads } from "../../../ports/ledger/status.ts";
+import type {
+  FormerToken,
+  GroupRecord,
+  HeldGroups,
+  LedgerStatus,
+  RecordedGroup,
+  RecordedRemoval,
+  StatusReads,
+} from "../../../ports/ledger/status.ts";
+import { storable } from "../connection/storable.ts";
 import {
   FAILING_SINCE,
   FAILURE_COLUMNS,
@@ -11,7 +21,7 @@ import {
   IS_FAILING,
   KINDS,
 } from "./rows/failure-columns.ts";
-import { latestRuns } from "./runs.ts";
+import { latestRuns, rejections } from "./runs.ts";
 import type { LedgerReader, LedgerScope } from "./scope.ts";
 import { serviceReads } from "./service.ts";
 
@@ -26,15 +36,19 @@ const NO_STATUS: Omit<LedgerStatus, "service"> = {
   oldestUnsynced: null,
   held: null,
   failing: [],
+  rejected: [],
   runs: [],
   lease: null,
 };
+
+const NO_RECORD: GroupRecord = { group: null, removals: [], formerTokens: [] };
 
 export const statusReads = (reader: LedgerReader): StatusReads => ({
   status: async () => ({
     ...(await reader.read(NO_STATUS, (ledger) => new StatusReader(ledger).read())),
     service: await serviceReads(reader).service(),
   }),
+  record: (id) => reader.read(NO_RECORD, (ledger) => groupRecord(ledger, id)),
 });
 
 /** Sums up one scope of the ledger for people. */
@@ -51,6 +65,7 @@ class StatusReader {
       oldestToken: await this.#oldestToken(),
       held: await this.#held(),
       failing: await this.#failing(),
+      rejected: await rejections(this.#ledger),
       runs: await latestRuns(this.#ledger, SHOWN_RUNS),
       lease: await this.#lease(),
     };
@@ -144,4 +159,48 @@ interface HeldColumns extends HeldRemoval {
 
 interface FailingColumns extends FailureValues {
   readonly user_group_id: string;
+}
+
+/** What the ledger keeps of one id. */
+async function groupRecord({ connection, tables, scope }: LedgerScope, id: string): Promise<GroupRecord> {
+  // The ledger has no such id, and PostgreSQL would refuse it.
+  if (storable(id) !== id) return NO_RECORD;
+  const rows = await connection.query<RecordColumns>(
+    `SELECT created_at AS "createdAt", updated_at AS "changedAt", intent_at AS "intentAt", confirmed,
+       service_name AS "serviceName", token_fingerprint AS "tokenFingerprint", token_since AS "tokenSince",
+       ${FAILURE_COLUMNS}
+     FROM ${tables.groups} WHERE scope = $1 AND user_group_id = $2`,
+    [scope, id],
+  );
+  const removals = await connection.query<RecordedRemoval>(
+    `SELECT kind, removed_at AS "at" FROM ${tables.removals}
+     WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
+    [scope, id],
+  );
+  const formerTokens = await connection.query<FormerToken>(
+    `SELECT token_fingerprint AS "fingerprint", live_since AS "since", live_until AS "until"
+     FROM ${tables.formerTokens} WHERE scope = $1 AND user_group_id = $2 ORDER BY id DESC LIMIT ${SHOWN}`,
+    [scope, id],
+  );
+  const [row] = rows;
+  return { group: row ? recordedGroup(row) : null, removals, formerTokens };
+}
+
+const recordedGroup = (row: RecordColumns): RecordedGroup => ({
+  createdAt: row.createdAt,
+  changedAt: row.changedAt,
+  intentAt: row.intentAt,
+  confirmed: row.confirmed === null ? null : (JSON.parse(row.confirmed) as Group),
+  serviceName: row.serviceName,
+  tokenFingerprint: row.tokenFingerprint,
+  tokenSince: row.tokenSince,
+  failures: {
+    change: failureIn(row, "change"),
+    rotation: failureIn(row, "rotation"),
+    storing: failureIn(row, "storing"),
+  },
+});
+
+interface RecordColumns extends Omit<RecordedGroup, "confirmed" | "failures">, FailureValues {
+  readonly confirmed: string | null;
 }

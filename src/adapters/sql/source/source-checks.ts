@@ -2,7 +2,7 @@ import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import { databaseError, type Failures } from "../connection/failures.ts";
 import type { SourceRequest } from "./source-request.ts";
 import type { SourceSession } from "./source-session.ts";
-import { whereAll } from "./tenant-query.ts";
+import { type TenantQuery, whereAll } from "./tenant-query.ts";
 
 /** Tells apart the errors of a read. */
 export interface SourceFailures extends Pick<Failures, "hintFor"> {
@@ -23,22 +23,27 @@ export const wrongIdType = (column: string, type: string): SyncError =>
   });
 
 /**
- * Rejects with CONFIG_SOURCE if the config's SQL is wrong. `removed` is the predicate of `source.removed_when` as the
- * read uses it: it is tried alone first, so that the error names the right key.
+ * Rejects with CONFIG_SOURCE if the config's SQL is wrong. The predicates are tried as the read uses them, each alone, so
+ * that the error names the right key.
  */
 export async function checkSql(
   session: Pick<SourceSession, "query" | "prepare">,
   failures: SourceFailures,
   request: SourceRequest,
-  removed: string | undefined,
+  { removed, notReady }: Pick<TenantQuery, "removed" | "notReady">,
 ): Promise<void> {
   const { name, relation } = request;
-  if (removed !== undefined) {
-    const readRemoved = session.query(`SELECT 1 FROM ${relation} ${whereAll([removed])} LIMIT 0`);
-    await readRemoved.catch((error: unknown) => {
+  const tries = [
+    { key: "source.removed_when", rows: "the removed rows", predicate: removed },
+    { key: "source.ready_when", rows: "the rows that are ready", predicate: notReady },
+  ];
+  for (const { key, rows, predicate } of tries) {
+    if (predicate === undefined) continue;
+    const readMarked = session.query(`SELECT 1 FROM ${relation} ${whereAll([predicate])} LIMIT 0`);
+    await readMarked.catch((error: unknown) => {
       if (!failures.isSqlMistake(error)) throw error;
-      throw new SyncError("CONFIG_SOURCE", `cannot tell the removed rows of ${name}: ${describe(error)}`, {
-        hint: "check source.removed_when: it is a condition on these rows, in SQL of this database",
+      throw new SyncError("CONFIG_SOURCE", `cannot tell ${rows} of ${name}: ${describe(error)}`, {
+        hint: `check ${key}: it is a condition on these rows, in SQL of this database`,
         cause: error,
       });
     });
@@ -53,7 +58,7 @@ export async function checkSql(
 async function checkWhole(
   session: Pick<SourceSession, "query" | "prepare">,
   failures: SourceFailures,
-  { query, relation, where, removedWhen }: SourceRequest,
+  { query, relation, where, removedWhen, readyWhen }: SourceRequest,
 ): Promise<void> {
   const whole = async (key: string, what: string, ask: () => Promise<unknown>): Promise<void> => {
     try {
@@ -71,6 +76,7 @@ async function checkWhole(
   if (query !== undefined) await whole("source.query", "one query", () => session.prepare(query));
   if (where !== undefined) await whole("source.where", "one condition", readNone(where));
   if (removedWhen !== undefined) await whole("source.removed_when", "one condition", readNone(removedWhen));
+  if (readyWhen !== undefined) await whole("source.ready_when", "one condition", readNone(readyWhen));
 }
 
 export function sourceError({ name }: SourceRequest, failures: SourceFailures, error: unknown): SyncError {
@@ -78,7 +84,7 @@ export function sourceError({ name }: SourceRequest, failures: SourceFailures, e
     return databaseError(failures, "SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
   }
   return new SyncError("CONFIG_SOURCE", `cannot read ${name}: ${describe(error)}`, {
-    hint: "check source.where, source.query and source.removed_when: they are SQL of this database",
+    hint: "check source.where, source.query, source.removed_when and source.ready_when: they are SQL of this database",
     cause: error,
   });
 }

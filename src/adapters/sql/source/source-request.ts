@@ -17,6 +17,8 @@ export interface SourceOptions {
   readonly where?: string | undefined;
   /** An SQL predicate that is true of the rows whose tenants are gone. */
   readonly removedWhen?: string | undefined;
+  /** An SQL predicate that is true of the rows that are ready. Every row is, if left out. */
+  readonly readyWhen?: string | undefined;
   /** PostgreSQL: whether a policy that hides rows is an error (the default), or the visible rows are all that count. */
   readonly rowSecurity?: "error" | "filter" | undefined;
   /** The tables of this database that the source's user should not be able to read. None if left out. */
@@ -37,6 +39,8 @@ export interface SourceRequest {
   readonly where?: string | undefined;
   /** A predicate that is true of the rows whose tenants are gone. */
   readonly removedWhen?: string | undefined;
+  /** A predicate that is true of the rows that are ready. */
+  readonly readyWhen?: string | undefined;
   /** The id first. */
   readonly columns: readonly string[];
   /** Goes into every digest. */
@@ -44,12 +48,12 @@ export interface SourceRequest {
 }
 
 export function sourceRequest(
-  { table, query, where, removedWhen }: SourceOptions,
+  { table, query, where, removedWhen, readyWhen }: SourceOptions,
   { quoteTable }: Pick<Identifiers, "quoteTable">,
   columns: readonly string[],
   seed: string,
 ): SourceRequest {
-  const asked = { removedWhen, columns, seed };
+  const asked = { removedWhen, readyWhen, columns, seed };
   if (table !== undefined) return { name: table, relation: quoteTable(table), where, ...asked };
   const bare = (query ?? "").replace(/[\s;]+$/, "");
   // The line break ends a comment that the query may end with.

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { TenantRow } from "../../../core/group/tenant.ts";
 import { type CellParser, parseCells } from "./cells.ts";
+import type { SourceRequest } from "./source-request.ts";
 
 /** The parts of the SQL that reads the source's rows, in one database's dialect, and how the values become cells. */
 export interface TenantQuery {
@@ -12,6 +13,11 @@ export interface TenantQuery {
    * if the config has no `source.removed_when`.
    */
   readonly removed: string | undefined;
+  /**
+   * A predicate that is true for a row that is not ready. It is false for every other row, and never null. Undefined if
+   * the config has no `source.ready_when`.
+   */
+  readonly notReady: string | undefined;
   /** The columns as text. The id comes first. */
   readonly selected: readonly string[];
   /** The parser of each selected column. */
@@ -22,7 +28,7 @@ export interface TenantQuery {
   readonly bucket: string;
   /** The row's digest: a signed 64-bit integer. */
   readonly digest: string;
-  /** The columns of a BucketSum, for a query that groups by the first of them. */
+  /** The columns of a SourceBucket, for a query that groups by the first of them. */
   readonly bucketSum: string;
   /** A predicate that is true for the rows in these buckets. */
   inBuckets(buckets: readonly number[]): string;
@@ -35,7 +41,7 @@ export interface TenantQuery {
   hasIdOf(ids: readonly string[]): string;
 }
 
-/** A row of `selectRows`: bucket, digest, the selected columns, and `'1'` on a removed row if rows can be removed. */
+/** A row of `selectRows`: bucket, digest, the selected columns, and a mark if rows can be removed or not ready. */
 export type RawRow = readonly [bucket: number | string, digest: string, ...cells: (string | null)[]];
 
 /** A SELECT that reads no row and has all columns of the source. */
@@ -53,9 +59,17 @@ export const selectRows = (query: TenantQuery, buckets?: readonly number[]): str
 export const selectRowsOf = (query: TenantQuery, ids: readonly string[]): string =>
   selectWhere(query, [query.hasIdOf(ids)]);
 
+/** The marks of rows. A removed row has no other mark. */
+const REMOVED = "removed";
+const NOT_READY = "not ready";
+
 function selectWhere(query: TenantQuery, wanted: readonly string[]): string {
-  const { relation, conditions, removed, selected, order, bucket, digest } = query;
-  const mark = removed === undefined ? [] : [`CASE WHEN ${removed} THEN '1' END`];
+  const { relation, conditions, removed, notReady, selected, order, bucket, digest } = query;
+  const marks = [
+    ...(removed === undefined ? [] : [`WHEN ${removed} THEN '${REMOVED}'`]),
+    ...(notReady === undefined ? [] : [`WHEN ${notReady} THEN '${NOT_READY}'`]),
+  ];
+  const mark = marks.length === 0 ? [] : [`CASE ${marks.join(" ")} END`];
   return `SELECT ${[bucket, digest, ...selected, ...mark].join(", ")}
       FROM ${relation} ${whereAll([...conditions, ...wanted])} ORDER BY ${order}`;
 }
@@ -66,8 +80,17 @@ export const tenantRow = (
 ): TenantRow => ({
   cells: parseCells(cells, parsers),
   digest: { bucket: Number(bucket), digest },
-  removed: cells[parsers.length] != null,
+  removed: cells[parsers.length] === REMOVED,
+  notReady: cells[parsers.length] === NOT_READY,
 });
+
+/** An aggregate's argument that leaves out rows that are not ready. */
+export const ofReadyRows = (notReady: string | undefined, value: string): string =>
+  notReady === undefined ? value : `CASE WHEN ${notReady} THEN NULL ELSE ${value} END`;
+
+/** An aggregate's argument for the rows that are not ready. */
+export const ofRowsNotReady = (notReady: string | undefined): string =>
+  notReady === undefined ? "NULL" : `CASE WHEN ${notReady} THEN 1 END`;
 
 /** The SELECT for the sums of all buckets, without removed rows. */
 export function selectBuckets({ relation, conditions, removed, bucketSum }: TenantQuery): string {
@@ -88,6 +111,15 @@ export const typedSeed = (seed: string, types: readonly (string | undefined)[]):
  * end.
  */
 export const isTrue = (predicate: string): string => `((${predicate}\n) IS TRUE)`;
+
+/** The predicates of the config, as `TenantQuery` has them. */
+export const marksOf = ({
+  removedWhen,
+  readyWhen,
+}: Pick<SourceRequest, "removedWhen" | "readyWhen">): Pick<TenantQuery, "removed" | "notReady"> => ({
+  removed: removedWhen === undefined ? undefined : isTrue(removedWhen),
+  notReady: readyWhen === undefined ? undefined : `(NOT ${isTrue(readyWhen)})`,
+});
 
 /** A WHERE clause, or nothing. The line breaks end comments that the conditions may end with. */
 export const whereAll = (conditions: readonly string[]): string =>

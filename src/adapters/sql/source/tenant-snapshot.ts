@@ -1,5 +1,5 @@
 import type { SyncError } from "../../../core/failure/sync-error.ts";
-import type { BucketSum, TenantRow } from "../../../core/group/tenant.ts";
+import type { SourceBucket, TenantRow } from "../../../core/group/tenant.ts";
 import type { SourceRole, TenantSnapshot } from "../../../ports/tenant-source.ts";
 import type { SourceSession } from "./source-session.ts";
 import { type RawRow, selectBuckets, selectRows, type TenantQuery, tenantRow } from "./tenant-query.ts";
@@ -25,9 +25,9 @@ export class SqlTenantSnapshot implements TenantSnapshot {
     this.#parts = parts;
   }
 
-  buckets(): Promise<readonly BucketSum[]> {
+  buckets(): Promise<readonly SourceBucket[]> {
     const { session, query } = this.#parts;
-    return this.#explained(session.query<BucketSum>(selectBuckets(query)));
+    return this.#explained(session.query<SourceBucket>(selectBuckets(query)));
   }
 
   async *rows(buckets?: readonly number[]): AsyncGenerator<readonly TenantRow[]> {

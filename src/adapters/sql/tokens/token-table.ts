@@ -1,4 +1,5 @@
 import type { SyncError } from "../../../core/failure/sync-error.ts";
+import type { Finding } from "../../../core/report/finding.ts";
 import { Secret } from "../../../core/secret/secret.ts";
 import { laggingIn } from "../../../core/tokens/token-copies.ts";
 import type { Lease } from "../../../ports/ledger/lease.ts";
@@ -10,22 +11,20 @@ import type {
   TokenStore,
   WriteOptions,
 } from "../../../ports/token-store.ts";
-import type { Queryable } from "../connection/connections.ts";
 import { retryDeadlocks } from "../connection/deadlock-retry.ts";
 import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/table-place.ts";
 import type { Database } from "../dialect/database.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
 import { type OpenTable, openTable } from "./open-table.ts";
-import { orElse, type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
+import { rehearseTokens } from "./rehearsal.ts";
+import { type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
+import { findTokens, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
 import { withoutTokens } from "./token-error.ts";
 import { TokenTableOwner } from "./token-table-owner.ts";
 
 /** How many ids are read at a time. */
 const BATCH = 5_000;
-
-/** Why one group's token could not be stored or removed. */
-type Refusal = readonly [user_group_id: string, error: SyncError];
 
 /** An empty text is no token: a column that takes no NULL may be full of them. */
 const tokensOf = (rows: readonly TokenRow[]): [id: string, token: Secret][] =>
@@ -78,6 +77,14 @@ export class SqlTokenTable implements TokenStore {
     try {
       const { statements } = await this.#open();
       await statements.inspect(this.#database);
+    } catch (error) {
+      throw this.#unavailable("write tokens to", error);
+    }
+  }
+
+  async rehearse(): Promise<readonly Finding[]> {
+    try {
+      return [await rehearseTokens(this.#database, await this.#open(), this.#options)];
     } catch (error) {
       throw this.#unavailable("write tokens to", error);
     }
@@ -136,7 +143,7 @@ export class SqlTokenTable implements TokenStore {
         togetherOrEach<StoredToken, Refusal>(
           savepoints,
           tokens,
-          (some) => this.#write(table, some, savepoints.connection, rewrite),
+          (some) => writeTokens(table, this.#options, some, savepoints.connection, rewrite),
           ({ user_group_id, token }, error) => [user_group_id, table.refusals.notStored(error, token)],
         ),
       ).catch((error: unknown) => {
@@ -187,12 +194,12 @@ export class SqlTokenTable implements TokenStore {
     try {
       const table = await this.#open();
       const refusals = await this.#within(transaction, async (savepoints) => {
-        rows = await this.#find(table, ids, savepoints);
+        rows = await findTokens(table, ids, savepoints);
         const secretsOf = (id: string): Secret[] => secretsIn(rows.filter((row) => row.id === id));
         return togetherOrEach<string, Refusal>(
           savepoints,
           [...new Set(rows.map((row) => row.id))],
-          (some) => this.#remove(table, some, savepoints.connection),
+          (some) => removeTokens(table, some, savepoints.connection),
           (id, error) => [id, table.refusals.notRemoved(id, error, secretsOf(id))],
         );
       }).catch((error: unknown) => {
@@ -215,63 +222,6 @@ export class SqlTokenTable implements TokenStore {
         body({ dialect, connection, isLastAttempt }),
       ),
     );
-  }
-
-  /** Resolves to the tokens that did not get into the table. Rejects if the database refuses one. */
-  async #write(
-    table: OpenTable,
-    tokens: readonly StoredToken[],
-    connection: Queryable,
-    rewrite: boolean,
-  ): Promise<readonly Refusal[]> {
-    const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
-    const rows = await table.statements.write(connection, tokens, rewrite);
-    // A trigger can write another token instead, even the old one.
-    const written = new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
-    const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
-    return this.#whyNot(table, unwritten, connection, rewrite);
-  }
-
-  /**
-   * Why tokens were not written: a trigger, a policy or a rule can skip a write without an error. A token that is
-   * already there needs no write, except with `rewrite`.
-   */
-  async #whyNot(
-    { statements, refusals }: OpenTable,
-    unwritten: readonly StoredToken[],
-    connection: Queryable,
-    rewrite: boolean,
-  ): Promise<readonly Refusal[]> {
-    if (unwritten.length === 0) return [];
-    const checks = await statements.check(connection, unwritten);
-    const hasRow = (isThere: boolean | null): boolean => isThere !== null || this.#options.rows === "own";
-    return checks
-      .filter(({ isThere }) => rewrite || !isThere)
-      .map(({ id, isThere }) => [id, hasRow(isThere) ? refusals.skipped(id) : refusals.noRow(id)]);
-  }
-
-  /** The rows that have a token to remove. */
-  #find(
-    { statements }: OpenTable,
-    ids: readonly string[],
-    savepoints: Savepoints,
-  ): Promise<readonly TokenRow[]> {
-    const { connection } = savepoints;
-    return orElse(
-      savepoints,
-      () => statements.find(connection, ids, false),
-      () => statements.find(connection, ids, true),
-    );
-  }
-
-  /** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */
-  async #remove(
-    { statements, refusals }: OpenTable,
-    ids: readonly string[],
-    connection: Queryable,
-  ): Promise<readonly Refusal[]> {
-    const removed = new Set(await statements.remove(connection, ids));
-    return ids.filter((id) => !removed.has(id)).map((id) => [id, refusals.kept(id)]);
   }
 
   #unavailable(doing: string, error: unknown): SyncError {

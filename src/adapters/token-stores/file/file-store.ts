@@ -23,6 +23,7 @@ import {
   unmark,
 } from "./directory-owner-mark.ts";
 import { isThere, makeFolder, syncFolder, writeDurably } from "./durable-writes.ts";
+import { rehearseFiles } from "./rehearsal.ts";
 import { entryAt, entryOf, insistOnOwnFile, readOwnFile } from "./trusted-files.ts";
 
 export interface FileStoreOptions {
@@ -77,6 +78,16 @@ export class FileStore implements SecretStore {
       // Remove what a process that died has left half written.
       for (const entry of await readdir(mark, { withFileTypes: true }))
         if (entry.isFile() && UNFINISHED.test(entry.name)) await rm(join(mark, entry.name), { force: true });
+    });
+  }
+
+  rehearse(): Promise<string> {
+    return orUnavailable(async () => {
+      await ownDirectory(this.#directory, this.#trust);
+      const mark = this.#pathOf(MARK);
+      const isMarked = await isThere(mark);
+      if (!isMarked && (await isThere(this.#directory)) && !(await isEmpty(this.#directory))) throw notOurs();
+      return rehearseFiles(this.#directory, isMarked ? [this.#directory, mark] : [this.#directory]);
     });
   }
 

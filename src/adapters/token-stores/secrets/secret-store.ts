@@ -15,6 +15,11 @@ export interface SecretStore {
   release?(): Promise<string>;
   /** Logs in, and checks that the store can be used at all. Called before anything is changed. */
   prepare(): Promise<void>;
+  /**
+   * Tries whether secrets can be written, read and removed, so that nothing of it stays behind; also before the first
+   * `prepare`. Resolves to what was tried, in words. Left out by a store that remembers removed secrets.
+   */
+  rehearse?(): Promise<string>;
   /** Undefined if there is no such secret, or if it is deleted but could still be recovered. */
   get(name: string): Promise<FoundSecret | undefined>;
   /**

@@ -1,4 +1,5 @@
 import { interrupted, SyncError } from "../../../core/failure/sync-error.ts";
+import type { Finding } from "../../../core/report/finding.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import { type SecretPath, secretName } from "../../../core/tokens/secret-name.ts";
 import { laggingIn } from "../../../core/tokens/token-copies.ts";
@@ -7,12 +8,14 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { LedgerTransaction } from "../../../ports/ledger/ledger.ts";
 import type {
   ChangeOptions,
+  RehearsalOptions,
   StoredToken,
   TokenDestination,
   TokenStore,
   WriteOptions,
 } from "../../../ports/token-store.ts";
 import { inParallel } from "./concurrency.ts";
+import { type Retried, rehearseSecrets } from "./rehearsal.ts";
 import { SecretOwnerMark } from "./secret-owner-mark.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { CONCURRENCY, StoreRetries } from "./store-retries.ts";
@@ -63,6 +66,13 @@ export class SecretTokenStore implements TokenStore {
 
   prepare(signal?: AbortSignal): Promise<void> {
     return this.#usable("use", () => this.#retries.with(() => this.#secrets.prepare(), { signal }));
+  }
+
+  rehearse({ canary }: RehearsalOptions): Promise<readonly Finding[]> {
+    const retried: Retried = (work) => this.#retries.with(work);
+    return this.#usable("write", async () => [
+      await rehearseSecrets(this.#secrets, this.#options.path, canary, retried),
+    ]);
   }
 
   holdsAny(): Promise<boolean> {

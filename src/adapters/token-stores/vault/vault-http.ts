@@ -1,4 +1,5 @@
-import { Pool } from "undici";
+import request from "undici/lib/api/api-request.js";
+import Pool from "undici/lib/dispatcher/pool.js";
 import type { Secret } from "../../../core/secret/secret.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/text/json.ts";
 import { SecretStoreFailure, type SecretStoreProblem } from "../secrets/secret-store.ts";
@@ -50,7 +51,7 @@ export class VaultHttp {
   /** Resolves to any answer, also a refusal. Rejects with a {@link SecretStoreFailure} if there was none. */
   async send({ method, path, token, body, timeoutMs = TIMEOUT }: VaultRequest): Promise<VaultAnswer> {
     try {
-      const answer = await this.#pool.request({
+      const answer = await request.call(this.#pool, {
         method,
         path: this.#base + path,
         headers: {

@@ -19,6 +19,7 @@ import {
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
 import { LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
 import { expectKindsApart, failuresInVersion5 } from "../../sql/ledger/ledger-version-5.ts";
+import { anOwnedGroupInVersion7, expectRejectionsRemembered } from "../../sql/ledger/ledger-version-7.ts";
 
 /** A ledger's tables as this version made them, with what these statements put into them. */
 async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
@@ -149,4 +150,9 @@ test("in a ledger of version 3, a group is taken to be failing since its last ch
 test("a ledger of version 5 gets a place of its own for each kind of failure", async () => {
   const database = await aLedgerOfVersion(5, failuresInVersion5("Z"));
   await expectKindsApart(database);
+});
+
+test("a ledger of version 7 keeps its groups, and remembers rejected rows from then on", async () => {
+  const database = await aLedgerOfVersion(7, anOwnedGroupInVersion7("Z"));
+  await expectRejectionsRemembered(database);
 });

@@ -44,7 +44,7 @@ describe("a read of the source", () => {
       for await (const batch of batchesOf(source({ table: "customers" }), ["id"])) {
         if (rows === 0) {
           await query(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1",
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
             [APPLICATION],
           );
         }

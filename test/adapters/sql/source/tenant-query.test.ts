@@ -1,16 +1,19 @@
 import { expect, test } from "vitest";
+import { asText } from "../../../../src/adapters/sql/source/cells.ts";
 import {
   isTrue,
   selectBuckets,
   selectRows,
   selectRowsOf,
   type TenantQuery,
+  tenantRow,
 } from "../../../../src/adapters/sql/source/tenant-query.ts";
 
 const aQuery = (parts: Partial<TenantQuery> = {}): TenantQuery => ({
   relation: "customers",
   conditions: [],
   removed: undefined,
+  notReady: undefined,
   selected: ["id", "plan"],
   parsers: [],
   order: "id",
@@ -31,10 +34,26 @@ test("all rows come with bucket and digest, ordered by the id", () => {
   );
 });
 
-test("removed rows come with a mark as their last column", () => {
-  expect(onOneLine(selectRows(aQuery({ removed: "gone" })))).toContain(
-    "plan, CASE WHEN gone THEN '1' END FROM",
+test("rows that are removed or not ready come with a mark as their last column", () => {
+  const selected = (parts: Partial<TenantQuery>): string => onOneLine(selectRows(aQuery(parts)));
+  expect(selected({ removed: "gone" })).toContain("plan, CASE WHEN gone THEN 'removed' END FROM");
+  expect(selected({ notReady: "new" })).toContain("plan, CASE WHEN new THEN 'not ready' END FROM");
+  expect(selected({ removed: "gone", notReady: "new" })).toContain(
+    "plan, CASE WHEN gone THEN 'removed' WHEN new THEN 'not ready' END FROM",
   );
+});
+
+test.each([
+  [null, false, false],
+  ["removed", true, false],
+  ["not ready", false, true],
+])("the mark %s", (mark, removed, notReady) => {
+  expect(tenantRow({ parsers: [asText] }, [7, "4711", "acme", mark])).toEqual({
+    cells: ["acme"],
+    digest: { bucket: 7, digest: "4711" },
+    removed,
+    notReady,
+  });
 });
 
 test("buckets and conditions restrict the rows together", () => {

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { connect as connectPlain, isIP, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { ServiceFailure } from "../../core/failure/service-failure.ts";
+import { describe } from "../../core/failure/sync-error.ts";
+import { Secret } from "../../core/secret/secret.ts";
+import type { ProbeAnswer, Reached, ServiceProbe } from "../../ports/service-probe.ts";
+import { answerText } from "./answer-failure.ts";
+import { successfulBody } from "./read-answer.ts";
+import { type Exchange, type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
+import { isHtml, jsonObject } from "./wire-answer.ts";
+
+/** As long as a real token, and no group's. */
+const random = (): Secret => new Secret(`groupsync-check-${randomBytes(32).toString("base64url")}`);
+
+export class HttpServiceProbe implements ServiceProbe {
+  readonly #options: HttpServiceOptions;
+  readonly #withKey: ServiceConnection;
+  readonly #withWrongKey: ServiceConnection;
+
+  constructor(options: HttpServiceOptions) {
+    this.#options = options;
+    this.#withKey = new ServiceConnection(options);
+    this.#withWrongKey = new ServiceConnection({ ...options, apiKey: random() });
+  }
+
+  async reach(): Promise<Reached> {
+    const { protocol, hostname, port } = new URL(this.#options.baseUrl);
+    const host = hostname.replace(/^\[|\]$/g, "");
+    const isSecure = protocol === "https:";
+    const at = { host, port: Number(port) || (isSecure ? 443 : 80) };
+    const shown = `${hostname}:${at.port}`;
+    await step(lookup(host), `the name ${host} can't be looked up`, LOOK_UP);
+    const socket = connectPlain(at).on("error", ignore);
+    try {
+      await step(this.#ready(socket, "connect"), `cannot connect to ${shown}`, CONNECT);
+      if (!isSecure) return { at: shown, tls: null };
+      const secured = connectTls({ socket, host, ...(isIP(host) === 0 && { servername: host }) }).on(
+        "error",
+        ignore,
+      );
+      await step(this.#ready(secured, "secureConnect"), `the TLS handshake with ${shown} failed`, HANDSHAKE);
+      return { at: shown, tls: tlsOf(secured) };
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  async getWithWrongKey(): Promise<ProbeAnswer> {
+    // Without an id, because something in between might put a good key in place of the wrong one.
+    return answerOf(await this.#withWrongKey.send("GET", "", { check: "groupsync" }));
+  }
+
+  async rotateNobody(): Promise<ProbeAnswer> {
+    const token = random();
+    const fields = { current_token: token.reveal() };
+    return answerOf(await this.#withKey.send("POST", "", fields, { secrets: [token] }));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#withKey.close(), this.#withWrongKey.close()]);
+  }
+
+  /** Waits for the event no longer than for a request. */
+  #ready(socket: Socket, event: string): Promise<unknown> {
+    const { timeoutMs } = this.#options;
+    return once(socket, event, { signal: AbortSignal.timeout(timeoutMs) }).catch((error: unknown) => {
+      const isLate = error instanceof Error && error.name === "AbortError";
+      throw isLate ? new Error(`no answer within ${timeoutMs} ms`) : error;
+    });
+  }
+}
+
+/** Whoever waits for an event gets the error of the socket, too. */
+function ignore(): void {}
+
+const LOOK_UP = "check the host in service.base_url, and the name server of this machine";
+const CONNECT =
+  "check the port in service.base_url; a firewall or a network policy may keep this machine from the service";
+const HANDSHAKE =
+  "the certificate has to be valid for the host in service.base_url; for a CA of your own, name the file of its certificate in NODE_EXTRA_CA_CERTS";
+
+async function step(work: Promise<unknown>, what: string, hint: string): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    throw new ServiceFailure("UNREACHABLE", `${what}: ${describe(error)}`, { hint, cause: error });
+  }
+}
+
+const tlsOf = (socket: TLSSocket): NonNullable<Reached["tls"]> => ({
+  protocol: socket.getProtocol() ?? "TLS",
+  validUntil: new Date(socket.getPeerCertificate().valid_to),
+});
+
+function answerOf({ answer, request }: Exchange): ProbeAnswer {
+  const content = isHtml(answer) ? "html" : jsonObject(answer) ? "json" : "other";
+  const shown = (text: string): string => text.replace(/^\w+ was answered /, "");
+  try {
+    successfulBody(answer, request);
+    return { status: answer.status, content, code: null, text: shown(answerText(answer, request)) };
+  } catch (error) {
+    if (!(error instanceof ServiceFailure)) throw error;
+    return { status: answer.status, content, code: error.code, text: shown(error.message) };
+  }
+}

@@ -1,0 +1,70 @@
+import type { SyncError } from "../../../core/failure/sync-error.ts";
+import type { StoredToken } from "../../../ports/token-store.ts";
+import type { Queryable } from "../connection/connections.ts";
+import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
+import type { OpenTable } from "./open-table.ts";
+import { orElse, type Savepoints } from "./savepoint.ts";
+
+/** Why one group's token could not be stored or removed. */
+export type Refusal = readonly [user_group_id: string, error: SyncError];
+
+type Rows = Pick<TokenTableOptions, "rows">;
+
+/** Resolves to the tokens that did not get into the table. Rejects if the database refuses one. */
+export async function writeTokens(
+  table: OpenTable,
+  options: Rows,
+  tokens: readonly StoredToken[],
+  connection: Queryable,
+  rewrite: boolean,
+): Promise<readonly Refusal[]> {
+  const wanted = new Map(tokens.map((entry) => [entry.user_group_id, entry.token.reveal()]));
+  const rows = await table.statements.write(connection, tokens, rewrite);
+  // A trigger can write another token instead, even the old one.
+  const written = new Set(rows.filter(({ id, token }) => token === wanted.get(id)).map(({ id }) => id));
+  const unwritten = tokens.filter((entry) => !written.has(entry.user_group_id));
+  return whyNot(table, options, unwritten, connection, rewrite);
+}
+
+/**
+ * Why tokens were not written: a trigger, a policy or a rule can skip a write without an error. A token that is
+ * already there needs no write, except with `rewrite`.
+ */
+async function whyNot(
+  { statements, refusals }: OpenTable,
+  { rows }: Rows,
+  unwritten: readonly StoredToken[],
+  connection: Queryable,
+  rewrite: boolean,
+): Promise<readonly Refusal[]> {
+  if (unwritten.length === 0) return [];
+  const checks = await statements.check(connection, unwritten);
+  const hasRow = (isThere: boolean | null): boolean => isThere !== null || rows === "own";
+  return checks
+    .filter(({ isThere }) => rewrite || !isThere)
+    .map(({ id, isThere }) => [id, hasRow(isThere) ? refusals.skipped(id) : refusals.noRow(id)]);
+}
+
+/** The rows that have a token to remove. */
+export function findTokens(
+  { statements }: OpenTable,
+  ids: readonly string[],
+  savepoints: Savepoints,
+): Promise<readonly TokenRow[]> {
+  const { connection } = savepoints;
+  return orElse(
+    savepoints,
+    () => statements.find(connection, ids, false),
+    () => statements.find(connection, ids, true),
+  );
+}
+
+/** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */
+export async function removeTokens(
+  { statements, refusals }: OpenTable,
+  ids: readonly string[],
+  connection: Queryable,
+): Promise<readonly Refusal[]> {
+  const removed = new Set(await statements.remove(connection, ids));
+  return ids.filter((id) => !removed.has(id)).map((id) => [id, refusals.kept(id)]);
+}

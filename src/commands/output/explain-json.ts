@@ -1,0 +1,79 @@
+import { Unusable } from "../../core/group/tenant.ts";
+import type { ExplainedTenant } from "../../engine/explain/explain-tenant.ts";
+import { standingOf } from "../../engine/explain/standing.ts";
+import { type ExplainPage, failuresOf, isTooOld, rowOf } from "./explain-text.ts";
+
+/** The object of `explain --json`. */
+export function explainJson(page: ExplainPage): string {
+  const { explained, tokenDestinations, failures, now } = page;
+  const { user_group_id, tenant, known, record, action, changes, copies, approval } = explained;
+  const { state, reason, advice, command } = standingOf(explained);
+  const { group, removals, formerTokens } = record;
+  const object = {
+    user_group_id,
+    state,
+    reason,
+    advice,
+    command,
+    next_sync: nextSyncJson(action),
+    table: explained.table,
+    rows: explained.rows.map((_, index) =>
+      Object.fromEntries(
+        rowOf(explained, index).map(([column, cell]) => [
+          column,
+          cell instanceof Unusable ? { unusable: cell.reason } : cell,
+        ]),
+      ),
+    ),
+    rejected_since: explained.rejectedSince,
+    flagged: tenant?.kind === "flagged",
+    desired: tenant?.kind === "desired" ? tenant.group : null,
+    confirmed: group?.confirmed ?? null,
+    unverified: known?.unverified ?? null,
+    changes,
+    under_way: known?.intent ? { action: known.intent, since: group?.intentAt ?? null } : null,
+    held: known?.held ? { action: known.held, code: approval } : null,
+    missing: known?.absence ? { absence: known.absence.kind, since: known.absence.since } : null,
+    failures: failuresOf(explained).map(([what, { code, message, since, count, retryAt }]) => ({
+      ...{ what, code, message, since, count, retry_at: retryAt },
+    })),
+    token: {
+      fingerprint: group?.tokenFingerprint ?? null,
+      since: group?.tokenSince ?? null,
+      age_ms: group?.tokenSince ? now.getTime() - group.tokenSince.getTime() : null,
+      rotation_due: isTooOld(page),
+      destinations: tokenDestinations,
+      stored: copies.kind,
+      stored_fingerprint: copies.kind === "another token" ? copies.fingerprint : null,
+    },
+    history: {
+      recorded_since: group?.createdAt ?? null,
+      last_change: group?.changedAt ?? null,
+      removals: removals.map(({ kind, at }) => ({ action: kind, at })),
+      former_tokens: formerTokens.map(({ fingerprint, since, until }) => ({ fingerprint, since, until })),
+    },
+    failures_of_sync: failures.map(({ code, message, hint }) => ({ code, message, hint: hint ?? null })),
+  };
+  return `${JSON.stringify(object)}\n`;
+}
+
+function nextSyncJson(action: ExplainedTenant["action"]): object | null {
+  switch (action?.kind) {
+    case undefined:
+    case "gone":
+      return null;
+    case "waiting":
+      return { action: "none", retry_at: action.retryAt };
+    case "missing":
+      return { action: "none", delete_in_ms: action.dueInMs };
+    case "not_ready":
+    case "rejected":
+    case "outdated":
+      return { action: "none" };
+    case "create":
+    case "update":
+    case "replace":
+    case "delete":
+      return { action: action.kind };
+  }
+}

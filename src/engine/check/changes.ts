@@ -1,0 +1,43 @@
+import { CHANGES_NOT_HEARD, CHANGES_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
+import { type Finding, ok, told, warning } from "../../core/report/finding.ts";
+import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
+
+/** The change column of `source.changes`: whether it is there, has values, and has an index. */
+export async function* columnFindings(
+  feed: ChangeFeed,
+  before: string | null,
+  stop: AbortSignal,
+): AsyncGenerator<Finding> {
+  const reader = await feed.open(stop, before);
+  try {
+    const newest = await reader.newest();
+    if (newest === null) {
+      yield warning(
+        "source.changes.column has no value in any row, so nobody can tell whether it has an index",
+        "see that every insert and update sets it; until then only full syncs find what changes",
+      );
+      return;
+    }
+    const hint = await reader.missingIndex({ value: newest.before, isIncluded: true });
+    yield hint === null
+      ? ok(`source.changes.column is of type ${reader.type}, and has an index`)
+      : told("warning", { ...CHANGES_NOT_INDEXED, hint });
+  } finally {
+    await reader.close();
+  }
+}
+
+/** How long a notification to oneself may take, in milliseconds. */
+const HEARD_WITHIN = 5_000;
+
+/** The channel of `source.changes`: whether notifications arrive. Notifies itself alone. */
+export async function* channelFindings(channel: ChangeChannel, stop: AbortSignal): AsyncGenerator<Finding> {
+  const open = await channel.open(() => {}, stop);
+  try {
+    yield (await open.hearsItself(HEARD_WITHIN))
+      ? ok("notifications arrive on source.changes.channel")
+      : told("failure", CHANGES_NOT_HEARD);
+  } finally {
+    await open.close();
+  }
+}

@@ -1,0 +1,45 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { type Finding, ok, told } from "../../core/report/finding.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import { type CheckedDatabase, connectionFinding } from "./connection.ts";
+import { brokenConditions, sameService } from "./sync-conditions.ts";
+
+interface Ports {
+  readonly ledger: Pick<LedgerView, "inspect" | "id" | "ownTables" | "service" | "status">;
+}
+
+interface Settings {
+  readonly database: CheckedDatabase;
+  readonly baseUrl: string;
+}
+
+/** Connection, rights and version of the ledger, the service that its groups live at, and who holds the lease. */
+export async function* ledgerFindings(
+  { ledger }: Ports,
+  { database, baseUrl }: Settings,
+): AsyncGenerator<Finding> {
+  await ledger.inspect();
+  yield connectionFinding(database);
+  const tables = (await ledger.ownTables()) ?? "the ledger's tables";
+  try {
+    const isThere = (await ledger.id()) !== null;
+    yield ok(
+      isThere
+        ? `${tables}: this user may write there`
+        : `${tables}: a sync creates the tables, as this user may`,
+    );
+  } catch (error) {
+    if (!(error instanceof SyncError) || error.code !== "LEDGER_OUTDATED") throw error;
+    yield told("warning", error);
+    return;
+  }
+  const service = await ledger.service();
+  for (const error of await brokenConditions([sameService({ service, baseUrl })]))
+    yield told("failure", error);
+  const { lease } = await ledger.status();
+  yield ok(
+    lease === null
+      ? "nobody holds the lease"
+      : `${lease.holder} holds the lease until ${lease.expiresAt.toISOString()}`,
+  );
+}

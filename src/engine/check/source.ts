@@ -1,0 +1,85 @@
+import { LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
+import { digestSeed } from "../../core/group/desired-group.ts";
+import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
+import { nextReading } from "../../core/plan/read-history.ts";
+import { type Finding, ok, told, warning } from "../../core/report/finding.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { TenantSource } from "../../ports/tenant-source.ts";
+import { readTenants } from "../plan/read-tenants.ts";
+import { roleWarnings } from "../plan/source-role.ts";
+import { type CheckedDatabase, connectionFinding } from "./connection.ts";
+import { RejectionReasons } from "./rejection-reasons.ts";
+
+interface Ports {
+  readonly source: TenantSource;
+  readonly ledger: Pick<LedgerView, "readHistory">;
+}
+
+export interface SourceSettings {
+  readonly rules: GroupRules;
+  /** Describes the source, as the ledger remembers it. */
+  readonly source: string;
+  readonly database: CheckedDatabase;
+  readonly now: Date;
+}
+
+/** Connection, rights, columns and SQL of the source, what its role can do besides, and all of its rows. */
+export async function* sourceFindings(
+  ports: Ports,
+  settings: SourceSettings,
+  stop: AbortSignal,
+): AsyncGenerator<Finding> {
+  const before = await tableBefore(ports, settings);
+  yield* snapshotFindings(ports, settings, before, stop);
+  const { rules } = settings;
+  const lookUps = await ports.source.lookUps(columnsOf(rules), digestSeed(rules), stop, before);
+  const { isIndexed } = lookUps;
+  await lookUps.close();
+  yield isIndexed ? ok(`an index finds a tenant by column ${rules.id}`) : told("warning", LOOKS_NOT_INDEXED);
+}
+
+/** The table that the last run read. Null if the ledger doesn't say: its own check tells why. */
+export const tableBefore = (
+  { ledger }: Pick<Ports, "ledger">,
+  { source, now }: Pick<SourceSettings, "source" | "now">,
+): Promise<string | null> =>
+  ledger.readHistory().then(
+    (history) => nextReading(history, source, now).table,
+    () => null,
+  );
+
+async function* snapshotFindings(
+  { source }: Ports,
+  { rules, database }: SourceSettings,
+  before: string | null,
+  stop: AbortSignal,
+): AsyncGenerator<Finding> {
+  const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, before);
+  try {
+    yield connectionFinding(database);
+    for (const warned of roleWarnings(await snapshot.role())) yield told("warning", warned);
+    const counts = { desired: 0, flagged: 0, not_ready: 0, rejected: 0 };
+    const reasons = new RejectionReasons();
+    for await (const tenants of readTenants(snapshot.rows(), rules)) {
+      for (const tenant of tenants) {
+        counts[tenant.kind]++;
+        if (tenant.kind === "rejected") reasons.add(tenant);
+      }
+    }
+    const from = snapshot.table ?? "source.query";
+    const removed =
+      counts.flagged > 0 ? `, and ${counts.flagged} that source.removed_when says are gone` : "";
+    const waiting = counts.not_ready > 0 ? `, and ${counts.not_ready} that wait for source.ready_when` : "";
+    if (counts.desired + counts.flagged + counts.not_ready > 0)
+      yield ok(`${quantity(counts.desired, "tenant")} in ${from}${removed}${waiting}`);
+    else
+      yield warning(
+        `${from} has no row that gives a group`,
+        "check the url, and source.where: from such a source a sync makes no group, and deletes none without approval",
+      );
+    yield* reasons.findings();
+  } finally {
+    await snapshot.close();
+  }
+}

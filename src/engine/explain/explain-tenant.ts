@@ -1,0 +1,146 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { digestSeed } from "../../core/group/desired-group.ts";
+import { tokenFingerprint } from "../../core/group/group.ts";
+import { changedFields, type FieldChange } from "../../core/group/group-diff.ts";
+import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
+import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
+import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
+import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { GroupRecord } from "../../ports/ledger/status.ts";
+import type { TenantSource } from "../../ports/tenant-source.ts";
+import type { TokenStore } from "../../ports/token-store.ts";
+import { type LedgerState, type PlanSettings, planningContext, unknownIds } from "../plan/make-plan.ts";
+import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
+
+export interface ExplainPorts {
+  readonly source: TenantSource;
+  readonly ledger: Pick<LedgerView, "of" | "record" | "rejections">;
+  readonly tokens: Pick<TokenStore, "read" | "lagging">;
+}
+
+/** What is known of one tenant without a request to the service. Holds no token. */
+export interface ExplainedTenant {
+  readonly user_group_id: string;
+  /** The columns that the config reads, in the order of the cells of `rows`. */
+  readonly columns: readonly string[];
+  /** More than one if several rows have this id. */
+  readonly rows: readonly TenantRow[];
+  /** The table, with its schema; null for a query. */
+  readonly table: string | null;
+  /** Undefined if the source has no row of it. */
+  readonly tenant: Tenant | undefined;
+  /** Undefined if the ledger has no group of it. */
+  readonly known: LedgerGroup | undefined;
+  readonly record: GroupRecord;
+  /** Since when a sync has found the row rejected; null if no sync has, or its row is no longer rejected. */
+  readonly rejectedSince: Date | null;
+  /** What the next sync of all tenants does about it, unless it is a removal that is held. Null if nothing. */
+  readonly action: PlannedAction | null;
+  /** What the confirmed group lacks of the desired group; null if the ledger can't tell. */
+  readonly changes: readonly FieldChange[] | null;
+  readonly copies: TokenCopies;
+  /** The code that approves what is held; null if only a plan can tell the code, or if nothing is held. */
+  readonly approval: string | null;
+}
+
+/** Whether the token stores hold the token whose fingerprint the ledger has. */
+export type TokenCopies =
+  /** The ledger knows no token of the group. */
+  | { readonly kind: "none known" }
+  | { readonly kind: "in every store" }
+  /** Several stores: some hold the token, and some don't. */
+  | { readonly kind: "in some stores" }
+  | { readonly kind: "another token"; readonly fingerprint: string }
+  | { readonly kind: "no token" }
+  | { readonly kind: "unreadable"; readonly error: SyncError };
+
+/**
+ * Reads one tenant, its group and its token, and decides as a sync of all tenants does. Changes nothing.
+ * Rejects as the source and the ledger do, and with UNKNOWN_ID if neither of them has the id.
+ */
+export async function explainTenant(
+  id: string,
+  { source, ledger, tokens }: ExplainPorts,
+  settings: PlanSettings,
+  state: LedgerState,
+  now: Date,
+  stop: AbortSignal,
+): Promise<ExplainedTenant> {
+  const { rules } = settings;
+  const context = planningContext(settings, state, now, { isWhole: true, eager: false });
+  const columns = columnsOf(rules);
+  const lookUps = await source.lookUps(columns, digestSeed(rules), stop, context.reading.table);
+  try {
+    const [rows, [known], record, [rejection]] = await Promise.all([
+      lookUps.rowsOf([id]),
+      ledger.of([id]),
+      ledger.record(id),
+      ledger.rejections([id]),
+    ]);
+    const tenant = await tenantOf(id, rows, rules);
+    const isRemembered = record.removals.length + record.formerTokens.length > 0;
+    if (tenant === undefined && known === undefined && !isRemembered) throw unknownIds(new Set([id]));
+    return {
+      user_group_id: id,
+      columns,
+      rows,
+      table: lookUps.table,
+      tenant,
+      known,
+      record,
+      rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
+      action: planAction(tenant, known, context),
+      changes: changesOf(tenant, known, record),
+      copies: await copiesOf(id, record.group?.tokenFingerprint ?? null, tokens, stop),
+      approval: state.history.heldCode || null,
+    };
+  } finally {
+    await lookUps.close();
+  }
+}
+
+/** Several rows of one id make one rejected tenant. */
+async function tenantOf(
+  id: string,
+  rows: readonly TenantRow[],
+  rules: GroupRules,
+): Promise<Tenant | undefined> {
+  for await (const tenants of readTenants(inOneBatch(rows), rules)) {
+    const tenant = tenants.find(({ user_group_id }) => user_group_id === id);
+    if (tenant !== undefined) return tenant;
+  }
+  return undefined;
+}
+
+function changesOf(
+  tenant: Tenant | undefined,
+  known: LedgerGroup | undefined,
+  { group }: GroupRecord,
+): readonly FieldChange[] | null {
+  if (tenant?.kind !== "desired" || !group?.confirmed) return null;
+  return known === undefined || known.fingerprint === UNKNOWN_STATE
+    ? null
+    : changedFields(group.confirmed, tenant.group);
+}
+
+async function copiesOf(
+  id: string,
+  fingerprint: string | null,
+  tokens: ExplainPorts["tokens"],
+  stop: AbortSignal,
+): Promise<TokenCopies> {
+  if (fingerprint === null) return { kind: "none known" };
+  try {
+    const lagging = await tokens.lagging(new Map([[id, fingerprint]]), stop);
+    if (!lagging.has(id)) return { kind: "in every store" };
+    if (lagging.get(id) !== null) return { kind: "in some stores" };
+    const token = (await tokens.read([id], stop)).get(id);
+    return token === undefined
+      ? { kind: "no token" }
+      : { kind: "another token", fingerprint: tokenFingerprint(token) };
+  } catch (error) {
+    if (!(error instanceof SyncError) || error.code === "INTERRUPTED") throw error;
+    return { kind: "unreadable", error };
+  }
+}

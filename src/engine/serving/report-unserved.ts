@@ -1,0 +1,23 @@
+import type { GroupReads } from "../../ports/ledger/groups.ts";
+import type { Turns } from "../lease/tenant-turns.ts";
+import { type Reporting, reportFailure } from "../report/report-failure.ts";
+
+/**
+ * Reports the tenants that were looked at singly and are not served: their groups fail, as the ledger knows it, or their last
+ * look could not serve them. A full sync leaves them to whoever serves them, and must not end as if all were well with them.
+ */
+export async function reportUnserved(
+  { lookedAt, unserved }: Pick<Turns, "lookedAt" | "unserved">,
+  reporting: Reporting & { readonly ledger: Pick<GroupReads, "of"> },
+): Promise<void> {
+  if (lookedAt.length === 0) return;
+  const groups = new Map((await reporting.ledger.of(lookedAt)).map((group) => [group.user_group_id, group]));
+  for (const id of lookedAt) {
+    const group = groups.get(id);
+    const why = unserved.get(id);
+    const failing = group?.failures.change ?? group?.failures.storing;
+    if (failing) reporting.tally.waits(id, failing);
+    else if (why && (why.wanted === undefined || why.wanted !== group?.fingerprint))
+      reportFailure(id, why, reporting);
+  }
+}

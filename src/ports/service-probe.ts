@@ -1,0 +1,32 @@
+import type { ServiceFailureCode } from "../core/failure/service-failure.ts";
+
+/** What came back to a request. */
+export interface ProbeAnswer {
+  readonly status: number;
+  readonly content: "json" | "html" | "other";
+  /** What a sync would take the answer for; null if it says success. */
+  readonly code: ServiceFailureCode | null;
+  /** Such as `HTTP 401: unknown key`. Holds no secret. */
+  readonly text: string;
+}
+
+export interface Reached {
+  /** Host and port. */
+  readonly at: string;
+  /** Null without TLS. */
+  readonly tls: { readonly protocol: string; readonly validUntil: Date } | null;
+}
+
+/**
+ * Tries the way to the service with requests that can change no group. Each rejects with a ServiceFailure if no complete
+ * answer came.
+ */
+export interface ServiceProbe {
+  /** Looks the host up, connects, and shakes hands. Sends no request. */
+  reach(): Promise<Reached>;
+  /** A GET with a body, which names no group, and a key that is wrong on purpose: with a good key it could create a group. */
+  getWithWrongKey(): Promise<ProbeAnswer>;
+  /** A POST with the real key and a random token, which no group has. */
+  rotateNobody(): Promise<ProbeAnswer>;
+  close(): Promise<void>;
+}

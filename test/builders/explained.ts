@@ -1,0 +1,58 @@
+import { changedFields } from "../../src/core/group/group-diff.ts";
+import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
+import { planAction } from "../../src/core/plan/planned-action.ts";
+import type { ExplainedTenant } from "../../src/engine/explain/explain-tenant.ts";
+import type { GroupRecord, RecordedGroup } from "../../src/ports/ledger/status.ts";
+import { aDecisionContext, aDesiredTenant, aGroup, aLedgerGroup, aRow } from "./groups.ts";
+
+export const NO_RECORDED_FAILURES: RecordedGroup["failures"] = {
+  change: null,
+  rotation: null,
+  storing: null,
+};
+
+export const aRecordedGroup = (overrides: Partial<RecordedGroup> = {}): RecordedGroup => ({
+  createdAt: new Date("2026-02-01T00:00:00Z"),
+  changedAt: new Date("2026-02-02T00:00:00Z"),
+  intentAt: null,
+  confirmed: aGroup(),
+  serviceName: "Acme",
+  tokenFingerprint: "the-hash",
+  tokenSince: new Date("2026-02-03T00:00:00Z"),
+  failures: NO_RECORDED_FAILURES,
+  ...overrides,
+});
+
+export const aRecord = (overrides: Partial<GroupRecord> = {}): GroupRecord => ({
+  group: aRecordedGroup(),
+  removals: [],
+  formerTokens: [],
+  ...overrides,
+});
+
+/** A tenant in sync. What is planned for it follows from the tenant and its group. */
+export function anExplainedTenant(
+  overrides: Partial<Omit<ExplainedTenant, "action" | "changes">> = {},
+  context: Partial<PlanningContext> = {},
+): ExplainedTenant {
+  const explained = {
+    user_group_id: "acme",
+    columns: ["id", "name"],
+    rows: [{ cells: ["acme", "Acme"], digest: aRow(), removed: false, notReady: false }],
+    table: "public.customers",
+    tenant: aDesiredTenant(),
+    known: aLedgerGroup(),
+    record: aRecord(),
+    rejectedSince: null,
+    copies: { kind: "in every store" },
+    approval: null,
+    ...overrides,
+  } as const;
+  const { tenant, known, record } = explained;
+  const confirmed = record.group?.confirmed;
+  return {
+    ...explained,
+    action: planAction(tenant, known, aDecisionContext(context)),
+    changes: tenant?.kind === "desired" && confirmed ? changedFields(confirmed, tenant.group) : null,
+  };
+}

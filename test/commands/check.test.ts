@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import { checkCommand } from "../../src/commands/check.ts";
+import { type Finding, failure, ok, warning } from "../../src/core/report/finding.ts";
+import type { Check } from "../../src/ports/check.ts";
+import { VirtualClock, VirtualTime } from "../fakes/virtual-time.ts";
+import { anIo, type Printed } from "./an-io.ts";
+
+const aCheck = (name: string, ...findings: Finding[]): Check => ({
+  name,
+  async *find() {
+    yield* findings;
+  },
+});
+
+async function check(checks: readonly Check[], ...flags: string[]): Promise<Printed> {
+  const { io, printed } = anIo();
+  const clock = new VirtualClock(new VirtualTime());
+  const command = checkCommand(io, async () => ({ checks, clock, limitMs: 1_000 }));
+  await command.parseAsync(flags, { from: "user" });
+  return printed;
+}
+
+const LEDGER = aCheck("ledger", ok("the tables are there"));
+const HTTP = aCheck("http", { ...warning("slow", "look at it"), code: "SLOW" });
+const TOKENS = aCheck("tokens", failure("no right\u001b[2J", "GRANT it"), ok("there"));
+
+test("prints every finding with its remedy, in the order of the checks", async () => {
+  expect(await check([LEDGER, HTTP, TOKENS])).toEqual({
+    code: 1,
+    stdout: `\
+✓ ledger  the tables are there
+! http    SLOW: slow
+          look at it
+✗ tokens  no right\\u001b[2J
+          GRANT it
+✓ tokens  there
+Found 1 problem and 1 warning.
+`,
+    stderr: "",
+  });
+});
+
+test("exits with 0 unless something has failed", async () => {
+  expect(await check([LEDGER])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\nEverything that a sync needs is there\.\n$/),
+  });
+  expect(await check([LEDGER, HTTP])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\nEverything that a sync needs is there, with 1 warning\.\n$/),
+  });
+});
+
+test("told to stop, it says so and not that all is well", async () => {
+  const stopping = new AbortController();
+  const { io, printed } = anIo();
+  const stops: Check = {
+    name: "slow",
+    async *find() {
+      stopping.abort();
+      yield ok("so far");
+    },
+  };
+  const clock = new VirtualClock(new VirtualTime());
+  const command = checkCommand({ ...io, signal: stopping.signal }, async () => ({
+    checks: [stops],
+    clock,
+    limitMs: 1_000,
+  }));
+  await expect(command.parseAsync([], { from: "user" })).rejects.toMatchObject({ code: "INTERRUPTED" });
+  expect(printed.stdout).toBe("");
+});
+
+test("nothing is written or sent elsewhere unless a flag allows it", async () => {
+  const asked: unknown[] = [];
+  const clock = new VirtualClock(new VirtualTime());
+  const run = (...flags: string[]) =>
+    checkCommand(anIo().io, async (_, options) => {
+      asked.push(options);
+      return { checks: [LEDGER], clock, limitMs: 1_000 };
+    }).parseAsync(flags, { from: "user" });
+  await run();
+  await run("--canary");
+  await run("--notify");
+  expect(asked).toEqual([
+    { canary: false, notify: false },
+    { canary: true, notify: false },
+    { canary: false, notify: true },
+  ]);
+});
+
+test("--json prints one object", async () => {
+  const { stdout, code } = await check([HTTP, TOKENS], "--json");
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    ok: false,
+    checks: [
+      { name: "http", findings: [{ level: "warning", code: "SLOW", message: "slow", hint: "look at it" }] },
+      {
+        name: "tokens",
+        findings: [
+          { level: "failure", code: null, message: "no right\u001b[2J", hint: "GRANT it" },
+          { level: "ok", code: null, message: "there", hint: null },
+        ],
+      },
+    ],
+  });
+});

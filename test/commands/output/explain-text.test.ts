@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { explainJson } from "../../../src/commands/output/explain-json.ts";
+import { type ExplainPage, explainText } from "../../../src/commands/output/explain-text.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import { Unusable } from "../../../src/core/group/tenant.ts";
+import {
+  anExplainedTenant,
+  aRecord,
+  aRecordedGroup,
+  NO_RECORDED_FAILURES,
+} from "../../builders/explained.ts";
+import { aDesiredTenant, aLedgerGroup, anAbsence, aRejectedTenant, aRow } from "../../builders/groups.ts";
+
+const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
+
+const aPage = (
+  overrides: Parameters<typeof anExplainedTenant>[0] = {},
+  more: Partial<Omit<ExplainPage, "explained">> = {},
+): ExplainPage => ({
+  explained: anExplainedTenant(overrides),
+  tokenDestinations: ["table postgres://db/crm groupsync_tokens"],
+  rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
+  failures: [],
+  now: at(4),
+  ...more,
+});
+
+const text = (...page: Parameters<typeof aPage>): string => explainText(aPage(...page), false);
+
+describe("the page of a tenant", () => {
+  test("has everything, and marks what differs from what the service confirmed", () => {
+    const failure = { code: "REFUSED", message: "no\u001b", count: 2, since: at(5), retryAt: at(6) };
+    const page = text({
+      tenant: aDesiredTenant({ name: "New", properties: {} }),
+      known: aLedgerGroup({ unverified: "updated" }),
+      record: aRecord({
+        group: aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, rotation: failure } }),
+        removals: [{ kind: "replace", at: at(3) }],
+        formerTokens: [{ fingerprint: "old-hash", since: null, until: at(3) }],
+      }),
+    });
+    expect(page).toBe(`\
+acme: changed
+  its row has changed; the next sync updates its group
+  what helps: groupsync sync --only acme
+
+Row
+  in public.customers
+  id    "acme"
+  name  "Acme"
+
+Group
+  ~ name             "New"  the service confirmed "Acme"
+    mapping.40       "warehouse-7"
+  ~ properties.plan  (none)  the service confirmed "gold"
+  unverified: no answer of the service shows whether it took mapping and properties
+
+Failures
+  rotation: REFUSED (2 in a row since 2026-02-05T00:00:00.000Z, next try after 2026-02-06T00:00:00.000Z): no\\u001b
+
+Token
+  hash the-hash
+  live since 2026-02-03T00:00:00.000Z, for 24 h 0 min
+  goes to table postgres://db/crm groupsync_tokens
+  stored: yes, the token with this hash
+
+History
+  2026-02-01T00:00:00.000Z  first recorded
+  2026-02-02T00:00:00.000Z  last answer to a change
+  2026-02-03T00:00:00.000Z  replaced
+  2026-02-03T00:00:00.000Z  end of the token old-hash, live since an unknown time
+`);
+  });
+
+  test("shows each of several rows, and a value that can't be used", () => {
+    const cells = ["acme", new Unusable("holds bytes")];
+    const row = { cells, digest: aRow(), removed: false, notReady: false };
+    const tenant = aRejectedTenant({ code: "ID_DUPLICATE" });
+    const page = text({ rows: [row, row], tenant, known: undefined, rejectedSince: at(2) });
+    expect(page).toContain("Open\n  rejected since 2026-02-02T00:00:00.000Z\n");
+    expect(page).toContain("  1 of 2 in public.customers\n");
+    expect(page).toContain("  2 of 2 in public.customers\n");
+    expect(page).toContain("  name  (holds bytes)\n");
+  });
+
+  test("says what can't be told", () => {
+    const unknown = aLedgerGroup({ fingerprint: UNKNOWN_STATE });
+    const unconfirmed = aRecord({ group: aRecordedGroup({ confirmed: null, serviceName: "Old" }) });
+    expect(text({ known: unknown, record: unconfirmed })).toContain("nobody knows in which state");
+    const other = aRecord({ group: aRecordedGroup({ serviceName: "Old" }) });
+    expect(text({ record: other })).toContain('  the service last gave back the name "Old"\n');
+    expect(text({ rows: [], tenant: undefined })).toContain("  none in public.customers\n");
+    const error = new SyncError("TOKEN_STORE_UNAVAILABLE", "no such directory");
+    expect(text({ copies: { kind: "unreadable", error } })).toContain(
+      "  stored: can't be told: TOKEN_STORE_UNAVAILABLE: no such directory\n",
+    );
+  });
+
+  test("has what is open", () => {
+    const known = aLedgerGroup({ intent: "delete", held: "delete", absence: anAbsence() });
+    const record = aRecord({ group: aRecordedGroup({ intentAt: at(1) }) });
+    const page = text({ tenant: undefined, known, record, approval: "c0de" });
+    expect(page).toContain(
+      "Open\n  under way since 2026-02-01T00:00:00.000Z: delete\n  held: delete, code c0de\n  its tenant is gone, since",
+    );
+  });
+
+  test("says that the token is too old, and why a sync would fail", () => {
+    const rotation = { maxAgeMs: 3_600_000, window: null, maxPerRun: null, concurrency: 1 };
+    const failures = [new SyncError("SERVICE_CHANGED", "another service", { hint: "look" })];
+    const page = text({}, { rotation, failures });
+    expect(page).toContain("for 24 h 0 min; older than rotation.max_age\n");
+    expect(page).toMatch(/\nA sync would fail: another service\n {2}look\n$/);
+    expect(JSON.parse(explainJson(aPage({}, { rotation, failures })))).toMatchObject({
+      token: { rotation_due: true, age_ms: 86_400_000 },
+      failures_of_sync: [{ code: "SERVICE_CHANGED", message: "another service", hint: "look" }],
+    });
+  });
+});

@@ -1,0 +1,236 @@
+import { chmod, mkdir, readdir, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { listening } from "../../support/servers/listening.ts";
+import { dump } from "../dump.ts";
+import { onOneDatabase } from "../on-one-database.ts";
+import { asRole, withReader } from "../role.ts";
+import { aWorld, fromEnvironment, type World, type WorldOptions } from "../world.ts";
+
+interface Shown {
+  readonly code: number | null;
+  /** Sign, check and code of each finding, such as `✗ tokens CONFIG_TOKENS_OWNED`. */
+  readonly found: readonly string[];
+  readonly stdout: string;
+}
+
+async function check(world: World, ...args: string[]): Promise<Shown> {
+  const { code, stdout, stderr } = await world.run("check", ...args);
+  expect(stderr).toBe("");
+  const found = [...stdout.matchAll(/^([✓!✗]) (\w+) +(?:([A-Z_]+): )?/gm)];
+  return { code, stdout, found: found.map(([, ...parts]) => parts.filter((part) => part).join(" ")) };
+}
+
+/** Of these checks alone, what is not well. */
+const troubleOf = ({ found }: Shown): string[] => found.filter((line) => !line.startsWith("✓"));
+
+const LISTEN = { listen: "127.0.0.1:0" };
+
+const aWorldToCheck = ({ config, ...options }: WorldOptions = {}): Promise<World> =>
+  aWorld({ tenants: 3, ...options, config: { http: LISTEN, ...config } });
+
+/** Everything outside of the program that it could have changed. */
+const everything = async (world: World) => ({
+  database: await dump(world.database),
+  groups: await world.groups(),
+  files: await filesBelow(world.folder),
+});
+
+/** Every file and folder, each file with its content. The sandbox's own are left out. */
+async function filesBelow(folder: string): Promise<readonly unknown[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const ours = entries.filter(({ name }) => !name.startsWith("sandbox-state"));
+  const contents = ours.map(async (entry) => {
+    const path = join(entry.parentPath, entry.name);
+    return [path, entry.isFile() ? await readFile(path, "utf8") : null];
+  });
+  return (await Promise.all(contents)).sort();
+}
+
+describe("changes nothing, and finds all well,", () => {
+  test("before the first sync and after it", async () => {
+    const world = await aWorldToCheck();
+    await world.configure({ http: LISTEN, ...(await withReader(world)) });
+    const untouched = await everything(world);
+    expect(await check(world)).toMatchObject({ code: 0 });
+    expect(await everything(world)).toEqual(untouched);
+
+    expect((await world.sync()).code).toBe(0);
+    const synced = await everything(world);
+    expect(troubleOf(await check(world))).toEqual([]);
+    expect(await everything(world)).toEqual(synced);
+  });
+});
+
+test("finds the rights that a role lacks for ledger and tokens, all at once, with their grants", async () => {
+  const world = await aWorldToCheck();
+  await asRole(world);
+  const before = await everything(world);
+  const shown = await check(world);
+  expect(shown.code).toBe(1);
+  expect(troubleOf(shown)).toEqual(
+    expect.arrayContaining([
+      "✗ source SOURCE_UNAVAILABLE",
+      "✗ ledger LEDGER_UNAVAILABLE",
+      "✗ tokens TOKEN_STORE_UNAVAILABLE",
+    ]),
+  );
+  expect(shown.stdout).toMatch(/GRANT SELECT ON \S*customers/);
+  expect(shown.stdout).toMatch(/GRANT .*CREATE/);
+  expect(await everything(world)).toEqual(before);
+});
+
+test("finds a source whose id and change column have no index, and whose rows are rejected", async () => {
+  const world = await aWorldToCheck({
+    config: {
+      http: { listen: "off" },
+      source: { table: "tenants", changes: { column: "changed_at" } },
+      group: { id: "tenant" },
+    },
+  });
+  const { query } = world.database;
+  await query("CREATE TABLE tenants AS SELECT id AS tenant, company_name, warehouse, plan FROM customers");
+  await query("ALTER TABLE tenants ADD COLUMN changed_at timestamp NULL");
+  await query("UPDATE tenants SET changed_at = '2026-01-01 00:00:00'");
+  await query(
+    "INSERT INTO tenants (tenant, company_name) VALUES ('t-00001', 'Twice'), ('t-9', 'No warehouse')",
+  );
+  const before = await everything(world);
+  const shown = await check(world);
+  expect(shown).toMatchObject({ code: 0 });
+  expect(troubleOf(shown)).toEqual([
+    "! source",
+    "! source",
+    "! source LOOKS_NOT_INDEXED",
+    "! changes CHANGES_NOT_INDEXED",
+  ]);
+  expect(shown.stdout).toContain("1 row rejected: mapping.40 (column warehouse) is null: t-9");
+  expect(shown.stdout).toContain("1 row rejected: 2 rows have this id in column tenant");
+  expect(shown.stdout).toMatch(
+    /CREATE INDEX ON .*tenants|ALTER TABLE .*tenants.* ADD INDEX|CREATE INDEX .* ON/,
+  );
+  expect(await everything(world)).toEqual(before);
+
+  await query("CREATE INDEX by_tenant ON tenants (tenant)");
+  await query("CREATE INDEX by_change ON tenants (changed_at)");
+  expect(troubleOf(await check(world))).not.toContain("! source LOOKS_NOT_INDEXED");
+  expect(troubleOf(await check(world))).not.toContain("! changes CHANGES_NOT_INDEXED");
+});
+
+test("finds a column that is not there, and a database that is away, and goes on with the rest", async () => {
+  const world = await aWorldToCheck();
+  await world.configure({ http: { listen: "off" }, group: { name: "company" } });
+  const misspelt = await check(world);
+  expect(troubleOf(misspelt)).toEqual(["✗ source CONFIG_COLUMNS"]);
+  expect(misspelt.stdout).toContain("company_name");
+
+  world.env.AWAY_URL = Object.assign(new URL(world.database.url), { port: "1" }).href;
+  await world.configure({
+    http: { listen: "off" },
+    tokens: { url: fromEnvironment("AWAY_URL") },
+    ledger: { url: fromEnvironment("DATABASE_URL") },
+  });
+  expect(troubleOf(await check(world))).toContain("✗ tokens TOKEN_STORE_UNAVAILABLE");
+});
+
+onOneDatabase("what plan says of a sync that would fail, check says too", async () => {
+  const world = await aWorldToCheck();
+  expect((await world.sync()).code).toBe(0);
+  await world.configure({ name: "other", http: { listen: "off" } });
+  const [failure] = (await world.plan()).failures;
+  expect(failure).toMatchObject({ code: "CONFIG_TOKENS_OWNED" });
+  const shown = await check(world);
+  expect(shown).toMatchObject({ code: 1 });
+  expect(troubleOf(shown)).toContain("✗ tokens CONFIG_TOKENS_OWNED");
+  expect(shown.stdout).toContain(failure.hint);
+});
+
+test("tries the customers' own column and a directory, and leaves both as they are", async () => {
+  const directory = "tokens-of-mine";
+  const world = await aWorldToCheck();
+  await world.database.query("UPDATE customers SET dashboard_token = 'a token of before'");
+  await world.configure({
+    http: LISTEN,
+    tokens: [
+      {
+        store: "table",
+        table: "customers",
+        id_column: "id",
+        token_column: "dashboard_token",
+        rows: "existing",
+      },
+      { store: "file", directory: join(world.folder, directory) },
+    ],
+  });
+  await mkdir(join(world.folder, directory), { mode: 0o700 });
+  const before = await everything(world);
+  const shown = await check(world);
+  expect(shown.stdout).toContain("customers took a token and let it go");
+  expect(shown.stdout).toContain("a file was written, read back and removed");
+  expect(shown).toMatchObject({ code: 0 });
+  expect(await everything(world)).toEqual(before);
+
+  expect((await world.sync()).code).toBe(0);
+  const synced = await everything(world);
+  expect(await check(world, "--canary")).toMatchObject({ code: 0 });
+  expect(await everything(world)).toEqual(synced);
+});
+
+onOneDatabase("finds a config that everybody can read, with a key in it", async () => {
+  const world = await aWorldToCheck();
+  await world.configure({ http: LISTEN, service: { api_key: world.sandbox.apiKey } });
+  await chmod(world.folder, 0o755);
+  await chmod(world.configFile, 0o644);
+  const shown = await check(world);
+  expect(troubleOf(shown)).toEqual(["! config SECRETS_READABLE"]);
+  expect(shown.stdout).toContain("chmod 600");
+});
+
+onOneDatabase("finds a revoked key, and never asks for a group with a good one", async () => {
+  const world = await aWorldToCheck();
+  await world.forgetRequests();
+  const found = (await check(world)).found.filter((line) => line.includes("service"));
+  expect(found).toEqual(["✓ service", "✓ service", "✓ service"]);
+  const { by_operation } = await world.requests();
+  expect(by_operation).toMatchObject({ GET: { 401: 1 }, DELETE: {} });
+
+  world.env.GROUPSYNC_API_KEY = "revoked";
+  const shown = await check(world);
+  expect(shown).toMatchObject({ code: 1 });
+  expect(troubleOf(shown)).toEqual(["✗ service KEY_REFUSED"]);
+  expect(shown.stdout).toContain("check service.api_key");
+  expect(await world.groups()).toEqual([]);
+});
+
+onOneDatabase(
+  "--notify sends a test, and finds a receiver that refuses it, without its address",
+  async () => {
+    const heard: string[] = [];
+    const server = createServer((request, response) => {
+      heard.push(`${request.method} ${request.url}`);
+      response.writeHead(request.method === "POST" ? 404 : 200).end();
+    });
+    const { port } = await listening(server);
+    const address = `http://127.0.0.1:${port}`;
+    const notify = { webhook: `${address}/hook-secret`, heartbeat: `${address}/beat-secret` };
+    const world = await aWorldToCheck({ config: { http: LISTEN, notify } });
+    expect(troubleOf(await check(world))).not.toContain("✗ notify NOTIFY_FAILED");
+    expect(heard).toEqual([]);
+
+    const shown = await check(world, "--notify");
+    expect(shown).toMatchObject({ code: 1 });
+    expect(troubleOf(shown)).toEqual(["✗ notify NOTIFY_FAILED"]);
+    expect(shown.stdout).not.toContain("-secret");
+    expect(new Set(heard)).toEqual(new Set(["POST /hook-secret", "GET /beat-secret"]));
+  },
+);
+
+onOneDatabase("a wrong config is reported as by every command, and nothing is contacted", async () => {
+  const world = await aWorldToCheck({ config: { schedule: "every day" } });
+  await world.forgetRequests();
+  const { code, stdout, stderr } = await world.run("check");
+  expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
+  expect(stderr).toContain("schedule");
+  expect(await world.requests()).toMatchObject({ total: 0 });
+});

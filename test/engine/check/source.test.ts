@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { sourceFindings } from "../../../src/engine/check/source.ts";
+import type { SourceRole, TenantSource } from "../../../src/ports/tenant-source.ts";
+import { column, someRules } from "../../builders/rules.ts";
+import { Instance } from "../../fakes/instance.ts";
+import type { TenantRecord } from "../../fakes/tenant-source.ts";
+import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { tenants, World } from "../../fakes/world.ts";
+import { allOf, signsOf } from "./findings.ts";
+
+const rules = someRules({ mapping: { kind: "keys", keys: { "40": column("warehouse") } } });
+
+interface Faults {
+  readonly role?: Partial<SourceRole>;
+  readonly isIndexed?: boolean;
+}
+
+function find(records: readonly TenantRecord[], { role, isIndexed = true }: Faults = {}, overrides = {}) {
+  const world = new World(records);
+  const { source, ledger } = world.ports(new Instance(), new VirtualClock(world.time));
+  const faulty: TenantSource = {
+    open: async (...asked) => {
+      const snapshot = await source.open(...asked);
+      const isWell = { name: "reader", secrets: [], openSchemas: [] };
+      return { ...snapshot, role: async () => ({ ...isWell, ...role }) };
+    },
+    lookUps: async (...asked) => ({ ...(await source.lookUps(...asked)), isIndexed }),
+  };
+  return allOf(
+    sourceFindings(
+      { source: { ...faulty, ...overrides }, ledger },
+      {
+        rules,
+        source: "customers",
+        database: { title: "db:5432/app", privacy: "verified" },
+        now: world.time.now(),
+      },
+      new AbortController().signal,
+    ),
+  );
+}
+
+const good = (...ids: string[]): TenantRecord[] =>
+  tenants(...ids).map((record) => ({ ...record, warehouse: "w" }));
+
+test("a source in order is well, with the number of its tenants", async () => {
+  const found = await find([...good("a", "b"), { id: "c", removed: true }]);
+  expect(signsOf(found)).toEqual(["✓", "✓", "✓"]);
+  expect(found[1]?.message).toBe(
+    "2 tenants in memory.customers, and 1 that source.removed_when says are gone",
+  );
+});
+
+test("rows that would be rejected are counted by their reasons, the most frequent first", async () => {
+  const found = await find([
+    ...good("a", "double", "double"),
+    ...tenants("n-1", "n-2", "n-3", "n-4"),
+    { id: null, name: "Nobody", warehouse: "w" },
+  ]);
+  const [, count, ...reasons] = found.slice(0, -1);
+  expect(count?.message).toBe("1 tenant in memory.customers");
+  expect(reasons.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+    "warning: 4 rows rejected: mapping.40 (column warehouse) is null: n-1, n-2, n-3, …",
+    "warning: 1 row rejected: column id is null: (a row without an id)",
+    "warning: 1 row rejected: 2 rows have this id in column id; none of them is used: double",
+  ]);
+  for (const { hint } of reasons) expect(hint).toContain("source.where");
+});
+
+test("a source without a tenant is a warning", async () => {
+  const found = await find([]);
+  expect(signsOf(found)).toEqual(["✓", "!", "✓"]);
+  expect(found[1]?.hint).toContain("check the url");
+});
+
+test("rows that wait for source.ready_when are counted, and no problem", async () => {
+  const found = await find([...good("a"), { id: "b", ready: false }, { id: null, ready: false }]);
+  expect(signsOf(found)).toEqual(["✓", "✓", "✓"]);
+  expect(found[1]?.message).toBe("1 tenant in memory.customers, and 2 that wait for source.ready_when");
+});
+
+test("a role that can read the tokens is a warning", async () => {
+  const found = await find(good("a"), { role: { secrets: ["public.groupsync_tokens"] } });
+  expect(signsOf(found)).toEqual(["✓", "! SOURCE_ROLE_READS_TOKENS", "✓", "✓"]);
+});
+
+test("an id without an index is a warning", async () => {
+  const found = await find(good("a"), { isIndexed: false });
+  expect(signsOf(found)).toEqual(["✓", "✓", "! LOOKS_NOT_INDEXED"]);
+  expect(found[2]?.hint).toContain("create an index");
+});
+
+test("the table of the last run is asked for, so that another one is refused as in a sync", async () => {
+  const world = new World(good("a"));
+  await world.sync();
+  const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
+  const seen: unknown[] = [];
+  const source: Pick<TenantSource, "open"> = {
+    open: async (_columns, _seed, _stop, before) => {
+      seen.push(before);
+      throw new SyncError("CONFIG_TABLE_MOVED", "the same config now leads to another table");
+    },
+  };
+  const findings = sourceFindings(
+    { source: source as TenantSource, ledger },
+    {
+      rules,
+      source: "customers",
+      database: { title: "db:5432/app", privacy: "local" },
+      now: world.time.now(),
+    },
+    new AbortController().signal,
+  );
+  await expect(allOf(findings)).rejects.toMatchObject({ code: "CONFIG_TABLE_MOVED" });
+  expect(seen).toEqual(["memory.customers"]);
+});

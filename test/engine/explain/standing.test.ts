@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import type { PlanningContext } from "../../../src/core/plan/planned-action.ts";
+import type { ExplainedTenant } from "../../../src/engine/explain/explain-tenant.ts";
+import { standingOf } from "../../../src/engine/explain/standing.ts";
+import {
+  anExplainedTenant,
+  aRecord,
+  aRecordedGroup,
+  NO_RECORDED_FAILURES,
+} from "../../builders/explained.ts";
+import {
+  aChangeFailure,
+  aDesiredTenant,
+  aFlaggedTenant,
+  aLedgerGroup,
+  anAbsence,
+  aRejectedTenant,
+  failures,
+} from "../../builders/groups.ts";
+
+const SYNC_IT = "groupsync sync --only acme";
+const failure: RecordedFailure = {
+  code: "REFUSED",
+  message: "no",
+  count: 3,
+  since: new Date("2026-03-01T00:00:00Z"),
+  retryAt: new Date("2026-03-01T03:00:00Z"),
+};
+const failing = (kind: keyof typeof NO_RECORDED_FAILURES) =>
+  aRecord({ group: aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, [kind]: failure } }) });
+const renamed = aDesiredTenant({ name: "Renamed" });
+const failedChange = failures({
+  change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: failure.retryAt }),
+});
+const due = anAbsence({ at: { ms: -100 * 3_600_000, reads: 1 } });
+type Overrides = Parameters<typeof anExplainedTenant>[0];
+
+test.each<[string, string, Overrides, Partial<PlanningContext>, command: string | null]>([
+  ["a tenant in sync", "in_sync", {}, {}, null],
+  ["one without a group", "new", { known: undefined, record: aRecord({ group: null }) }, {}, SYNC_IT],
+  ["another row", "changed", { tenant: renamed }, {}, SYNC_IT],
+  ["another row, to be replaced", "changed", { tenant: renamed }, { update: "replace" }, SYNC_IT],
+  ["another row, never updated", "outdated", { tenant: renamed }, { update: "never" }, null],
+  ["a rejected row", "rejected", { tenant: aRejectedTenant() }, {}, SYNC_IT],
+  ["a row that waits", "not_ready", { tenant: { kind: "not_ready", user_group_id: "acme" } }, {}, null],
+  ["no row, within the grace period", "missing", { tenant: undefined }, {}, null],
+  ["a flag, and groups that are kept", "missing", { tenant: aFlaggedTenant() }, noDeletions(), null],
+  [
+    "no row, after the grace period",
+    "deletion_due",
+    { tenant: undefined, known: aLedgerGroup({ absence: due }) },
+    {},
+    "groupsync sync",
+  ],
+  [
+    "a held deletion",
+    "held",
+    { tenant: undefined, known: aLedgerGroup({ absence: due, held: "delete" }), approval: "c0de" },
+    {},
+    "groupsync sync --approve-deletions c0de",
+  ],
+  [
+    "a held replacement without a code",
+    "held",
+    { tenant: renamed, known: aLedgerGroup({ held: "replace" }) },
+    { update: "replace" },
+    "groupsync plan",
+  ],
+  ["a call under way", "under_way", { known: aLedgerGroup({ intent: "rotate" }) }, {}, SYNC_IT],
+  [
+    "a deletion under way",
+    "under_way",
+    { tenant: undefined, known: aLedgerGroup({ intent: "delete" }) },
+    {},
+    "groupsync sync",
+  ],
+  [
+    "a failed change that waits",
+    "failing",
+    { tenant: renamed, known: aLedgerGroup({ failures: failedChange }), record: failing("change") },
+    {},
+    SYNC_IT,
+  ],
+  [
+    "a failed change whose next try is due",
+    "failing",
+    { tenant: renamed, known: aLedgerGroup({ failures: failedChange }), record: failing("change") },
+    { now: failure.retryAt },
+    SYNC_IT,
+  ],
+  ["a store without the token", "token_not_stored", { copies: { kind: "no token" } }, {}, SYNC_IT],
+  [
+    "a store that can't be read",
+    "store_unreadable",
+    { copies: { kind: "unreadable", error: new SyncError("TOKEN_STORE_UNAVAILABLE", "no such directory") } },
+    {},
+    "groupsync check",
+  ],
+  ["a store that refused the token", "token_not_stored", { record: failing("storing") }, {}, SYNC_IT],
+  [
+    "a failed rotation",
+    "rotation_failing",
+    { record: failing("rotation") },
+    {},
+    "groupsync rotate --only acme",
+  ],
+  ["a flagged row without a group", "gone", { tenant: aFlaggedTenant(), known: undefined }, {}, null],
+  ["a deleted group", "gone", { tenant: undefined, known: undefined }, {}, null],
+])("%s: %s", (_, state, overrides, context, command) => {
+  expect(standingOf(anExplainedTenant(overrides, context))).toMatchObject({ state, command });
+});
+
+function noDeletions(): Partial<PlanningContext> {
+  return { deletion: { when: "never", gracePeriodMs: 0, limit: { count: 3, percent: 10 } } };
+}
+
+describe("the reason", () => {
+  const reasonOf = (overrides: Overrides): string => standingOf(anExplainedTenant(overrides)).reason;
+
+  test("has the row's mistake, and what becomes of the group", () => {
+    const tenant = aRejectedTenant();
+    expect(reasonOf({ tenant })).toBe(
+      "its group stays as it is, because its row is rejected: mapping.40 (column source) is null",
+    );
+    expect(reasonOf({ tenant, known: undefined })).toMatch(/^it gets no group, because/);
+  });
+
+  test("has the code of a failure, and when it is tried again", () => {
+    const known = aLedgerGroup({ failures: failedChange });
+    expect(reasonOf({ tenant: renamed, known, record: failing("change") })).toBe(
+      "the last try failed with REFUSED; a sync tries again after 2026-03-01T03:00:00.000Z",
+    );
+  });
+
+  test("tells a wrong token from a missing one, and both from a store that can't be read", () => {
+    const error = new SyncError("TOKEN_STORE_UNAVAILABLE", "no such directory");
+    const copies: ExplainedTenant["copies"][] = [
+      { kind: "another token", fingerprint: "f" },
+      { kind: "no token" },
+      { kind: "in some stores" },
+      { kind: "unreadable", error },
+    ];
+    expect(new Set(copies.map((kind) => reasonOf({ copies: kind }))).size).toBe(copies.length);
+  });
+});
