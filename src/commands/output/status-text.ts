@@ -1,7 +1,7 @@
 import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
-import { type RejectionReason, reasonsOf } from "../../core/group/rejections.ts";
+import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
 import type { FailingGroup } from "../../core/report/failing-group.ts";
-import { type Health, healthOf } from "../../core/report/health.ts";
+import { healthOf, type Verdict } from "../../core/report/health.ts";
 import { countsText } from "../../core/report/summary-text.ts";
 import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
 import { durationText } from "../../core/text/duration.ts";
@@ -18,7 +18,7 @@ const SHOWN_IDS = 5;
 /** The longest error message in the list of runs, in characters. */
 const LONGEST = 120;
 
-const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
+const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
   killed: "red",
   failed: "red",
   held: "yellow",
@@ -27,7 +27,7 @@ const COLOURS: Partial<Record<Health["kind"], Parameters<Paint>[0]>> = {
   well: "green",
 };
 
-/** What the ledger knows: whether all is well, the numbers, what needs attention, the last runs. */
+/** What the ledger knows: all that is wrong, the numbers, what needs attention, the last runs. */
 export function statusText(
   status: LedgerStatus,
   tables: ResolvedTables,
@@ -46,10 +46,12 @@ export function statusText(
     [groups.unverified, "unverified"],
   ] as const;
   const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
-  const { kind, sentence } = healthOf({ ...status, missing });
-  const colour = COLOURS[kind];
+  const verdicts = healthOf({ ...status, rejected: rejectedRows(rejected), missing });
   const lines = [
-    colour === undefined ? sentence : paint(colour, sentence),
+    ...verdicts.map(({ kind, sentence }) => {
+      const colour = COLOURS[kind];
+      return colour === undefined ? sentence : paint(colour, sentence);
+    }),
     "",
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
     `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,

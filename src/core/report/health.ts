@@ -8,6 +8,8 @@ import { outOfSyncText } from "./summary-text.ts";
 /** What the health of a scope is judged by. */
 export interface HealthFacts {
   readonly groups: { readonly failing: number };
+  /** How many rows are rejected. */
+  readonly rejected: number;
   /** Null if nothing waits for approval. */
   readonly held: { readonly count: number } | null;
   readonly missing: WentMissing;
@@ -29,50 +31,59 @@ interface PastResult {
   readonly error: Failure | null;
 }
 
-export interface Health {
-  readonly kind: "empty" | "running" | "killed" | "failed" | "held" | "missing" | "attention" | "well";
+/** One thing to say about the health of a scope. The last three kinds are no trouble. */
+export interface Verdict {
+  readonly kind: "killed" | "failed" | "held" | "missing" | "attention" | "empty" | "running" | "well";
   /** For people, in one line. */
   readonly sentence: string;
 }
 
 const LONGEST = 500;
 
-/** Says in one sentence whether all is well, for `status` and the status page. The most urgent problem comes first. */
-export function healthOf({ groups, held, missing, runs: all, lease }: HealthFacts): Health {
+/** Everything that is wrong, the most urgent first; or one sentence if nothing is. For `status` and the status page. */
+export function healthOf(facts: HealthFacts): readonly [Verdict, ...Verdict[]] {
   // A sync that handed its lease over goes on in the daemon's next run, which says how it ended.
-  const runs = all.filter(({ result }) => !(result?.error && isHandOver(result.error)));
+  const runs = facts.runs.filter(({ result }) => !(result?.error && isHandOver(result.error)));
   const [last] = runs;
-  if (!last) return { kind: "empty", sentence: "Nothing has been synced yet." };
-  if (last.result === null) {
-    return lease
-      ? { kind: "running", sentence: "A run is going on." }
-      : { kind: "killed", sentence: "The last run was killed; the next one settles what it left." };
-  }
-  const [command, { outcome, counts, error }] = decidingRun(last.command, last.result, runs);
-  if (outcome === "failed") {
-    const reason = error ? printable(error.message) : "unknown";
-    return { kind: "failed", sentence: `The last ${command} failed: ${reason}` };
-  }
-  if (outcome === "held" && error) {
-    return { kind: "held", sentence: `Needs attention: ${printable(error.message, LONGEST)}.` };
-  }
-  if (held) return { kind: "held", sentence: `Needs attention: ${quantity(held.count, "removal")} held.` };
-  if (isAlarming(missing))
-    return { kind: "missing", sentence: `Needs attention: ${wentMissingText(missing)}.` };
-  const outOfSync = outOfSyncText({ ...counts, failed: groups.failing });
-  if (outOfSync !== "") return { kind: "attention", sentence: `Needs attention: ${outOfSync}.` };
-  return outcome === "ok"
-    ? { kind: "well", sentence: "All is well." }
-    : { kind: "attention", sentence: `The last ${command} ended ${outcome}.` };
+  const [worst, ...others] = [...troublesOfRuns(runs, facts), ...troublesOfGroups(runs, facts)];
+  if (worst) return [worst, ...others];
+  if (!last) return [{ kind: "empty", sentence: "Nothing has been synced yet." }];
+  return last.result === null
+    ? [{ kind: "running", sentence: "A run is going on." }]
+    : [{ kind: "well", sentence: "All is well." }];
 }
 
-/** The run by which health is judged. A rotation reads no rows, so the last sync counts after a good rotation. */
-function decidingRun(
-  command: string,
-  result: PastResult,
+function troublesOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdict[] {
+  if (runs[0]?.result === null && !lease)
+    return [{ kind: "killed", sentence: "The last run was killed; the next one settles what it left." }];
+  const { command, result } = decidingRun(runs) ?? {};
+  if (result?.outcome !== "failed") return [];
+  const reason = result.error ? printable(result.error.message) : "unknown";
+  return [{ kind: "failed", sentence: `The last ${command} failed: ${reason}` }];
+}
+
+/** What the ledger knows counts, and not what the last run counted: single tenants may have been served since. */
+function troublesOfGroups(
   runs: readonly PastRun[],
-): readonly [command: string, result: PastResult] {
-  if (result.outcome === "failed") return [command, result];
-  const sync = runs.find((run) => run.command === "sync" && run.result !== null);
-  return sync?.result ? [sync.command, sync.result] : [command, result];
+  { groups, rejected, held, missing }: HealthFacts,
+): Verdict[] {
+  const { outcome, counts, error } = decidingRun(runs)?.result ?? {};
+  const outOfSync = outOfSyncText({ rejected, failed: groups.failing, outdated: counts?.outdated ?? 0 });
+  const all: (readonly [Verdict["kind"], string])[] = [];
+  if (outcome === "held" && error) all.push(["held", printable(error.message, LONGEST)]);
+  else if (held) all.push(["held", `${quantity(held.count, "removal")} held`]);
+  if (isAlarming(missing)) all.push(["missing", wentMissingText(missing)]);
+  if (outOfSync !== "") all.push(["attention", outOfSync]);
+  return all.map(([kind, text]) => ({ kind, sentence: `Needs attention: ${text}.` }));
+}
+
+/**
+ * The run by which health is judged; undefined while a run has no result. A rotation reads no rows, so the last sync
+ * counts after a good rotation.
+ */
+function decidingRun(runs: readonly PastRun[]): PastRun | undefined {
+  const [last] = runs;
+  if (last === undefined || last.result === null) return undefined;
+  if (last.result.outcome === "failed") return last;
+  return runs.find(({ command, result }) => command === "sync" && result !== null) ?? last;
 }

@@ -1,5 +1,6 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
-import { type Health, type HealthFacts, healthOf } from "../../core/report/health.ts";
+import { rejectedRows } from "../../core/group/rejections.ts";
+import { type HealthFacts, healthOf, type Verdict } from "../../core/report/health.ts";
 import type { HeldGroups, LedgerStatus } from "../../ports/ledger/status.ts";
 import { type BrokenWay, brokenWaysOf } from "../state/serving-state.ts";
 import { type DaemonState, wentMissingOf } from "../state/state.ts";
@@ -27,7 +28,7 @@ export function headlineOf(state: DaemonState, now: Date): Headline {
   const { ledger, current, standby, nextRun, lastRun } = state;
   const runs = pastRuns(state);
   const hint = asSentence(runs[0]?.hint ?? "");
-  const { kind, sentence } = healthOf(factsOf(state, runs));
+  const [{ kind, sentence }] = healthOf(factsOf(state, runs));
   // A run that was told to stop is not a failure, even though it counts as failed.
   const wasStopped = runs[0]?.result?.error?.code === "INTERRUPTED";
   if (kind === "failed" && !(wasStopped && current)) {
@@ -111,7 +112,7 @@ const MISSING =
   "Look at the source first: are these tenants really gone? groupsync plan names them, and says when their groups are due.";
 
 /** While a run is under way: what the runs before it left. */
-const BEFORE: Readonly<Record<Health["kind"], string>> = {
+const BEFORE: Readonly<Record<Verdict["kind"], string>> = {
   empty: "It is the first one: nothing has been synced yet.",
   killed: "It settles what the last one left, which was killed.",
   well: "All was well after the last one.",
@@ -134,6 +135,7 @@ function inSyncText({ ledger }: DaemonState): string {
 
 const factsOf = (state: DaemonState, runs: readonly PastRun[]): HealthFacts => ({
   groups: state.ledger?.status.groups ?? { failing: 0 },
+  rejected: rejectedRows(state.ledger?.status.rejected ?? []),
   held: state.ledger?.status.held ?? null,
   missing: wentMissingOf(state) ?? NOBODY_MISSING,
   lease: state.ledger?.status.lease ?? null,

@@ -5,7 +5,7 @@ import type { Failure } from "../../../src/core/failure/failure.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";
-import { aChangeFailure } from "../../builders/groups.ts";
+import { aChangeFailure, aRejection } from "../../builders/groups.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 
@@ -34,20 +34,33 @@ const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
 });
 
 /** The newest run first. */
-const textAfter = (runs: readonly RecordedRun[], failing = 0, held: LedgerStatus["held"] = null): string =>
-  statusText(aStatus({ groups: { ...GROUPS, failing }, held, runs }), TABLES, NOBODY, runs, NOW, false);
+const textAfter = (runs: readonly RecordedRun[], overrides: Partial<LedgerStatus> = {}): string =>
+  statusText(aStatus({ runs, ...overrides }), TABLES, NOBODY, runs, NOW, false);
 
-test.each<[string, string, Partial<Counts>, number]>([
-  ["nothing is wrong", "All is well.", { unchanged: 9 }, 0],
+const rejected = [{ ...aRejection(), since: NOW }];
+
+test.each<[string, string[], Partial<Counts>, Partial<LedgerStatus>]>([
+  ["nothing is wrong", ["All is well."], { unchanged: 9 }, {}],
   [
-    "rows were rejected and groups are failing",
-    "Needs attention: 1 rejected row and 2 failing groups.",
-    { rejected: 1, failed: 2 },
-    2,
+    "rows are rejected and groups are failing",
+    ["Needs attention: 1 rejected row and 2 failing groups."],
+    {},
+    { groups: { ...GROUPS, failing: 2 }, rejected },
   ],
-  ["changed groups are left alone", "Needs attention: 1 outdated group.", { outdated: 1 }, 0],
-])("if %s, status begins with: %s", (_, text, counts, failing) => {
-  expect(textAfter([aRun("sync", counts)], failing).split("\n")[0]).toBe(text);
+  ["rows were rejected, and are no more", ["All is well."], { rejected: 1, failed: 1 }, {}],
+  ["changed groups are left alone", ["Needs attention: 1 outdated group."], { outdated: 1 }, {}],
+  [
+    "removals are held, and a row is rejected",
+    ["Needs attention: 9 removals held.", "Needs attention: 1 rejected row."],
+    {},
+    { held: { count: 9, code: null, groups: [] }, rejected },
+  ],
+])("if %s, status begins with: %s", (_, verdicts, counts, status) => {
+  expect(
+    textAfter([aRun("sync", counts)], status)
+      .split("\n\n")[0]
+      ?.split("\n"),
+  ).toEqual(verdicts);
 });
 
 test("lists held removals with the command that approves them", () => {
@@ -55,7 +68,8 @@ test("lists held removals with the command that approves them", () => {
     { kind: "delete", user_group_id: "acme" },
     { kind: "replace", user_group_id: "globex" },
   ] as const;
-  const text = textAfter([aRun("sync", { held: 2 })], 0, { count: 2, code: "0123456789ab", groups });
+  const held = { count: 2, code: "0123456789ab", groups };
+  const text = textAfter([aRun("sync", { held: 2 })], { held });
   expect(text.split("\n")[0]).toBe("Needs attention: 2 removals held.");
   expect(text).toContain(`
 Held
@@ -68,7 +82,7 @@ Held
 const refused = { code: "KEY_REFUSED", message: "the service refuses the key" };
 
 test.each<[string, RecordedRun[], string]>([
-  ["rejected rows", [aRun("sync", { rejected: 2 })], "Needs attention: 2 rejected rows."],
+  ["outdated groups", [aRun("sync", { outdated: 2 })], "Needs attention: 2 outdated groups."],
   ["a sync that failed", [aRun("sync", {}, refused)], "The last sync failed: the service refuses the key"],
 ])("after a good rotation, status still begins with %s", (_, earlier, verdict) => {
   expect(textAfter([aRun("rotate", { rotated: 1 }), ...earlier]).split("\n")[0]).toBe(verdict);
@@ -117,9 +131,9 @@ Last runs
 });
 
 test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
-  const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { rejected: 2 })];
+  const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { outdated: 2 })];
   const text = statusText(aStatus({ runs }), TABLES, NOBODY, runs.slice(0, 1), NOW, false);
-  expect(text.split("\n")[0]).toBe("Needs attention: 2 rejected rows.");
+  expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
   expect(text).not.toContain("  sync  ");
 });
 

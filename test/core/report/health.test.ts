@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Counts, noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
-import { type Health, type HealthFacts, healthOf } from "../../../src/core/report/health.ts";
+import { type HealthFacts, healthOf, type Verdict } from "../../../src/core/report/health.ts";
 
 type PastRun = HealthFacts["runs"][number];
 
@@ -23,6 +23,7 @@ const HANDED_OVER: PastRun = {
 };
 const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   groups: { failing: 0 },
+  rejected: 0,
   held: null,
   missing: { count: 0, owned: 40, allowed: 4 },
   runs: [aRun("ok")],
@@ -30,12 +31,12 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   ...overrides,
 });
 
-test.each<[string, Partial<HealthFacts>, Health["kind"], sentence: string]>([
+test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ["no run yet", { runs: [] }, "empty", "Nothing has been synced yet."],
   ["a good sync", {}, "well", "All is well."],
   ["a run under way", { runs: [UNENDED, FAILED], lease: {} }, "running", "A run is going on."],
   ["a run without an end and without a lease", { runs: [UNENDED] }, "killed", "was killed"],
-  ["a failed sync", { runs: [FAILED], held: { count: 1 } }, "failed", "The last sync failed: no route to db"],
+  ["a failed sync", { runs: [FAILED] }, "failed", "The last sync failed: no route to db"],
   [
     "a sync that made room for a rotation",
     { runs: [aRun("ok", {}, "rotate"), HANDED_OVER, aRun("ok")] },
@@ -47,12 +48,18 @@ test.each<[string, Partial<HealthFacts>, Health["kind"], sentence: string]>([
   ["many missing tenants", { missing: { count: 5, owned: 40, allowed: 4 } }, "missing", "5 of 40 groups"],
   ["as many as allowed", { missing: { count: 4, owned: 40, allowed: 4 } }, "well", "All is well."],
   ["a failing group", { groups: { failing: 1 } }, "attention", "1 failing group"],
-  ["rejected rows", { runs: [aRun("partial", { rejected: 2 })] }, "attention", "2 rejected rows"],
+  ["rejected rows", { rejected: 2 }, "attention", "2 rejected rows"],
+  [
+    "rows that were rejected and groups that failed in the last sync, and do so no more",
+    { runs: [aRun("partial", { rejected: 2, failed: 1 })] },
+    "well",
+    "All is well.",
+  ],
   [
     "a good rotation after a sync",
-    { runs: [aRun("ok", {}, "rotate"), aRun("partial", { rejected: 1 })] },
+    { runs: [aRun("ok", {}, "rotate"), aRun("ok", { outdated: 1 })] },
     "attention",
-    "1 rejected row",
+    "1 outdated group",
   ],
   [
     "a failed rotation after a sync",
@@ -61,5 +68,23 @@ test.each<[string, Partial<HealthFacts>, Health["kind"], sentence: string]>([
     "The last rotate failed",
   ],
 ])("%s", (_, facts, kind, sentence) => {
-  expect(healthOf(someFacts(facts))).toEqual({ kind, sentence: expect.stringContaining(sentence) });
+  expect(healthOf(someFacts(facts))).toEqual([{ kind, sentence: expect.stringContaining(sentence) }]);
+});
+
+const WRONG = {
+  groups: { failing: 26 },
+  rejected: 2,
+  held: { count: 191 },
+  missing: { count: 5, owned: 40, allowed: 4 },
+};
+
+test.each<[string, Partial<HealthFacts>, readonly Verdict["kind"][]]>([
+  ["a failed run", { runs: [FAILED] }, ["failed", "held", "missing", "attention"]],
+  ["a run that was killed", { runs: [UNENDED] }, ["killed", "held", "missing", "attention"]],
+  ["a run under way", { runs: [UNENDED], lease: {} }, ["held", "missing", "attention"]],
+  ["a good run", {}, ["held", "missing", "attention"]],
+])("%s hides nothing else that is wrong", (_, facts, kinds) => {
+  const verdicts = healthOf(someFacts({ ...WRONG, ...facts }));
+  expect(verdicts.map(({ kind }) => kind)).toEqual(kinds);
+  expect(verdicts.at(-1)?.sentence).toBe("Needs attention: 2 rejected rows and 26 failing groups.");
 });

@@ -84,21 +84,21 @@ describe("the headline", () => {
     ["it stops", aHealthyDaemon({ nextRun: null }), "idle", "It has been told to stop."],
     [
       "groups are failing",
-      afterSync({ rejected: 1, failed: 2 }, 2),
+      afterSync({}, 2, [{ ...aRejection(), since: minutesAgo(3) }]),
       "attention",
       "Needs attention: 1 rejected row and 2 failing groups. All others are in order; these are tried again by themselves. The reasons, and the next tries",
     ],
     [
       "rows are rejected",
-      afterSync({ rejected: 12_000 }),
+      afterSync({}, 0, [{ ...aRejection({ rows: 12_000 }), since: minutesAgo(3) }]),
       "attention",
-      "Needs attention: 12 000 rejected rows. All others are in order; groupsync plan names",
+      "Needs attention: 12 000 rejected rows. All others are in order. Which rows, and the reasons",
     ],
     [
-      "rows are rejected, and the ledger remembers which",
-      afterSync({ rejected: 1 }, 0, [{ ...aRejection(), since: minutesAgo(3) }]),
+      "changed groups are left alone",
+      afterSync({ outdated: 3 }),
       "attention",
-      "Needs attention: 1 rejected row. All others are in order. Which rows, and the reasons",
+      "Needs attention: 3 outdated groups. All others are in order; groupsync plan names",
     ],
     [
       "removals are held",
