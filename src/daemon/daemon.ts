@@ -8,7 +8,6 @@ import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Observe, RunEvent } from "../ports/observer.ts";
 import { NextSync, pauseAfter } from "./next-sync.ts";
-import { missingProblem } from "./notifications/missing-problem.ts";
 import { RunNotifications } from "./notifications/run-notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
@@ -223,8 +222,7 @@ export class Daemon {
       if (stoodBy) this.#recall();
       stoodBy = false;
       const { name, notifier } = this.#settings;
-      const missing = isRead ? missingProblem(this.state) : {};
-      await this.#notifications.announce(name, run, missing, notifier, clock.now());
+      await this.#notifications.announce(name, run, isRead ? this.state : null, notifier, clock.now());
       const end = await session.end;
       this.#isHolder = end === "next sync is due";
       if (end === "done") return;
@@ -279,7 +277,7 @@ export class Daemon {
   #recall(): void {
     const { ledger, lastRun } = this.state;
     const earlier = ledger?.history.filter(({ id }) => id !== lastRun?.run) ?? [];
-    this.#notifications.recall(earlier, missingProblem(this.state), this.#ports.clock.now());
+    this.#notifications.recall(earlier, this.state, this.#ports.clock.now());
   }
 
   /** Resolves to false if the ledger could not be read. */

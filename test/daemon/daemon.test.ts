@@ -289,7 +289,7 @@ describe("those outside are told", () => {
     await stage.begin();
     expect(stage.told).toEqual([
       expect.stringMatching(
-        /^groupsync eu: 1 row is rejected\nsync partial: 1 created, 1 rejected; .*\ngroupsync status names the rows that are rejected, and the reasons$/,
+        /^groupsync eu: 1 row is rejected\nsync partial: 1 created, 1 rejected; .*\n1 row: VALUE_NULL: name .*\ngroupsync status names the rows that are rejected$/,
       ),
     ]);
     expect(stage.beats).toBe(1);

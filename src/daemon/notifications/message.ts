@@ -1,18 +1,23 @@
+import type { RejectionReason } from "../../core/group/rejections.ts";
 import { summaryText } from "../../core/report/summary-text.ts";
 import { durationText } from "../../core/text/duration.ts";
+import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import { lasting, type ProblemChange, type ProblemKind, type Problems } from "./problems.ts";
 
+const SHOWN_REASONS = 3;
+
 /**
  * The text of the webhook message after a run: the daemon's name, which problems began, grew or ended, how the run
- * ended, what to do, and which problems last.
+ * ended, why rows are rejected, what to do, and which problems last. Names no tenant.
  */
 export function messageText(
   name: string,
   changes: readonly ProblemChange[],
   problems: Problems,
   run: RunSummary,
+  reasons: readonly RejectionReason[],
   now: Date,
 ): string {
   const told = new Set(changes.map(({ kind }) => kind));
@@ -26,11 +31,20 @@ export function messageText(
   return [
     `groupsync ${name}: ${isRecovery ? "recovered: " : ""}${headline}`,
     summaryText(run),
+    ...(worse.some(({ kind }) => kind === "rejected") ? reasonLines(reasons) : []),
     ...new Set(worse.map(({ kind }) => PHRASES[kind].advice ?? run.error?.hint ?? "")),
     ...(still.length > 0 ? [`still: ${still.join("; ")}`] : []),
   ]
     .filter((line) => line !== "")
     .join("\n");
+}
+
+function reasonLines(reasons: readonly RejectionReason[]): string[] {
+  const lines = reasons
+    .slice(0, SHOWN_REASONS)
+    .map(({ code, message, rows }) => `${quantity(rows, "row")}: ${code}: ${printable(message)}`);
+  const more = reasons.length - lines.length;
+  return more > 0 ? [...lines, `… and ${quantity(more, "more reason")}`] : lines;
 }
 
 function changeText({ kind, change, count, before, since }: ProblemChange, now: Date): string {
@@ -75,6 +89,6 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
   rejected: {
     lasts: (count) => `${quantity(count, "row")} ${count === 1 ? "is" : "are"} rejected`,
     over: "no row is rejected any more",
-    advice: "groupsync status names the rows that are rejected, and the reasons",
+    advice: "groupsync status names the rows that are rejected",
   },
 };

@@ -3,7 +3,7 @@ import { type DaemonState, wentMissingOf } from "../state/state.ts";
 import type { ProblemCounts } from "./problems.ts";
 
 /** Whether alarmingly many tenants went missing. */
-export function missingProblem(state: DaemonState): ProblemCounts {
+export function missingProblem(state: Pick<DaemonState, "ledger" | "deletionLimit">): ProblemCounts {
   const missing = wentMissingOf(state);
   // Held removals are a problem of their own, and may concern the same tenants.
   if (missing === null || state.ledger?.status.held) return {};

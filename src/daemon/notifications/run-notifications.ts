@@ -1,9 +1,15 @@
+import { reasonsOf } from "../../core/group/rejections.ts";
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
+import type { DaemonState } from "../state/state.ts";
 import { messageText } from "./message.ts";
+import { missingProblem } from "./missing-problem.ts";
 import { type ProblemCounts, type Problems, updateProblems } from "./problems.ts";
 import { problemsOfRun } from "./problems-of-run.ts";
+
+/** What the daemon knows of the ledger. */
+type LedgerFacts = Pick<DaemonState, "ledger" | "deletionLimit">;
 
 /**
  * Notifies people when a problem begins, grows or ends, and a monitor of every good sync. Everything is sent in the
@@ -16,19 +22,20 @@ export class RunNotifications {
   #told = Promise.resolve();
 
   /** Takes the problems that these runs have shown as known. `history` is newest first. */
-  recall(history: readonly RecordedRun[], others: ProblemCounts, now: Date): void {
+  recall(history: readonly RecordedRun[], state: LedgerFacts, now: Date): void {
     this.#problems = {};
     for (const { command, result, finishedAt } of history.toReversed())
       if (command === "sync" && result && finishedAt) this.#take(problemsOfRun(result), finishedAt);
-    this.#take(others, now);
+    this.#take(missingProblem(state), now);
   }
 
-  /** Sends in the background. `others` has problems that the run itself doesn't report. */
-  announce(name: string, run: RunSummary, others: ProblemCounts, notifier: Notifier, now: Date): void {
+  /** Sends in the background. `state` has the ledger as it is after the run; null if it could not be read. */
+  announce(name: string, run: RunSummary, state: LedgerFacts | null, notifier: Notifier, now: Date): void {
     if (run.outcome !== "failed") this.#beat(notifier);
-    const changes = this.#take({ ...problemsOfRun(run), ...others }, now);
+    const changes = this.#take({ ...problemsOfRun(run), ...(state && missingProblem(state)) }, now);
     if (changes.length === 0) return;
-    const text = messageText(name, changes, this.#problems, run, now);
+    const reasons = reasonsOf(state?.ledger?.status.rejected ?? []);
+    const text = messageText(name, changes, this.#problems, run, reasons, now);
     this.#told = this.#told.then(() => notifier.tell(text));
   }
 

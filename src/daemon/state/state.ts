@@ -71,5 +71,8 @@ export interface TokenAge {
 }
 
 /** Null until the ledger was read once. */
-export const wentMissingOf = ({ ledger, deletionLimit }: DaemonState): WentMissing | null =>
+export const wentMissingOf = ({
+  ledger,
+  deletionLimit,
+}: Pick<DaemonState, "ledger" | "deletionLimit">): WentMissing | null =>
   ledger && wentMissing(ledger.wentMissing, ledger.status.groups.total, deletionLimit);

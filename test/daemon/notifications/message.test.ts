@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { RejectionReason } from "../../../src/core/group/rejections.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { messageText } from "../../../src/daemon/notifications/message.ts";
 import {
@@ -13,10 +14,15 @@ const NOON = new Date("2026-03-01T12:00:00Z");
 const LATER = new Date("2026-03-01T12:05:00Z");
 
 /** What people are told when this is found after that. */
-function textOf(before: ProblemCounts, after: ProblemCounts, run: RunSummary = aRunSummary()): string {
+function textOf(
+  before: ProblemCounts,
+  after: ProblemCounts,
+  run: RunSummary = aRunSummary(),
+  reasons: readonly RejectionReason[] = [],
+): string {
   const { problems } = updateProblems({}, before, NOON);
   const judged = updateProblems(problems, after, LATER);
-  return messageText("eu", judged.changes, judged.problems, run, LATER);
+  return messageText("eu", judged.changes, judged.problems, run, reasons, LATER);
 }
 
 const failed = aRunSummary({
@@ -33,7 +39,7 @@ test.each<[string, string]>([
   ],
   [
     textOf({}, { failing: 2, rejected: 1 }),
-    `groupsync eu: 2 groups fail; 1 row is rejected\n${SUMMARY}\ngroupsync status names the groups that fail\ngroupsync status names the rows that are rejected, and the reasons`,
+    `groupsync eu: 2 groups fail; 1 row is rejected\n${SUMMARY}\ngroupsync status names the groups that fail\ngroupsync status names the rows that are rejected`,
   ],
   [
     textOf({ failing: 2 }, { failing: 40 }),
@@ -53,6 +59,30 @@ test.each<[string, string]>([
   ],
 ])("what people are told (%#)", (text, expected) => {
   expect(text).toBe(expected);
+});
+
+describe("why rows are rejected", () => {
+  const aReason = (rows: number, message: string): RejectionReason => ({
+    ...{ code: "VALUE_NULL", message, rows, since: NOON, ids: ["cus-1"] },
+  });
+  const reasons = [aReason(40, "a is null\u202e"), aReason(1, "b is null"), aReason(1, "c is null")];
+
+  test("is told with the rows that are rejected now, without their ids", () => {
+    expect(textOf({}, { rejected: 42 }, aRunSummary(), reasons)).toBe(
+      `groupsync eu: 42 rows are rejected\n${SUMMARY}\n40 rows: VALUE_NULL: a is null\\u{202e}\n1 row: VALUE_NULL: b is null\n1 row: VALUE_NULL: c is null\ngroupsync status names the rows that are rejected`,
+    );
+  });
+
+  test("is told up to three reasons", () => {
+    const more = [...reasons, aReason(1, "d is null"), aReason(1, "e is null")];
+    expect(textOf({}, { rejected: 44 }, aRunSummary(), more)).toContain("c is null\n… and 2 more reasons\n");
+  });
+
+  test("isn't told again if the rows were told before", () => {
+    expect(textOf({ rejected: 42 }, { rejected: 42, failing: 1 }, aRunSummary(), reasons)).not.toContain(
+      "is null",
+    );
+  });
 });
 
 test.each(PROBLEM_KINDS)("%s has words for its beginning and its end", (kind) => {

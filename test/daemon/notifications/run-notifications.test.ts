@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { RunNotifications } from "../../../src/daemon/notifications/run-notifications.ts";
 import type { RunSummary } from "../../../src/ports/observer.ts";
-import { aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
+import { aDaemonState, aLedgerSnapshot, aRecordedRun, aRunSummary } from "../../builders/daemon-state.ts";
 
 const NOON = new Date("2026-03-01T12:00:00Z");
 
@@ -17,6 +17,8 @@ const failed: RunSummary = aRunSummary({
   counts: noCounts(),
   error: { code: "SOURCE_UNAVAILABLE", message: "cannot read customers" },
 });
+
+const manyMissing = aDaemonState({ ledger: aLedgerSnapshot({ wentMissing: 9 }) });
 
 /** Somebody who takes each message only when the test says so. */
 function aSlowReceiver() {
@@ -33,9 +35,9 @@ test("a problem from the history is not notified again, but its end is", () => {
   const { heard, notifier } = aSlowReceiver();
   const notifications = new RunNotifications();
   const outage = aRecordedRun({ id: "2", result: { ...failed, error: failed.error } });
-  notifications.recall([outage, aRecordedRun({ id: "1", result: rejecting })], { missing: 9 }, NOON);
-  notifications.announce("eu", failed, { missing: 9 }, notifier, NOON);
-  notifications.announce("eu", aRunSummary(rejecting), {}, notifier, NOON);
+  notifications.recall([outage, aRecordedRun({ id: "1", result: rejecting })], manyMissing, NOON);
+  notifications.announce("eu", failed, manyMissing, notifier, NOON);
+  notifications.announce("eu", aRunSummary(rejecting), null, notifier, NOON);
   return Promise.resolve().then(() => {
     expect(heard).toEqual([expect.stringMatching(/^groupsync eu: the source works again \(after /)]);
   });
@@ -44,8 +46,8 @@ test("a problem from the history is not notified again, but its end is", () => {
 test("messages go one after the other, in the background", async () => {
   const { heard, taken, notifier } = aSlowReceiver();
   const notifications = new RunNotifications();
-  notifications.announce("eu", failed, {}, notifier, NOON);
-  notifications.announce("eu", aRunSummary(), {}, notifier, NOON);
+  notifications.announce("eu", failed, null, notifier, NOON);
+  notifications.announce("eu", aRunSummary(), null, notifier, NOON);
   await Promise.resolve();
   expect(heard).toEqual(["groupsync eu: the source fails"]);
   const ended = notifications.ended();
