@@ -1,0 +1,165 @@
+import { type CatalogTable, titleOf } from "./catalog.ts";
+import {
+  type Choice,
+  changeChoices,
+  idChoices,
+  mappingChoices,
+  nameChoices,
+  type PropertyChoices,
+  propertyChoices,
+  type Removal,
+  removal,
+} from "./columns.ts";
+import { tableRank } from "./table-rank.ts";
+
+/** A table that may have the tenants, and what becomes of its columns. */
+export interface Proposal {
+  readonly table: CatalogTable;
+  /** Why this table; clauses without a subject. */
+  readonly reasons: readonly string[];
+  readonly id: Choice;
+  readonly name: Choice;
+  /** Schema id to column. A null in place of the schema id: only the operator knows it. */
+  readonly mapping: readonly Mapped[];
+  readonly properties: PropertyChoices;
+  readonly removal: Removal | null;
+  readonly change: Choice | null;
+}
+
+export interface Mapped extends Choice {
+  readonly schemaId: string | null;
+}
+
+/** What the operator has chosen. What is left out is proposed. */
+export interface Wishes {
+  /** `name` or `schema.name`. */
+  readonly table?: string | undefined;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly mapping?: readonly WishedMapping[] | undefined;
+  /** The columns of the properties. */
+  readonly properties?: readonly string[] | undefined;
+}
+
+export interface WishedMapping {
+  /** Null if the operator doesn't know it yet. */
+  readonly schemaId: string | null;
+  readonly column: string;
+}
+
+/** A table that was not proposed, and what it lacks. */
+export interface Unfit {
+  readonly table: CatalogTable;
+  readonly lacks: string;
+}
+
+export interface Proposals {
+  /** The best one first. */
+  readonly fit: readonly Proposal[];
+  /** The nearest one first. */
+  readonly unfit: readonly Unfit[];
+}
+
+/** Looks at every table that the wishes allow. */
+export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
+  const fit: { readonly proposal: Proposal; readonly rank: number }[] = [];
+  const unfit: { readonly unfit: Unfit; readonly rank: number }[] = [];
+  for (const table of tables) {
+    if (wishes.table !== undefined && !isNamed(table, wishes.table)) continue;
+    const { rank, reasons } = tableRank(table);
+    const found = proposalOf(table, reasons, wishes);
+    if (typeof found === "string") unfit.push({ unfit: { table, lacks: found }, rank });
+    else fit.push({ proposal: found, rank: rank + worth(found) });
+  }
+  const order = <T extends { readonly rank: number }>(
+    found: readonly T[],
+    table: (one: T) => CatalogTable,
+  ): readonly T[] =>
+    found.toSorted((a, b) => b.rank - a.rank || (titleOf(table(a)) < titleOf(table(b)) ? -1 : 1));
+  return {
+    fit: order(fit, ({ proposal }) => proposal.table).map(({ proposal }) => proposal),
+    unfit: order(unfit, (one) => one.unfit.table).map((one) => one.unfit),
+  };
+}
+
+const isNamed = (table: CatalogTable, text: string): boolean =>
+  table.name === text || titleOf(table) === text;
+
+/** The proposal, or what the table lacks. */
+function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wishes): Proposal | string {
+  if (!table.isReadable) return "this user may not read it";
+  const id = chosen(table, wishes.id) ?? idChoices(table)[0];
+  const name = chosen(table, wishes.name) ?? nameChoices(table, id?.column.name)[0];
+  if (wishes.id !== undefined && id?.column.name !== wishes.id) return `it has no column ${wishes.id}`;
+  if (wishes.name !== undefined && name?.column.name !== wishes.name)
+    return `it has no column ${wishes.name}`;
+  if (!id || !name) {
+    const lacks = [...(id ? [] : ["no unique id"]), ...(name ? [] : ["no column that could be a name"])];
+    return `it has ${lacks.join(" and ")}`;
+  }
+  const mapping = mapped(table, [id.column.name, name.column.name], wishes.mapping);
+  if (typeof mapping === "string") return mapping;
+  const removed = removal(table);
+  const change = changeChoices(table)[0] ?? null;
+  const taken = [id, name, ...mapping, ...(removed ? [removed] : []), ...(change ? [change] : [])];
+  return {
+    table,
+    reasons,
+    id,
+    name,
+    mapping,
+    properties: propertiesOf(
+      table,
+      taken.map(({ column }) => column.name),
+      wishes.properties,
+    ),
+    removal: removed,
+    change,
+  };
+}
+
+function chosen(table: CatalogTable, name: string | undefined): Choice | undefined {
+  const column = table.columns.find((one) => one.name === name);
+  return column && { column, reason: "was chosen" };
+}
+
+/** The columns, or what the table lacks. */
+function mapped(
+  table: CatalogTable,
+  taken: readonly string[],
+  wished: readonly WishedMapping[] | undefined,
+): readonly Mapped[] | string {
+  if (wished === undefined) {
+    const [best] = mappingChoices(table, taken);
+    return best ? [{ ...best, schemaId: null }] : [];
+  }
+  const missing = wished.find(({ column }) => !chosen(table, column));
+  if (missing) return `it has no column ${missing.column}`;
+  return wished.flatMap(({ schemaId, column }) => {
+    const choice = chosen(table, column);
+    return choice ? [{ ...choice, schemaId }] : [];
+  });
+}
+
+function propertiesOf(
+  table: CatalogTable,
+  taken: readonly string[],
+  wished: readonly string[] | undefined,
+): PropertyChoices {
+  const choices = propertyChoices(table, taken);
+  if (wished === undefined) return choices;
+  const all = [...choices.proposed, ...choices.others];
+  const isWished = ({ column }: Choice): boolean => wished.includes(column.name);
+  return {
+    ...choices,
+    proposed: all.filter(isWished),
+    others: all.filter((choice) => !isWished(choice)),
+  };
+}
+
+/** What speaks for a table beside its name and its keys: that it has what the config can use. */
+const worth = ({ mapping, removal, change, properties }: Proposal): number =>
+  (mapping.length > 0 ? 4 : 0) +
+  (removal ? 1 : 0) +
+  (change ? 1 : 0) +
+  (properties.proposed.length > 0 ? 1 : 0);

@@ -1,0 +1,71 @@
+import type { Catalog, CatalogTable } from "../proposal/catalog.ts";
+import type { Proposal } from "../proposal/proposal.ts";
+
+/** All that the config and the SQL statements are made of. */
+export interface Setup {
+  readonly dialect: Catalog["dialect"];
+  /** The database with the tenants. */
+  readonly database: string;
+  readonly proposal: Proposal;
+  /** Of the service. Undefined: a variable of the environment has it. */
+  readonly baseUrl: string | undefined;
+}
+
+/** The role that reads the tenants, and the role that has the ledger and the tokens. */
+export const READER = "groupsync_reader";
+export const WRITER = "groupsync";
+
+/** On PostgreSQL two schemas, on MySQL two databases. */
+export const LEDGER_SCHEMA = "groupsync";
+export const TOKEN_SCHEMA = "groupsync_tokens";
+export const TOKEN_TABLE = "tokens";
+
+/** Stands in the config in place of a schema id that only the operator knows. */
+export const UNKNOWN_SCHEMA = "SCHEMA_ID";
+
+/** The variables that the config refers to. */
+export const VARIABLES = {
+  source: "DATABASE_URL",
+  own: "GROUPSYNC_DATABASE_URL",
+  apiKey: "GROUPSYNC_API_KEY",
+  baseUrl: "GROUPSYNC_BASE_URL",
+} as const;
+
+/**
+ * The channel on which a trigger names changed tenants. Null if the table can't have such a trigger: on MySQL, and of a
+ * view.
+ */
+export function channelOf({ dialect, proposal }: Pick<Setup, "dialect" | "proposal">): string | null {
+  const { table } = proposal;
+  return dialect === "postgres" && table.kind === "table" ? `${plainName(table)}_changed` : null;
+}
+
+/** A name for new objects that belong to a table: short, and without a character that would need quotes. */
+export function plainName({ name }: Pick<CatalogTable, "name">): string {
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9_]+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .slice(0, 30);
+  return /^[a-z]/.test(plain) ? plain : "tenants";
+}
+
+/** A name in SQL, in quotes. */
+export function quoted(dialect: Setup["dialect"], name: string): string {
+  const quote = dialect === "postgres" ? '"' : "`";
+  return `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
+}
+
+/** A table in SQL, in quotes and with its schema. */
+export const quotedTable = (
+  dialect: Setup["dialect"],
+  { schema, name }: Pick<CatalogTable, "schema" | "name">,
+): string => `${quoted(dialect, schema)}.${quoted(dialect, name)}`;
+
+/** The condition for `source.where` that leaves a few rows of the table, whichever. A join makes the id's index serve. */
+export function fewRows({ dialect, proposal }: Pick<Setup, "dialect" | "proposal">, count: number): string {
+  const id = quoted(dialect, proposal.id.column.name);
+  const table = quotedTable(dialect, proposal.table);
+  // MySQL takes no LIMIT right below an IN.
+  return `${id} IN (SELECT few.${id} FROM (SELECT ${id} FROM ${table} LIMIT ${count}) AS few)`;
+}

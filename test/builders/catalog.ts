@@ -1,0 +1,34 @@
+import type { CatalogColumn, CatalogTable } from "../../src/core/proposal/catalog.ts";
+
+/** A column of text that is never null. */
+export const aColumn = (name: string, given: Partial<CatalogColumn> = {}): CatalogColumn => ({
+  name,
+  type: given.kind ?? "text",
+  kind: "text",
+  isNullable: false,
+  key: null,
+  isIndexed: false,
+  movesItself: false,
+  ...given,
+});
+
+export const aKey = (name = "id"): CatalogColumn =>
+  aColumn(name, { kind: "integer", key: "primary", isIndexed: true });
+
+/** A table with a primary key, a name and these columns. */
+export const aTable = (
+  name: string,
+  columns: readonly CatalogColumn[] = [],
+  given: Partial<CatalogTable> = {},
+): CatalogTable => ({
+  schema: "public",
+  name,
+  kind: "table",
+  rows: 100,
+  isReadable: true,
+  hasPolicies: false,
+  columns: [aKey(), aColumn("name"), ...columns],
+  referencedBy: 0,
+  references: 0,
+  ...given,
+});

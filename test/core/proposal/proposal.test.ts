@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
+import { type Proposal, proposals } from "../../../src/core/proposal/proposal.ts";
+import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
+
+const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
+  const [first] = proposals(tables, wishes).fit;
+  if (!first) throw new Error("nothing fits");
+  return first;
+};
+const names = (tables: readonly CatalogTable[]): string[] =>
+  proposals(tables).fit.map(({ table }) => table.name);
+
+describe("the table", () => {
+  test("is the one that sounds like tenants by its last word", () => {
+    expect(names([aTable("customer_orders"), aTable("users"), aTable("active_customers")])).toEqual([
+      "active_customers",
+      "customer_orders",
+      "users",
+    ]);
+  });
+
+  test("is otherwise the one that most others refer to", () => {
+    const tables = [aTable("things", [], { referencedBy: 1 }), aTable("houses", [], { referencedBy: 3 })];
+    expect(best(tables)).toMatchObject({
+      table: { name: "houses" },
+      reasons: ["is referred to by 3 other tables"],
+    });
+  });
+
+  test("is one of tenants, and not the list of their countries that more tables refer to", () => {
+    const countries = aTable("countries", [], { referencedBy: 5 });
+    expect(names([countries, aTable("tenants", [], { referencedBy: 2, references: 1 })])).toEqual([
+      "tenants",
+      "countries",
+    ]);
+  });
+
+  test("is rather a table than a view of the same rows, and rather one with rows", () => {
+    const view = aTable("customers_view", [], { kind: "view" });
+    expect(names([view, aTable("customers")])).toEqual(["customers", "customers_view"]);
+    expect(
+      names([aTable("clients", [], { rows: 0, schema: "a" }), aTable("clients", [], { schema: "b" })]),
+    ).toHaveLength(2);
+    expect(
+      best([aTable("clients", [], { rows: 0, schema: "a" }), aTable("clients", [], { schema: "b" })]).table
+        .schema,
+    ).toBe("b");
+  });
+
+  test("comes in the same order, however the catalog orders it", () => {
+    const tables = [aTable("b"), aTable("a"), aTable("c")];
+    expect(names(tables)).toEqual(["a", "b", "c"]);
+    expect(names(tables.toReversed())).toEqual(["a", "b", "c"]);
+  });
+
+  test("is none that this user may not read, or that lacks an id or a name", () => {
+    const found = proposals([
+      aTable("customers", [], { isReadable: false }),
+      aTable("orders", [], { columns: [aKey()] }),
+      aTable("notes", [], { columns: [aColumn("name")] }),
+      aTable("links", [], { columns: [] }),
+    ]);
+    expect(found.fit).toEqual([]);
+    expect(found.unfit.map(({ table, lacks }) => `${table.name}: ${lacks}`)).toEqual([
+      "customers: this user may not read it",
+      "links: it has no unique id and no column that could be a name",
+      "notes: it has no unique id",
+      "orders: it has no column that could be a name",
+    ]);
+  });
+});
+
+describe("the id", () => {
+  const idOf = (...columns: CatalogTable["columns"]): string | undefined =>
+    proposals([aTable("customers", [], { columns: [aColumn("name"), ...columns] })]).fit[0]?.id.column.name;
+  const unique = { key: "unique" } as const;
+
+  test("is the primary key", () => {
+    expect(idOf(aColumn("slug", unique), aKey("number"))).toBe("number");
+  });
+
+  test("is otherwise a unique column without nulls, best one that sounds like an id", () => {
+    expect(idOf(aColumn("slug", unique), aColumn("customer_id", unique))).toBe("customer_id");
+    expect(idOf(aColumn("slug", { ...unique, isNullable: true }))).toBeUndefined();
+    expect(idOf(aColumn("id"))).toBeUndefined();
+  });
+
+  test("is of a type that an id can have", () => {
+    expect(idOf(aColumn("id", { key: "primary", kind: "bytes" }), aColumn("code", unique))).toBe("code");
+    expect(idOf(aColumn("id", { key: "primary", kind: "uuid" }))).toBe("id");
+  });
+
+  test("is no token, and no name that a rule of the config can't have", () => {
+    expect(idOf(aColumn("access_token", unique))).toBeUndefined();
+    expect(idOf(aColumn("{{id}}", unique))).toBeUndefined();
+    expect(idOf(aColumn(" id", unique))).toBeUndefined();
+  });
+
+  test("of a view is a column that sounds like one", () => {
+    const view = aTable("customers", [], {
+      kind: "view",
+      columns: [aColumn("name"), aColumn("account_id"), aColumn("customer_id")],
+    });
+    expect(best([view]).id).toMatchObject({
+      column: { name: "customer_id" },
+      reason: expect.stringContaining("nobody knows whether its ids are unique"),
+    });
+  });
+});
+
+describe("the name", () => {
+  const nameOf = (...columns: CatalogTable["columns"]): string | undefined =>
+    proposals([aTable("customers", [], { columns: [aKey(), ...columns] })]).fit[0]?.name.column.name;
+
+  test.each([
+    [["legal_name", "company_name", "name"], "name"],
+    [["title", "customer_name"], "customer_name"],
+    [["CompanyName", "label"], "CompanyName"],
+    [["contact_name", "user_name", "first_name", "file_name", "title"], "title"],
+    [["notes"], undefined],
+  ])("of %s is %s", (columns, name) => {
+    expect(nameOf(...columns.map((column) => aColumn(column)))).toBe(name);
+  });
+
+  test("is text, and rather a column that is never null", () => {
+    expect(nameOf(aColumn("name", { kind: "json" }))).toBeUndefined();
+    expect(nameOf(aColumn("name", { isNullable: true }))).toBe("name");
+  });
+});
+
+test("a mapping is proposed with the column that sounds most like a data source, and no secret", () => {
+  const columns = ["db_password", "database_dsn", "database_region", "data_source_id"].map((name) =>
+    aColumn(name),
+  );
+  expect(best([aTable("customers", columns)]).mapping).toMatchObject([
+    { schemaId: null, column: { name: "data_source_id" } },
+  ]);
+  expect(best([aTable("customers")]).mapping).toEqual([]);
+});
+
+test("properties are what dashboards mostly use; secrets and personal data are not even offered", () => {
+  const table = aTable("customers", [
+    aColumn("plan", { kind: "choice" }),
+    aColumn("seats", { kind: "integer" }),
+    aColumn("founded", { kind: "date" }),
+    aColumn("settings", { kind: "json" }),
+    aColumn("contact_email"),
+    aColumn("apiKey"),
+    aColumn("password_hash"),
+    aColumn("dashboard_token"),
+  ]);
+  const { proposed, others, withheld } = best([table]).properties;
+  expect(proposed.map(({ column }) => column.name)).toEqual(["plan", "seats"]);
+  expect(others.map(({ column }) => column.name)).toEqual(["founded"]);
+  expect(withheld).toEqual(["contact_email", "apiKey", "password_hash", "dashboard_token"]);
+});
+
+test.each([
+  [aColumn("deleted_at", { kind: "timestamp", isNullable: true }), "dated"],
+  [aColumn("archivedOn", { kind: "date", isNullable: true }), "dated"],
+  [aColumn("is_deleted", { kind: "boolean" }), "flag"],
+  [aColumn("deleted_at", { kind: "timestamp" }), undefined],
+  [aColumn("deleted_by", { isNullable: true }), undefined],
+])("a tenant is gone by $name of kind $kind: %#", (column, form) => {
+  expect(best([aTable("customers", [column])]).removal?.form).toBe(form);
+});
+
+test.each([
+  [aColumn("updated_at", { kind: "timestamp" }), true],
+  [aColumn("LastModified", { kind: "timestamp" }), true],
+  [aColumn("seen", { kind: "timestamp", movesItself: true }), true],
+  [aColumn("created_at", { kind: "timestamp" }), false],
+  [aColumn("updated_at", { kind: "date" }), false],
+  [aColumn("version", { kind: "integer" }), false],
+])("a change is noticed by $name of kind $kind: %#", (column, isChange) => {
+  expect(best([aTable("customers", [column])]).change !== null).toBe(isChange);
+});
+
+describe("what was wished", () => {
+  const customers = aTable("customers", [aColumn("company"), aColumn("warehouse"), aColumn("code")]);
+
+  test("is taken, whatever the catalog says", () => {
+    const wishes = {
+      table: "public.things",
+      id: "code",
+      name: "company",
+      mapping: [{ schemaId: "40", column: "warehouse" }],
+      properties: ["name"],
+    };
+    const things = aTable("things", customers.columns.slice(2));
+    expect(best([customers, things], wishes)).toMatchObject({
+      table: { name: "things" },
+      id: { column: { name: "code" }, reason: "was chosen" },
+      name: { column: { name: "company" } },
+      mapping: [{ schemaId: "40", column: { name: "warehouse" } }],
+      properties: { proposed: [{ column: { name: "name" } }] },
+    });
+  });
+
+  test("is a table in any schema unless its schema was named", () => {
+    const other = { ...customers, schema: "old" };
+    expect(proposals([customers, other], { table: "customers" }).fit).toHaveLength(2);
+    expect(proposals([customers, other], { table: "old.customers" }).fit).toHaveLength(1);
+  });
+
+  test.each([
+    [{ id: "nope" }, "it has no column nope"],
+    [{ name: "nope" }, "it has no column nope"],
+    [{ mapping: [{ schemaId: "40", column: "nope" }] }, "it has no column nope"],
+  ])("has to be there: %j", (wishes, lacks) => {
+    expect(proposals([customers], wishes)).toMatchObject({ fit: [], unfit: [{ lacks }] });
+  });
+});
