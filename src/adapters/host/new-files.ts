@@ -1,0 +1,29 @@
+import { closeSync, fsyncSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { describe, SyncError } from "../../core/failure/sync-error.ts";
+import type { NewFiles } from "../../ports/setup/new-files.ts";
+
+export const newFiles: NewFiles = {
+  existing: (paths) => paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined),
+  create(files) {
+    const made: string[] = [];
+    try {
+      // Make all of the files before any of them gets its text: a name that is taken shows before anything is written.
+      const open = files.map(({ path, text }) => {
+        const file = openSync(path, "wx");
+        made.push(path);
+        return { file, text };
+      });
+      for (const { file, text } of open) {
+        writeFileSync(file, text);
+        fsyncSync(file);
+        closeSync(file);
+      }
+    } catch (cause) {
+      for (const path of made) rmSync(path, { force: true });
+      throw new SyncError("CONFIG_NOT_WRITTEN", `no file was written: ${describe(cause)}`, {
+        hint: "name another place with --output; a file that is there is never overwritten",
+        cause,
+      });
+    }
+  },
+};
