@@ -19,6 +19,7 @@ const ON_MYSQL_TOO = [
 function endToEndOnMysql(): string[] {
   if (LONG) return ["test/e2e/**/*.test.ts"];
   const files = [
+    "first-steps", // from an empty schema to a daemon in sync, with the rights that init writes
     "first-sync", // from the rows to the tokens, in several batches
     "check", // finds what a sync would stumble over, and leaves the database as it is
     "plan", // leaves the database as it is

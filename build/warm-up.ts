@@ -77,5 +77,6 @@ const host = (stop: AbortSignal): Parameters<Run>[2] => ({
   uid: process.getuid?.() ?? 0,
   isRunning: () => false,
   terminal: undefined,
+  person: () => undefined,
   stop,
 });

@@ -4,6 +4,7 @@ import { processWarnings } from "./adapters/log/process-warnings.ts";
 import { type CheckOptions, type CheckSetup, checkCommand } from "./commands/check.ts";
 import type { CommandIo, Opened } from "./commands/command-io.ts";
 import { type ExplainSetup, explainCommand } from "./commands/explain.ts";
+import { initCommand } from "./commands/init.ts";
 import { planCommand } from "./commands/plan.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
@@ -119,6 +120,7 @@ function program(io: CommandIo, host: Host): Command {
   };
 
   const commands = [
+    initCommand(io, async () => (await import("./compose/init.ts")).composeInit(host)),
     runCommand(io, openDaemon),
     syncCommand(io, openSync),
     checkCommand(io, openCheck),

@@ -74,6 +74,8 @@ async function main(): Promise<void> {
       uid: process.geteuid?.() ?? 0,
       isRunning,
       terminal: stderr.isTTY ? stderr : undefined,
+      person: () =>
+        process.stdin.isTTY && stdout.isTTY ? { input: process.stdin, output: stdout } : undefined,
       stop: stopping.signal,
     },
   );

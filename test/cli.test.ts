@@ -6,7 +6,15 @@ import { rounds } from "./support/long.ts";
 
 const UNSEEN = /[\p{Cf}\u2028\u2029\u007f-\u009f]/u;
 const stop = new AbortController().signal;
-const host = { env: {}, pid: 1, uid: 0, isRunning: () => false, terminal: undefined, stop };
+const host = {
+  env: {},
+  pid: 1,
+  uid: 0,
+  isRunning: () => false,
+  terminal: undefined,
+  person: () => undefined,
+  stop,
+};
 
 it("shows whatever it was given without a character that nobody sees", async () => {
   const evil = fc.string({

@@ -1,3 +1,4 @@
+import type { DialogStreams } from "../adapters/terminal/dialog.ts";
 import type { Terminal } from "../adapters/terminal/progress-bar.ts";
 
 /** What the adapters need from the process. */
@@ -9,6 +10,8 @@ export interface Host {
   readonly isRunning: (pid: number) => boolean;
   /** Standard error, if it is a terminal. */
   readonly terminal: Terminal | undefined;
+  /** Opens standard input. Undefined unless a person can answer there and read standard output. */
+  readonly person: () => DialogStreams | undefined;
   /** Aborts when the process is told to stop. Reads end then, whatever they wait for. */
   readonly stop: AbortSignal;
 }

@@ -23,6 +23,7 @@ const runHere: StartGroupsync = (args, env) => {
     uid: process.geteuid?.() ?? 0,
     isRunning: () => true,
     terminal: undefined,
+    person: () => undefined,
     stop: signal,
   };
   const ended = cli(args, { ...io, stdout: (text) => stdout.write(text), signal }, host).then(() => {

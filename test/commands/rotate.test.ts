@@ -11,7 +11,15 @@ describe("the choice of tokens", () => {
   async function usage(...flags: string[]): Promise<Printed> {
     const { io, printed } = anIo();
     const stop = new AbortController().signal;
-    const host = { env: {}, pid: 1, uid: 0, isRunning: () => false, terminal: undefined, stop };
+    const host = {
+      env: {},
+      pid: 1,
+      uid: 0,
+      isRunning: () => false,
+      terminal: undefined,
+      person: () => undefined,
+      stop,
+    };
     await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io, host);
     return printed;
   }

@@ -32,6 +32,7 @@ process.on("message", async ({ args, env }) => {
     uid: process.geteuid(),
     isRunning: (other) => existsSync(`/proc/${other}`),
     terminal: undefined,
+    person: () => undefined,
     stop,
   };
   await cli(args, io, host);

@@ -1,0 +1,199 @@
+import { dirname, join, normalize } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { SyncError } from "../core/failure/sync-error.ts";
+import type { GroupRules } from "../core/group/group-rules.ts";
+import type { Proposal, WishedMapping, Wishes } from "../core/proposal/proposal.ts";
+import { proposals } from "../core/proposal/proposal.ts";
+import { configText } from "../core/setup/config-text.ts";
+import { mysqlStatements } from "../core/setup/mysql-statements.ts";
+import { postgresStatements } from "../core/setup/postgres-statements.ts";
+import { fewRows, type Setup } from "../core/setup/setup.ts";
+import { quantity } from "../core/text/quantity.ts";
+import type { CatalogReader } from "../ports/setup/catalog.ts";
+import type { AnswerProblem, Dialog } from "../ports/setup/dialog.ts";
+import type { NewFiles } from "../ports/setup/new-files.ts";
+import type { TenantSource } from "../ports/tenant-source.ts";
+import { type CommandIo, type Opened, using } from "./command-io.ts";
+import { exampleTenants, exampleText } from "./init/example-groups.ts";
+import { nextSteps } from "./init/next-steps.ts";
+import { noProposal } from "./init/no-proposal.ts";
+import { otherTablesText, proposalText } from "./init/proposal-text.ts";
+import { askBaseUrl, askProposal, askUrl } from "./init/questions.ts";
+
+export interface InitSetup {
+  /** The url in the environment, if there is one. */
+  readonly url: string | undefined;
+  /** Undefined if there is nobody to ask. */
+  readonly dialog: { open(): Promise<Dialog> } | undefined;
+  readonly files: NewFiles;
+  readonly urlProblem: AnswerProblem;
+  readonly baseUrlProblem: AnswerProblem;
+  open(url: string): Promise<Opened<InitDatabase>>;
+}
+
+export interface InitDatabase {
+  /** Host, port and database. */
+  readonly title: string;
+  readonly catalog: CatalogReader;
+  /**
+   * The source and the rules of a config, with this condition in place of `source.where`. Throws CONFIG_INVALID if the
+   * text is no valid config.
+   */
+  examples(
+    config: string,
+    where: string,
+  ): Promise<{ readonly source: TenantSource; readonly rules: GroupRules }>;
+}
+
+interface Flags {
+  readonly url?: string;
+  readonly table?: string;
+  readonly id?: string;
+  readonly groupName?: string;
+  readonly mapping?: readonly WishedMapping[];
+  readonly baseUrl?: string;
+  readonly output?: string;
+  readonly yes?: boolean;
+  /** A global option: the config file of all commands. */
+  readonly config: string;
+}
+
+const EXAMPLES = 3;
+
+/**
+ * `groupsync init`: from a database to a config, with the statements for its roles. Reads the catalog and three rows. Writes
+ * two new files, and nothing into the database.
+ */
+export function initCommand(io: CommandIo, open: () => Promise<InitSetup>): Command {
+  return new Command("init")
+    .description("write a config and the statements for its roles, from the database's catalog")
+    .argument(
+      "[URL]",
+      "the database: postgres://… or mysql://…; better in DATABASE_URL, out of the shell's history",
+    )
+    .option("--url <URL>", "the same")
+    .option("--table <NAME>", "the table or view with one row for each tenant")
+    .option("--id <COLUMN>", "the column that becomes user_group_id")
+    .option("--group-name <COLUMN>", "the column that becomes the group's name")
+    .option(
+      "--mapping <SCHEMA=COLUMN>",
+      "a schema id of the service, and the column with its data source; again for each",
+      mapping,
+    )
+    .option("--base-url <URL>", "the address of the service")
+    .option("--output <FILE>", "where the config goes, groupsync.sql beside it; otherwise as --config says")
+    .option("--yes", "ask nothing, and take the best proposal")
+    .action(async (argument: string | undefined, _: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      await init(io, await open(), { ...flags, ...(argument !== undefined && { argument }) }, command);
+    });
+}
+
+async function init(
+  io: CommandIo,
+  setup: InitSetup,
+  flags: Flags & { readonly argument?: string },
+  command: Command,
+): Promise<void> {
+  const places = placesOf(flags, setup.files, command);
+  const dialog = flags.yes ? undefined : await setup.dialog?.open();
+  const url = await urlOf(setup, flags, command, dialog);
+  const baseUrlProblem = flags.baseUrl === undefined ? undefined : setup.baseUrlProblem(flags.baseUrl);
+  if (baseUrlProblem !== undefined) command.error(`error: --base-url: ${baseUrlProblem}`);
+
+  await using(await setup.open(url), async (database) => {
+    const catalog = await database.catalog.read();
+    io.stdout(
+      `In ${database.title}, this user sees ${quantity(catalog.tables.length, "table")}, views included.\n`,
+    );
+    const wishes: Wishes = {
+      table: flags.table,
+      id: flags.id,
+      name: flags.groupName,
+      mapping: flags.mapping,
+    };
+    const found = proposals(catalog.tables, wishes);
+    const [best] = found.fit;
+    if (!best) throw noProposal(catalog, found, wishes);
+    const proposal = dialog ? await askProposal(dialog, found.fit, best, wishes) : best;
+    const baseUrl = flags.baseUrl ?? (dialog && (await askBaseUrl(dialog, setup.baseUrlProblem)));
+    const decided = setupOf(catalog.dialect, catalog.database, proposal, baseUrl);
+    const config = configText(decided);
+
+    io.stdout(`\n${proposalText(decided)}${dialog ? "" : otherTablesText(found, proposal)}\n`);
+    io.stdout(await exampleGroups(database, decided, config, io.signal));
+    if (dialog && !(await dialog.confirm(`Write ${places.config} and ${places.statements}?`))) {
+      throw new SyncError("INTERRUPTED", "nothing was written");
+    }
+    const statements =
+      decided.dialect === "postgres" ? postgresStatements(decided) : mysqlStatements(decided);
+    setup.files.create([
+      { path: places.config, text: config },
+      { path: places.statements, text: statements },
+    ]);
+    io.stdout(`\nWrote ${places.config} and ${places.statements}.\n\n${nextSteps(decided, places, url)}`);
+  });
+}
+
+/** Ends the command if one of the files is there already. */
+function placesOf({ output, config }: Flags, files: NewFiles, command: Command) {
+  const path = normalize(output ?? config);
+  const places = { config: path, statements: join(dirname(path), "groupsync.sql") };
+  const [existing] = files.existing([places.config, places.statements]);
+  if (existing !== undefined) {
+    command.error(
+      `error: ${existing} is there already, and init overwrites nothing; move it, or name another folder with --output`,
+    );
+  }
+  return places;
+}
+
+async function urlOf(
+  setup: InitSetup,
+  { argument, url }: Flags & { readonly argument?: string },
+  command: Command,
+  dialog: Dialog | undefined,
+): Promise<string> {
+  if (argument !== undefined && url !== undefined) command.error("error: the url is there twice; keep one");
+  const given = argument ?? url ?? (setup.url || undefined);
+  if (given === undefined) {
+    if (dialog) return askUrl(dialog, setup.urlProblem);
+    command.error("error: which database? Write its url into the variable DATABASE_URL, or behind init");
+  }
+  const problem = setup.urlProblem(given);
+  const where = (argument ?? url) ? "the url" : "DATABASE_URL";
+  if (problem !== undefined) command.error(`error: ${where} can't be used: ${problem}`);
+  return given;
+}
+
+const setupOf = (
+  dialect: Setup["dialect"],
+  database: string | null,
+  proposal: Proposal,
+  baseUrl: string | undefined,
+): Setup => ({ dialect, database: database ?? proposal.table.schema, proposal, baseUrl });
+
+/** Rows that can't be read keep nobody from a config: the user of this url is not the role that will read them. */
+async function exampleGroups(
+  database: InitDatabase,
+  setup: Setup,
+  config: string,
+  stop: AbortSignal,
+): Promise<string> {
+  const { source, rules } = await database.examples(config, fewRows(setup, EXAMPLES));
+  try {
+    const tenants = await exampleTenants(source, rules, stop);
+    return `Rows as the groups that they would become:\n\n${exampleText(tenants)}`;
+  } catch (error) {
+    if (!(error instanceof SyncError) || error.code !== "SOURCE_UNAVAILABLE") throw error;
+    return `No example rows: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
+  }
+}
+
+function mapping(text: string, before: readonly WishedMapping[] = []): readonly WishedMapping[] {
+  const [, schemaId, column] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (schemaId === undefined || column === undefined) {
+    throw new InvalidArgumentError("It has to be a schema id and a column, such as 40=data_source_id.");
+  }
+  return [...before.filter((one) => one.schemaId !== schemaId), { schemaId, column }];
+}

@@ -1,0 +1,49 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { type Catalog, titleOf } from "../../core/proposal/catalog.ts";
+import type { Proposals, Wishes } from "../../core/proposal/proposal.ts";
+import { printable } from "../../core/text/printable.ts";
+
+/** How many tables are named. */
+const MOST_NAMED = 10;
+
+/** The error if no table can have the tenants: it says what each of the nearest tables lacks. */
+export function noProposal(
+  { tables, database }: Catalog,
+  { unfit }: Pick<Proposals, "unfit">,
+  wishes: Wishes,
+): SyncError {
+  if (tables.length === 0) {
+    return new SyncError(
+      "CONFIG_PROPOSAL",
+      `this user sees no table in ${database === null ? "any database" : `the database ${printable(database)}`}`,
+      {
+        hint: "is it the right database, and the right user? A user without rights to a table may not even see it",
+      },
+    );
+  }
+  if (unfit.length === 0) {
+    return new SyncError(
+      "CONFIG_PROPOSAL",
+      `there is no table ${printable(wishes.table ?? "")} that this user may see`,
+      {
+        hint: `--table takes one of ${listed(tables.map(titleOf))}`,
+      },
+    );
+  }
+  return new SyncError("CONFIG_PROPOSAL", "no table has a unique id and a name for each tenant", {
+    hint: [
+      "choose with --table, --id and --group-name, or make a view that has both. The nearest:",
+      ...unfit.slice(0, MOST_NAMED).map(({ table, lacks }) => {
+        const columns =
+          table.columns.length > 0 ? `; columns: ${listed(table.columns.map(({ name }) => name))}` : "";
+        return `  ${printable(titleOf(table))}: ${printable(lacks)}${columns}`;
+      }),
+    ].join("\n"),
+  });
+}
+
+const listed = (names: readonly string[]): string =>
+  [
+    ...names.slice(0, MOST_NAMED).map((name) => printable(name)),
+    ...(names.length > MOST_NAMED ? ["…"] : []),
+  ].join(", ");

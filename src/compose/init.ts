@@ -1,0 +1,90 @@
+import { newFiles } from "../adapters/host/new-files.ts";
+import { readTextFile } from "../adapters/host/text-file.ts";
+import type { Opened } from "../commands/command-io.ts";
+import type { InitDatabase, InitSetup } from "../commands/init.ts";
+import { loadConfig } from "../config/load.ts";
+import type { Config, DatabaseUrl } from "../config/model/config.ts";
+import { describeDatabase } from "../config/model/database-description.ts";
+import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/schema/urls.ts";
+import { VARIABLES } from "../core/setup/setup.ts";
+import type { CatalogReader } from "../ports/setup/catalog.ts";
+import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import type { Host } from "./host.ts";
+import { tenantSource } from "./tenant-source.ts";
+
+/** The scope of the config that init writes. */
+const NAME = "default";
+
+/** What `init` needs. Reads no config file, and contacts nothing before a database is opened. */
+export function composeInit(host: Host): InitSetup {
+  const streams = host.person();
+  return {
+    url: host.env[VARIABLES.source],
+    dialog: streams && {
+      open: async () => (await import("../adapters/terminal/dialog.ts")).terminalDialog(streams, host.stop),
+    },
+    files: newFiles,
+    urlProblem: (text) => {
+      const url = parseDatabaseUrl(text);
+      return url
+        ? [...tlsProblems(url)][0]
+        : "it is no url of a database, like postgres://user:password@host/database or mysql://…";
+    },
+    baseUrlProblem: (text) =>
+      parseBaseUrl(text) === undefined
+        ? "it is no address of a service, like https://dashboards.example.com, without user, query or /api/user"
+        : undefined,
+    open: async (text) => openDatabase(parseDatabaseUrl(text) as DatabaseUrl, host),
+  };
+}
+
+async function openDatabase(url: DatabaseUrl, host: Host): Promise<Opened<InitDatabase>> {
+  const databases = new Databases(NAME, VIEW_TIMEOUTS, host.stop);
+  const database = await databases.open(url, VIEW_CONNECTIONS);
+  return {
+    value: {
+      title: describeDatabase(url),
+      catalog: await catalogReader(url, database),
+      examples: async (configText, where) => {
+        const config = asLoaded(configText, url, host);
+        const narrowed = { ...config, source: { ...config.source, where } };
+        return { source: await tenantSource(narrowed, databases), rules: config.group };
+      },
+    },
+    close: () => databases.close(),
+  };
+}
+
+async function catalogReader(
+  { dialect }: DatabaseUrl,
+  database: Awaited<ReturnType<Databases["open"]>>,
+): Promise<CatalogReader> {
+  switch (dialect) {
+    case "postgres": {
+      const { PostgresCatalogReader } = await import("../adapters/postgres/catalog/catalog-reader.ts");
+      return new PostgresCatalogReader(database);
+    }
+    case "mysql": {
+      const { MysqlCatalogReader } = await import("../adapters/mysql/catalog/catalog-reader.ts");
+      return new MysqlCatalogReader(database);
+    }
+  }
+}
+
+/**
+ * The config as it will be loaded, with the database that is open in place of the variables' values. Throws
+ * CONFIG_INVALID if the text is no valid config.
+ */
+function asLoaded(text: string, { url }: DatabaseUrl, { env }: Host): Config {
+  const path = "config.yaml";
+  return loadConfig(path, {
+    env: {
+      ...env,
+      [VARIABLES.source]: url.reveal(),
+      [VARIABLES.own]: url.reveal(),
+      [VARIABLES.apiKey]: "unknown",
+      [VARIABLES.baseUrl]: "https://unknown.example.com",
+    },
+    readFile: (file) => (file === path ? text : readTextFile(file)),
+  });
+}
