@@ -1,0 +1,32 @@
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that run for longer than half a minute. Beginning last, each would keep one core busy and the other idle. */
+const LONGEST = [
+  "test/simulation/simulation.test.ts",
+  "test/container/image.test.ts",
+  "test/container/installed.test.ts",
+  "test/bench/bench.test.ts",
+  "test/e2e/database/bad-lines.test.ts",
+  "test/adapters/sql/ledger/ledger.test.ts",
+  "test/e2e/crash/hand-over.test.ts",
+  "test/e2e/output/leaks.test.ts",
+  "test/e2e/service/service-trouble.test.ts",
+  "test/e2e/daemon/new-tenant-trouble.test.ts",
+  "test/e2e/daemon/daemon-end.test.ts",
+];
+
+/** Has each project begin with its longest files. Vitest would begin with the files that have the most text. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const position = LONGEST.indexOf(relative(this.ctx.config.root, moduleId));
+      return position === -1 ? LONGEST.length : position;
+    };
+    const sorted = await super.sort(files);
+    const projects = [...new Set(sorted.map(({ project }) => project))];
+    return projects.flatMap((project) =>
+      sorted.filter((file) => file.project === project).toSorted((a, b) => rank(a) - rank(b)),
+    );
+  }
+}
