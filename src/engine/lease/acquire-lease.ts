@@ -83,7 +83,7 @@ async function untilGranted(
     clock.monotonic() - begun > LENGTHS_UNTIL_TAKEN_OVER * ttlMs + LONGEST_LOCK;
   let watched: Watched | undefined;
   for (;;) {
-    const [first] = handsOver ? await ledger.leaseRequests().catch(() => []) : [];
+    const first = handsOver ? await firstRequest(ledger) : undefined;
     if (first) {
       if (signal.aborted) throw interrupted();
       if (isOverdue()) throw askedFor(first);
@@ -142,6 +142,9 @@ async function untilGranted(
     await clock.sleep(isAwaited ? REQUESTER_LOOKS_EVERY : handsOver ? PAUSE : ttlMs * HEARTBEAT, signal);
   }
 }
+
+const firstRequest = async (ledger: Ledger): Promise<LeaseRequest | undefined> =>
+  (await ledger.openRequests().catch(() => undefined))?.lease[0];
 
 interface Watched {
   /** The holder as first seen. */

@@ -3,8 +3,8 @@ import type { LeaseHolder } from "../../ports/ledger/lease.ts";
 import type { HandOver, RequestId, Requests } from "../../ports/ledger/requests.ts";
 import type { Observe } from "../../ports/observer.ts";
 
-/** How often the holder looks whether somebody asks for its lease. In milliseconds. */
-export const HOLDER_LOOKS_EVERY = 1_000;
+/** How often the holder looks what others ask of it. In milliseconds. */
+export const HOLDER_LOOKS_EVERY = 500;
 /** How often whoever asks for the lease looks whether it is free. In milliseconds. */
 export const REQUESTER_LOOKS_EVERY = 250;
 /** A request of a process that has died ends after this many milliseconds. */

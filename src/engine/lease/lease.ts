@@ -2,7 +2,7 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
-import type { LeaseRequest } from "../../ports/ledger/requests.ts";
+import type { LeaseRequest, TenantRequest } from "../../ports/ledger/requests.ts";
 import {
   acquireLease,
   type GrantedLease,
@@ -34,6 +34,11 @@ export interface HeldLease extends Lease {
    * aborts. Before that, a GET could miss the effect of such a call.
    */
   formerCallsEnded(signal: AbortSignal): Promise<void>;
+  /**
+   * Has `hear` called with the tenants that other instances ask for, several times a second and with the same tenants until
+   * they are answered. Never calls it if the holder doesn't hand the lease over. Returns what ends that.
+   */
+  hearRequests(hear: (requests: readonly TenantRequest[]) => void): () => void;
 }
 
 /** What a step needs to write to the ledger: a write commits only while the lease is held. */
@@ -74,6 +79,7 @@ class Heartbeat implements HeldLease {
   readonly #beating: Promise<void>;
   readonly #listening: Promise<void>;
   readonly #tasks = new Set<Promise<unknown>>();
+  readonly #hearers = new Set<(requests: readonly TenantRequest[]) => void>();
   /** By the monotonic clock. */
   readonly #formerCallsEnd: number;
   #validFrom: ClockReading;
@@ -129,6 +135,11 @@ class Heartbeat implements HeldLease {
     await clock.sleep(ms, signal);
   }
 
+  hearRequests(hear: (requests: readonly TenantRequest[]) => void): () => void {
+    this.#hearers.add(hear);
+    return () => this.#hearers.delete(hear);
+  }
+
   async allTasks(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.allSettled(this.#tasks);
   }
@@ -155,7 +166,7 @@ class Heartbeat implements HeldLease {
     }
   }
 
-  /** Offers to hand the lease over, and looks who asks for it. A ledger of an older version can't keep the offer yet. */
+  /** Offers to hand the lease over, and looks who asks for it or for a tenant. A ledger of an older version can't keep the offer yet. */
   async #listen(): Promise<void> {
     const { ledger, clock } = this.#ports;
     let isOffered = false;
@@ -163,8 +174,9 @@ class Heartbeat implements HeldLease {
       try {
         if (!isOffered) await ledger.offerHandOver(this, this.#callMs);
         isOffered = true;
-        const [request] = await ledger.leaseRequests();
-        if (request) return this.#wanted.abort(handedOver(request));
+        const { lease, tenants } = await ledger.openRequests();
+        if (lease[0]) return this.#wanted.abort(handedOver(lease[0]));
+        for (const hear of this.#hearers) hear(tenants);
       } catch {
         // If the ledger is out of reach, nobody can ask either. The heartbeat notices if that lasts.
       }

@@ -13,8 +13,6 @@ export interface ServingParts {
   readonly end: AbortSignal;
 }
 
-/** How often the holder of the lease looks for tenants that other instances were asked for, in milliseconds. */
-const LOOK_FOR_REQUESTS = 500;
 /** An instance that was asked for a tenant doesn't wait for longer than this, in milliseconds. */
 const LONGEST_WAIT = 60_000;
 
@@ -33,48 +31,52 @@ export const serveBeside = (
     run.turns.onceMore((ids) => {
       for (const id of ids) server.lookAgain(id);
     });
-    const failed = new AbortController();
-    const ending = AbortSignal.any([until, end, failed.signal]);
-    const work = [server.serveIn(service, ending), answerRequests(server, run, ending)].map((one) =>
-      one.catch((error: unknown) => {
-        failed.abort();
-        throw error;
-      }),
-    );
-    const ended = Promise.allSettled(work).then(async (results) => {
-      await service.close();
-      const failure = results.find((result) => result.status === "rejected");
-      if (failure) throw failure.reason;
-    });
+    const over = new AbortController();
+    const ending = AbortSignal.any([until, end, over.signal]);
+    const serving = async (): Promise<void> => {
+      const answersSent = answerRequests(server, run, ending);
+      try {
+        await server.serveIn(service, ending);
+      } finally {
+        over.abort();
+        await answersSent();
+        await service.close();
+      }
+    };
+    const ended = serving();
     // It is awaited only after the full sync.
     ended.catch(() => {});
     return () => ended;
   },
 });
 
-/** Serves the tenants that instances without the lease were asked for, and tells them the end through the ledger. */
-async function answerRequests(
+/**
+ * Serves the tenants that instances without the lease were asked for, and tells them the end through the ledger. Returns
+ * what ends this, once the last answer is there.
+ */
+function answerRequests(
   server: TenantServer,
-  { ledger, lease, clock }: ServingRun,
+  { ledger, lease }: ServingRun,
   until: AbortSignal,
-): Promise<void> {
+): () => Promise<void> {
   const inWork = new Map<string, Promise<void>>();
   const answer = async (id: string, user_group_id: string): Promise<void> => {
     const served = await server.serve(user_group_id, LONGEST_WAIT, until);
     if (served.kind === "pending") return;
     await ledger.write(lease, (transaction) => transaction.answerRequests([{ id, ...toAnswer(served) }]));
   };
-  while (!until.aborted) {
-    // A request that can't be read or answered is read again.
-    const requests = await ledger.requestedTenants().catch(() => []);
+  const stopHearing = lease.hearRequests((requests) => {
     for (const { id, user_group_id } of requests) {
       if (inWork.has(id)) continue;
+      // A request that can't be answered is heard again.
       const work = answer(id, user_group_id)
         .catch(() => {})
         .finally(() => inWork.delete(id));
       inWork.set(id, work);
     }
-    await clock.sleep(LOOK_FOR_REQUESTS, until);
-  }
-  await Promise.all(inWork.values());
+  });
+  return async () => {
+    stopHearing();
+    await Promise.all(inWork.values());
+  };
 }

@@ -12,10 +12,8 @@ export interface Requests {
   /** Resolves to false if the request has ended. */
   prolongRequest(id: RequestId, ttlMs: number): Promise<boolean>;
   withdrawRequest(id: RequestId): Promise<void>;
-  /** Who asks for the lease, in the order in which they came. */
-  leaseRequests(): Promise<readonly LeaseRequest[]>;
-  /** The tenants that nobody has answered for yet, in the order in which they were asked for, a thousand at most. */
-  requestedTenants(): Promise<readonly TenantRequest[]>;
+  /** What nobody has answered yet, in the order in which it was asked for: a thousand requests at most, the lease's first. */
+  openRequests(): Promise<OpenRequests>;
   /** Null until the holder has answered. */
   answerTo(id: RequestId): Promise<TenantAnswer | null>;
   /** Tells others that the holder of this lease hands it over on request, and how long one of its calls can take. */
@@ -38,6 +36,11 @@ export interface LeaseRequest {
 
 export interface TenantRequest extends LeaseRequest {
   readonly user_group_id: string;
+}
+
+export interface OpenRequests {
+  readonly lease: readonly LeaseRequest[];
+  readonly tenants: readonly TenantRequest[];
 }
 
 /** What came of a tenant. The ledger doesn't interpret the outcome: it is a word on which both processes agree. */

@@ -6,38 +6,38 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
   describe(`${name}: requests for the lease`, () => {
     test("are seen by the holder, in the order in which they came, until they are withdrawn", async () => {
       const { ledger } = await opened(makePlace);
-      expect(await ledger.leaseRequests()).toEqual([]);
+      expect((await ledger.openRequests()).lease).toEqual([]);
       const first = await ledger.requestLease("first", TTL);
       const second = await ledger.requestLease("second", TTL);
-      expect(await ledger.leaseRequests()).toEqual([
+      expect((await ledger.openRequests()).lease).toEqual([
         { id: first, requester: "first" },
         { id: second, requester: "second" },
       ]);
       await ledger.withdrawRequest(first);
-      expect(await ledger.leaseRequests()).toEqual([{ id: second, requester: "second" }]);
+      expect((await ledger.openRequests()).lease).toEqual([{ id: second, requester: "second" }]);
     });
 
     test("need no lease", async () => {
       const place = await makePlace();
       const ledger = await prepared(place);
       const id = await ledger.requestLease("somebody", TTL);
-      expect(await place.ledger().leaseRequests()).toEqual([{ id, requester: "somebody" }]);
+      expect((await place.ledger().openRequests()).lease).toEqual([{ id, requester: "somebody" }]);
     });
 
     test("end by themselves, and are deleted then", async () => {
       const { ledger } = await opened(makePlace);
       const id = await ledger.requestLease("dead", EXPIRED);
       await ledger.requestLease("alive", TTL);
-      expect(await ledger.leaseRequests()).toMatchObject([{ requester: "alive" }]);
+      expect((await ledger.openRequests()).lease).toMatchObject([{ requester: "alive" }]);
       expect(await ledger.prolongRequest(id, TTL)).toBe(false);
-      expect(await ledger.leaseRequests()).toMatchObject([{ requester: "alive" }]);
+      expect((await ledger.openRequests()).lease).toMatchObject([{ requester: "alive" }]);
     });
 
     test("can be prolonged until they are deleted", async () => {
       const { ledger } = await opened(makePlace);
       const id = await ledger.requestLease("slow", EXPIRED);
       expect(await ledger.prolongRequest(id, TTL)).toBe(true);
-      expect(await ledger.leaseRequests()).toEqual([{ id, requester: "slow" }]);
+      expect((await ledger.openRequests()).lease).toEqual([{ id, requester: "slow" }]);
       await ledger.withdrawRequest(id);
       expect(await ledger.prolongRequest(id, TTL)).toBe(false);
     });
@@ -46,8 +46,8 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
       const { database, ledger } = await opened(makePlace);
       const other = await prepared(database, "another");
       await other.requestLease("somebody", TTL);
-      expect(await ledger.leaseRequests()).toEqual([]);
-      expect(await other.leaseRequests()).toHaveLength(1);
+      expect((await ledger.openRequests()).lease).toEqual([]);
+      expect((await other.openRequests()).lease).toHaveLength(1);
     });
   });
 
@@ -89,11 +89,11 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
       const { ledger } = at;
       const acme = await ledger.requestTenant("acme", "a standby", TTL);
       const zoe = await ledger.requestTenant("Zoë 's", "another standby", TTL);
-      expect(await ledger.requestedTenants()).toEqual([
+      expect((await ledger.openRequests()).tenants).toEqual([
         { id: acme, user_group_id: "acme", requester: "a standby" },
         { id: zoe, user_group_id: "Zoë 's", requester: "another standby" },
       ]);
-      expect(await ledger.leaseRequests()).toEqual([]);
+      expect((await ledger.openRequests()).lease).toEqual([]);
       expect(await ledger.answerTo(acme)).toBeNull();
 
       const done = { outcome: "created", code: null, message: null };
@@ -105,7 +105,7 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
           { id: "somebody has withdrawn it", ...done },
         ]),
       );
-      expect(await ledger.requestedTenants()).toEqual([]);
+      expect((await ledger.openRequests()).tenants).toEqual([]);
       expect(await ledger.answerTo(acme)).toEqual(done);
       expect(await ledger.answerTo(zoe)).toEqual(failed);
       await ledger.withdrawRequest(acme);
@@ -115,11 +115,11 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
     test("may name one tenant twice, and each has its own answer", async () => {
       const at = await opened(makePlace);
       const ids = await Promise.all(["a", "b"].map((by) => at.ledger.requestTenant("acme", by, TTL)));
-      expect(await at.ledger.requestedTenants()).toHaveLength(2);
+      expect((await at.ledger.openRequests()).tenants).toHaveLength(2);
       const [first = "", second = ""] = ids;
       const done = { outcome: "unchanged", code: null, message: null };
       await write(at, (transaction) => transaction.answerRequests([{ id: first, ...done }]));
-      expect(await at.ledger.requestedTenants()).toMatchObject([{ id: second }]);
+      expect((await at.ledger.openRequests()).tenants).toMatchObject([{ id: second }]);
       expect(await at.ledger.answerTo(second)).toBeNull();
     });
 
@@ -142,7 +142,7 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
       const open = await ledger.requestTenant("b", "a standby", EXPIRED);
       const done = { outcome: "created", code: null, message: null };
       await write(at, (transaction) => transaction.answerRequests([{ id: answered, ...done }]));
-      expect(await ledger.requestedTenants()).toEqual([]);
+      expect((await ledger.openRequests()).tenants).toEqual([]);
       expect(await ledger.answerTo(answered)).toBeNull();
       expect(await ledger.prolongRequest(open, TTL)).toBe(false);
     });

@@ -123,7 +123,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       await expect(ledger.handOver()).rejects.toMatchObject(refusal);
       await expect(ledger.offerHandOver(lease, 1)).rejects.toMatchObject(refusal);
       await expect(ledger.requestLease("somebody", TTL)).rejects.toMatchObject(refusal);
-      await expect(ledger.leaseRequests()).rejects.toMatchObject(refusal);
+      await expect(ledger.openRequests()).rejects.toMatchObject(refusal);
     });
 
     test("read as empty if they are missing, and reading does not create them", async () => {

@@ -33,6 +33,7 @@ async function aTokenWriter(
     wanted: new AbortController().signal,
     awaitAlways: (task) => task,
     formerCallsEnded: async () => {},
+    hearRequests: () => () => {},
   };
   const seen: string[] = [];
   let pauses = 1;

@@ -16,14 +16,10 @@ export function requests({ state, step, now }: CommittedLedger): Requests {
     state.requests.set(id, { ...request, expiresAt: inMs(ttlMs), answer: null });
     return id;
   };
-  const open = (kind: RequestRow["kind"]): TenantRequest[] => {
-    for (const [id, request] of state.requests)
-      if (request.kind === kind && request.expiresAt <= now()) state.requests.delete(id);
-    return [...state.requests]
+  const open = (kind: RequestRow["kind"]): TenantRequest[] =>
+    [...state.requests]
       .filter(([, request]) => request.kind === kind && request.answer === null)
-      .map(([id, { requester, user_group_id }]) => ({ id, requester, user_group_id: user_group_id ?? "" }))
-      .slice(0, 1_000);
-  };
+      .map(([id, { requester, user_group_id }]) => ({ id, requester, user_group_id: user_group_id ?? "" }));
   return {
     async requestLease(requester, ttlMs) {
       await asked("requestLease");
@@ -43,13 +39,13 @@ export function requests({ state, step, now }: CommittedLedger): Requests {
       await asked("withdrawRequest");
       state.requests.delete(id);
     },
-    async leaseRequests() {
-      await asked("leaseRequests");
-      return open("lease").map(({ id, requester }) => ({ id, requester }));
-    },
-    async requestedTenants() {
-      await asked("requestedTenants");
-      return open("tenant");
+    async openRequests() {
+      await asked("openRequests");
+      for (const [id, { expiresAt }] of state.requests) if (expiresAt <= now()) state.requests.delete(id);
+      return {
+        lease: open("lease").map(({ id, requester }) => ({ id, requester })),
+        tenants: open("tenant"),
+      };
     },
     async answerTo(id) {
       await asked("answerTo");

@@ -3,12 +3,11 @@ import type { Lease } from "../../../ports/ledger/lease.ts";
 import type {
   AnsweredRequest,
   HandOver,
-  LeaseRequest,
+  OpenRequests,
   RequestId,
   Requests,
   RequestWrites,
   TenantAnswer,
-  TenantRequest,
 } from "../../../ports/ledger/requests.ts";
 import { storable } from "../connection/storable.ts";
 import type { LedgerReader, LedgerScope } from "./scope.ts";
@@ -17,6 +16,7 @@ import type { LedgerReader, LedgerScope } from "./scope.ts";
 const MOST = 1_000;
 /** A ledger without tables has no holder who could be asked. */
 const NO_REQUEST: RequestId = "";
+const NOTHING_OPEN: OpenRequests = { lease: [], tenants: [] };
 
 export const requests = (reader: LedgerReader): Requests => {
   const { database } = reader;
@@ -34,16 +34,6 @@ export const requests = (reader: LedgerReader): Requests => {
       return id;
     });
 
-  const openRequests = (kind: Kind): Promise<readonly TenantRequest[]> =>
-    reader.read([], async (ledger) => {
-      const found = await unanswered(ledger, kind);
-      const expired = found.filter(isExpired).map(({ id }) => id);
-      if (expired.length > 0) await database.change(deleteExpired(ledger), [ledger.scope, expired]);
-      return found
-        .filter((request) => !isExpired(request))
-        .map(({ id, requester, user_group_id }) => ({ id, requester, user_group_id }));
-    });
-
   return {
     requestLease: (requester, ttlMs) => ask({ kind: "lease", user_group_id: null, requester }, ttlMs),
     requestTenant: (user_group_id, requester, ttlMs) =>
@@ -57,9 +47,13 @@ export const requests = (reader: LedgerReader): Requests => {
     withdrawRequest: async (id) => {
       await changed(({ tables }) => `DELETE FROM ${tables.requests} WHERE scope = $1 AND id = $2`, [id]);
     },
-    leaseRequests: async () =>
-      (await openRequests("lease")).map(({ id, requester }): LeaseRequest => ({ id, requester })),
-    requestedTenants: () => openRequests("tenant"),
+    openRequests: () =>
+      reader.read(NOTHING_OPEN, async (ledger) => {
+        const found = await unanswered(ledger);
+        const expired = found.filter(isExpired).map(({ id }) => id);
+        if (expired.length > 0) await database.change(deleteExpired(ledger), [ledger.scope, expired]);
+        return byKind(found.filter((request) => !isExpired(request)));
+      }),
     answerTo: (id) => reader.read(null, (ledger) => answerTo(ledger, id)),
     offerHandOver: async ({ epoch }: Lease, callMs) => {
       await changed(
@@ -76,31 +70,34 @@ export const requestWrites = (ledger: LedgerScope): RequestWrites => ({
   answerRequests: (answers) => answerRequests(ledger, answers),
 });
 
-type Kind = "lease" | "tenant";
-
 interface NewRequest {
-  readonly kind: Kind;
+  readonly kind: "lease" | "tenant";
   readonly user_group_id: string | null;
   readonly requester: string;
 }
 
 /** MySQL returns 1 or "1" for true. */
-type RequestColumns = TenantRequest & { readonly expired: unknown };
+type RequestColumns = NewRequest & { readonly id: RequestId; readonly expired: unknown };
 
 const isExpired = ({ expired }: RequestColumns): boolean => Number(expired) === 1;
 
 /** Finds answered requests too once they have expired. */
-const unanswered = (
-  { dialect, connection, tables, scope }: LedgerScope,
-  kind: Kind,
-): Promise<RequestColumns[]> =>
+const unanswered = ({ dialect, connection, tables, scope }: LedgerScope): Promise<RequestColumns[]> =>
   connection.query<RequestColumns>(
-    `SELECT id, user_group_id, requested_by AS requester, expires_at <= ${dialect.now} AS expired
+    `SELECT id, kind, user_group_id, requested_by AS requester, expires_at <= ${dialect.now} AS expired
      FROM ${tables.requests}
-     WHERE scope = $1 AND kind = $2 AND (answered_at IS NULL OR expires_at <= ${dialect.now})
-     ORDER BY requested_at, id LIMIT ${MOST}`,
-    [scope, kind],
+     WHERE scope = $1 AND (answered_at IS NULL OR expires_at <= ${dialect.now})
+     ORDER BY kind, requested_at, id LIMIT ${MOST}`,
+    [scope],
   );
+
+/** A request for a tenant names it. */
+const byKind = (found: readonly RequestColumns[]): OpenRequests => ({
+  lease: found.filter(({ kind }) => kind === "lease").map(({ id, requester }) => ({ id, requester })),
+  tenants: found.flatMap(({ id, requester, user_group_id }) =>
+    user_group_id === null ? [] : [{ id, requester, user_group_id }],
+  ),
+});
 
 /** Looks at the date again, because the request may have been prolonged since it was read. */
 const deleteExpired = ({ dialect, tables }: LedgerScope): string =>
