@@ -21,6 +21,8 @@ export interface NotUpdated {
   readonly change: Apply;
   readonly token: Secret;
   readonly serviceName: string;
+  /** An earlier run deleted the group, and a later call made it again: that counts as a removal. */
+  readonly wasRemoved: boolean;
   readonly failure: Failure;
 }
 

@@ -50,6 +50,7 @@ const notReplaced = (change: Replace, { group: { token, name } }: GetAnswer): Ou
   change,
   token,
   serviceName: name,
+  wasRemoved: false,
   failure: {
     code: "NOT_REPLACED",
     message: "the service answered that it had deleted the group, and then that it still had it",

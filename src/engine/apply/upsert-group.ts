@@ -1,5 +1,6 @@
 import { classifyGetAnswer, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
 import type { Outcome } from "../../core/apply/outcome.ts";
+import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import type { Upsert } from "../../core/plan/change.ts";
 import type { KnownGroup } from "../../ports/ledger/groups.ts";
@@ -30,16 +31,20 @@ export async function upsertGroup(
     { isNew, name: serviceName },
   );
   identity.learnUpdates(result.serviceUpdates);
+  const wasRemoved = mayBeRemoved(before) && (isNew || before?.tokenFingerprint !== tokenFingerprint(token));
   if (result.kind === "not_updated") {
     const failure = { code: "NOT_UPDATED", message: result.reason };
-    return { kind: "not_updated", change, token, serviceName, failure };
+    return { kind: "not_updated", change, token, serviceName, wasRemoved, failure };
   }
-  const kind = isNew && wasRemoved(before) ? "replaced" : result.kind;
+  const kind = wasRemoved ? "replaced" : result.kind;
   return { kind, change, token, serviceName, unverified: result.unverified };
 }
 
-/** Whether an earlier run's DELETE was under way. If this GET created the group, that DELETE took effect: it is a removal. */
-const wasRemoved = (before: KnownGroup | null): boolean =>
+/**
+ * Whether an earlier run's DELETE was under way. If this GET has created the group, that DELETE took effect: it is a removal.
+ * If the group has another token, it took effect too, and a GET whose answer was lost has created the group again.
+ */
+const mayBeRemoved = (before: KnownGroup | null): boolean =>
   before !== null && intendsRemoval(before.intent) && before.fingerprint !== null;
 
 /** Whether an earlier run, by its intent, may have sent another state of the group than this change does. */

@@ -138,6 +138,12 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
       );
     });
 
+    test("a group that was removed and made again counts as a removal, even if it isn't updated yet", async () => {
+      const at = await withAcme();
+      await carryOut(at, aNotUpdated({ wasRemoved: true }), LATER);
+      expect(await at.ledger.removalsSince(NOW)).toBe(1);
+    });
+
     test("nothing else counts as a removal", async () => {
       const at = await opened(makePlace);
       for (const kind of ["created", "adopted", "updated"] as const) await carryOut(at, anApplied({ kind }));

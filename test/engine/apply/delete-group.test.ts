@@ -4,7 +4,7 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import { aGroup } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { syncSettings, tenants, World } from "../../fakes/world.ts";
 
 const IDS = ["a", "b", "c", "d"];
 
@@ -177,6 +177,40 @@ describe("a deletion", () => {
     expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 1 } });
     expect(world.store.tokens).toEqual(world.service.tokens);
   });
+
+  it.each([
+    { back: "as it was", row: tenants("d"), end: { outcome: "ok", counts: { replaced: 1 } } },
+    {
+      back: "under another name",
+      row: tenants("d").map((tenant) => ({ ...tenant, name: "another" })),
+      end: { outcome: "partial", errors: [{ code: "NOT_UPDATED" }] },
+    },
+  ])(
+    "that was done counts against the limit, even if only the group's other token shows it: its tenant is back $back",
+    async ({ row, end }) => {
+      const world = await aSyncedWorld();
+      // A new group shows the team, so that the DELETE comes first. It takes effect, and so does the GET that asks for the token then: it
+      // creates the group again.
+      keep(world, "a", "b", "c", "e");
+      const lost = new ServiceFailure("TIMEOUT", "no answer");
+      const at = ({ when, call, id }: Point): void => {
+        if (when === "after" && id === "d" && (call === "remove" || call === "getOrCreate")) throw lost;
+      };
+      expect(await world.sync({ at })).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+      expect(requests(world)).toContain("DELETE d");
+      world.tenants = [...tenants("a", "b", "c", "e"), ...row];
+      expect(await world.sync()).toMatchObject(end);
+      expect(world.ledger.removals).toHaveLength(1);
+      world.tenants = [...tenants("b", "c", "e"), ...row];
+      const settings = syncSettings({
+        deletion: { ...syncSettings().deletion, limit: { count: 1, percent: 0 } },
+      });
+      expect(await world.sync({ settings })).toMatchObject({
+        outcome: "held",
+        counts: { held: 1, deleted: 0 },
+      });
+    },
+  );
 
   it("is recorded even if the token store fails before the token is removed", async () => {
     const world = await aSyncedWorld();

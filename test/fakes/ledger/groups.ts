@@ -221,7 +221,8 @@ function record(ledger: LedgerChanges, recorded: RecordedOutcome, at: Date): voi
   const { outcome } = recorded;
   const { user_group_id } = outcome.change;
   const { rows, removals } = ledger.state;
-  if (outcome.kind === "replaced") removals.push({ kind: "replace", user_group_id, at });
+  if (outcome.kind === "replaced" || (outcome.kind === "not_updated" && outcome.wasRemoved))
+    removals.push({ kind: "replace", user_group_id, at });
   if (outcome.kind === "deleted") {
     const known = rows.get(user_group_id);
     if (known?.intent !== "remove") removals.push({ kind: "delete", user_group_id, at });

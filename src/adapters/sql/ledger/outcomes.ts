@@ -74,6 +74,7 @@ class OutcomeWriter {
             });
           break;
         case "not_updated":
+          if (outcome.wasRemoved) replaced.push(id);
           applied.push(notUpdatedRow(outcome, retryAt));
           break;
         case "deleted":
