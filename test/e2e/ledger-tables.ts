@@ -2,6 +2,7 @@ import type { DatabaseKind } from "../support/databases/fresh-database.ts";
 
 /** The names of the ledger's tables without the prefix, sorted. */
 export const LEDGER_TABLES = [
+  "canaries",
   "evidence",
   "former_tokens",
   "groups",

@@ -6,7 +6,20 @@ import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RunResult } from "../../../src/ports/ledger/runs.ts";
 import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
-import { begin, carryOut, hold, inDays, LATER, type LedgerPlace, leave, NOW, opened, write } from "./rig.ts";
+import {
+  begin,
+  carryOut,
+  hold,
+  inDays,
+  LATER,
+  type LedgerPlace,
+  leaseOf,
+  leave,
+  NOW,
+  opened,
+  prepared,
+  write,
+} from "./rig.ts";
 
 /** What the ledger tells of its runs, its groups and its service. */
 export function ledgerStatusContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -158,6 +171,27 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
         expect(await ledger.service()).toEqual(service);
         expect((await database.view().status()).service).toEqual(service);
       }
+    });
+
+    test("remembers the canary of its scope until it is forgotten", async () => {
+      const at = await opened(makePlace);
+      const canary = { user_group_id: "groupsync-canary-0", baseUrl: "https://service.test/a" };
+      expect(await at.ledger.canary()).toBeNull();
+      await write(at, (transaction) => transaction.beginCanary(canary, NOW));
+      expect(await at.ledger.canary()).toEqual(canary);
+      expect(await at.database.view().canary()).toEqual(canary);
+      expect(await at.ledger.status()).toMatchObject({ groups: { total: 0 }, service: { baseUrl: null } });
+
+      const ledger = await prepared(at.database, "other");
+      const other = { ...at, ledger, lease: await leaseOf(ledger, "the other") };
+      expect(await ledger.canary()).toBeNull();
+      await write(other, (transaction) => transaction.forgetCanary());
+      expect(await at.ledger.canary()).toEqual(canary);
+
+      await write(at, (transaction) => transaction.forgetCanary());
+      expect(await at.ledger.canary()).toBeNull();
+      await write(at, (transaction) => transaction.beginCanary({ ...canary, user_group_id: "another" }, NOW));
+      expect(await at.ledger.canary()).toMatchObject({ user_group_id: "another" });
     });
   });
 }

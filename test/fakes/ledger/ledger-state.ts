@@ -12,7 +12,7 @@ import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-h
 import type { TokenTable } from "../../../src/core/tokens/token-tables.ts";
 import type { HandOver, TenantAnswer } from "../../../src/ports/ledger/requests.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
-import type { KnownService } from "../../../src/ports/ledger/service.ts";
+import type { Canary, KnownService } from "../../../src/ports/ledger/service.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 
 export interface LedgerRow {
@@ -92,6 +92,7 @@ export class LedgerState {
   tokenTables: readonly TokenTable[] = [];
   history: ReadHistory = NO_READ_HISTORY;
   service = NO_SERVICE;
+  canary: Canary | null = null;
   rejections: readonly RememberedRejection[] = [];
   lease: LeaseRow | undefined;
   /** Of the last holder that offered it. */
@@ -113,6 +114,7 @@ export class LedgerState {
     this.tokenTables = [];
     this.history = NO_READ_HISTORY;
     this.service = NO_SERVICE;
+    this.canary = null;
     this.rejections = [];
     this.lease = undefined;
     this.handOver = null;

@@ -210,4 +210,15 @@ export const MIGRATIONS: readonly Migration[] = [
       ) ${TABLE_OPTIONS}`,
     ],
   },
+  {
+    version: 9,
+    statements: ({ canaries }) => [
+      `CREATE TABLE IF NOT EXISTS ${canaries} (
+        scope ${SCOPE} NOT NULL PRIMARY KEY,
+        user_group_id ${ID} NOT NULL,
+        base_url TEXT NOT NULL,
+        begun_at DATETIME(6) NOT NULL
+      ) ${TABLE_OPTIONS}`,
+    ],
+  },
 ];

@@ -202,4 +202,13 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       since timestamptz NOT NULL,
       PRIMARY KEY (scope, user_group_id, code)
     );`,
+  ({ canaries }) => `
+    -- The group that a probe makes at the service and deletes again: the row is there from before its first call until
+    -- it is deleted for certain.
+    CREATE TABLE ${canaries} (
+      scope text PRIMARY KEY,
+      user_group_id text COLLATE "C" NOT NULL,
+      base_url text NOT NULL,
+      begun_at timestamptz NOT NULL
+    );`,
 ];

@@ -22,6 +22,7 @@ const NAMES = {
   identity: "identity",
   requests: "requests",
   rejections: "rejections",
+  canaries: "canaries",
 } as const;
 
 /** The ledger's tables, quoted. */

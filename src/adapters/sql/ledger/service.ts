@@ -1,14 +1,17 @@
-import type { KnownService, ServiceReads, ServiceWrites } from "../../../ports/ledger/service.ts";
+import type { Canary, KnownService, ServiceReads, ServiceWrites } from "../../../ports/ledger/service.ts";
 import type { LedgerReader, LedgerScope } from "./scope.ts";
 
 const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 export const serviceReads = (reader: LedgerReader): ServiceReads => ({
   service: () => reader.read(NO_SERVICE, knownService),
+  canary: () => reader.read(null, canary),
 });
 
 export const serviceWrites = (ledger: LedgerScope): ServiceWrites => ({
   bindService: (service) => bindService(ledger, service),
+  beginCanary: (canary, now) => beginCanary(ledger, canary, now),
+  forgetCanary: () => forgetCanary(ledger),
 });
 
 async function knownService({ connection, tables, scope }: LedgerScope): Promise<KnownService> {
@@ -43,4 +46,27 @@ async function bindService(
       [scope],
     );
   }
+}
+
+async function canary({ connection, tables, scope }: LedgerScope): Promise<Canary | null> {
+  const [row] = await connection.query<{ user_group_id: string; base_url: string }>(
+    `SELECT user_group_id, base_url FROM ${tables.canaries} WHERE scope = $1`,
+    [scope],
+  );
+  return row ? { user_group_id: row.user_group_id, baseUrl: row.base_url } : null;
+}
+
+async function beginCanary(
+  { connection, tables, scope }: LedgerScope,
+  { user_group_id, baseUrl }: Canary,
+  now: Date,
+): Promise<void> {
+  await connection.query(
+    `INSERT INTO ${tables.canaries} (scope, user_group_id, base_url, begun_at) VALUES ($1, $2, $3, $4)`,
+    [scope, user_group_id, baseUrl, now],
+  );
+}
+
+async function forgetCanary({ connection, tables, scope }: LedgerScope): Promise<void> {
+  await connection.query(`DELETE FROM ${tables.canaries} WHERE scope = $1`, [scope]);
 }

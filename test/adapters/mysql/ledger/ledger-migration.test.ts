@@ -9,6 +9,7 @@ import type { FreshDatabase } from "../../../support/databases/fresh-database.ts
 import { LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
 import { expectKindsApart, failuresInVersion5 } from "../../sql/ledger/ledger-version-5.ts";
 import { anOwnedGroupInVersion7, expectRejectionsRemembered } from "../../sql/ledger/ledger-version-7.ts";
+import { aRejectionInVersion8, expectCanaryRemembered } from "../../sql/ledger/ledger-version-8.ts";
 
 /** A ledger's tables as this version made them, with what this statement puts into them. */
 async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
@@ -125,4 +126,9 @@ test("a migration to version 6 that died before or after it moved rows is done a
 test("a ledger of version 7 keeps its groups, and remembers rejected rows from then on", async () => {
   const database = await aLedgerOfVersion(7, anOwnedGroupInVersion7(""));
   await expectRejectionsRemembered(database);
+});
+
+test("a ledger of version 8 keeps its rejected rows, and remembers a canary from then on", async () => {
+  const database = await aLedgerOfVersion(8, aRejectionInVersion8(""));
+  await expectCanaryRemembered(database);
 });
