@@ -2,11 +2,13 @@ import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
+import type { AnswerFacts } from "../../core/probe/observations.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";
 import { ConnectionFailure, sendRequest } from "./http-request.ts";
 import { connectorHidingInterimResponses } from "./interim-responses.ts";
+import { limitHeaders } from "./limit-headers.ts";
 import type { WireAnswer, WireRequest } from "./wire-answer.ts";
 
 export interface HttpServiceOptions {
@@ -17,6 +19,8 @@ export interface HttpServiceOptions {
   readonly timeoutMs: number;
   /** The most connections at a time. */
   readonly concurrency: number;
+  /** Called for each complete answer. */
+  readonly onAnswer?: ((facts: AnswerFacts) => void) | undefined;
 }
 
 /** What a request carries beside its fields. */
@@ -38,8 +42,9 @@ export class ServiceConnection {
   readonly #apiKey: Secret;
   readonly #timeoutMs: number;
   readonly #where: string;
+  readonly #onAnswer: HttpServiceOptions["onAnswer"];
 
-  constructor({ baseUrl, apiKey, timeoutMs, concurrency }: HttpServiceOptions) {
+  constructor({ baseUrl, apiKey, timeoutMs, concurrency, onAnswer }: HttpServiceOptions) {
     const url = new URL(baseUrl);
     // `timeoutMs` limits the whole request, so its phases need no limits.
     this.#pool = new Pool(url.origin, {
@@ -52,6 +57,7 @@ export class ServiceConnection {
     this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
     this.#where = url.host;
+    this.#onAnswer = onAnswer;
   }
 
   async close(): Promise<void> {
@@ -65,6 +71,7 @@ export class ServiceConnection {
     fields: JsonObject,
     { beforeSend, secrets = [] }: SendOptions = {},
   ): Promise<Exchange> {
+    const sentAt = performance.now();
     try {
       const { status, headers, body } = await sendRequest(this.#pool, {
         timeoutMs: this.#timeoutMs,
@@ -88,6 +95,12 @@ export class ServiceConnection {
         body,
       };
       const request = { method, id, receivedAt: new Date(), secrets: [this.#apiKey, ...secrets] };
+      this.#onAnswer?.({
+        method,
+        status,
+        tookMs: performance.now() - sentAt,
+        limitHeaders: limitHeaders(headers, request.secrets),
+      });
       return { answer, request };
     } catch (error) {
       if (!(error instanceof ConnectionFailure)) throw error;
