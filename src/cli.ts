@@ -6,6 +6,7 @@ import type { CommandIo, Opened } from "./commands/command-io.ts";
 import { type ExplainSetup, explainCommand } from "./commands/explain.ts";
 import { initCommand } from "./commands/init.ts";
 import { planCommand } from "./commands/plan.ts";
+import { type OpenDialog, type ProbeSetup, probeCommand } from "./commands/probe.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
@@ -103,6 +104,17 @@ function program(io: CommandIo, host: Host): Command {
     const { composePlan } = await import("./compose/plan.ts");
     return composePlan(await readConfig(command), host);
   };
+  const openProbe = async (command: Command): Promise<Opened<ProbeSetup>> => {
+    const { composeProbe } = await import("./compose/probe.ts");
+    return composeProbe(await readConfig(command), host, observe);
+  };
+  const openDialog = (): OpenDialog | undefined => {
+    const streams = host.person();
+    return (
+      streams &&
+      (async () => (await import("./adapters/terminal/dialog.ts")).terminalDialog(streams, host.stop))
+    );
+  };
   const openCheck = async (command: Command, options: CheckOptions): Promise<CheckSetup> => {
     const { composeCheck } = await import("./compose/check/check.ts");
     return composeCheck(flagsOf(command).config, host, options);
@@ -124,6 +136,7 @@ function program(io: CommandIo, host: Host): Command {
     runCommand(io, openDaemon),
     syncCommand(io, openSync),
     checkCommand(io, openCheck),
+    probeCommand(io, openProbe, openDialog),
     planCommand(io, openPlan),
     rotateCommand(io, openSync),
     statusCommand(io, openStatus),

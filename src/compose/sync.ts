@@ -1,6 +1,7 @@
 import { DiskSpool } from "../adapters/disk/spool.ts";
 import { hostClock } from "../adapters/host/clock.ts";
 import { isDead, thisInstance } from "../adapters/host/instance.ts";
+import type { HttpServiceOptions } from "../adapters/service/service-connection.ts";
 import { sqlLedger } from "../adapters/sql/ledger/ledger.ts";
 import type { Opened } from "../commands/command-io.ts";
 import type { SyncSetup } from "../commands/sync.ts";
@@ -14,15 +15,18 @@ import { planSettings } from "./plan.ts";
 import { tenantSource } from "./tenant-source.ts";
 import { openTokens } from "./token-stores.ts";
 
-/**
- * What `sync` and `rotate` need. Contacts nothing before its first use; the caller closes it. `recent` has the commits
- * of earlier runs of this process.
- */
+interface SyncOptions {
+  /** The commits of earlier runs of this process. */
+  readonly recent?: RecentCommits;
+  readonly onAnswer?: HttpServiceOptions["onAnswer"];
+}
+
+/** What `sync` and `rotate` need. Contacts nothing before its first use; the caller closes it. */
 export async function composeSync(
   config: Config,
   host: Host,
   observe: Observe,
-  recent = new RecentCommits(hostClock),
+  { recent = new RecentCommits(hostClock), onAnswer }: SyncOptions = {},
 ): Promise<Opened<SyncSetup>> {
   const { service } = config;
   const databases = new Databases(config.name, TIMEOUTS, host.stop);
@@ -36,7 +40,7 @@ export async function composeSync(
     ledger,
   });
   const { HttpGroupService } = await import("../adapters/service/http-group-service.ts");
-  const groups = new HttpGroupService(service);
+  const groups = new HttpGroupService({ ...service, onAnswer });
   const holder = await thisInstance(host.pid);
   return {
     value: {

@@ -11,6 +11,7 @@ import { RemovalCheck } from "./apply/removal-check.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
+import { deleteCanaryOrWarn } from "./probe/left-canary.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
@@ -83,6 +84,7 @@ async function syncOnce(
     // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.
     const stillMissing = await reportUnaskable(unaskable, run);
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
+    await deleteCanaryOrWarn(run, settings);
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(rotation, failed, run);
     if (isWhole) await reportUnserved(run.turns, run);

@@ -26,6 +26,12 @@ export class ServiceState {
   saysNew = false;
   /** What identifies the group of a DELETE; the service ignores the other field. */
   deleteBy: "token" | "id" | "both" = "both";
+  /** Whether a DELETE has to name a data source. */
+  needsDataSource = false;
+  /** Whether the token from before a rotation stays good. */
+  keepsOldTokens = false;
+  /** Whether the answer to a GET repeats the name that was sent, whatever the group's name is. */
+  repeatsName = false;
   /** The team of the caller's key, which sees no other team's groups. */
   teamId = 7;
   /** Groups that get the token of another group, if that group exists. */
@@ -44,6 +50,12 @@ export class ServiceState {
     return new Map([...this.groups].map(([id, { token }]) => [id, token]));
   }
 
+  /** The group that a POST with this token rotates. */
+  holderOf(token: string): HeldGroup | undefined {
+    const former = this.keepsOldTokens ? /^ugt_(.+)_\d+$/.exec(token)?.[1] : undefined;
+    return [...this.groups.values()].find((held) => held.token === token) ?? this.groups.get(former ?? "");
+  }
+
   newToken(id: string): string {
     const other = this.groups.get(this.sameToken.get(id) ?? "");
     if (other) return other.token;
@@ -57,14 +69,14 @@ export class ServiceState {
   }
 
   /** The id of the group that a DELETE deletes. */
-  find(id: string, token: string): string | undefined {
+  find(id: string | undefined, token: string): string | undefined {
     switch (this.deleteBy) {
       case "token":
         return [...this.groups].find(([, held]) => held.token === token)?.[0];
       case "id":
-        return this.groups.has(id) ? id : undefined;
+        return id !== undefined && this.groups.has(id) ? id : undefined;
       case "both":
-        return this.groups.get(id)?.token === token ? id : undefined;
+        return id !== undefined && this.groups.get(id)?.token === token ? id : undefined;
     }
   }
 }
@@ -99,7 +111,8 @@ export class InMemoryGroupService implements GroupService {
     const existing = state.groups.get(id);
     const held = existing ?? state.put(group);
     if (state.existing === "update") held.group = group;
-    const answer = { teamId: state.teamId, token: new Secret(held.token), name: held.group.name };
+    const name = state.repeatsName ? group.name : held.group.name;
+    const answer = { teamId: state.teamId, token: new Secret(held.token), name };
     await this.#step({ when: "after", call: "getOrCreate", id });
     return { isNew: state.saysNew || existing === undefined, group: answer };
   }
@@ -110,7 +123,7 @@ export class InMemoryGroupService implements GroupService {
     beforeSend?.();
     await this.#network({ operation: "POST", id, token: currentToken.reveal() });
     state.requests.push({ operation: "POST", id });
-    const held = [...state.groups.values()].find(({ token }) => token === currentToken.reveal());
+    const held = state.holderOf(currentToken.reveal());
     if (held === undefined) throw new ServiceFailure("REFUSED", "POST was answered HTTP 404");
     held.token = state.newToken(held.group.user_group_id);
     const answer = { teamId: state.teamId, token: new Secret(held.token), name: held.group.name };
@@ -119,7 +132,7 @@ export class InMemoryGroupService implements GroupService {
   }
 
   async remove(
-    { user_group_id: id, token, dataSourceId }: RemovableGroup,
+    { user_group_id: id, token, dataSourceId, withoutId = false }: RemovableGroup,
     beforeSend?: () => void,
   ): Promise<void> {
     const state = this.#state;
@@ -127,7 +140,8 @@ export class InMemoryGroupService implements GroupService {
     beforeSend?.();
     await this.#network({ operation: "DELETE", id, token: token.reveal() });
     state.requests.push({ operation: "DELETE", id, ...(dataSourceId === null ? {} : { dataSourceId }) });
-    const found = state.find(id, token.reveal());
+    const isNamed = dataSourceId !== null || !state.needsDataSource;
+    const found = isNamed ? state.find(withoutId ? undefined : id, token.reveal()) : undefined;
     if (found === undefined) throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
     if (state.deletes) state.groups.delete(found);
     await this.#step({ when: "after", call: "remove", id });

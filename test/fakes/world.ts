@@ -1,5 +1,6 @@
 import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
 import type { PlanOptions } from "../../src/engine/plan/make-plan.ts";
+import { type ProbeReport, probe } from "../../src/engine/probe.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
@@ -25,11 +26,11 @@ export interface StartOptions extends Fate, PlanOptions {
 }
 
 /** A started run: its process, its clock, its events so far, and its report. */
-export interface Started {
+export interface Started<Report = RunReport> {
   readonly instance: Instance;
   readonly clock: VirtualClock;
   readonly events: readonly RunEvent[];
-  readonly report: Promise<RunReport | "died">;
+  readonly report: Promise<Report | "died">;
 }
 
 /** Everything outside the program that outlives it: databases, the service, time. */
@@ -91,6 +92,20 @@ export class World {
     const events: RunEvent[] = [];
     const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
     const ended = rotate(ports, syncSettings(settings), selection, signal ?? new AbortController().signal);
+    return { instance, clock, events, report: Promise.race([ended, instance.died]) };
+  }
+
+  /** Starts `probe`. */
+  startProbe({ settings, signal, seed, ...fate }: StartOptions = {}): Started<ProbeReport> {
+    const instance = new Instance(fate);
+    const clock = new VirtualClock(this.time, seed);
+    const events: RunEvent[] = [];
+    const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
+    const ended = probe(
+      { ...ports, answers: [] },
+      syncSettings(settings),
+      signal ?? new AbortController().signal,
+    );
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
   }
 

@@ -85,5 +85,5 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
 }
 
 /** Compares names without regard to spaces and Unicode form, because some services trim and normalise names. */
-const sameName = (a: string, b: string): boolean => normalised(a) === normalised(b);
+export const sameName = (a: string, b: string): boolean => normalised(a) === normalised(b);
 const normalised = (name: string): string => name.normalize("NFC").trim().replace(/\s+/g, " ");

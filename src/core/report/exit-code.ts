@@ -20,6 +20,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export function exitCodeOfError(error: SyncError): ExitCode {
   const { code } = error;
   if (code === "LEASE_HELD") return EXIT.leaseHeld;
+  if (code === "CANARY_REMAINS") return EXIT.partial;
   if (isUsageMistake(error)) return EXIT.usage;
   return code.startsWith("CONFIG_") ? EXIT.config : EXIT.failed;
 }

@@ -9,7 +9,18 @@ import { runProgram, startProgram } from "../program.ts";
 import { runCommand } from "../warm-program.ts";
 import { aWorld } from "../world.ts";
 
-const COMMANDS = ["sync", "init", "check", "plan", "rotate", "status", "explain", "schema", "sandbox"];
+const COMMANDS = [
+  "sync",
+  "init",
+  "check",
+  "probe",
+  "plan",
+  "rotate",
+  "status",
+  "explain",
+  "schema",
+  "sandbox",
+];
 
 test("--help and --version answer for the program and for every command", async () => {
   const { version } = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));

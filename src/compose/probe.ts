@@ -1,0 +1,35 @@
+import type { Opened } from "../commands/command-io.ts";
+import type { ProbeSetup } from "../commands/probe.ts";
+import type { Config } from "../config/model/config.ts";
+import type { AnswerFacts } from "../core/probe/observations.ts";
+import type { Observe } from "../ports/observer.ts";
+import type { Host } from "./host.ts";
+import { composeSync } from "./sync.ts";
+
+/** What `probe` needs. Contacts nothing before its first use; the caller closes it. */
+export async function composeProbe(
+  config: Config,
+  host: Host,
+  observe: Observe,
+): Promise<Opened<ProbeSetup>> {
+  const { service, deletion, rotation, group } = config;
+  const answers: AnswerFacts[] = [];
+  const { value, close } = await composeSync(config, host, observe, {
+    onAnswer: (facts) => answers.push(facts),
+  });
+  const { ports, settings } = value;
+  return {
+    value: {
+      ports: { ...ports, answers },
+      settings,
+      config: {
+        update: service.update,
+        whenDeleted: deletion.when,
+        rotates: rotation.maxAgeMs !== null,
+        limitsRate: service.rateLimit !== undefined,
+        namesDataSource: group.dataSourceId !== undefined,
+      },
+    },
+    close,
+  };
+}

@@ -1,0 +1,136 @@
+import { sameName } from "../apply/classify-get-answer.ts";
+import type { Secret } from "../secret/secret.ts";
+import type { AnswerFacts, DeleteTry, LimitHeader, Observations, SeenGet } from "./observations.ts";
+
+/** How the service behaves where its interface leaves that open. Null: nobody has found out. */
+export interface ProbeFindings {
+  /** What `new_user_group` says. */
+  readonly newFlag: "true for a new group alone" | "true for an existing group too" | "never true" | null;
+  /** What the same GET returns when it is repeated. */
+  readonly repeatedGet: "the same" | "another token" | "another name" | null;
+  /**
+   * What a GET with another name does. `only the answer`: the answer to the GET has the new name, and a later answer the
+   * old one.
+   */
+  readonly update: "updates" | "keeps" | "only the answer" | null;
+  readonly rotation: "a new token" | "the same token" | "refused" | null;
+  /** What a POST does with the token from before the rotation. */
+  readonly oldToken: "refused" | "accepted" | null;
+  /** What a GET returns after the rotation. */
+  readonly getAfterRotation: "the new token" | "another token" | null;
+  readonly deletes: readonly DeleteTry[];
+  /** The service's words for what it refused, by the question. */
+  readonly refusals: Partial<Record<"rotation" | "oldToken", string>>;
+  /** The last value of each header. */
+  readonly limitHeaders: readonly LimitHeader[];
+  /** How many answers were HTTP 429. */
+  readonly throttled: number;
+  /** By method. Without a method that had no answer. */
+  readonly latency: Partial<Record<AnswerFacts["method"], Latency>>;
+}
+
+/** In milliseconds. */
+export interface Latency {
+  readonly answers: number;
+  readonly least: number;
+  readonly median: number;
+  readonly most: number;
+}
+
+/** Says what the answers show of the service. */
+export function findingsOf(seen: Observations, answers: readonly AnswerFacts[]): ProbeFindings {
+  const { rotated, reused } = seen;
+  return {
+    newFlag: newFlagOf(seen),
+    repeatedGet: repeatedGetOf(seen),
+    update: updateOf(seen),
+    rotation: rotationOf(seen),
+    oldToken: reused === undefined ? null : reused.kind === "refused" ? "refused" : "accepted",
+    getAfterRotation: getAfterRotationOf(seen),
+    deletes: seen.deletes,
+    refusals: {
+      ...(rotated?.kind === "refused" && { rotation: rotated.text }),
+      ...(reused?.kind === "refused" && { oldToken: reused.text }),
+    },
+    limitHeaders: [
+      ...new Map(
+        answers.flatMap(({ limitHeaders }) => limitHeaders.map((header) => [header.name, header])),
+      ).values(),
+    ],
+    throttled: answers.filter(({ status }) => status === 429).length,
+    latency: latencyOf(answers),
+  };
+}
+
+/** Whether a GET changes an existing group, as the ledger keeps it. Undefined if nobody has found out. */
+export const updatesBy = ({ update }: Pick<ProbeFindings, "update">): boolean | undefined =>
+  update === null ? undefined : update === "updates";
+
+function newFlagOf({ created, repeated }: Observations): ProbeFindings["newFlag"] {
+  if (created === undefined || repeated === undefined) return null;
+  if (repeated.isNew) return "true for an existing group too";
+  if (created.isNew) return "true for a new group alone";
+  // If an answer was lost, an earlier attempt has made the group.
+  return created.mayHaveBeenSent ? null : "never true";
+}
+
+function repeatedGetOf({ created, repeated }: Observations): ProbeFindings["repeatedGet"] {
+  if (created === undefined || repeated === undefined) return null;
+  if (!repeated.token.equals(created.token)) return "another token";
+  return sameName(repeated.name, created.name) ? "the same" : "another name";
+}
+
+/**
+ * | answer to the GET with another name | name in the answer to the POST | a GET           |
+ * |-------------------------------------|--------------------------------|-----------------|
+ * | the old name                        | any                            | keeps           |
+ * | the new name                        | another                        | only the answer |
+ * | the new name                        | the new name, or no answer     | updates         |
+ */
+function updateOf({ renamed, rotated }: Observations): ProbeFindings["update"] {
+  if (renamed === undefined) return null;
+  if (!sameName(renamed.name, renamed.sentName)) return "keeps";
+  // A POST sends no name, so its answer can't just repeat one.
+  const isForgotten = rotated?.kind === "answered" && !sameName(rotated.name, renamed.sentName);
+  return isForgotten ? "only the answer" : "updates";
+}
+
+function rotationOf({ renamed, rotated }: Observations): ProbeFindings["rotation"] {
+  if (renamed === undefined || rotated === undefined) return null;
+  if (rotated.kind === "refused") return "refused";
+  return rotated.token.equals(renamed.token) ? "the same token" : "a new token";
+}
+
+function getAfterRotationOf(seen: Observations): ProbeFindings["getAfterRotation"] {
+  const { rotated, reused, afterwards } = seen;
+  if (afterwards === undefined || rotationOf(seen) !== "a new token") return null;
+  const [last] = [reused, rotated].flatMap((post) => (post && post.kind !== "refused" ? [post] : []));
+  return last && afterwards.token.equals(last.token) ? "the new token" : "another token";
+}
+
+/**
+ * Whether the GET after a DELETE has made the group anew, so the DELETE had its effect. The interface doesn't promise that
+ * `new_user_group` is false for an existing group, so the token tells, unless every GET returns another one.
+ */
+export const isMadeAnew = (
+  after: Pick<SeenGet, "isNew" | "token">,
+  live: Secret,
+  everyGetHasAnother: boolean,
+): boolean => (everyGetHasAnother ? after.isNew : !after.token.equals(live));
+
+function latencyOf(answers: readonly AnswerFacts[]): ProbeFindings["latency"] {
+  const methods = new Set(answers.map(({ method }) => method));
+  return Object.fromEntries(
+    [...methods].map((method) => {
+      const took = answers.filter((answer) => answer.method === method).map(({ tookMs }) => tookMs);
+      return [method, summaryOf(took.sort((a, b) => a - b))];
+    }),
+  );
+}
+
+const summaryOf = (sorted: readonly number[]): Latency => ({
+  answers: sorted.length,
+  least: sorted[0] ?? 0,
+  median: sorted[Math.floor(sorted.length / 2)] ?? 0,
+  most: sorted.at(-1) ?? 0,
+});

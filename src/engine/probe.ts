@@ -1,0 +1,191 @@
+import { interrupted, SyncError } from "../core/failure/sync-error.ts";
+import { digestSeed } from "../core/group/desired-group.ts";
+import { columnsOf, type GroupRules } from "../core/group/group-rules.ts";
+import { canaryId } from "../core/probe/canary.ts";
+import { findingsOf, type ProbeFindings, updatesBy } from "../core/probe/findings.ts";
+import type { AnswerFacts } from "../core/probe/observations.ts";
+import type { Secret } from "../core/secret/secret.ts";
+import type { TenantSource } from "../ports/tenant-source.ts";
+import { tableBefore } from "./check/source.ts";
+import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { type Asked, askService } from "./probe/ask-service.ts";
+import { type CanaryDeletion, deleteCanary } from "./probe/delete-canary.ts";
+import { deleteLeftCanary, remains } from "./probe/left-canary.ts";
+import type { RunReport } from "./report/run-report.ts";
+import { ServiceCalls } from "./service/service-calls.ts";
+import { insistOnLedger } from "./tokens/lost-ledger.ts";
+
+export interface ProbePorts extends RunPorts {
+  readonly source: Pick<TenantSource, "lookUps">;
+  /** What the transport tells of the answers so far. */
+  readonly answers: readonly AnswerFacts[];
+}
+
+export interface ProbeSettings extends RunSettings {
+  readonly rules: GroupRules;
+  /** Describes the source, without secrets. */
+  readonly source: string;
+}
+
+export interface ProbeReport {
+  readonly run: RunReport;
+  /** Null if no canary was made. */
+  readonly findings: ProbeFindings | null;
+  /** Null if none was begun. */
+  readonly canary: ProbedCanary | null;
+  /** Whether a GET changes an existing group, if the ledger has learned that. */
+  readonly updates: boolean | null;
+}
+
+export interface ProbedCanary {
+  readonly user_group_id: string;
+  /** Whether the service has it no more, for certain. */
+  readonly isGone: boolean;
+}
+
+/** For how long a canary may be deleted once the run is told to end, in milliseconds. */
+const LONGEST_DELETION_AT_THE_END = 10_000;
+
+/**
+ * Finds out with one canary how the service behaves where its interface leaves that open, and deletes the canary.
+ *
+ * The canary is no group of a tenant, so it has no row among the ledger's groups: it is in no plan, no count, no limit for
+ * removals and no token store, and no missing tenant is its reason to be deleted. Its mark is a row of its own, committed
+ * before the first call and taken away after the last one. Whenever this process dies in between, the mark says that the
+ * canary may exist. The next sync or probe then deletes it, after the calls under way have ended: a GET returns the
+ * canary's live token, and makes it anew if it was never made or is gone already, and a DELETE with that token follows.
+ * So it doesn't matter at which call the process died.
+ *
+ * The report's error is CANARY_REMAINS if the service still has the canary.
+ */
+export async function probe(
+  ports: ProbePorts,
+  settings: ProbeSettings,
+  signal: AbortSignal,
+): Promise<ProbeReport> {
+  const found: Writable<Omit<ProbeReport, "run">> = { findings: null, canary: null, updates: null };
+  const run = await leasedRun("probe", ports, settings, signal, async (run, service) => {
+    await insistOnLedger(
+      run,
+      service,
+      "a probe would record its service, and hide that the ledger may be lost",
+    );
+    const left = await deleteLeftCanary(run, settings);
+    if (left) throw left;
+    const { ledger, lease, clock, identity } = run;
+    const id = await unusedId(ports, settings, run);
+    const { baseUrl } = settings;
+    await ledger.write(lease, (transaction) =>
+      transaction.beginCanary({ user_group_id: id, baseUrl }, clock.now()),
+    );
+    found.canary = { user_group_id: id, isGone: false };
+    const calls = new ServiceCalls(run, run.signal, null);
+    const { seen, live, failure } = await askService(id, calls).catch(async (error: unknown) => {
+      if (!calls.mayHaveHappened) found.canary = await forgetNeverMade(found.canary, run);
+      throw error;
+    });
+    const deletion = calls.mayHaveHappened ? await deleteAtEnd(id, seen, live, run) : NEVER_MADE;
+    found.canary = { user_group_id: id, isGone: deletion.isGone };
+    if (seen.created) {
+      found.findings = findingsOf({ ...seen, deletes: deletion.tries }, ports.answers);
+      identity.learnUpdates(updatesBy(found.findings));
+    }
+    await record(deletion, run);
+    found.updates = found.findings && (updatesBy(found.findings) ?? null);
+    if (!deletion.isGone) throw remains(id, deletion.failure?.message);
+    if (run.signal.aborted) throw interrupted();
+    if (failure) throw new SyncError(failure.code, failure.message);
+  });
+  return { run, ...found };
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Takes the mark away that `probe` or an earlier one made. Sends nothing: somebody has deleted the canary by hand. */
+export const forgetCanary = (
+  ports: RunPorts,
+  settings: RunSettings,
+  id: string,
+  signal: AbortSignal,
+): Promise<RunReport> =>
+  leasedRun("probe --forget", ports, settings, signal, async ({ ledger, lease }) => {
+    const canary = await ledger.canary();
+    if (canary?.user_group_id !== id) {
+      throw new SyncError("UNKNOWN_ID", `the ledger knows of no canary ${JSON.stringify(id)}`, {
+        hint: canary
+          ? `it knows of ${canary.user_group_id}`
+          : "it knows of none, so no sync has to delete one",
+      });
+    }
+    await ledger.write(lease, (transaction) => transaction.forgetCanary());
+  });
+
+const NEVER_MADE: CanaryDeletion = { isGone: true, tries: [] };
+
+/** The service has refused the call that would have made the canary. */
+async function forgetNeverMade(
+  canary: ProbedCanary | null,
+  { ledger, lease }: Run,
+): Promise<ProbedCanary | null> {
+  await ledger.write(lease, (transaction) => transaction.forgetCanary());
+  return canary && { ...canary, isGone: true };
+}
+
+/** Deletes the canary even if the run is told to end. */
+async function deleteAtEnd(
+  id: string,
+  { created, repeated }: Asked["seen"],
+  live: Secret | undefined,
+  run: Run,
+): Promise<CanaryDeletion> {
+  const over = new AbortController();
+  const ending = AbortSignal.any([run.lease.lost, shortlyAfter(run, over.signal)]);
+  const calls = new ServiceCalls(run, ending, { intent: "apply", tokenFingerprint: null });
+  const everyGetHasAnother = created !== undefined && repeated?.token.equals(created.token) === false;
+  try {
+    return await deleteCanary(id, calls, { live, everyGetHasAnother });
+  } finally {
+    over.abort();
+  }
+}
+
+/** Records what was learned of the service. Takes the mark away if the canary is gone. */
+async function record({ isGone }: CanaryDeletion, { ledger, lease, identity }: Run): Promise<void> {
+  const known = identity.unrecorded;
+  await ledger.write(lease, async (transaction) => {
+    if (known) await transaction.bindService(known);
+    if (isGone) await transaction.forgetCanary();
+  });
+}
+
+/** Aborts a while after the run is told to end, unless `over` aborts first. */
+function shortlyAfter({ signal, clock }: Pick<Run, "signal" | "clock">, over: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  const wait = async (): Promise<void> => {
+    await clock.sleep(LONGEST_DELETION_AT_THE_END, over);
+    late.abort();
+  };
+  if (signal.aborted) void wait();
+  else signal.addEventListener("abort", wait, { once: true, signal: over });
+  return late.signal;
+}
+
+/** Neither the source nor the ledger has this id. Rejects as they do. */
+async function unusedId(
+  { source, clock }: ProbePorts,
+  settings: ProbeSettings,
+  { ledger, signal }: Run,
+): Promise<string> {
+  const { rules } = settings;
+  const before = await tableBefore({ ledger }, { source: settings.source, now: clock.now() });
+  const lookUps = await source.lookUps(columnsOf(rules), digestSeed(rules), signal, before);
+  try {
+    for (;;) {
+      const id = canaryId(() => clock.random());
+      const [rows, groups] = [await lookUps.rowsOf([id]), await ledger.of([id])];
+      if (rows.length + groups.length === 0) return id;
+    }
+  } finally {
+    await lookUps.close();
+  }
+}

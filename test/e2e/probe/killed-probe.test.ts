@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import type { SandboxOptions } from "../../../src/sandbox/server.ts";
+import { someOf } from "../../support/long.ts";
+import { expectInSync } from "../in-sync.ts";
+import { untilQuiet } from "../quiet.ts";
+import { aWorld, until, type World } from "../world.ts";
+
+const KINDS: readonly SandboxOptions[] = [
+  { deleteBy: "both", existing: "keep", errors: "status" },
+  { deleteBy: "token", existing: "update", errors: "body" },
+  { deleteBy: "id", existing: "keep", errors: "body" },
+  {
+    deleteBy: "both",
+    existing: "update",
+    errors: "status",
+    shares: { fail: 0.1, "cut-before": 0, "cut-after": 0.1, html: 0 },
+  },
+];
+
+/** More requests than any probe of these services needs, if none is repeated. */
+const MOST_REQUESTS = 12;
+
+/** Kills the program once the service has this many more requests. */
+async function killedAfter(world: World, requests: number): Promise<void> {
+  const { total } = await world.requests();
+  const program = world.start("probe", "--yes");
+  let isOver = false;
+  void program.ended.then(() => {
+    isOver = true;
+  });
+  await until(async () => isOver || (await world.requests()).total >= total + requests);
+  await program.stop("SIGKILL");
+  await untilQuiet(world);
+}
+
+test.each(someOf(KINDS, 2))("no canary outlives the sync after a killed probe: %o", async (kind) => {
+  const world = await aWorld({
+    tenants: 2,
+    // Slow enough for the kill to come while the request is under way.
+    service: { ...kind, latency: { min: 20, max: 40 } },
+    config: { service: { timeout: "1s" } },
+  });
+  await world.sync();
+  for (let requests = 0; requests <= MOST_REQUESTS; requests++) {
+    await killedAfter(world, requests);
+    const left = (await world.groups()).filter(({ user_group_id: id }) => id.startsWith("groupsync-canary-"));
+    const marks = await world.database.query<{ user_group_id: string }>(
+      "SELECT user_group_id FROM groupsync_canaries",
+    );
+    for (const { user_group_id } of left) expect(marks).toMatchObject([{ user_group_id }]);
+
+    const { code, report } = await world.sync();
+    expect({ requests, code, report }).toMatchObject({
+      code: 0,
+      report: { outcome: "ok", unchanged: 2, deleted: 0, adopted: 0, errors: [] },
+    });
+    expect(await world.database.query("SELECT * FROM groupsync_canaries")).toEqual([]);
+    await expectInSync(world);
+  }
+});

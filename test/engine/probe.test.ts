@@ -1,0 +1,298 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
+import type { ProbeReport } from "../../src/engine/probe.ts";
+import type { Point } from "../fakes/instance.ts";
+import { type StartOptions, tenants, World } from "../fakes/world.ts";
+
+type Behaviour = Partial<
+  Pick<
+    World["service"],
+    "existing" | "deletes" | "saysNew" | "deleteBy" | "needsDataSource" | "keepsOldTokens" | "repeatsName"
+  >
+>;
+
+async function aWorld(behaviour: Behaviour = {}): Promise<World> {
+  const world = new World(tenants("a", "b"));
+  await world.sync();
+  Object.assign(world.service, behaviour);
+  world.service.requests.length = 0;
+  return world;
+}
+
+async function probe(world: World, options: StartOptions = {}): Promise<ProbeReport> {
+  const report = await world.startProbe(options).report;
+  if (report === "died") throw new Error("it died");
+  return report;
+}
+
+const canariesAt = (world: World): string[] =>
+  [...world.service.groups.keys()].filter((id) => id.startsWith("groupsync-canary-"));
+
+/** Expects that nothing of a canary is left, and that the tenants are as they were. */
+function expectNoTrace(world: World): void {
+  expect(canariesAt(world)).toEqual([]);
+  expect(world.ledger.canary).toBeNull();
+  expect([...world.ledger.rows.keys()].sort()).toEqual(["a", "b"]);
+  expect([...world.service.groups.keys()].sort()).toEqual(["a", "b"]);
+  expect(world.store.tokens).toEqual(world.service.tokens);
+  expect(world.ledger.removals).toEqual([]);
+  expect(world.ledger.formerTokens).toEqual([]);
+}
+
+const deletesOf = ({ findings }: ProbeReport): string[] =>
+  findings?.deletes.map(({ fields, result }) => `${fields.join(", ")}: ${result}`) ?? [];
+
+const failing = (
+  code: ServiceFailureCode,
+  call: string,
+  when: Point["when"],
+  from = 1,
+  to = Number.POSITIVE_INFINITY,
+) => {
+  let nth = 0;
+  return (point: Point): void => {
+    if (point.call !== call || point.when !== when) return;
+    nth++;
+    if (nth >= from && nth <= to) throw new ServiceFailure(code, `${call}: ${code}`);
+  };
+};
+
+describe("the probe finds out", () => {
+  it.each(["keep", "update"] as const)("whether a GET changes a group: %s", async (existing) => {
+    const world = await aWorld({ existing });
+    const { run, findings, canary } = await probe(world);
+    expect(run).toMatchObject({ outcome: "ok", error: undefined });
+    expect(findings).toMatchObject({
+      newFlag: "true for a new group alone",
+      repeatedGet: "the same",
+      update: existing === "update" ? "updates" : "keeps",
+      rotation: "a new token",
+      oldToken: "refused",
+      getAfterRotation: "the new token",
+    });
+    expect(canary).toMatchObject({ isGone: true });
+    expect(world.ledger.service).toMatchObject({ updates: existing === "update" });
+    expectNoTrace(world);
+  });
+
+  it.each<[Behaviour, string[]]>([
+    [{ deleteBy: "token" }, ["current_token: deleted"]],
+    [{ deleteBy: "id" }, ["current_token: refused", "current_token, user_group_id: deleted"]],
+    [{ deleteBy: "both" }, ["current_token: refused", "current_token, user_group_id: deleted"]],
+    [
+      { deleteBy: "token", needsDataSource: true },
+      [
+        "current_token: refused",
+        "current_token, user_group_id: refused",
+        "current_token, data_source_provided_id: deleted",
+      ],
+    ],
+    [
+      { deleteBy: "both", needsDataSource: true },
+      [
+        "current_token: refused",
+        "current_token, user_group_id: refused",
+        "current_token, data_source_provided_id: refused",
+        "current_token, user_group_id, data_source_provided_id: deleted",
+      ],
+    ],
+  ])("which fields a DELETE needs: %o", async (behaviour, expected) => {
+    const world = await aWorld(behaviour);
+    const report = await probe(world);
+    expect(report.run.outcome).toBe("ok");
+    expect(deletesOf(report)).toEqual(expected);
+    expectNoTrace(world);
+    const named = world.service.requests.flatMap(({ dataSourceId }) => dataSourceId ?? []);
+    expect(named.filter((id) => id !== report.canary?.user_group_id)).toEqual([]);
+  });
+
+  it("that a rotation doesn't end the old token", async () => {
+    const world = await aWorld({ keepsOldTokens: true });
+    expect((await probe(world)).findings).toMatchObject({ oldToken: "accepted" });
+    expectNoTrace(world);
+  });
+
+  it("that the answer to a GET just repeats the name", async () => {
+    const world = await aWorld({ repeatsName: true });
+    expect((await probe(world)).findings).toMatchObject({ update: "only the answer" });
+    expect(world.ledger.service).toMatchObject({ updates: false });
+    expectNoTrace(world);
+  });
+
+  it("that the service calls every group new, and yet whether a DELETE had its effect", async () => {
+    const world = await aWorld({ saysNew: true });
+    const report = await probe(world);
+    expect(report.findings).toMatchObject({ newFlag: "true for an existing group too" });
+    expect(deletesOf(report)).toEqual(["current_token: refused", "current_token, user_group_id: deleted"]);
+    expectNoTrace(world);
+  });
+
+  it("all of it, even if the answers of the first calls of each kind get lost", async () => {
+    for (const call of ["getOrCreate", "rotate", "remove"]) {
+      for (let nth = 1; nth <= 5; nth++) {
+        const world = await aWorld();
+        const report = await probe(world, { at: failing("CONNECTION_LOST", call, "after", nth, nth) });
+        expect({ call, nth, findings: report.findings }).toMatchObject({
+          findings: { update: "keeps", rotation: "a new token", oldToken: "refused" },
+        });
+        expect(deletesOf(report)).toEqual([
+          "current_token: refused",
+          "current_token, user_group_id: deleted",
+        ]);
+        expectNoTrace(world);
+      }
+    }
+  });
+});
+
+describe("a canary that can't be made changes nothing", () => {
+  it.each<ServiceFailureCode>(["KEY_REFUSED", "REFUSED"])("%s", async (code) => {
+    const world = await aWorld();
+    const { run, findings, canary } = await probe(world, { at: failing(code, "getOrCreate", "before") });
+    expect(run).toMatchObject({ outcome: "failed", error: { code }, requests: 1 });
+    expect({ findings, canary }).toMatchObject({ findings: null, canary: { isGone: true } });
+    expectNoTrace(world);
+  });
+
+  it("because the key belongs to another team", async () => {
+    const world = await aWorld();
+    world.service.teamId = 8;
+    const { run } = await probe(world);
+    expect(run.error?.code).toBe("TEAM_CHANGED");
+    expect(world.service.groups.size).toBe(0);
+    expect(world.ledger.canary).toBeNull();
+  });
+
+  it("because the ledger seems to be lost", async () => {
+    const world = await aWorld();
+    world.ledger.clear();
+    const { run, canary } = await probe(world);
+    expect(run.error?.code).toBe("LEDGER_EMPTY");
+    expect(canary).toBeNull();
+    expect(world.service.requests).toEqual([]);
+  });
+});
+
+describe("a canary that nobody can delete", () => {
+  it("is told, and tried again by the next sync and the next probe", async () => {
+    const world = await aWorld({ deletes: false });
+    const { run, canary } = await probe(world);
+    expect(run.error).toMatchObject({ code: "CANARY_REMAINS" });
+    const id = canary?.user_group_id ?? "";
+    expect(run.error?.message).toContain(id);
+    expect(canariesAt(world)).toEqual([id]);
+    expect(world.ledger.canary?.user_group_id).toBe(id);
+
+    const { events, report } = world.start();
+    expect(await report).toMatchObject({ outcome: "ok", errors: [], counts: { unchanged: 2, failed: 0 } });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        kind: "warning",
+        code: "CANARY_REMAINS",
+        message: expect.stringContaining(id),
+      }),
+    );
+
+    const again = await probe(world);
+    expect(again).toMatchObject({ canary: null, run: { error: { code: "CANARY_REMAINS" } } });
+    expect(canariesAt(world)).toEqual([id]);
+
+    world.service.deletes = true;
+    expect(await world.sync()).toMatchObject({ outcome: "ok" });
+    expectNoTrace(world);
+    expect(await world.sync()).toMatchObject({ requests: 0 });
+  });
+
+  it("is left alone once a tenant has its id", async () => {
+    const world = await aWorld({ deletes: false, existing: "update" });
+    const id = (await probe(world)).canary?.user_group_id ?? "";
+    world.service.deletes = true;
+    world.tenants.push(...tenants(id));
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { adopted: 1, deleted: 0 } });
+    expect(world.ledger.canary).toBeNull();
+    expect(world.service.groups.has(id)).toBe(true);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  it("is not looked for at another address", async () => {
+    const world = await aWorld();
+    const baseUrl = "https://staging.example.com";
+    world.ledger.canary = { user_group_id: "groupsync-canary-0", baseUrl };
+    const { events, report } = world.start();
+    expect(await report).toMatchObject({ outcome: "ok", requests: 0 });
+    expect(events).toContainEqual(
+      expect.objectContaining({ code: "CANARY_REMAINS", message: expect.stringContaining(baseUrl) }),
+    );
+    expect((await probe(world)).run).toMatchObject({ requests: 0, error: { code: "CANARY_REMAINS" } });
+    expect(world.ledger.canary).not.toBeNull();
+  });
+});
+
+describe("wherever a probe dies, the next sync leaves no canary:", () => {
+  const KINDS: Behaviour[] = [
+    { existing: "keep", deleteBy: "both" },
+    { existing: "update", deleteBy: "token" },
+    { existing: "keep", deleteBy: "id", saysNew: true },
+    { existing: "update", deleteBy: "both", needsDataSource: true },
+    { existing: "keep", deleteBy: "token", keepsOldTokens: true, repeatsName: true },
+  ];
+
+  it.each(KINDS)("%o", async (behaviour) => {
+    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+      const world = await aWorld(behaviour);
+      end = await world.startProbe({ diesAt }).report;
+      // The ledger knows the canary that the service has.
+      for (const id of canariesAt(world)) expect(world.ledger.canary?.user_group_id).toBe(id);
+      expect({ diesAt, ...(await world.sync()) }).toMatchObject({
+        diesAt,
+        outcome: "ok",
+        counts: { unchanged: 2, deleted: 0, adopted: 0, failed: 0 },
+        errors: [],
+      });
+      expectNoTrace(world);
+      expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
+    }
+  });
+
+  it("or the next probe does, and finds everything out", async () => {
+    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+      const world = await aWorld();
+      end = await world.startProbe({ diesAt }).report;
+      expect({ diesAt, ...(await probe(world)) }).toMatchObject({
+        diesAt,
+        run: { outcome: "ok" },
+        findings: { update: "keeps" },
+      });
+      expectNoTrace(world);
+    }
+  });
+
+  it("even if that sync dies, too", async () => {
+    let left: World | undefined;
+    for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+      const world = await aWorld({ deletes: false });
+      await probe(world);
+      world.service.deletes = true;
+      left = world;
+      end = await world.start({ diesAt }).report;
+      expect({ diesAt, ...(await world.sync()) }).toMatchObject({ diesAt, outcome: "ok" });
+      expectNoTrace(world);
+    }
+    expect(left).toBeDefined();
+  });
+});
+
+it("a probe that is told to end deletes its canary first", async () => {
+  for (let nth = 1; nth <= 10; nth++) {
+    const world = await aWorld();
+    const stop = new AbortController();
+    let calls = 0;
+    const at = ({ call, when }: Point): void => {
+      if (when === "before" && ["getOrCreate", "rotate", "remove"].includes(call) && ++calls === nth)
+        stop.abort();
+    };
+    const { run } = await probe(world, { at, signal: stop.signal });
+    expect({ nth, code: run.error?.code }).toEqual({ nth, code: "INTERRUPTED" });
+    expectNoTrace(world);
+  }
+});
