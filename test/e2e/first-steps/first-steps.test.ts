@@ -1,14 +1,11 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
-import { insistOnSchema } from "../../support/config-schema.ts";
-import type { FreshDatabase } from "../../support/databases/fresh-database.ts";
+import { readFile, writeFile } from "node:fs/promises";
+import { expect, inject, test } from "vitest";
 import { aDaemon } from "../daemon/a-daemon.ts";
-import { aWorld, until, type World } from "../world.ts";
+import { onOneDatabase } from "../on-one-database.ts";
+import { aWorld, until } from "../world.ts";
+import { aNewcomer } from "./newcomer.ts";
 
-const kind = inject("databaseKind");
-const isPostgres = kind === "postgres";
+const isPostgres = inject("databaseKind") === "postgres";
 
 const TABLES = isPostgres
   ? [
@@ -25,105 +22,91 @@ const TABLES = isPostgres
          total DECIMAL(10,2), FOREIGN KEY (customer_id) REFERENCES customers (id))`,
     ];
 
-test("from three tables to a daemon in sync: init, its statements, check, plan, sync, run", async () => {
+test("from three tables to a daemon in sync, by what init writes and says alone", async () => {
   const world = await aWorld({ tenants: 0 });
-  const { database, env, sandbox } = world;
+  const { database, sandbox } = world;
   for (const statement of TABLES) await database.query(statement);
   await world.addTenants(1, 4);
   await database.query("UPDATE customers SET warehouse = NULL WHERE id = 't-00002'");
   await database.query("UPDATE customers SET deleted_at = '2026-01-01' WHERE id = 't-00004'");
-  const folder = join(world.folder, "first-steps");
-  await mkdir(folder);
-  const [configFile, sqlFile] = [join(folder, "config.yaml"), join(folder, "groupsync.sql")];
-  env.GROUPSYNC_CONFIG = configFile;
-  env.GROUPSYNC_HTTP_LISTEN = "127.0.0.1:0";
 
-  const written = await world.run(
-    "init",
-    "--yes",
-    "--base-url",
-    sandbox.baseUrl,
-    "--mapping",
-    "40=warehouse",
-  );
+  const newcomer = await aNewcomer(world);
+  const written = await newcomer.init("--yes", "--base-url", sandbox.baseUrl, "--mapping", "40=warehouse");
   expect(written).toMatchObject({ code: 0, stderr: "" });
   expect(written.stdout).toContain("! t-00002  rejected: mapping.40 (column warehouse) is null");
-
-  const names = someNames();
-  await writeFile(configFile, names.own(await readFile(configFile, "utf8")));
-  insistOnSchema(await readFile(configFile, "utf8"));
-  const password = randomBytes(12).toString("hex");
-  dropAtTheEnd(database, names);
-  await runScript(database, names.own(await readFile(sqlFile, "utf8")));
-  for (const role of [names.reader, names.writer]) {
-    await database.query(
-      isPostgres
-        ? `ALTER ROLE ${role} PASSWORD '${password}'`
-        : `ALTER USER ${role} IDENTIFIED BY '${password}' ACCOUNT UNLOCK`,
-    );
-  }
-  const as = (username: string, path: string): string =>
-    Object.assign(new URL(database.url), { username, password, pathname: path }).href;
-  env.DATABASE_URL = as(names.reader, database.name);
-  env.GROUPSYNC_DATABASE_URL = as(names.writer, isPostgres ? database.name : names.writer);
+  const { password } = new URL(database.url);
+  for (const file of [newcomer.configFile, newcomer.sqlFile])
+    expect(await readFile(file, "utf8")).not.toContain(password);
+  await newcomer.followSteps();
 
   const check = await world.run("check");
   expect(check).toMatchObject({ code: 0 });
   expect(check.stdout.match(/^[!✗].*$/gm)).toEqual([expect.stringContaining("1 row rejected: mapping.40")]);
   const plan = await world.plan();
   expect(plan).toMatchObject({ rejected: [{ user_group_id: "t-00002" }], warnings: [], failures: [] });
-  expect(plan.create.map(({ user_group_id }: { user_group_id: string }) => user_group_id)).toEqual([
-    "t-00001",
-    "t-00003",
-  ]);
+  expect(plan.create).toMatchObject([{ user_group_id: "t-00001" }, { user_group_id: "t-00003" }]);
   expect(await world.sync()).toMatchObject({ code: 3, report: { created: 2, rejected: 1 } });
   await database.query("UPDATE customers SET warehouse = 'w-2' WHERE id = 't-00002'");
 
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   await world.addTenants(5, 5);
-  await until(async () => Object.keys(await tokens(world, names)).length === 4);
-  expect(await tokens(world, names)).toEqual(await world.live());
+  await until(async () => Object.keys(await newcomer.tokens()).length === 4);
+  expect(await newcomer.tokens()).toEqual(await world.live());
+  expect((await world.groups()).map(({ properties }) => properties)).toEqual(Array(4).fill({ plan: "gold" }));
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
-interface Names {
-  readonly reader: string;
-  readonly writer: string;
-  readonly tokens: string;
-  own(text: string): string;
-}
-
-/** Roles, and on MySQL databases, belong to the whole server: other tests have some of the same names. */
-function someNames(): Names {
-  const end = `_${randomBytes(4).toString("hex")}`;
-  return {
-    reader: `groupsync_reader${end}`,
-    writer: `groupsync${end}`,
-    tokens: `groupsync_tokens${end}`,
-    own: (text) => text.replace(/\b(groupsync|groupsync_reader|groupsync_tokens)\b/g, `$1${end}`),
-  };
-}
-
-function dropAtTheEnd({ query }: FreshDatabase, { reader, writer, tokens: places }: Names): void {
-  onTestFinished(async () => {
-    for (const role of [reader, writer]) {
-      if (isPostgres) await query(`DROP OWNED BY ${role} CASCADE`).catch(() => {});
-      await query(`DROP ${isPostgres ? "ROLE" : "USER"} IF EXISTS ${role}`);
-    }
-    if (isPostgres) return;
-    for (const name of [writer, places]) await query(`DROP DATABASE IF EXISTS ${name}`);
-  });
-}
-
-/** As a client does that is given the file: what isn't in a transaction runs by itself. */
-async function runScript({ query }: FreshDatabase, sql: string): Promise<void> {
-  for (const part of sql.split(/(?<=^COMMIT;)$/m)) await query(part);
-}
-
-async function tokens({ database }: World, { tokens: schema }: Names): Promise<Record<string, string>> {
-  const rows = await database.query<{ user_group_id: string; token: string }>(
-    `SELECT user_group_id, token FROM ${schema}.tokens ORDER BY 1`,
+test("names of every kind are quoted right, in the config and in the statements", async () => {
+  const world = await aWorld({ tenants: 0 });
+  const { database, sandbox } = world;
+  const table = `Kunden "A–Z"; -- x.y`;
+  const [id, name, data] = ["Kunde`s Id", 'Firma "Name"', "data source: #$1"];
+  const q = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+  await database.query(
+    `CREATE TABLE ${q(table)} (${q(id)} int PRIMARY KEY, ${q(name)} varchar(99) NOT NULL, ${q(data)} varchar(9),
+       ${q("isDeleted")} boolean NOT NULL DEFAULT false, ${q("UpdatedAt")} timestamp DEFAULT CURRENT_TIMESTAMP)`,
   );
-  return Object.fromEntries(rows.map(({ user_group_id, token }) => [user_group_id, token]));
-}
+  const columns = [id, name, data, "isDeleted"].map(q).join(", ");
+  const insert = (values: string) => database.query(`INSERT INTO ${q(table)} (${columns}) VALUES ${values}`);
+  await insert("(1, 'Ä', 'ds-1', false), (2, 'B', 'ds-2', true)");
+  const newcomer = await aNewcomer(world);
+  const chosen = ["--table", table, "--id", id, "--group-name", name, "--mapping", `4$0=${data}`];
+  expect(await newcomer.init(...chosen, "--base-url", sandbox.baseUrl)).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+  await newcomer.followSteps();
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 1 } });
+  expect(await world.groups()).toMatchObject([{ user_group_id: "1", name: "Ä", mapping: { "4$0": "ds-1" } }]);
+  // Runs the trigger.
+  await insert("(3, 'C', 'ds-3', false)");
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 1 } });
+  const check = await world.run("check");
+  expect(check.stdout).toContain("source.changes.column is of type");
+  expect(check.stdout).not.toContain("✗");
+});
+
+onOneDatabase("a file that is there stays as it is, and no other one is made beside it", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const newcomer = await aNewcomer(world);
+  await writeFile(newcomer.sqlFile, "mine");
+  const { code, stdout, stderr } = await newcomer.init("--yes");
+  expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
+  expect(stderr).toContain(`${newcomer.sqlFile} is there already`);
+  expect(await readFile(newcomer.sqlFile, "utf8")).toBe("mine");
+  await expect(readFile(newcomer.configFile)).rejects.toThrow("ENOENT");
+});
+
+onOneDatabase("nothing that fits is wrong config, and a database that is away a failed run", async () => {
+  const world = await aWorld({ tenants: 0 });
+  const newcomer = await aNewcomer(world);
+  await world.database.query("ALTER TABLE customers DROP COLUMN company_name");
+  const { code, stderr } = await newcomer.init("--yes");
+  expect(code).toBe(78);
+  expect(stderr).toContain("public.customers: it has no column that could be a name; columns: id, warehouse");
+  world.env.DATABASE_URL = "postgres://app:s3cret@127.0.0.1:1/shop";
+  const away = await newcomer.init("--yes");
+  expect(away).toMatchObject({ code: 1, stdout: "" });
+  expect(away.stderr).not.toContain("s3cret");
+});

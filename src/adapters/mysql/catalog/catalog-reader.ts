@@ -21,6 +21,8 @@ interface ColumnRow {
   readonly type: string;
   readonly isNullable: string;
   readonly extra: string;
+  /** What the user may do with the column: `select,insert`. */
+  readonly rights: string;
 }
 
 interface IndexRow {
@@ -55,7 +57,7 @@ const TABLES = `
 
 const COLUMNS = `
   SELECT TABLE_SCHEMA AS "schema", TABLE_NAME AS "table", COLUMN_NAME AS "name", DATA_TYPE AS "dataType",
-    COLUMN_TYPE AS "type", IS_NULLABLE AS "isNullable", EXTRA AS "extra"
+    COLUMN_TYPE AS "type", IS_NULLABLE AS "isNullable", EXTRA AS "extra", PRIVILEGES AS "rights"
   FROM information_schema.COLUMNS WHERE ${inQuestion("TABLE_SCHEMA")}
   ORDER BY ORDINAL_POSITION`;
 
@@ -127,14 +129,15 @@ export class MysqlCatalogReader implements CatalogReader {
         database: current?.name ?? null,
         tables: tables.map(({ kind, rows, ...table }): CatalogTable => {
           const key = keyOf({ ...table, table: table.name });
+          const own = columnsOf.get(key) ?? [];
           return {
             ...table,
             kind: kind === "VIEW" ? "view" : "table",
             rows: rows === null ? null : Number(rows),
-            // The catalog shows only what the user has a right to, and doesn't say which right.
-            isReadable: true,
+            // A user with other rights to the table sees the table, and none of its columns.
+            isReadable: own.length > 0 && own.every(({ rights }) => rights.split(",").includes("select")),
             hasPolicies: false,
-            columns: (columnsOf.get(key) ?? []).map((row) => columnOf(row, indexesOf.get(key) ?? [])),
+            columns: own.map((row) => columnOf(row, indexesOf.get(key) ?? [])),
             ...countOf(key),
           };
         }),

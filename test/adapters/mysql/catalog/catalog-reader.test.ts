@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { catalogOf, tableOf } from "../../sql/catalog/catalog-of.ts";
+
+test("bytes, choices and TINYINT(1) have kinds of their own", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query(
+    `CREATE TABLE customers (a binary(16), b blob, c enum('x'), d tinyint(1), e tinyint, f bit(1), g bit(8), h datetime(6),
+       i json, j int unsigned, k longtext)`,
+  );
+  const { columns } = await tableOf(database, "customers");
+  expect(columns.map(({ kind }) => kind)).toEqual([
+    "bytes",
+    "bytes",
+    "choice",
+    "boolean",
+    "integer",
+    "boolean",
+    "other",
+    "timestamp",
+    // MariaDB's JSON is a text with a check.
+    expect.stringMatching(/^(json|text)$/),
+    "integer",
+    "text",
+  ]);
+});
+
+test("a column that each update moves is known", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query(
+    `CREATE TABLE customers (a timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
+       b timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP)`,
+  );
+  const { columns } = await tableOf(database, "customers");
+  expect(columns.map(({ movesItself }) => movesItself)).toEqual([true, false]);
+});
+
+test("an index on the first characters of a column says nothing of the column", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query("CREATE TABLE customers (a varchar(200) NOT NULL, UNIQUE KEY (a(10)))");
+  expect((await tableOf(database, "customers")).columns).toMatchObject([{ key: null, isIndexed: false }]);
+});
+
+test("without a database in the url, the tables of all databases but the server's are there", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query("CREATE TABLE customers (id int PRIMARY KEY)");
+  const whole = Object.assign(new URL(database.url), { pathname: "" });
+  const catalog = await catalogOf({ kind: "mysql", url: whole.href });
+  expect(catalog.database).toBeNull();
+  const schemas = new Set(catalog.tables.map(({ schema }) => schema));
+  expect(schemas).toContain(database.name);
+  for (const own of ["mysql", "sys", "information_schema", "performance_schema"])
+    expect(schemas).not.toContain(own);
+});

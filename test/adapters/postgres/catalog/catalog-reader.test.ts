@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { catalogOf, tableOf } from "../../sql/catalog/catalog-of.ts";
+
+test("a domain counts as the type below, an enum as a choice, and an array as nothing", async () => {
+  const database = await freshDatabase("postgres");
+  await database.query("CREATE DOMAIN slug AS varchar(20)");
+  await database.query("CREATE DOMAIN short_slug AS slug");
+  await database.query("CREATE TYPE plan AS ENUM ('free')");
+  await database.query(
+    `CREATE TABLE customers (a short_slug, b plan, c text[], d uuid, e timestamptz, f jsonb, g bytea, h inet)`,
+  );
+  const { columns } = await tableOf(database, "customers");
+  expect(columns.map(({ kind }) => kind)).toEqual([
+    "text",
+    "choice",
+    "other",
+    "uuid",
+    "timestamp",
+    "json",
+    "bytes",
+    "other",
+  ]);
+});
+
+test("an index over some of the rows, or on an expression, says nothing of the column", async () => {
+  const database = await freshDatabase("postgres");
+  await database.query("CREATE TABLE customers (a text, b text, c text)");
+  await database.query("CREATE UNIQUE INDEX ON customers (a) WHERE b IS NULL");
+  await database.query("CREATE UNIQUE INDEX ON customers (lower(b))");
+  await database.query("CREATE UNIQUE INDEX ON customers (c) INCLUDE (b)");
+  const { columns } = await tableOf(database, "customers");
+  expect(columns.map(({ key, isIndexed }) => [key, isIndexed])).toEqual([
+    [null, false],
+    [null, false],
+    ["unique", true],
+  ]);
+});
+
+test("a partitioned table is there once, and tables of every schema are", async () => {
+  const database = await freshDatabase("postgres");
+  await database.query("CREATE SCHEMA app");
+  await database.query("CREATE TABLE app.customers (id int PRIMARY KEY) PARTITION BY RANGE (id)");
+  await database.query("CREATE TABLE app.customers_1 PARTITION OF app.customers FOR VALUES FROM (0) TO (9)");
+  await database.query("CREATE TABLE public.users (customer int REFERENCES app.customers)");
+  await database.query("CREATE MATERIALIZED VIEW app.active AS SELECT id FROM app.customers");
+  await database.query("CREATE TEMPORARY TABLE passing (id int)");
+  const { tables } = await catalogOf(database);
+  expect(tables.map(({ schema, name, kind, referencedBy }) => [schema, name, kind, referencedBy])).toEqual([
+    ["app", "active", "view", 0],
+    ["app", "customers", "table", 1],
+    ["public", "users", "table", 0],
+  ]);
+});
+
+test("the estimate of rows is unknown until the table was analyzed, and policies show", async () => {
+  const database = await freshDatabase("postgres");
+  await database.query("CREATE TABLE customers AS SELECT n AS id FROM generate_series(1, 500) AS n");
+  expect(await tableOf(database, "customers")).toMatchObject({ rows: null, hasPolicies: false });
+  await database.query("ANALYZE customers");
+  await database.query("ALTER TABLE customers ENABLE ROW LEVEL SECURITY");
+  expect(await tableOf(database, "customers")).toMatchObject({ rows: 500, hasPolicies: true });
+});
+
+test("thousands of tables are read at once", async () => {
+  const database = await freshDatabase("postgres");
+  await database.query(
+    `DO $$ BEGIN
+       FOR n IN 1..3000 LOOP EXECUTE format('CREATE TABLE t%s (id int, name text)', n); END LOOP;
+     END $$`,
+  );
+  expect((await catalogOf(database)).tables).toHaveLength(3_000);
+});

@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { aRole } from "../../../support/databases/role.ts";
+import { catalogOf, tableOf } from "./catalog-of.ts";
+
+test("an empty database has no tables", async () => {
+  const database = await freshDatabase();
+  expect(await catalogOf(database)).toEqual({ dialect: database.kind, database: database.name, tables: [] });
+});
+
+test("tables and views are there, and groupsync's own tables are not", async () => {
+  const database = await freshDatabase();
+  await database.query("CREATE TABLE customers (id int PRIMARY KEY)");
+  await database.query("CREATE TABLE groupsync_groups (id int PRIMARY KEY)");
+  await database.query("CREATE TABLE groupsyncs (id int PRIMARY KEY)");
+  await database.query("CREATE VIEW active AS SELECT id FROM customers");
+  const { tables } = await catalogOf(database);
+  const schema = database.kind === "postgres" ? "public" : database.name;
+  expect(tables.map((table) => [table.schema, table.name, table.kind]).toSorted()).toEqual([
+    [schema, "active", "view"],
+    [schema, "customers", "table"],
+    [schema, "groupsyncs", "table"],
+  ]);
+  expect(tables.find(({ kind }) => kind === "view")?.columns).toMatchObject([
+    { name: "id", kind: "integer", key: null, isIndexed: false },
+  ]);
+});
+
+test("a column has its kind, whether it can be null, and its order", async () => {
+  const database = await freshDatabase();
+  await database.query(
+    `CREATE TABLE customers (zeta varchar(9) NOT NULL, a_text text, a_char char(3), an_int bigint, a_number numeric(9,2),
+       a_float double precision, a_boolean boolean, a_time timestamp NULL, a_day date)`,
+  );
+  const { columns } = await tableOf(database, "customers");
+  expect(columns.map(({ name, kind, isNullable }) => [name, kind, isNullable])).toEqual([
+    ["zeta", "text", false],
+    ["a_text", "text", true],
+    ["a_char", "text", true],
+    ["an_int", "integer", true],
+    ["a_number", "number", true],
+    ["a_float", "number", true],
+    ["a_boolean", "boolean", true],
+    ["a_time", "timestamp", true],
+    ["a_day", "date", true],
+  ]);
+  expect(columns[0]?.type).toMatch(/^(character varying|varchar)\(9\)$/);
+});
+
+test("a key is one column alone, and an index counts by its first column", async () => {
+  const database = await freshDatabase();
+  await database.query("CREATE TABLE one (id int PRIMARY KEY, code int UNIQUE, maybe int, other int)");
+  await database.query("CREATE INDEX one_maybe ON one (maybe, other)");
+  await database.query("CREATE TABLE two (a int, b int, c int, PRIMARY KEY (a, b))");
+  await database.query("CREATE UNIQUE INDEX two_c ON two (c, b)");
+  const keysOf = async (name: string) =>
+    (await tableOf(database, name)).columns.map(({ name, key, isIndexed }) => [name, key, isIndexed]);
+  expect(await keysOf("one")).toEqual([
+    ["id", "primary", true],
+    ["code", "unique", true],
+    ["maybe", null, true],
+    ["other", null, false],
+  ]);
+  expect(await keysOf("two")).toEqual([
+    ["a", null, true],
+    ["b", null, false],
+    ["c", null, true],
+  ]);
+});
+
+test("foreign keys are counted by the tables that they join, without those of a table to itself", async () => {
+  const database = await freshDatabase();
+  await database.query(
+    "CREATE TABLE customers (id int PRIMARY KEY, parent int, FOREIGN KEY (parent) REFERENCES customers (id))",
+  );
+  await database.query(
+    `CREATE TABLE transfers (id int PRIMARY KEY, sender int, receiver int,
+       FOREIGN KEY (sender) REFERENCES customers (id), FOREIGN KEY (receiver) REFERENCES customers (id))`,
+  );
+  await database.query(
+    "CREATE TABLE users (id int PRIMARY KEY, customer int, FOREIGN KEY (customer) REFERENCES customers (id))",
+  );
+  expect(await tableOf(database, "customers")).toMatchObject({ referencedBy: 2, references: 0 });
+  expect(await tableOf(database, "transfers")).toMatchObject({ referencedBy: 0, references: 1 });
+});
+
+test("names come as they are, whatever is in them", async () => {
+  const database = await freshDatabase();
+  const odd = `Küche "it's"; -- \`x\`.y $1 \\ %`;
+  const sql = `"${odd.replaceAll('"', '""')}"`;
+  await database.query(`CREATE TABLE ${sql} (${sql} int PRIMARY KEY, "group" int)`);
+  const { columns } = await tableOf(database, odd);
+  expect(columns.map(({ name }) => name)).toEqual([odd, "group"]);
+});
+
+test("a table that the user may not read is not there, or known as such", async () => {
+  const database = await freshDatabase();
+  await database.query("CREATE TABLE customers (id int PRIMARY KEY, name varchar(9))");
+  await database.query("CREATE TABLE secrets (id int PRIMARY KEY, name varchar(9))");
+  const { name, url } = await aRole(database);
+  await database.query(`GRANT SELECT ON customers TO ${name}`);
+  const { tables } = await catalogOf({ ...database, url });
+  const readable = tables.filter(({ isReadable }) => isReadable);
+  expect(readable.map((table) => table.name)).toEqual(["customers"]);
+  expect(readable[0]?.columns).toMatchObject([{ name: "id", key: "primary" }, { name: "name" }]);
+});
+
+test("a database that can't be reached is a failed run, and its message has no password", async () => {
+  const { kind, url } = await freshDatabase();
+  const nobody = Object.assign(new URL(url), { port: "1", password: "s3cret" });
+  const error: Error = await catalogOf({ kind, url: nobody.href }).catch((thrown) => thrown);
+  expect(error).toMatchObject({ code: "SOURCE_UNAVAILABLE", hint: expect.stringContaining("host and port") });
+  expect(JSON.stringify(error) + error.message).not.toContain("s3cret");
+});

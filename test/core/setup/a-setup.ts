@@ -1,0 +1,16 @@
+import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
+import { proposals, type Wishes } from "../../../src/core/proposal/proposal.ts";
+import type { Setup } from "../../../src/core/setup/setup.ts";
+
+/** The setup for the best proposal. */
+export function aSetup(table: CatalogTable, given: Partial<Setup> = {}, wishes: Wishes = {}): Setup {
+  const [proposal] = proposals([table], wishes).fit;
+  if (!proposal) throw new Error(`${table.name} has no tenants`);
+  return {
+    dialect: "postgres",
+    database: "shop",
+    proposal,
+    baseUrl: "https://dashboards.example.com",
+    ...given,
+  };
+}

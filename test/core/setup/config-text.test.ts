@@ -1,0 +1,127 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Config } from "../../../src/config/model/config.ts";
+import { columnsOf } from "../../../src/core/group/group-rules.ts";
+import { canBeRule } from "../../../src/core/proposal/columns.ts";
+import { configText } from "../../../src/core/setup/config-text.ts";
+import type { Setup } from "../../../src/core/setup/setup.ts";
+import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
+import { load } from "../../config/config-file.ts";
+import { rounds } from "../../support/long.ts";
+import { aSetup } from "./a-setup.ts";
+
+const urls = {
+  postgres: "postgres://app:pw@localhost/shop",
+  mysql: "mysql://app:pw@localhost/shop",
+} as const;
+
+/** The config as groupsync loads it. */
+const loaded = (setup: Setup): Config =>
+  load(configText(setup), {
+    DATABASE_URL: urls[setup.dialect],
+    GROUPSYNC_DATABASE_URL: urls[setup.dialect],
+    GROUPSYNC_API_KEY: "key",
+    GROUPSYNC_BASE_URL: "https://from.example.com",
+  });
+
+const CUSTOMERS = aTable("customers", [
+  aColumn("data_source_id"),
+  aColumn("plan"),
+  aColumn("founded", { kind: "date" }),
+  aColumn("contact_email"),
+  aColumn("deleted_at", { kind: "timestamp", isNullable: true }),
+  aColumn("updated_at", { kind: "timestamp" }),
+]);
+
+describe.each(["postgres", "mysql"] as const)("on %s", (dialect) => {
+  test("the config says what was proposed, and loads", () => {
+    const schema = dialect === "mysql" ? "shop" : "public";
+    const config = loaded(aSetup({ ...CUSTOMERS, schema }, { dialect }));
+    expect(config.service.baseUrl).toBe("https://dashboards.example.com");
+    expect(config.source).toMatchObject({
+      table: dialect === "postgres" ? "public.customers" : "customers",
+      removedWhen: "deleted_at IS NOT NULL",
+      changes: { column: { name: "updated_at" } },
+    });
+    expect(config.source.changes?.channel?.name).toBe(
+      dialect === "postgres" ? "customers_changed" : undefined,
+    );
+    expect(columnsOf(config.group)).toEqual(["id", "name", "data_source_id", "plan"]);
+    expect(config.group.mapping).toMatchObject({ keys: { SCHEMA_ID: { column: "data_source_id" } } });
+    expect(config.tokens).toMatchObject([{ store: "table", table: "groupsync_tokens.tokens", rows: "own" }]);
+    expect(config.ledger).toMatchObject({
+      tablePrefix: "ledger_",
+      ...(dialect === "postgres" && { schema: "groupsync" }),
+    });
+  });
+
+  test("the config loads with every name that a database takes, and means the same name", () => {
+    const unit = fc.constantFrom(
+      ..."aZ9_ .-:#'\"`{}[]&*!|>%@,?=~\\\n\t",
+      "$",
+      "${",
+      "é",
+      "語",
+      "😀",
+      "\u007f",
+      "\u2028",
+    );
+    const name = fc.string({ unit, minLength: 1, maxLength: 20 }).filter(canBeRule);
+    fc.assert(
+      fc.property(fc.uniqueArray(name, { minLength: 5, maxLength: 5 }), (names) => {
+        const [schema = "", table = "", id = "", title = "", mapped = ""] = names;
+        const columns = [aKey(id), aColumn(title), aColumn(mapped), aColumn(`plan ${id}`)];
+        const catalogTable = { ...aTable(table), schema, columns };
+        const wishes = {
+          id,
+          name: title,
+          mapping: [{ schemaId: mapped, column: mapped }],
+          properties: [`plan ${id}`],
+        };
+        const { group, source } = loaded(aSetup(catalogTable, { dialect, database: mapped }, wishes));
+        expect(columnsOf(group)).toEqual([id, title, mapped, `plan ${id}`]);
+        expect(group.mapping).toMatchObject({ keys: { [mapped]: { column: mapped } } });
+        expect(partsOf(source.table ?? "")).toEqual([schema, table]);
+      }),
+      { numRuns: rounds(200) },
+    );
+  });
+});
+
+/** As the adapters read a table of the config. */
+const partsOf = (table: string): string[] =>
+  [...table.matchAll(/"((?:[^"]|"")+)"|([^".]+)/g)].map(([, quoted, plain]) =>
+    quoted === undefined ? (plain ?? "") : quoted.replaceAll('""', '"'),
+  );
+
+test("the first line names the schema for editors, as config.example.yaml does", () => {
+  expect(configText(aSetup(CUSTOMERS)).split("\n")[0]).toBe(
+    "# yaml-language-server: $schema=./groupsync.schema.json",
+  );
+});
+
+test("without an address of the service, a variable has it", () => {
+  expect(loaded(aSetup(CUSTOMERS, { baseUrl: undefined })).service.baseUrl).toBe("https://from.example.com");
+});
+
+test("what wasn't proposed stands in comments, and personal data only by name", () => {
+  const text = configText(aSetup(CUSTOMERS));
+  expect(text).toContain("    # founded: founded\n");
+  expect(text).toContain("look like secrets or personal data: contact_email.\n");
+  expect(text).not.toContain("contact_email: contact_email");
+});
+
+test("a view has no trigger, and so no channel", () => {
+  const view = aTable("customers", [aColumn("customer_id")], { kind: "view" });
+  expect(loaded(aSetup(view)).source.changes).toBeUndefined();
+});
+
+test.each([
+  ["is_deleted", "postgres", "is_deleted"],
+  // A reserved word of MySQL.
+  ["terminated", "mysql", "`terminated`"],
+  ["isDeleted", "postgres", '"isDeleted"'],
+] as const)("a flag %s on %s is the condition %s", (name, dialect, condition) => {
+  const table = aTable("customers", [aColumn(name, { kind: "boolean" })]);
+  expect(loaded(aSetup(table, { dialect })).source.removedWhen).toBe(condition);
+});

@@ -1,0 +1,94 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { insistOnSchema } from "../../support/config-schema.ts";
+import type { FreshDatabase } from "../../support/databases/fresh-database.ts";
+import type { Ended } from "../program.ts";
+import type { World } from "../world.ts";
+
+/** Somebody who has a database and nothing else, and does what init says. */
+export interface Newcomer {
+  readonly configFile: string;
+  readonly sqlFile: string;
+  init(...flags: string[]): Promise<Ended>;
+  /** Runs the statements as an administrator, and gives the program the urls of the two roles alone. */
+  followSteps(): Promise<void>;
+  /** Token by id, as the application reads them. */
+  tokens(): Promise<Readonly<Record<string, string>>>;
+}
+
+export async function aNewcomer(world: World): Promise<Newcomer> {
+  const { database, env } = world;
+  const isPostgres = database.kind === "postgres";
+  const folder = join(world.folder, "first-steps");
+  await mkdir(folder);
+  const [configFile, sqlFile] = [join(folder, "config.yaml"), join(folder, "groupsync.sql")];
+  env.GROUPSYNC_CONFIG = configFile;
+  env.GROUPSYNC_HTTP_LISTEN = "127.0.0.1:0";
+  const names = someNames();
+  return {
+    configFile,
+    sqlFile,
+    init: (...flags) => world.run("init", ...flags),
+    async followSteps() {
+      const yaml = names.own(await readFile(configFile, "utf8"));
+      insistOnSchema(yaml);
+      await writeFile(configFile, yaml);
+      dropAtTheEnd(database, names);
+      await runScript(database, names.own(await readFile(sqlFile, "utf8")));
+      const password = randomBytes(12).toString("hex");
+      for (const role of [names.reader, names.writer]) {
+        await database.query(
+          isPostgres
+            ? `ALTER ROLE ${role} PASSWORD '${password}'`
+            : `ALTER USER ${role} IDENTIFIED BY '${password}' ACCOUNT UNLOCK`,
+        );
+      }
+      const as = (username: string, pathname: string): string =>
+        Object.assign(new URL(database.url), { username, password, pathname }).href;
+      env.DATABASE_URL = as(names.reader, database.name);
+      env.GROUPSYNC_DATABASE_URL = as(names.writer, isPostgres ? database.name : names.writer);
+    },
+    async tokens() {
+      const rows = await database.query<{ user_group_id: string; token: string }>(
+        `SELECT user_group_id, token FROM ${names.tokens}.tokens ORDER BY 1`,
+      );
+      return Object.fromEntries(rows.map(({ user_group_id, token }) => [user_group_id, token]));
+    },
+  };
+}
+
+interface Names {
+  readonly reader: string;
+  readonly writer: string;
+  readonly tokens: string;
+  own(text: string): string;
+}
+
+/** Roles, and on MySQL databases, belong to the whole server: other tests have some of the same names. */
+function someNames(): Names {
+  const end = `_${randomBytes(4).toString("hex")}`;
+  return {
+    reader: `groupsync_reader${end}`,
+    writer: `groupsync${end}`,
+    tokens: `groupsync_tokens${end}`,
+    own: (text) => text.replace(/\b(groupsync|groupsync_reader|groupsync_tokens)\b/g, `$1${end}`),
+  };
+}
+
+function dropAtTheEnd({ kind, query }: FreshDatabase, { reader, writer, tokens }: Names): void {
+  onTestFinished(async () => {
+    for (const role of [reader, writer]) {
+      if (kind === "postgres") await query(`DROP OWNED BY ${role} CASCADE`).catch(() => {});
+      await query(`DROP ${kind === "postgres" ? "ROLE" : "USER"} IF EXISTS ${role}`);
+    }
+    if (kind === "postgres") return;
+    for (const name of [writer, tokens]) await query(`DROP DATABASE IF EXISTS ${name}`);
+  });
+}
+
+/** As a client does that is given the file: what stands behind the transaction runs by itself. */
+async function runScript({ query }: FreshDatabase, sql: string): Promise<void> {
+  for (const part of sql.split(/(?<=^COMMIT;)$/m)) await query(part);
+}
