@@ -88,8 +88,10 @@ const isNamed = (table: CatalogTable, text: string): boolean =>
 /** The proposal, or what the table lacks. */
 function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wishes): Proposal | string {
   if (!table.isReadable) return "this user may not read it";
-  const id = chosen(table, wishes.id) ?? idChoices(table)[0];
-  const name = chosen(table, wishes.name) ?? nameChoices(table, id?.column.name)[0];
+  const ids = idChoices(table);
+  const id = chosen(table, wishes.id, ids) ?? ids[0];
+  const names = nameChoices(table, id?.column.name);
+  const name = chosen(table, wishes.name, names) ?? names[0];
   if (wishes.id !== undefined && id?.column.name !== wishes.id) return `it has no column ${wishes.id}`;
   if (wishes.name !== undefined && name?.column.name !== wishes.name)
     return `it has no column ${wishes.name}`;
@@ -118,9 +120,16 @@ function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wis
   };
 }
 
-function chosen(table: CatalogTable, name: string | undefined): Choice | undefined {
+/** A column that was wished. If it would have been proposed, too, the reason is that of the proposal. */
+function chosen(
+  table: CatalogTable,
+  name: string | undefined,
+  choices: readonly Choice[],
+): Choice | undefined {
   const column = table.columns.find((one) => one.name === name);
-  return column && { column, reason: "was chosen" };
+  return (
+    choices.find((choice) => choice.column.name === name) ?? (column && { column, reason: "was chosen" })
+  );
 }
 
 /** The columns, or what the table lacks. */
@@ -129,16 +138,16 @@ function mapped(
   taken: readonly string[],
   wished: readonly WishedMapping[] | undefined,
 ): readonly Mapped[] | string {
-  if (wished === undefined) {
-    const [best] = mappingChoices(table, taken);
-    return best ? [{ ...best, schemaId: null }] : [];
+  const choices = mappingChoices(table, taken);
+  const [best] = choices;
+  if (wished === undefined) return best ? [{ ...best, schemaId: null }] : [];
+  const found: Mapped[] = [];
+  for (const { schemaId, column } of wished) {
+    const choice = chosen(table, column, choices);
+    if (!choice) return `it has no column ${column}`;
+    found.push({ ...choice, schemaId });
   }
-  const missing = wished.find(({ column }) => !chosen(table, column));
-  if (missing) return `it has no column ${missing.column}`;
-  return wished.flatMap(({ schemaId, column }) => {
-    const choice = chosen(table, column);
-    return choice ? [{ ...choice, schemaId }] : [];
-  });
+  return found;
 }
 
 function propertiesOf(

@@ -198,6 +198,13 @@ describe("what was wished", () => {
     });
   });
 
+  test("keeps the reason of the proposal, if it would have been proposed", () => {
+    expect(best([customers], { id: "id", name: "company" })).toMatchObject({
+      id: { reason: "is the primary key" },
+      name: { reason: "sounds like the tenant's name, and is never null" },
+    });
+  });
+
   test("is a table in any schema unless its schema was named", () => {
     const other = { ...customers, schema: "old" };
     expect(proposals([customers, other], { table: "customers" }).fit).toHaveLength(2);
