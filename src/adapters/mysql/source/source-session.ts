@@ -101,6 +101,17 @@ export class MysqlSourceSession implements SourceSession {
     await prepared.close();
   }
 
+  async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    this.#isReading = true;
+    try {
+      const ask = () => this.#connection.promise().query<RowDataPacket[][]>({ sql, rowsAsArray: true });
+      const [rows] = await this.#orWhyLost(this.#watchdog.wait(ask));
+      return rows as unknown as Row[];
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
   async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
     this.#isReading = true;
     try {

@@ -15,6 +15,9 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL bytea_output = 'hex';
   SET LOCAL extra_float_digits = 1`;
 
+/** Rows as arrays, and each value as the server writes it. */
+const AS_TEXTS = { rowMode: "array", types: { getTypeParser: () => (text: string) => text } } as const;
+
 /** A connection that reads the source. It waits for nothing without a limit. */
 export class PostgresSourceSession implements SourceSession {
   readonly #client: pg.Client;
@@ -80,10 +83,13 @@ export class PostgresSourceSession implements SourceSession {
     await this.query(`EXPLAIN ${sql}`);
   }
 
+  async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    const query = { text: sql, ...AS_TEXTS, queryMode: "extended" } as const;
+    return (await this.#watchdog.wait(() => this.#client.query(query))).rows as unknown as Row[];
+  }
+
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
-    const types = { getTypeParser: () => (text: string) => text };
-    const config = { rowMode: "array", types } as const;
-    return this.#watchdog.each(readCursor<Row>(this.#client, sql, [], config, size));
+    return this.#watchdog.each(readCursor<Row>(this.#client, sql, [], AS_TEXTS, size));
   }
 
   close(): Promise<void> {

@@ -68,17 +68,15 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
 
   newest(): Promise<NewestChange | null> {
     return this.#look(async () => {
-      const [row] = await this.#rows<readonly [string, string]>(
-        selectNewest(this.#change, this.#opened.query),
-        1,
-      );
+      const newest = selectNewest(this.#change, this.#opened.query);
+      const [row] = await this.#opened.session.rows<readonly [string, string]>(newest);
       return row === undefined ? null : { value: row[0], before: row[1] };
     });
   }
 
   rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
     return this.#look(async () => {
-      const rows = await this.#rows<RawChange>(this.#select(limit)(from), limit);
+      const rows = await this.#opened.session.rows<RawChange>(this.#select(limit)(from));
       return rows.map(([value, id, digest]) => ({ user_group_id: id, value, digest }));
     });
   }
@@ -101,12 +99,6 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
 
   #select(limit: number): (from: ChangePosition) => string {
     return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
-  }
-
-  async #rows<Row extends readonly unknown[]>(sql: string, limit: number): Promise<Row[]> {
-    const rows: Row[] = [];
-    for await (const batch of this.#opened.session.batches<Row>(sql, limit)) rows.push(...batch);
-    return rows;
   }
 
   async #look<T>(look: () => Promise<T>): Promise<T> {

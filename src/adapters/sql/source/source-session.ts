@@ -10,6 +10,8 @@ export interface SourceSession {
   describe(sql: string): Promise<string>;
   /** Has the server check a statement without running it. */
   prepare(sql: string): Promise<void>;
+  /** Reads a query's rows, as arrays, at once: for a query with few rows. */
+  rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]>;
   /** Streams a query's rows, as arrays, in batches of at most `size`. */
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncIterable<Row[]>;
   /** Ends the transaction with the connection: there is nothing to commit. Idempotent. */

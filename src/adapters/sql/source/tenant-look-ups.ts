@@ -12,7 +12,6 @@ export const FEW_ROWS = 10_000;
 
 /** Ids in one statement. */
 const PAGE = 500;
-const BATCH = 2_000;
 
 /** A connection that knows the source's columns, and has no transaction open. */
 export interface LookUpReader {
@@ -104,10 +103,9 @@ async function rowsOf(
   const found: TenantRow[] = [];
   for (let from = 0; from < held.length; from += PAGE) {
     const page = new Set(held.slice(from, from + PAGE));
-    for await (const batch of session.batches<RawRow>(selectRowsOf(query, [...page]), BATCH)) {
-      // The column may take other ids for the same: by a collation that ignores case, or blanks at the end.
-      for (const row of batch) if (page.has(row[2] as string)) found.push(tenantRow(query, row));
-    }
+    const rows = await session.rows<RawRow>(selectRowsOf(query, [...page]));
+    // The column may take other ids for the same: by a collation that ignores case, or blanks at the end.
+    for (const row of rows) if (page.has(row[2] as string)) found.push(tenantRow(query, row));
   }
   return found;
 }
