@@ -83,6 +83,7 @@ function commands({ config }: Places): readonly string[] {
     "Let your editor check the config, then try everything, and start:",
     `groupsync schema > ${shellWord(join(dirname(config), "groupsync.schema.json"))}`,
     `${program} check    # tries what a sync needs, and changes nothing`,
+    `${program} probe    # finds out how the service behaves, with one group that is deleted again`,
     `${program} plan     # shows what a sync would do`,
     `${program} sync     # makes the groups, and stores their tokens`,
     `${program} run      # the daemon: keeps them in sync`,

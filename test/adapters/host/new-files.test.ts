@@ -1,0 +1,51 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { newFiles } from "../../../src/adapters/host/new-files.ts";
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "groupsync-new-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const NOT_WRITTEN = expect.objectContaining({ code: "CONFIG_NOT_WRITTEN" });
+
+test("all files are made with their texts", () => {
+  const folder = aFolder();
+  newFiles.create([
+    { path: join(folder, "a"), text: "ä" },
+    { path: join(folder, "b"), text: "" },
+  ]);
+  expect(readFileSync(join(folder, "a"), "utf8")).toBe("ä");
+  expect(readFileSync(join(folder, "b"), "utf8")).toBe("");
+});
+
+test.each([
+  ["a file", (path: string) => writeFileSync(path, "mine")],
+  ["a folder", (path: string) => mkdirSync(path)],
+  ["a link that leads nowhere", (path: string) => symlinkSync("/nowhere/at/all", path)],
+])("%s in the place of one of them stays, and none is made", (_, make) => {
+  const folder = aFolder();
+  const [first, taken] = [join(folder, "a"), join(folder, "b")];
+  make(taken);
+  expect(newFiles.existing([first, taken])).toEqual([taken]);
+  const files = [first, taken].map((path) => ({ path, text: "new" }));
+  expect(() => newFiles.create(files)).toThrow(NOT_WRITTEN);
+  expect(readdirSync(folder)).toEqual(["b"]);
+});
+
+test("a folder that isn't there is no place for a file", () => {
+  const path = join(aFolder(), "none", "a");
+  expect(newFiles.existing([path])).toEqual([]);
+  expect(() => newFiles.create([{ path, text: "" }])).toThrow(NOT_WRITTEN);
+});

@@ -1,0 +1,290 @@
+import { CommanderError } from "commander";
+import { describe, expect, test } from "vitest";
+import { type InitDatabase, type InitSetup, initCommand } from "../../src/commands/init.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+import type { CatalogTable } from "../../src/core/proposal/catalog.ts";
+import type { Dialog } from "../../src/ports/setup/dialog.ts";
+import type { NewFile } from "../../src/ports/setup/new-files.ts";
+import { aColumn, aKey, aTable } from "../builders/catalog.ts";
+import { someRules } from "../builders/rules.ts";
+import { anIo, type Printed } from "./an-io.ts";
+
+const URL_OF_SHOP = "postgres://app:s3cret@db.example.com:5432/shop?sslmode=require";
+const CUSTOMERS = aTable("customers", [aColumn("data_source_id"), aColumn("plan")]);
+
+interface Options {
+  readonly tables?: readonly CatalogTable[];
+  readonly url?: string | undefined;
+  readonly dialog?: Dialog;
+  /** Paths at which something is already. */
+  readonly there?: readonly string[];
+  readonly catalogError?: SyncError;
+}
+
+interface Ended extends Printed {
+  /** Text by path. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly error: { readonly code: string; readonly message: string; readonly hint?: string } | undefined;
+  readonly opened: readonly string[];
+}
+
+/** Runs the command on a catalog, with a source that can't be read. */
+async function init(flags: readonly string[], options: Options = {}): Promise<Ended> {
+  const { io, printed } = anIo();
+  const made: NewFile[] = [];
+  const opened: string[] = [];
+  const database: InitDatabase = {
+    title: "db.example.com:5432/shop",
+    catalog: {
+      read: async () => {
+        if (options.catalogError) throw options.catalogError;
+        return { dialect: "postgres", database: "shop", tables: options.tables ?? [CUSTOMERS] };
+      },
+    },
+    examples: async () => ({
+      rules: someRules(),
+      source: {
+        open: () =>
+          Promise.reject(new SyncError("SOURCE_UNAVAILABLE", "cannot read customers", { hint: "GRANT it" })),
+        lookUps: () => Promise.reject(new Error("not asked for")),
+      },
+    }),
+  };
+  const setup: InitSetup = {
+    url: "url" in options ? options.url : URL_OF_SHOP,
+    dialog: options.dialog && { open: async () => options.dialog as Dialog },
+    files: {
+      existing: (paths) => paths.filter((path) => options.there?.includes(path)),
+      create: (files) => made.push(...files),
+    },
+    urlProblem: (text) => (text.startsWith("postgres://") ? undefined : "it is no url"),
+    baseUrlProblem: (text) => (text.startsWith("https://") ? undefined : "it is no address"),
+    open: async (url) => {
+      opened.push(url);
+      return { value: database, close: async () => {} };
+    },
+  };
+  const command = initCommand(io, async () => setup)
+    .option("--config <FILE>", "", "config.yaml")
+    .exitOverride()
+    .configureOutput({ writeErr: io.stderr, writeOut: io.stdout });
+  let error: Ended["error"];
+  await command.parseAsync(flags, { from: "user" }).catch((thrown) => {
+    if (!(thrown instanceof CommanderError) && !(thrown instanceof SyncError)) throw thrown;
+    error = thrown;
+  });
+  return {
+    ...printed,
+    error,
+    opened,
+    files: Object.fromEntries(made.map(({ path, text }) => [path, text])),
+  };
+}
+
+/** Takes the answer at which each question begins, and notes the questions. */
+function aDialog(answers: Partial<Dialog> = {}): Dialog & { readonly asked: string[] } {
+  const asked: string[] = [];
+  const noted = <T>(question: string, answer: T): T => {
+    asked.push(question);
+    return answer;
+  };
+  return {
+    asked,
+    choose: async (question, _, preset) => noted(question, preset),
+    chooseSome: async (question, _, preset) => noted(question, preset),
+    ask: async (question) => noted(question, ""),
+    askSecret: async (question) => noted(question, URL_OF_SHOP),
+    confirm: async (question) => noted(question, true),
+    ...answers,
+  };
+}
+
+test("writes the config, with the statements beside it, and says what to do next", async () => {
+  const { files, stdout, error } = await init(["--output", "etc/shop.yaml"]);
+  expect(error).toBeUndefined();
+  expect(Object.keys(files)).toEqual(["etc/shop.yaml", "etc/groupsync.sql"]);
+  expect(files["etc/shop.yaml"]).toContain("table: public.customers");
+  expect(files["etc/groupsync.sql"]).toContain('GRANT SELECT ON "public"."customers" TO groupsync_reader;');
+  expect(stdout).toContain("Wrote etc/shop.yaml and etc/groupsync.sql.");
+  const steps = [
+    "1. In etc/shop.yaml, write the id of the service's schema in place of SCHEMA_ID",
+    "--file etc/groupsync.sql 'postgres://ADMINISTRATOR@db.example.com:5432/shop?sslmode=require'",
+    "export DATABASE_URL='postgres://groupsync_reader:PASSWORD@db.example.com:5432/shop?sslmode=require'",
+    "export GROUPSYNC_DATABASE_URL='postgres://groupsync:PASSWORD@db.example.com:5432/shop?sslmode=require'",
+    "export GROUPSYNC_API_KEY='KEY'",
+    "export GROUPSYNC_BASE_URL='https://dashboards.example.com'",
+    "groupsync schema > etc/groupsync.schema.json",
+    "groupsync --config etc/shop.yaml check",
+    "groupsync --config etc/shop.yaml run",
+  ];
+  const found = steps.map((step) => stdout.indexOf(step));
+  expect(found).not.toContain(-1);
+  expect(found).toEqual(found.toSorted((a, b) => a - b));
+});
+
+test("the password is in no output and no file", async () => {
+  const ended = await init([URL_OF_SHOP]);
+  expect(JSON.stringify(ended.files) + ended.stdout + ended.stderr).not.toContain("s3cret");
+});
+
+test("example rows that this user may not read keep nobody from the config", async () => {
+  const { stdout, files } = await init([]);
+  expect(stdout).toContain("No example rows: cannot read customers\n  GRANT it\n");
+  expect(Object.keys(files)).toHaveLength(2);
+});
+
+test("names the other tables that would fit, and takes the one that is named", async () => {
+  const tables = [CUSTOMERS, aTable("vendors")];
+  expect((await init([], { tables })).stdout).toContain(
+    "Other tables that would fit, with --table: public.vendors\n",
+  );
+  const { files } = await init(["--table", "vendors"], { tables });
+  expect(files["config.yaml"]).toContain("table: public.vendors");
+});
+
+test("takes the url from the command before that of the environment", async () => {
+  const other = "postgres://app@localhost/other";
+  expect((await init([other])).opened).toEqual([other]);
+  expect((await init(["--url", other])).opened).toEqual([other]);
+  expect((await init([])).opened).toEqual([URL_OF_SHOP]);
+});
+
+describe("wrong usage contacts no database and writes nothing:", () => {
+  test.each<[string, readonly string[], Options, string]>([
+    ["no url", [], { url: undefined }, "which database?"],
+    ["an empty url in the environment", [], { url: "" }, "which database?"],
+    ["a wrong url", ["db.example.com"], {}, "the url can't be used: it is no url"],
+    ["a wrong url in the environment", [], { url: "x" }, "DATABASE_URL can't be used: it is no url"],
+    ["two urls", [URL_OF_SHOP, "--url", URL_OF_SHOP], {}, "the url is there twice"],
+    ["a wrong address of the service", ["--base-url", "x"], {}, "--base-url: it is no address"],
+    ["a mapping without a column", ["--mapping", "40="], {}, "such as 40=data_source_id"],
+    ["a config that is there", [], { there: ["config.yaml"] }, "config.yaml is there already"],
+    ["statements that are there", [], { there: ["groupsync.sql"] }, "groupsync.sql is there already"],
+  ])("%s", async (_, flags, options, message) => {
+    const { error, stderr, opened, files } = await init(flags, options);
+    expect(error).toBeInstanceOf(CommanderError);
+    expect(stderr).toContain(message);
+    expect({ opened, files }).toEqual({ opened: [], files: {} });
+  });
+});
+
+describe("wrong config, with the choices:", () => {
+  test("no table at all", async () => {
+    expect((await init([], { tables: [] })).error).toMatchObject({
+      code: "CONFIG_PROPOSAL",
+      message: "this user sees no table in the database shop",
+    });
+  });
+
+  test("no table of this name", async () => {
+    expect((await init(["--table", "kunden"])).error).toMatchObject({
+      code: "CONFIG_PROPOSAL",
+      message: "there is no table kunden that this user may see",
+      hint: "--table takes one of public.customers",
+    });
+  });
+
+  test("no table that fits", async () => {
+    const notes = aTable("notes", [], {
+      columns: [aKey(), ...Array.from({ length: 30 }, (_, n) => aColumn(`c${n}`))],
+    });
+    const { error, files } = await init([], { tables: [notes, aTable("secret", [], { isReadable: false })] });
+    expect(error).toMatchObject({
+      code: "CONFIG_PROPOSAL",
+      hint: expect.stringMatching(
+        /--table, --id and --group-name.*\n {2}public\.notes: it has no column that could be a name; columns: id, c0, .*, …\n {2}public\.secret: this user may not read it/,
+      ),
+    });
+    expect(files).toEqual({});
+  });
+
+  test("a column that isn't there", async () => {
+    expect((await init(["--id", "uid"])).error).toMatchObject({
+      hint: expect.stringContaining("public.customers: it has no column uid; columns: id, name"),
+    });
+  });
+});
+
+test("a database that can't be read ends the command", async () => {
+  const catalogError = new SyncError("SOURCE_UNAVAILABLE", "cannot read the database's catalog");
+  const { error, files } = await init([], { catalogError });
+  expect(error).toBe(catalogError);
+  expect(files).toEqual({});
+});
+
+describe("in a terminal", () => {
+  const tables = [
+    aTable("customers", [
+      aColumn("uuid", { key: "unique" }),
+      aColumn("title"),
+      aColumn("warehouse"),
+      aColumn("plan"),
+    ]),
+    aTable("vendors"),
+  ];
+
+  test("asks for what has more than one answer, and presets the best", async () => {
+    const dialog = aDialog();
+    const { files } = await init([], { tables, dialog, url: undefined });
+    expect(dialog.asked).toEqual([
+      expect.stringContaining("The url of the database"),
+      "The table with one row for each tenant",
+      "The column that becomes user_group_id",
+      "The column that becomes the group's name",
+      "The column with the tenant's data source",
+      expect.stringContaining("The id of the service's schema that takes its data from warehouse"),
+      "The columns that the dashboards get as properties",
+      expect.stringContaining("The address of the service"),
+      "Write config.yaml and groupsync.sql?",
+    ]);
+    expect(files["config.yaml"]).toContain('"SCHEMA_ID": warehouse');
+  });
+
+  test("asks for nothing that was given, and for nothing at all with --yes", async () => {
+    const dialog = aDialog();
+    const flags = [
+      "--id",
+      "id",
+      "--group-name",
+      "name",
+      "--mapping",
+      "40=warehouse",
+      "--base-url",
+      "https://x",
+    ];
+    await init(["--table", "customers", ...flags], { tables, dialog });
+    expect(dialog.asked).toEqual([
+      "The columns that the dashboards get as properties",
+      "Write config.yaml and groupsync.sql?",
+    ]);
+    const silent = aDialog();
+    await init(["--yes"], { tables, dialog: silent });
+    expect(silent.asked).toEqual([]);
+  });
+
+  test("takes the answers", async () => {
+    const answers: Record<string, string> = {
+      "The column that becomes user_group_id": "uuid",
+      "The column that becomes the group's name": "title",
+      "The column with the tenant's data source": "(none)",
+    };
+    const dialog = aDialog({
+      choose: async (question, _, preset) => answers[question] ?? preset,
+      chooseSome: async () => [],
+      ask: async () => "https://dash.example.com",
+    });
+    const config = (await init([], { tables, dialog })).files["config.yaml"] ?? "";
+    expect(config).toContain("\n  id: uuid\n");
+    expect(config).toContain("\n  name: title\n");
+    expect(config).toContain("\n  mapping: {}\n");
+    expect(config).toContain("\n  properties: {}\n");
+    expect(config).toContain("\n  base_url: https://dash.example.com\n");
+  });
+
+  test("writes nothing for a no", async () => {
+    const dialog = aDialog({ confirm: async () => false });
+    const { error, files } = await init([], { tables, dialog });
+    expect(error).toMatchObject({ code: "INTERRUPTED", message: "nothing was written" });
+    expect(files).toEqual({});
+  });
+});
