@@ -24,7 +24,9 @@ interface Options {
 interface Ended extends Printed {
   /** Text by path. */
   readonly files: Readonly<Record<string, string>>;
-  readonly error: { readonly code: string; readonly message: string; readonly hint?: string } | undefined;
+  readonly error:
+    | { readonly code: string; readonly message: string; readonly hint?: string | undefined }
+    | undefined;
   readonly opened: readonly string[];
 }
 

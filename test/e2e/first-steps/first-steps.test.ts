@@ -88,6 +88,34 @@ test("names of every kind are quoted right, in the config and in the statements"
   expect(check.stdout).not.toContain("✗");
 });
 
+test("the tenants can be in a view, whose tables nobody but its owner may read", async () => {
+  const world = await aWorld({ tenants: 2 });
+  const { database, sandbox } = world;
+  await database.query("ALTER TABLE customers RENAME TO base");
+  await database.query(
+    "CREATE VIEW tenants AS SELECT id AS tenant_id, company_name AS name, warehouse FROM base",
+  );
+  const newcomer = await aNewcomer(world);
+  expect(
+    await newcomer.init("--table", "tenants", "--base-url", sandbox.baseUrl, "--mapping", "40=warehouse"),
+  ).toMatchObject({ code: 0, stdout: expect.stringContaining('+ t-00001  "Company 1"') });
+  await newcomer.followSteps();
+  expect((await world.run("check")).code).toBe(0);
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
+});
+
+onOneDatabase(
+  "a url that says nothing of TLS to another host is wrong usage, and nothing is contacted",
+  async () => {
+    const world = await aWorld({ tenants: 0 });
+    const newcomer = await aNewcomer(world);
+    const { code, stderr } = await newcomer.init("postgres://app:s3cret@db.example.com/shop");
+    expect(code).toBe(64);
+    expect(stderr).toContain("write sslmode=require");
+    expect(stderr).not.toContain("s3cret");
+  },
+);
+
 onOneDatabase("a file that is there stays as it is, and no other one is made beside it", async () => {
   const world = await aWorld({ tenants: 1 });
   const newcomer = await aNewcomer(world);

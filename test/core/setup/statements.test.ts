@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
+import { mysqlStatements } from "../../../src/core/setup/mysql-statements.ts";
+import { postgresStatements } from "../../../src/core/setup/postgres-statements.ts";
+import { fewRows, plainName } from "../../../src/core/setup/setup.ts";
+import { aColumn, aTable } from "../../builders/catalog.ts";
+import { aSetup } from "./a-setup.ts";
+
+const postgres = (table: CatalogTable): string => postgresStatements(aSetup(table));
+const mysql = (table: CatalogTable): string => mysqlStatements(aSetup(table, { dialect: "mysql" }));
+
+/** What the database runs: everything but comments. */
+const run = (sql: string): string => sql.replace(/^ *--.*$/gm, "");
+
+const UPDATED = aColumn("updated_at", { kind: "timestamp" });
+
+describe.each([
+  ["postgres", postgres],
+  ["mysql", mysql],
+])("on %s", (_, statements) => {
+  test("the reader gets SELECT on the tenants alone, and the writer nothing there", () => {
+    const grants = run(statements(aTable("customers"))).match(/^GRANT .*$/gm) ?? [];
+    const onTenants = grants.filter((grant) => /customers/.test(grant));
+    expect(onTenants).toEqual([expect.stringMatching(/^GRANT SELECT ON \S+ TO groupsync_reader;$/)]);
+    expect(grants.filter((grant) => /\bALL\b|\*\.\*|WITH GRANT/.test(grant))).toEqual([]);
+  });
+
+  test("no statement has a password", () => {
+    expect(run(statements(aTable("customers")))).not.toMatch(/PASSWORD|IDENTIFIED/);
+  });
+
+  test("an index is made for a change column without one", () => {
+    const indexed = aTable("customers", [{ ...UPDATED, isIndexed: true }]);
+    expect(run(statements(aTable("customers", [UPDATED])))).toContain("CREATE INDEX");
+    expect(run(statements(indexed))).not.toContain("CREATE INDEX");
+    expect(run(statements({ ...aTable("customers", [UPDATED]), kind: "view" }))).not.toContain(
+      "CREATE INDEX",
+    );
+  });
+
+  test("a name with a line break stays in its comment", () => {
+    const odd = aColumn("updated\nat", { kind: "timestamp", movesItself: true });
+    const sql = statements(aTable("customers", [odd]));
+    expect(sql).toContain("each look at updated\\nat reads");
+  });
+});
+
+test("a view on PostgreSQL has no trigger, and its reader keeps the search_path for its functions", () => {
+  const view = { ...aTable("customers"), kind: "view" } as const;
+  expect(run(postgres(aTable("customers")))).toMatch(/SET search_path = pg_catalog;.*CREATE TRIGGER/s);
+  expect(run(postgres(view))).not.toMatch(/search_path|TRIGGER|FUNCTION/);
+});
+
+test("policies that may hide tenants are a choice, which nobody makes unasked", () => {
+  const sql = postgres({ ...aTable("customers"), hasPolicies: true });
+  expect(sql).toContain("-- ALTER ROLE groupsync_reader BYPASSRLS;");
+  expect(run(sql)).not.toContain("BYPASSRLS");
+});
+
+test.each([
+  ["Customers & Co", "customers_co"],
+  ["2024_customers", "tenants"],
+  ["顧客", "tenants"],
+  ["x".repeat(63), "x".repeat(30)],
+])("what belongs to the table %s is called %s_…", (name, plain) => {
+  expect(plainName({ name })).toBe(plain);
+});
+
+test("a few rows are whichever the database has first", () => {
+  const customers = aTable("customers");
+  expect(fewRows(aSetup(customers), 3)).toBe(
+    '"id" IN (SELECT few."id" FROM (SELECT "id" FROM "public"."customers" LIMIT 3) AS few)',
+  );
+});
