@@ -13,7 +13,8 @@ import { type CanaryDeletion, deleteCanary } from "./probe/delete-canary.ts";
 import { deleteLeftCanary, remains } from "./probe/left-canary.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { ServiceCalls } from "./service/service-calls.ts";
-import { insistOnLedger } from "./tokens/lost-ledger.ts";
+import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
+import { NO_TOKENS } from "./tokens/no-tokens.ts";
 
 export interface ProbePorts extends RunPorts {
   readonly source: Pick<TenantSource, "lookUps">;
@@ -64,12 +65,13 @@ export async function probe(
   signal: AbortSignal,
 ): Promise<ProbeReport> {
   const found: Writable<Omit<ProbeReport, "run">> = { findings: null, canary: null, updates: null };
-  const run = await leasedRun("probe", ports, settings, signal, async (run, service) => {
-    await insistOnLedger(
-      run,
-      service,
-      "a probe would record its service, and hide that the ledger may be lost",
-    );
+  const withoutTokens = { ...ports, tokens: NO_TOKENS };
+  const run = await leasedRun("probe", withoutTokens, settings, signal, async (run, service) => {
+    const { tokens } = ports;
+    // A ledger that knows a service doesn't count as lost any more, so the next sync could not warn.
+    const warnings = await lostLedgerWarnings({ ledger: run.ledger, tokens }, service);
+    for (const warning of warnings) run.observe(warning);
+    const mayKnowService = warnings.length === 0;
     const left = await deleteLeftCanary(run, settings);
     if (left) throw left;
     const { ledger, lease, clock, identity } = run;
@@ -90,8 +92,8 @@ export async function probe(
       found.findings = findingsOf({ ...seen, deletes: deletion.tries }, ports.answers);
       identity.learnUpdates(updatesBy(found.findings));
     }
-    await record(deletion, run);
-    found.updates = found.findings && (updatesBy(found.findings) ?? null);
+    await record(deletion, { mayKnowService }, run);
+    if (mayKnowService) found.updates = found.findings && (updatesBy(found.findings) ?? null);
     if (!deletion.isGone) throw remains(id, deletion.failure?.message);
     if (run.signal.aborted) throw interrupted();
     if (failure) throw new SyncError(failure.code, failure.message);
@@ -108,17 +110,23 @@ export const forgetCanary = (
   id: string,
   signal: AbortSignal,
 ): Promise<RunReport> =>
-  leasedRun("probe --forget", ports, settings, signal, async ({ ledger, lease }) => {
-    const canary = await ledger.canary();
-    if (canary?.user_group_id !== id) {
-      throw new SyncError("UNKNOWN_ID", `the ledger knows of no canary ${JSON.stringify(id)}`, {
-        hint: canary
-          ? `it knows of ${canary.user_group_id}`
-          : "it knows of none, so no sync has to delete one",
-      });
-    }
-    await ledger.write(lease, (transaction) => transaction.forgetCanary());
-  });
+  leasedRun(
+    "probe --forget",
+    { ...ports, tokens: NO_TOKENS },
+    settings,
+    signal,
+    async ({ ledger, lease }) => {
+      const canary = await ledger.canary();
+      if (canary?.user_group_id !== id) {
+        throw new SyncError("UNKNOWN_ID", `the ledger knows of no canary ${JSON.stringify(id)}`, {
+          hint: canary
+            ? `it knows of ${canary.user_group_id}`
+            : "it knows of none, so no sync has to delete one",
+        });
+      }
+      await ledger.write(lease, (transaction) => transaction.forgetCanary());
+    },
+  );
 
 const NEVER_MADE: CanaryDeletion = { isGone: true, tries: [] };
 
@@ -150,8 +158,12 @@ async function deleteAtEnd(
 }
 
 /** Records what was learned of the service. Takes the mark away if the canary is gone. */
-async function record({ isGone }: CanaryDeletion, { ledger, lease, identity }: Run): Promise<void> {
-  const known = identity.unrecorded;
+async function record(
+  { isGone }: CanaryDeletion,
+  { mayKnowService }: { readonly mayKnowService: boolean },
+  { ledger, lease, identity }: Run,
+): Promise<void> {
+  const known = mayKnowService ? identity.unrecorded : undefined;
   await ledger.write(lease, async (transaction) => {
     if (known) await transaction.bindService(known);
     if (isGone) await transaction.forgetCanary();

@@ -45,7 +45,7 @@ export const rotate = (
   signal: AbortSignal,
 ): Promise<RunReport> =>
   leasedRun("rotate", ports, settings, signal, async (run, service) => {
-    await insistOnLedger(run, service, "no groups to rotate are known");
+    await insistOnLedger(run, service);
     const which = await groupsOf(selection, run);
     const unsettled = await settleChanges(which, ports, settings, run, service);
     run.observe({ kind: "rotating", tokens: await run.ledger.existingCount(which) });

@@ -162,15 +162,24 @@ describe("a canary that can't be made changes nothing", () => {
     expect(world.service.groups.size).toBe(0);
     expect(world.ledger.canary).toBeNull();
   });
+});
 
-  it("because the ledger seems to be lost", async () => {
-    const world = await aWorld();
-    world.ledger.clear();
-    const { run, canary } = await probe(world);
-    expect(run.error?.code).toBe("LEDGER_EMPTY");
-    expect(canary).toBeNull();
-    expect(world.service.requests).toEqual([]);
+it("no token store is touched, and a ledger that seems to be lost still seems so afterwards", async () => {
+  const world = await aWorld();
+  world.ledger.clear();
+  const { owner } = world.store;
+  const { instance, events, report } = world.startProbe();
+  expect(await report).toMatchObject({
+    run: { outcome: "ok" },
+    findings: { update: "keeps" },
+    updates: null,
   });
+  expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "LEDGER_EMPTY" }));
+  expect(world.ledger.service).toEqual({ baseUrl: null, teamId: null, updates: null });
+  expect(world.store.owner).toBe(owner);
+  const touched = /^(prepare|claim|write|remove|rewrite|read)Token/;
+  expect(instance.passed.filter(({ call }) => touched.test(call))).toEqual([]);
+  expect(world.ledger.canary).toBeNull();
 });
 
 describe("a canary that nobody can delete", () => {

@@ -26,10 +26,10 @@ export async function lostLedgerWarnings(ports: Ports, known: KnownService): Pro
   return [{ kind: "warning", code: "LEDGER_EMPTY", message: MESSAGE, hint }];
 }
 
-/** Rejects with LEDGER_EMPTY if the ledger may be lost. `why` a command other than a sync must not go on then. */
-export async function insistOnLedger(ports: Ports, known: KnownService, why: string): Promise<void> {
+/** Rejects with LEDGER_EMPTY, because a rotation can't know which groups these tokens belong to. */
+export async function insistOnLedger(ports: Ports, known: KnownService): Promise<void> {
   if (!(await isLost(ports, known))) return;
-  throw new SyncError("LEDGER_EMPTY", `${MESSAGE}: ${why}`, {
+  throw new SyncError("LEDGER_EMPTY", `${MESSAGE}: no groups to rotate are known`, {
     hint: `${CHECK}; if it is lost, run \`groupsync sync\` first: it adopts the groups`,
   });
 }

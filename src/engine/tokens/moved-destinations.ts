@@ -22,6 +22,8 @@ export async function areSameDestinations(
  */
 export async function detectMovedDestinations(present: readonly string[], run: TokenWriting): Promise<void> {
   const { ledger, lease, tokens, observe } = run;
+  // A run that stores no tokens moves none.
+  if (tokens.destinations.length === 0) return;
   const former = await ledger.tokenDestinations();
   if (former === null || (await areSameDestinations(former, present, tokens))) return;
   await ledger.write(lease, (transaction) => transaction.recordTokenDestinations(null));

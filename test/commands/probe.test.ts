@@ -1,0 +1,114 @@
+import { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { type OpenDialog, probeCommand } from "../../src/commands/probe.ts";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { Instance } from "../fakes/instance.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { syncSettings, tenants, World } from "../fakes/world.ts";
+import { anIo, type Printed } from "./an-io.ts";
+
+async function probe(
+  world: World,
+  flags: readonly string[],
+  person: OpenDialog | undefined = undefined,
+): Promise<Printed> {
+  const { io, printed } = anIo();
+  const ports = {
+    ...world.ports(new Instance(), new VirtualClock(world.time)),
+    observe: () => {},
+    answers: [],
+  };
+  const config = {
+    update: "upsert",
+    whenDeleted: "absent",
+    rotates: false,
+    limitsRate: false,
+    namesDataSource: false,
+  } as const;
+  const opened = { value: { ports, settings: syncSettings(), config }, close: async () => {} };
+  const command = probeCommand(
+    io,
+    async () => opened,
+    () => person,
+  );
+  const root = new Command().addCommand(command.exitOverride().configureOutput({ writeErr: io.stderr }));
+  await root.parseAsync(["probe", ...flags], { from: "user" });
+  return printed;
+}
+
+const answering =
+  (answer: boolean): OpenDialog =>
+  async () => ({ confirm: async () => answer });
+
+describe("probe", () => {
+  test("says what it will do, asks, and sends nothing without a yes", async () => {
+    const world = new World(tenants("a"));
+    const { code, stdout, stderr } = await probe(world, [], answering(false));
+    expect(code).toBe(1);
+    expect(stdout).toContain("This makes one group, a canary, at https://dashboards.example.com");
+    expect(stderr).toBe("Nothing was sent.\n");
+    expect(world.service.requests).toEqual([]);
+    expect(world.ledger.runs).toEqual([]);
+  });
+
+  test("sends nothing if the question is cancelled", async () => {
+    const world = new World(tenants("a"));
+    const cancels: OpenDialog = async () => ({
+      confirm: async () => {
+        throw new SyncError("INTERRUPTED", "cancelled; nothing was written");
+      },
+    });
+    await expect(probe(world, [], cancels)).rejects.toMatchObject({ code: "INTERRUPTED" });
+    expect(world.service.requests).toEqual([]);
+  });
+
+  test("goes on after a yes, and doesn't ask with --yes", async () => {
+    for (const [flags, person] of [
+      [[], answering(true)],
+      [["--yes"], undefined],
+    ] as const) {
+      const { code, stdout } = await probe(new World(tenants("a")), flags, person);
+      expect(code).toBe(0);
+      expect(stdout.includes("This makes one group")).toBe(flags.length === 0);
+      expect(stdout).toMatch(/^a GET with another name {2,}returns the group unchanged$/m);
+      expect(stdout).toContain("All found out, and the canary is deleted");
+    }
+  });
+
+  test("is wrong usage without a terminal and without --yes", async () => {
+    await expect(probe(new World(), [])).rejects.toMatchObject({ code: "commander.error" });
+  });
+
+  test("names the canary that remains, and what to do, with exit code 3", async () => {
+    const world = new World(tenants("a"));
+    world.service.deletes = false;
+    const { code, stdout } = await probe(world, ["--yes"]);
+    const id = world.ledger.canary?.user_group_id ?? "";
+    expect(code).toBe(3);
+    expect(stdout).toContain(`The probe failed: the service still has the canary of a probe, ${id}`);
+    expect(stdout).toContain(`groupsync probe --forget ${id}`);
+    expect(stdout).toContain("says that it deletes the group, and leaves it there");
+
+    await expect(probe(world, ["--forget", "another"])).rejects.toMatchObject({
+      code: "UNKNOWN_ID",
+      hint: `it knows of ${id}`,
+    });
+    expect(world.ledger.canary).not.toBeNull();
+    const sent = world.service.requests.length;
+    expect(await probe(world, ["--forget", id])).toMatchObject({ code: 0 });
+    expect(world.ledger.canary).toBeNull();
+    expect(world.service.requests).toHaveLength(sent);
+  });
+
+  test("prints one JSON object", async () => {
+    const { stdout } = await probe(new World(tenants("a")), ["--yes", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: "ok",
+      canary: { user_group_id: expect.stringMatching(/^groupsync-canary-/), gone: true },
+      findings: { update: "keeps", old_token: "refused" },
+      recorded: { updates: false },
+      advice: [{ level: "warning" }, { level: "ok", hint: null }],
+      errors: [],
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { adviceFor, type ProbedConfig } from "../../../src/core/probe/advice.ts";
+import { findingsOf, type ProbeFindings } from "../../../src/core/probe/findings.ts";
+import type { DeleteField, DeleteTry } from "../../../src/core/probe/observations.ts";
+
+const advised = (findings: Partial<ProbeFindings>, config: Partial<ProbedConfig> = {}): string[] =>
+  adviceFor(
+    { ...findingsOf({ deletes: [] }, []), ...findings },
+    {
+      update: "upsert",
+      whenDeleted: "absent",
+      rotates: false,
+      limitsRate: false,
+      namesDataSource: false,
+      ...config,
+    },
+  ).map(({ level, message, hint }) => `${level}: ${message}${hint === undefined ? "" : ` (${hint})`}`);
+
+const BY_ID: readonly DeleteField[] = ["current_token", "user_group_id"];
+const tried = (result: DeleteTry["result"], fields = BY_ID): DeleteTry => ({ fields, result, text: null });
+
+test("nothing follows from nothing", () => {
+  expect(advised({})).toEqual([]);
+});
+
+test.each<[NonNullable<ProbeFindings["update"]>, ProbedConfig["update"], string | null]>([
+  ["updates", "upsert", "ok: service.update: upsert is right"],
+  ["updates", "replace", "warning: service.update: replace is not needed"],
+  ["updates", "never", null],
+  ["keeps", "upsert", "warning: service.update: upsert can't change an existing group"],
+  ["keeps", "replace", "ok: service.update: replace is right"],
+  ["keeps", "never", null],
+  ["only the answer", "upsert", "warning: service.update: upsert can't change an existing group"],
+  ["only the answer", "replace", "ok: service.update: replace is right"],
+  ["only the answer", "never", null],
+])("a GET that %s, with service.update: %s", (update, configured, expected) => {
+  const lines = advised({ update }, { update: configured });
+  expect(lines).toHaveLength(expected === null ? 0 : 1);
+  if (expected !== null) expect(lines[0]).toContain(expected);
+});
+
+test.each<[string, readonly DeleteTry[], Partial<ProbedConfig>, string | null]>([
+  ["it works", [tried("refused", ["current_token"]), tried("deleted")], {}, "ok: a sync can delete groups"],
+  [
+    "it wants a data source that the config doesn't name",
+    [tried("refused"), tried("deleted", [...BY_ID, "data_source_provided_id"])],
+    {},
+    "set group.data_source_provided_id",
+  ],
+  [
+    "it wants a data source, which the config names",
+    [tried("deleted", [...BY_ID, "data_source_provided_id"])],
+    { namesDataSource: true },
+    "ok: a sync can delete groups: it sends current_token and user_group_id, and the group's data source",
+  ],
+  ["none gets through", [tried("refused")], {}, "warning: no DELETE got through"],
+  ["it has no effect", [tried("without effect")], {}, "warning: no DELETE got through"],
+  ["none gets through, and none is needed", [tried("refused")], { whenDeleted: "never" }, null],
+  [
+    "none gets through, and only replacements need one",
+    [tried("refused")],
+    { whenDeleted: "never", update: "replace" },
+    "and service.update: never",
+  ],
+  ["its answer can't be used", [tried("deleted, bad answer")], {}, "would count every deletion as failed"],
+])("a DELETE: %s", (_, deletes, config, expected) => {
+  const lines = advised({ deletes }, config);
+  expect(lines).toHaveLength(expected === null ? 0 : 1);
+  if (expected !== null) expect(lines[0]).toContain(expected);
+});
+
+test.each<[Partial<ProbeFindings>, Partial<ProbedConfig>, string]>([
+  [{ rotation: "refused" }, { rotates: true }, "leave rotation.max_age out"],
+  [{ rotation: "the same token" }, {}, "groupsync rotate would fail"],
+  [{ rotation: "a new token", oldToken: "accepted" }, {}, "a rotation doesn't end the old token"],
+  [{ repeatedGet: "another token" }, {}, "every GET returns another token"],
+  [{ getAfterRotation: "another token" }, {}, "a GET after a rotation doesn't return the new token"],
+  [{ throttled: 1 }, {}, "ok: the service limits calls"],
+  [{ limitHeaders: [{ name: "ratelimit", value: "1" }] }, {}, "ok: the service limits calls"],
+])("%o with %o", (findings, config, expected) => {
+  const lines = advised(findings, config);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(expected);
+});
+
+test("a limit needs no advice if service.rate_limit is set", () => {
+  expect(advised({ throttled: 3 }, { limitsRate: true })).toEqual([]);
+});
