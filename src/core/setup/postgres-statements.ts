@@ -87,6 +87,8 @@ function trigger(setup: Setup): readonly string[] {
   const { dialect, proposal } = setup;
   const { table, id } = proposal;
   const notify = `${quoted(dialect, table.schema)}.notify_${channel}`;
+  const idColumn = quoted(dialect, id.column.name);
+  const quote = dollarQuote(idColumn);
   const on = (event: string, name: string): readonly string[] => [
     `CREATE TRIGGER groupsync_${name} AFTER ${event} ON ${quotedTable(dialect, table)}`,
     "  REFERENCING NEW TABLE AS changed",
@@ -99,9 +101,9 @@ function trigger(setup: Setup): readonly string[] {
       "out, and take the line `channel` out of the config.",
     ),
     `CREATE FUNCTION ${notify}() RETURNS trigger`,
-    "LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$",
+    `LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS ${quote}`,
     "DECLARE",
-    `  ids text[] := ARRAY(SELECT changed.${quoted(dialect, id.column.name)}::text FROM changed LIMIT 101);`,
+    `  ids text[] := ARRAY(SELECT changed.${idColumn}::text FROM changed LIMIT 101);`,
     "  changed_id text;",
     "BEGIN",
     "  -- pg_notify refuses 8,000 bytes, and would abort the statement. No id of groupsync has more than 512.",
@@ -113,12 +115,22 @@ function trigger(setup: Setup): readonly string[] {
     "    END LOOP;",
     "  END IF;",
     "  RETURN NULL;",
-    "END $$;",
+    `END ${quote};`,
     "",
     ...on("INSERT", "inserted"),
     "",
     ...on("UPDATE", "updated"),
   ];
+}
+
+/**
+ * What stands before and behind a function's text, and nowhere in this name. Otherwise a column's name could end the text,
+ * and psql would take the rest of the name for commands of the administrator.
+ */
+function dollarQuote(name: string): string {
+  let tag = "";
+  while (name.includes(`$${tag}$`)) tag += "_";
+  return `$${tag}$`;
 }
 
 function index({ dialect, proposal: { table, change } }: Setup): readonly string[] {

@@ -62,7 +62,7 @@ test("names of every kind are quoted right, in the config and in the statements"
   const world = await aWorld({ tenants: 0 });
   const { database, sandbox } = world;
   const table = `Kunden "A–Z"; -- x.y`;
-  const [id, name, data] = ["Kunde`s Id", 'Firma "Name"', "data source: #$1"];
+  const [id, name, data] = ["Kunde`s $$ Id", 'Firma "Name"', "data source: #$1"];
   const q = (text: string): string => `"${text.replaceAll('"', '""')}"`;
   await database.query(
     `CREATE TABLE ${q(table)} (${q(id)} int PRIMARY KEY, ${q(name)} varchar(99) NOT NULL, ${q(data)} varchar(9),
