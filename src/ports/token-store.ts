@@ -116,6 +116,8 @@ export interface TokenDestination {
    * several scopes claim a destination at once, one of them succeeds.
    */
   claim(mark: OwnersMark, former: OwnersMark | null): Promise<boolean>;
+  /** Takes this mark away, so that another scope can have the destination. Leaves any other mark. The tokens stay. */
+  giveUp(mark: OwnersMark): Promise<void>;
   /** For a table: whether its database ignores case in names of tables. Null for any other destination. */
   foldsCase(): Promise<boolean | null>;
   /** For a table: which table it is; null if nobody can say. Other destinations have no such method. */

@@ -329,6 +329,21 @@ export function tokenStoreContract(
         expect(claimed.filter((isOurs) => isOurs)).toHaveLength(1);
         expect(await at.owner()).toEqual(marks[claimed.indexOf(true)]);
       });
+
+      test("is given up by whoever knows it, and the tokens stay", async () => {
+        const place = await prepared();
+        const at = destinationOf(place);
+        await at.giveUp(ours);
+        await at.claim(ours, null);
+        await write(place, { a: "token-a" });
+        await at.giveUp({ ...ours, ledgerId: "L2" });
+        expect(await at.owner()).toEqual(ours);
+        await at.giveUp(ours);
+        expect(await at.owner()).toBeNull();
+        await at.giveUp(ours);
+        expect(await tokensIn(place)).toEqual({ a: "token-a" });
+        expect(await at.claim({ ...ours, ledgerId: "L2" }, null)).toBe(true);
+      });
     });
 
     test("is rehearsed before it is prepared and after, and holds the same afterwards", async () => {

@@ -70,6 +70,12 @@ export class InMemoryTokenStore implements TokenStore {
           await this.#step({ when: "after", call: "claimTokens" });
           return isSameMark(state.owner, mark);
         },
+        giveUp: async (mark) => {
+          await this.#step({ when: "before", call: "giveUpTokens" });
+          insistOnMarks(state);
+          if (isSameMark(state.owner, mark)) state.owner = null;
+          await this.#step({ when: "after", call: "giveUpTokens" });
+        },
         release: async () => "wipe the mark off",
         foldsCase: async () => state.foldsCase,
       },

@@ -38,6 +38,7 @@ export class RetryingTokenStore implements TokenStore {
       ids: () => destination.ids(),
       owner: () => patient(() => destination.owner()),
       claim: (mark, former) => patient(() => destination.claim(mark, former)),
+      giveUp: (mark) => patient(() => destination.giveUp(mark)),
       release: () => destination.release(),
       foldsCase: () => patient(() => destination.foldsCase()),
       table: () => patient(async () => (await destination.table?.()) ?? null),

@@ -73,6 +73,25 @@ export class TokenTableOwner implements TokenDestination {
     });
   }
 
+  async giveUp(mark: OwnersMark): Promise<void> {
+    await this.#orUnmarked(async () => {
+      const { dialect } = this.#database;
+      const place = await this.#place();
+      if (!place || !(await dialect.tableExists(this.#database, this.#owners(place)))) return;
+      await this.#insistOnOwner(place);
+      await retryDeadlocks(dialect, () =>
+        this.#database.transaction(dialect.begin.write, async (connection) => {
+          const found = await this.#rows(connection, place, "FOR UPDATE");
+          await this.#remove(
+            connection,
+            place,
+            found.filter((row) => isSameMark(row.mark, mark)),
+          );
+        }),
+      );
+    });
+  }
+
   async foldsCase(): Promise<boolean> {
     const { dialect } = this.#database;
     try {
@@ -118,11 +137,7 @@ export class TokenTableOwner implements TokenDestination {
     const quoted = this.#owners(place);
     const found = await this.#rows(connection, place, "FOR UPDATE");
     if (found.some((row) => !isSameMark(row.mark, former))) return false;
-    for (const row of found)
-      await connection.query(`DELETE FROM ${quoted} WHERE table_name = $1 AND token_column = $2`, [
-        place.table,
-        row.column,
-      ]);
+    await this.#remove(connection, place, found);
     const columns = ["table_name", "token_column", "name", "base_url", "team_id", "ledger_id"];
     const { name, baseUrl, teamId, ledgerId } = mark;
     await connection.query(
@@ -132,6 +147,18 @@ export class TokenTableOwner implements TokenDestination {
     // If another program was quicker, its row is there.
     const [row] = await this.#rows(connection, place, "FOR UPDATE");
     return row !== undefined && isSameMark(row.mark, mark);
+  }
+
+  async #remove(
+    connection: Queryable,
+    place: MarkedTable,
+    rows: readonly { readonly column: string }[],
+  ): Promise<void> {
+    for (const { column } of rows)
+      await connection.query(
+        `DELETE FROM ${this.#owners(place)} WHERE table_name = $1 AND token_column = $2`,
+        [place.table, column],
+      );
   }
 
   /** The marks that concern this destination, its own first. A whole table and its columns concern each other. */

@@ -151,6 +151,11 @@ export class FileStore implements SecretStore {
     return unmark((await this.#marked())?.folder ?? this.#directory);
   }
 
+  /** Removes the file of the owner mark last: as long as it is there, this can be done again. */
+  async giveUp(): Promise<void> {
+    for (const name of [OWNER_NAME, OWNER]) await this.remove(`${MARK}/${name}`);
+  }
+
   async close(): Promise<void> {}
 
   #marked() {

@@ -37,4 +37,10 @@ export class SecretOwnerMark {
     }
     return isSameMark(await this.read(), mark);
   }
+
+  /** Removes this mark, and leaves any other. */
+  async giveUp(mark: OwnersMark): Promise<void> {
+    if (!isSameMark(await this.read(), mark)) return;
+    await (this.#secrets.giveUp?.() ?? this.#secrets.remove(this.name));
+  }
 }

@@ -13,6 +13,8 @@ export interface SecretStore {
   readonly owner?: string;
   /** The command that removes the owner mark, if it takes more than to delete the secret. */
   release?(): Promise<string>;
+  /** Removes the owner mark, if it takes more than `remove`. */
+  giveUp?(): Promise<void>;
   /** Logs in, and checks that the store can be used at all. Called before anything is changed. */
   prepare(): Promise<void>;
   /**
