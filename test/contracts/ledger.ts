@@ -8,6 +8,7 @@ import type { LedgerDatabase, LedgerPlace } from "./ledger/rig.ts";
 import { ledgerRotationsContract } from "./ledger/rotations.ts";
 import { ledgerRunsContract } from "./ledger/runs.ts";
 import { ledgerSchemaContract } from "./ledger/schema.ts";
+import { ledgerScopesContract, ledgerScopeTablesContract } from "./ledger/scopes.ts";
 import { ledgerStatusContract } from "./ledger/status.ts";
 import { ledgerStorageContract } from "./ledger/storage.ts";
 import { ledgerUnsyncedContract } from "./ledger/unsynced.ts";
@@ -26,6 +27,7 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerVouchedContract(name, makePlace);
   ledgerLeaseContract(name, makePlace);
   ledgerRequestsContract(name, makePlace);
+  ledgerScopesContract(name, makePlace);
 }
 
 /** What every ledger in a database does. The tables are there already in a database that `makePrepared` makes. */
@@ -36,5 +38,6 @@ export function ledgerDatabaseContract(
 ): void {
   ledgerSchemaContract(name, makeDatabase);
   ledgerStorageContract(name, makePrepared);
+  ledgerScopeTablesContract(name, makePrepared);
   ledgerContract(name, makePrepared);
 }

@@ -5,7 +5,7 @@ import type { RejectionReads, RejectionWrites } from "./rejections.ts";
 import type { Requests, RequestWrites } from "./requests.ts";
 import type { RotationReads, RotationWrites } from "./rotations.ts";
 import type { RunReads, RunWrites } from "./runs.ts";
-import type { LedgerSchema, SchemaReads } from "./schema.ts";
+import type { LedgerSchema, SchemaReads, SchemaWrites } from "./schema.ts";
 import type { ServiceReads, ServiceWrites } from "./service.ts";
 import type { StatusReads } from "./status.ts";
 import type { TokenReads, TokenWrites } from "./tokens.ts";
@@ -33,7 +33,8 @@ export interface LedgerView
     StatusReads {}
 
 export interface LedgerTransaction
-  extends ServiceWrites,
+  extends SchemaWrites,
+    ServiceWrites,
     GroupWrites,
     DeletionWrites,
     RotationWrites,

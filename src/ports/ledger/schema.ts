@@ -1,4 +1,5 @@
 import type { Lease } from "./lease.ts";
+import type { RunId } from "./runs.ts";
 
 /** The ledger's tables as such. */
 export interface SchemaReads {
@@ -8,6 +9,8 @@ export interface SchemaReads {
   inspect(): Promise<void>;
   /** For messages, such as `public.groupsync_*`; null if nobody can say where the tables would be. */
   ownTables(): Promise<string | null>;
+  /** The scopes of which this ledger keeps anything, in order. A forgotten scope is none of them. */
+  scopes(): Promise<readonly string[]>;
 }
 
 export interface LedgerSchema extends SchemaReads {
@@ -21,4 +24,12 @@ export interface LedgerSchema extends SchemaReads {
    * may still be running. Rejects with LEASE_LOST.
    */
   migrate(lease: Lease): Promise<void>;
+}
+
+export interface SchemaWrites {
+  /**
+   * Forgets everything that the ledger keeps of this scope. `run`, the run that forgets it, stays in the history. The lease
+   * stays too, because its epoch has to grow: otherwise a former holder that stood still could write again.
+   */
+  forgetScope(run: RunId): Promise<void>;
 }

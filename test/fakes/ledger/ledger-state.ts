@@ -78,7 +78,7 @@ let ids = 0;
 /** Of a ledger whose tables are being made. */
 export const newLedgerId = (): string => `ledger ${++ids}`;
 
-const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
+export const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /** The committed state of the ledger: it outlives whoever writes it. */
 export class LedgerState {

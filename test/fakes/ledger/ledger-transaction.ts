@@ -6,6 +6,7 @@ import { LedgerState } from "./ledger-state.ts";
 import { requestWrites } from "./requests.ts";
 import { rotationWrites } from "./rotations.ts";
 import { rejectionWrites, runWrites } from "./runs.ts";
+import { schemaWrites } from "./schema.ts";
 import { serviceWrites } from "./service.ts";
 import { tokenWrites } from "./tokens.ts";
 
@@ -18,6 +19,7 @@ export function inMemoryTransaction(
 ): LedgerTransaction {
   const transaction = {
     assertOpen,
+    ...schemaWrites(changes),
     ...serviceWrites(changes),
     ...groupWrites(changes),
     ...deletionWrites(changes),

@@ -7,6 +7,7 @@ import { type LedgerState, newLedgerId } from "./ledger-state.ts";
 import { requests } from "./requests.ts";
 import { rotationReads } from "./rotations.ts";
 import { rejectionReads, runReads } from "./runs.ts";
+import { schemaReads } from "./schema.ts";
 import { serviceReads } from "./service.ts";
 import { statusReads } from "./status.ts";
 import { tokenReads } from "./tokens.ts";
@@ -21,7 +22,7 @@ export function inMemoryLedger(state: LedgerState, step: Step, now: () => Date, 
   const committed = { state, step, now, batch };
   const leases = new InMemoryLeases(state, step, now);
   return {
-    inspect: () => step({ when: "before", call: "inspectLedger" }),
+    ...schemaReads(committed),
     prepare: async () => {
       await step({ when: "before", call: "prepareLedger" });
       state.id ??= newLedgerId();
@@ -29,14 +30,6 @@ export function inMemoryLedger(state: LedgerState, step: Step, now: () => Date, 
     migrate: async (lease) => {
       await step({ when: "before", call: "migrateLedger" });
       leases.insistOn(lease);
-    },
-    id: async () => {
-      await step({ when: "before", call: "ledgerId" });
-      return state.id;
-    },
-    ownTables: async () => {
-      await step({ when: "before", call: "ownTables" });
-      return "memory.groupsync_*";
     },
     ...serviceReads(committed),
     ...groupReads(committed),

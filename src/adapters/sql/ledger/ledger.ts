@@ -12,7 +12,7 @@ import { ifHeld, ifOfNoOther, leases } from "./lease.ts";
 import { requests, requestWrites } from "./requests.ts";
 import { rotationReads, rotationWrites } from "./rotations.ts";
 import { rejectionReads, rejectionWrites, runReads, runWrites } from "./runs.ts";
-import { leaseLost, ledgerSchema, schemaReads } from "./schema.ts";
+import { leaseLost, ledgerSchema, schemaReads, schemaWrites } from "./schema.ts";
 import { LedgerReader, type LedgerScope } from "./scope.ts";
 import { serviceReads, serviceWrites } from "./service.ts";
 import { statusReads } from "./status.ts";
@@ -101,6 +101,7 @@ const allReads = (reader: LedgerReader): LedgerView => ({
 });
 
 const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransaction, "assertOpen"> => ({
+  ...schemaWrites(ledger),
   ...serviceWrites(ledger),
   ...groupWrites(ledger),
   ...deletionWrites(ledger),

@@ -1,5 +1,7 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
-import type { LedgerSchema, SchemaReads } from "../../../ports/ledger/schema.ts";
+import { FORGET } from "../../../core/report/forgotten-scope.ts";
+import type { RunId } from "../../../ports/ledger/runs.ts";
+import type { LedgerSchema, SchemaReads, SchemaWrites } from "../../../ports/ledger/schema.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { Database } from "../dialect/database.ts";
 import type { LedgerLocation, LedgerTables } from "../dialect/ledger-tables.ts";
@@ -11,6 +13,11 @@ export const schemaReads = (reader: LedgerReader): SchemaReads => ({
   inspect: () =>
     opening(reader, async () => inspectLedger(reader.database, await reader.tables(), reader.location)),
   ownTables: () => shownTables(reader.database, reader.location),
+  scopes: () => reader.read([], scopes),
+});
+
+export const schemaWrites = (ledger: LedgerScope): SchemaWrites => ({
+  forgetScope: (run) => forgetScope(ledger, run),
 });
 
 export const ledgerSchema = (reader: LedgerReader): Pick<LedgerSchema, "prepare" | "migrate"> => ({
@@ -39,6 +46,30 @@ async function opening<T>({ database }: LedgerReader, body: () => Promise<T>): P
 async function ledgerId({ connection, tables }: LedgerScope): Promise<string | null> {
   const [row] = await connection.query<{ id: string }>(`SELECT id FROM ${tables.identity}`);
   return row?.id ?? null;
+}
+
+/** Looks for rows of each lease's scope, because every scope has a lease from its first run on. */
+async function scopes({ connection, tables }: LedgerScope): Promise<readonly string[]> {
+  const { leases, groups, services, evidence, tokenDestinations, runs } = tables;
+  const kept = [
+    groups,
+    services,
+    evidence,
+    tokenDestinations,
+    `(SELECT scope FROM ${runs} WHERE command <> '${FORGET}')`,
+  ].map((rows) => `EXISTS (SELECT 1 FROM ${rows} AS t WHERE t.scope = l.scope)`);
+  const rows = await connection.query<{ scope: string }>(
+    `SELECT scope FROM ${leases} AS l WHERE ${kept.join(" OR ")} ORDER BY scope`,
+  );
+  return rows.map((row) => row.scope);
+}
+
+async function forgetScope({ connection, tables, scope }: LedgerScope, run: RunId): Promise<void> {
+  // The other tables have no scope, or have to keep its lease.
+  const { migrations: _migrations, identity: _identity, leases: _leases, runs, ...others } = tables;
+  for (const table of Object.values(others))
+    await connection.query(`DELETE FROM ${table} WHERE scope = $1`, [scope]);
+  await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND id <> $2`, [scope, run]);
 }
 
 /** Rejects if this user could not create or write the tables. The error names the missing right or schema. */
