@@ -17,6 +17,7 @@ import { type HeldLease, withLease } from "./lease/lease.ts";
 import { TenantTurns } from "./lease/tenant-turns.ts";
 import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
+import { insistOnScope } from "./scope/forgotten-scope.ts";
 import { Breaker } from "./service/breaker.ts";
 import { RunRetries } from "./service/run-retries.ts";
 import { ServiceIdentity } from "./service/service-identity.ts";
@@ -103,6 +104,7 @@ export async function leasedRun(
     await ledger.prepare();
     await withLease(ports, settings.lease, signal, async (lease) => {
       await ledger.migrate(lease);
+      await insistOnScope(ports);
       // The outer check covers the commit that closes the run's record, and the companion's commits.
       await withCommitsKept({ ...ports, signal }, lease, async () => {
         try {

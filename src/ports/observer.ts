@@ -1,6 +1,7 @@
 import type { Failure } from "../core/failure/failure.ts";
 import type { AbsenceKind } from "../core/group/ledger-group.ts";
 import type { Rejection, RememberedRejection } from "../core/group/rejections.ts";
+import type { Delete } from "../core/plan/change.ts";
 import type { Summary } from "../core/report/summary-text.ts";
 import type { Served } from "./serve-tenant.ts";
 
@@ -71,7 +72,7 @@ export type RunEvent =
     }
   /** A token was written to a store that lacked it. It came from another store or from the service. */
   | { readonly kind: "restored"; readonly user_group_id: string }
-  | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: AbsenceKind }
+  | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: Delete["absence"] }
   | {
       readonly kind: "failed";
       readonly user_group_id: string;

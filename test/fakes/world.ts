@@ -1,4 +1,5 @@
 import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import { deleteAndForget, type Forgotten, forgetScope } from "../../src/engine/forget.ts";
 import type { PlanOptions } from "../../src/engine/plan/make-plan.ts";
 import { type ProbeReport, probe } from "../../src/engine/probe.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
@@ -106,6 +107,22 @@ export class World {
       syncSettings(settings),
       signal ?? new AbortController().signal,
     );
+    return { instance, clock, events, report: Promise.race([ended, instance.died]) };
+  }
+
+  /** Starts `forget`, with the scope's own config. */
+  startForget(
+    { deletesGroups }: { readonly deletesGroups: boolean },
+    { settings, signal, seed, ...fate }: StartOptions = {},
+  ): Started<Forgotten> {
+    const instance = new Instance(fate);
+    const clock = new VirtualClock(this.time, seed);
+    const events: RunEvent[] = [];
+    const ports = { ...this.ports(instance, clock), observe: (event: RunEvent) => events.push(event) };
+    const forget = deletesGroups ? deleteAndForget : forgetScope;
+    const ended = forget(ports, syncSettings(settings), signal ?? new AbortController().signal);
+    // A test that expects its death doesn't await its end.
+    ended.catch(() => {});
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
   }
 

@@ -1,12 +1,13 @@
-import type { AbsenceKind } from "../group/ledger-group.ts";
+import type { Delete } from "../plan/change.ts";
 import type { Missing } from "../plan/planned-action.ts";
 import { durationText } from "../text/duration.ts";
 
-/** Why a group counts as without a tenant, for an operator. */
-export const ABSENCE_TEXT: Record<AbsenceKind, string> = {
+/** Why a group counts as without a tenant, or is deleted although it has one, for an operator. */
+export const ABSENCE_TEXT: Record<Delete["absence"], string> = {
   absent: "its tenant is gone",
   flagged: "its tenant's row was flagged as removed",
   estranged: "its tenant was never seen in the source that the config names now",
+  forgotten: "all groups of its scope are deleted, because `groupsync forget` was told so",
 };
 
 /** Of a tenant that the operator named. */

@@ -18,7 +18,8 @@ export const tenantNotReady = (): Failure => ({
 export const isTenantNotReady = ({ code }: Pick<Failure, "code">): boolean => code === "NOT_READY";
 
 /** Whether the operator's command was wrong. Such a run says nothing about the health of groups, source or service. */
-export const isUsageMistake = ({ code }: Pick<Failure, "code">): boolean => code === "UNKNOWN_ID";
+export const isUsageMistake = ({ code }: Pick<Failure, "code">): boolean =>
+  code === "UNKNOWN_ID" || code === "UNKNOWN_SCOPE";
 
 /** Whether the run ended before its work was done, because it was told to stop or another instance asked for the lease. */
 export const isInterruption = ({ code }: Pick<Failure, "code">): boolean =>

@@ -29,11 +29,11 @@ interface DesiredState {
   readonly failedBefore: boolean;
 }
 
-/** Deletes a group whose tenant is gone. */
+/** Deletes a group whose tenant is gone, or whose scope is to be forgotten. */
 export interface Delete {
   readonly kind: "delete";
   readonly user_group_id: string;
-  readonly absence: AbsenceKind;
+  readonly absence: AbsenceKind | "forgotten";
   /** `underWay` and `failedBefore` as for an `Apply`. */
   readonly underWay: boolean;
   readonly failedBefore: boolean;

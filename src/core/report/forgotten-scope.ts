@@ -13,4 +13,4 @@ interface LastRun {
  * history of the scope.
  */
 export const wasForgottenSince = (last: LastRun | undefined, started: Date): boolean =>
-  last?.command === FORGET && (last.finishedAt ?? last.startedAt) >= started;
+  last?.command === FORGET && (last.finishedAt ?? last.startedAt) > started;

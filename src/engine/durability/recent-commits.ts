@@ -26,6 +26,8 @@ interface Remembered extends RecentCommit {
  * server may have crashed and lost it.
  */
 export class RecentCommits {
+  /** When this process began to remember. */
+  readonly since: Date;
   readonly #clock: Pick<Clock, "monotonic">;
   /** By group, the oldest first. */
   readonly #commits = new Map<string, Remembered>();
@@ -33,7 +35,8 @@ export class RecentCommits {
   #connections: Pick<Durability, "broken"> | undefined;
   #broken = 0;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic" | "now">) {
+    this.since = clock.now();
     this.#clock = clock;
   }
 

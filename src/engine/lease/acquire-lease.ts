@@ -20,6 +20,8 @@ export interface LeaseSettings {
    * asks nobody, and takes the lease only if nobody else asks for it.
    */
   readonly handsOver?: boolean;
+  /** Whether this process asks nobody to hand the lease over: whoever holds it has to be stopped first. */
+  readonly asksNobody?: boolean;
 }
 
 export interface LeasePorts {
@@ -74,7 +76,7 @@ export async function acquireLease(
 
 async function untilGranted(
   { ledger, clock, observe }: LeasePorts,
-  { holder, ttlMs, callMs, isDead, handsOver = false }: LeaseSettings,
+  { holder, ttlMs, callMs, isDead, handsOver = false, asksNobody = handsOver }: LeaseSettings,
   request: HandOverRequest,
   signal: AbortSignal,
 ): Promise<GrantedLease> {
@@ -109,7 +111,7 @@ async function untilGranted(
     }
     const { by } = attempt;
     let { locked } = attempt;
-    const isAwaited = !handsOver && (await request.isWorthWaiting(by));
+    const isAwaited = !asksNobody && (await request.isWorthWaiting(by));
     const isSame = watched?.by.epoch === by.epoch;
     const isRenewed = isSame && watched?.by.expiresAt.getTime() !== by.expiresAt.getTime();
     // A renewal by a holder that is about to hand over is no reason to end. It only shows that the holder lives.
@@ -127,7 +129,7 @@ async function untilGranted(
       if (lease) return { lease, validFrom, formerCallsMs: callMs };
     }
     if (signal.aborted) throw interrupted();
-    if (hasMoved || isOverdue()) throw held(by, hasMoved, locked);
+    if (hasMoved || isOverdue()) throw held(by, hasMoved, asksNobody && !handsOver, locked);
     if (!watched.isReported && stillMs >= BEATS_UNTIL_REPORTED * ttlMs * HEARTBEAT) {
       watched = { ...watched, isReported: true };
       const leftMs = by.expiresAt.getTime() - clock.now().getTime();
@@ -155,13 +157,20 @@ interface Watched {
   readonly isReported: boolean;
 }
 
-const held = ({ holder, acquiredAt }: LeaseHolder, isAlive: boolean, locked?: string): SyncError =>
+const held = (
+  { holder, acquiredAt }: LeaseHolder,
+  isAlive: boolean,
+  mustBeStopped: boolean,
+  locked?: string,
+): SyncError =>
   isAlive
     ? new SyncError(
         "LEASE_HELD",
         `another instance is at work: ${holder}, since ${acquiredAt.toISOString()}`,
         {
-          hint: "it ends by itself; `groupsync status` shows how long it has been running",
+          hint: mustBeStopped
+            ? "stop that daemon, or wait until that command has ended, and run this again; nothing was changed"
+            : "it ends by itself; `groupsync status` shows how long it has been running",
         },
       )
     : new SyncError(

@@ -6,6 +6,7 @@ import type { Intent, LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { SettledUpdate } from "../../core/plan/ledger-update.ts";
+import type { KnownService } from "./service.ts";
 
 export interface GroupReads {
   /** Every bucket that has groups, in any order. */
@@ -22,6 +23,19 @@ export interface GroupReads {
    */
   existing(options: ExistingOptions): Promise<readonly string[]>;
   existingCount(which: Pick<ExistingOptions, "liveSince" | "of" | "underWay">): Promise<number>;
+  /**
+   * The other scopes of this ledger that have groups with ids of this scope's groups, at this service. If `teamId` is null, the
+   * groups of any team count.
+   */
+  sharedGroups(service: Pick<KnownService, "baseUrl" | "teamId">): Promise<readonly SharedGroups[]>;
+}
+
+/** Groups that another scope has too. */
+export interface SharedGroups {
+  readonly scope: string;
+  readonly count: number;
+  /** The first of their ids, in the order of the ids. */
+  readonly first: string;
 }
 
 export interface GroupWrites {

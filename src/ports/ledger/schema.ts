@@ -1,5 +1,4 @@
 import type { Lease } from "./lease.ts";
-import type { RunId } from "./runs.ts";
 
 /** The ledger's tables as such. */
 export interface SchemaReads {
@@ -28,8 +27,8 @@ export interface LedgerSchema extends SchemaReads {
 
 export interface SchemaWrites {
   /**
-   * Forgets everything that the ledger keeps of this scope. `run`, the run that forgets it, stays in the history. The lease
+   * Forgets everything that the ledger keeps of this scope, but for the newest run, which is the run that forgets it. The lease
    * stays too, because its epoch has to grow: otherwise a former holder that stood still could write again.
    */
-  forgetScope(run: RunId): Promise<void>;
+  forgetScope(): Promise<void>;
 }

@@ -51,7 +51,7 @@ async function fill(at: Opened): Promise<void> {
 const forget = (at: Opened): Promise<void> =>
   write(at, async (transaction) => {
     const run = await transaction.startRun("forget", LATER);
-    await transaction.forgetScope(run);
+    await transaction.forgetScope();
     await transaction.finishRun(run, { outcome: "ok", counts: noCounts(), requests: 0, error: null }, LATER);
   });
 
@@ -125,6 +125,33 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       // The lease, and the run that has forgotten the scope.
       expect(await linesOf("staging")).toHaveLength(2);
       expect(await other.id()).not.toBeNull();
+    });
+
+    test("has groups that are the other one's too if service, team and id are the same", async () => {
+      const staging = await opened(makeDatabase, "staging");
+      const { database } = staging;
+      const other = await prepared(database, "production");
+      const production = { database, ledger: other, lease: await leaseOf(other) };
+      const ids = (at: Opened, ...all: string[]) =>
+        begin(at, ...all.map((user_group_id) => anApply({ user_group_id })));
+      const bind = (at: Opened, baseUrl: string, teamId: number) =>
+        write(at, (transaction) => transaction.bindService({ baseUrl, teamId, updates: null }));
+      await ids(staging, "a", "b", "c", "only here");
+      await ids(production, "b", "c", "only there");
+      const found = (baseUrl: string, teamId: number | null) =>
+        staging.ledger.sharedGroups({ baseUrl, teamId });
+      expect(await found("https://it", 7)).toEqual([]);
+      await bind(production, "https://it", 7);
+      const shared = [{ scope: "production", count: 2, first: "b" }];
+      expect(await found("https://it", 7)).toEqual(shared);
+      expect(await found("https://it", null)).toEqual(shared);
+      expect(await found("https://it", 8)).toEqual([]);
+      expect(await found("https://another", 7)).toEqual([]);
+      await bind(staging, "https://it", 7);
+      expect(await found("https://it", 7)).toEqual(shared);
+      expect(await other.sharedGroups({ baseUrl: "https://it", teamId: 7 })).toEqual([
+        { scope: "staging", count: 2, first: "b" },
+      ]);
     });
   });
 }

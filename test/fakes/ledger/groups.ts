@@ -20,6 +20,7 @@ import type {
   KnownGroup,
   LedgerBucket,
   RecordedOutcome,
+  SharedGroups,
 } from "../../../src/ports/ledger/groups.ts";
 import { sumsOf } from "../tenant-source.ts";
 import {
@@ -88,6 +89,11 @@ export const groupReads = ({ state, step, batch }: CommittedLedger): GroupReads 
   async existingCount(which: WhichExisting): Promise<number> {
     await step({ when: "before", call: "existingCount" });
     return existing(state, which).length;
+  },
+
+  async sharedGroups(): Promise<readonly SharedGroups[]> {
+    await step({ when: "before", call: "sharedGroups" });
+    return state.sharedGroups;
   },
 });
 

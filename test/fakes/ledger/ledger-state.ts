@@ -10,6 +10,7 @@ import type { RememberedRejection } from "../../../src/core/group/rejections.ts"
 import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { TokenTable } from "../../../src/core/tokens/token-tables.ts";
+import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { HandOver, TenantAnswer } from "../../../src/ports/ledger/requests.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
 import type { Canary, KnownService } from "../../../src/ports/ledger/service.ts";
@@ -102,6 +103,8 @@ export class LedgerState {
   requestsMade = 0;
   readonly writers = new Set<Writer>();
   runsStarted = 0;
+  /** What other scopes share with this one. */
+  sharedGroups: readonly SharedGroups[] = [];
 
   /** As if somebody had dropped its tables. */
   clear(): void {

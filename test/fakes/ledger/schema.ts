@@ -1,6 +1,5 @@
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import { FORGET } from "../../../src/core/report/forgotten-scope.ts";
-import type { RunId } from "../../../src/ports/ledger/runs.ts";
 import type { SchemaReads, SchemaWrites } from "../../../src/ports/ledger/schema.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 import { NO_SERVICE } from "./ledger-state.ts";
@@ -35,12 +34,12 @@ export const schemaReads = ({ state, step }: CommittedLedger): SchemaReads => ({
 });
 
 export const schemaWrites = (ledger: LedgerChanges): SchemaWrites => ({
-  async forgetScope(run: RunId): Promise<void> {
+  async forgetScope(): Promise<void> {
     await ledger.step({ when: "before", call: "forgetScope" });
     ledger.enlist(() => {
       const { state } = ledger;
       state.rows.clear();
-      state.runs.splice(0, state.runs.length, ...state.runs.filter(({ id }) => id === run));
+      state.runs.splice(1);
       state.removals = [];
       state.formerTokens = [];
       state.tokenDestinations = null;

@@ -7,7 +7,9 @@ import type {
   GroupReads,
   GroupWrites,
   LedgerBucket,
+  SharedGroups,
 } from "../../../ports/ledger/groups.ts";
+import type { KnownService } from "../../../ports/ledger/service.ts";
 import { databaseError } from "../connection/failures.ts";
 import { storable } from "../connection/storable.ts";
 import { NOTHING_MISSING } from "./deletions.ts";
@@ -27,6 +29,7 @@ export const groupReads = (reader: LedgerReader): GroupReads => ({
   confirmed: (ids) => reader.read(new Map(), (ledger) => confirmed(ledger, ids)),
   existing: (options) => reader.read([], (ledger) => existing(ledger, options)),
   existingCount: (which) => reader.read(0, (ledger) => existingCount(ledger, which)),
+  sharedGroups: (service) => reader.read([], (ledger) => sharedGroups(ledger, service)),
 });
 
 export const groupWrites = (ledger: LedgerScope): GroupWrites => ({
@@ -152,6 +155,27 @@ async function existingCount(
     [scope, ...values],
   );
   return Number(row?.count ?? 0);
+}
+
+async function sharedGroups(
+  { connection, tables, scope }: LedgerScope,
+  { baseUrl, teamId }: Pick<KnownService, "baseUrl" | "teamId">,
+): Promise<readonly SharedGroups[]> {
+  const isSameTeam = teamId === null ? "" : "AND s.team_id = $3";
+  const rows = await connection.query<SharedColumns>(
+    `SELECT o.scope, count(*) AS "count", min(o.user_group_id) AS "first"
+     FROM ${tables.services} AS s
+       JOIN ${tables.groups} AS o ON o.scope = s.scope
+       JOIN ${tables.groups} AS g ON g.scope = $1 AND g.user_group_id = o.user_group_id
+     WHERE s.scope <> $1 AND s.base_url = $2 ${isSameTeam} AND (o.fingerprint IS NOT NULL OR o.intent IS NOT NULL)
+     GROUP BY o.scope ORDER BY o.scope`,
+    [scope, baseUrl, ...(teamId === null ? [] : [teamId])],
+  );
+  return rows.map((row) => ({ ...row, count: Number(row.count) }));
+}
+
+interface SharedColumns extends Omit<SharedGroups, "count"> {
+  readonly count: string;
 }
 
 type WhichExisting = Pick<ExistingOptions, "liveSince" | "of" | "underWay">;

@@ -1,6 +1,5 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import { FORGET } from "../../../core/report/forgotten-scope.ts";
-import type { RunId } from "../../../ports/ledger/runs.ts";
 import type { LedgerSchema, SchemaReads, SchemaWrites } from "../../../ports/ledger/schema.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { Database } from "../dialect/database.ts";
@@ -17,7 +16,7 @@ export const schemaReads = (reader: LedgerReader): SchemaReads => ({
 });
 
 export const schemaWrites = (ledger: LedgerScope): SchemaWrites => ({
-  forgetScope: (run) => forgetScope(ledger, run),
+  forgetScope: () => forgetScope(ledger),
 });
 
 export const ledgerSchema = (reader: LedgerReader): Pick<LedgerSchema, "prepare" | "migrate"> => ({
@@ -64,12 +63,16 @@ async function scopes({ connection, tables }: LedgerScope): Promise<readonly str
   return rows.map((row) => row.scope);
 }
 
-async function forgetScope({ connection, tables, scope }: LedgerScope, run: RunId): Promise<void> {
+async function forgetScope({ connection, tables, scope }: LedgerScope): Promise<void> {
   // The other tables have no scope, or have to keep its lease.
   const { migrations: _migrations, identity: _identity, leases: _leases, runs, ...others } = tables;
   for (const table of Object.values(others))
     await connection.query(`DELETE FROM ${table} WHERE scope = $1`, [scope]);
-  await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND id <> $2`, [scope, run]);
+  const [newest] = await connection.query<{ id: string | null }>(
+    `SELECT max(id) AS id FROM ${runs} WHERE scope = $1`,
+    [scope],
+  );
+  await connection.query(`DELETE FROM ${runs} WHERE scope = $1 AND id < $2`, [scope, newest?.id ?? null]);
 }
 
 /** Rejects if this user could not create or write the tables. The error names the missing right or schema. */

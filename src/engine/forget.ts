@@ -1,0 +1,109 @@
+import { interrupted } from "../core/failure/sync-error.ts";
+import type { Delete } from "../core/plan/change.ts";
+import { FORGET } from "../core/report/forgotten-scope.ts";
+import type { TokenStore } from "../ports/token-store.ts";
+import { applyChanges } from "./apply/apply-changes.ts";
+import { withLease } from "./lease/lease.ts";
+import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { type RunReport, reportOn } from "./report/run-report.ts";
+import { Tally } from "./report/tally.ts";
+import { existingGroups } from "./rotation/rotation-selection.ts";
+import { insistOnOwnGroups } from "./scope/shared-groups.ts";
+import { giveUpDestinations } from "./tokens/give-up-destinations.ts";
+
+/** What became of a scope. */
+export interface Forgotten {
+  readonly report: RunReport;
+  /** False if the scope stays, with what is left of its groups, because not everything could be done. */
+  readonly isForgotten: boolean;
+  /** The destinations of tokens that nobody owns any more. */
+  readonly free: readonly string[];
+}
+
+/**
+ * Forgets a scope, whose groups and tokens stay as they are. First gives up the destinations of the tokens in `ports`; they
+ * are left out if they are not those of the scope. Rejects with LEASE_HELD if anybody holds the lease, even a daemon that hands it
+ * over to other commands, and with LEDGER_… and TOKEN_STORE_…: then the scope is still there, and can be forgotten again.
+ */
+export async function forgetScope(
+  ports: Omit<RunPorts, "tokens"> & { readonly tokens?: TokenStore | undefined },
+  settings: RunSettings,
+  signal: AbortSignal,
+): Promise<Forgotten> {
+  const { ledger, clock, tokens = { destinations: [] } } = ports;
+  const started = clock.monotonic();
+  let free: readonly string[] = [];
+  const report = (): RunReport => reportOn(new Tally(), clock.monotonic() - started, undefined);
+  await withLease(ports, ofNobodyElse(settings).lease, signal, async (lease) => {
+    if (signal.aborted) throw interrupted();
+    lease.assertHeld();
+    free = await giveUpDestinations(settings.name, { ledger, tokens });
+    await ledger.write(lease, async (transaction) => {
+      const run = await transaction.startRun(FORGET, clock.now());
+      await transaction.forgetScope();
+      const { outcome, counts, requests } = report();
+      await transaction.finishRun(run, { outcome, counts, requests, error: null }, clock.now());
+    });
+  });
+  return { report: report(), isForgotten: true, free };
+}
+
+/**
+ * Deletes all groups of a scope, as a sync deletes the group of a tenant that is gone, and then forgets the scope. No grace
+ * period and no limit holds a deletion. What is under way is settled by that: of a group that may exist, a GET asks for the token.
+ * If a group can't be deleted, or the run ends early, the ledger keeps what is left, and the same command goes on from there.
+ */
+export async function deleteAndForget(
+  ports: RunPorts,
+  settings: RunSettings,
+  signal: AbortSignal,
+): Promise<Forgotten> {
+  let free: readonly string[] | undefined;
+  const report = await leasedRun(FORGET, ports, ofNobodyElse(settings), signal, async (run, service) => {
+    const { ledger, lease, observe } = run;
+    await insistOnOwnGroups({ ...service, baseUrl: settings.baseUrl }, ledger, leaveThem);
+    const halfDeleted = await groupsHalfDeleted(run);
+    observe({
+      kind: "planned",
+      changes: (await ledger.existingCount({})) + halfDeleted.length,
+      unchanged: 0,
+      missing: 0,
+    });
+    observe({ kind: "phase", phase: "applying" });
+    await applyChanges(deletions(halfDeleted, run), run);
+    if (run.signal.aborted) throw interrupted();
+    if (run.tally.counts.failed > 0) return;
+    free = await giveUpDestinations(settings.name, run);
+    await ledger.write(lease, (transaction) => transaction.forgetScope());
+  });
+  return { report, isForgotten: free !== undefined, free: free ?? [] };
+}
+
+const ofNobodyElse = (settings: RunSettings): RunSettings => ({
+  ...settings,
+  lease: { ...settings.lease, asksNobody: true },
+});
+
+/** The groups that are deleted already, and whose tokens are still stored. */
+async function groupsHalfDeleted({ ledger }: Pick<Run, "ledger">): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const batch of ledger.groups())
+    for (const { user_group_id, intent } of batch) if (intent === "remove") ids.push(user_group_id);
+  return ids;
+}
+
+async function* deletions(first: readonly string[], { ledger }: Pick<Run, "ledger">): AsyncGenerator<Delete> {
+  for (const id of first) yield deletionOf(id);
+  for await (const id of existingGroups(ledger, {})) yield deletionOf(id);
+}
+
+const deletionOf = (user_group_id: string): Delete => ({
+  kind: "delete",
+  user_group_id,
+  absence: "forgotten",
+  underWay: false,
+  failedBefore: false,
+});
+
+const leaveThem = (other: string): string =>
+  `no group was deleted, because to delete it would take it from ${JSON.stringify(other)}: run \`groupsync forget\` without --delete-groups, and the groups stay for that scope`;

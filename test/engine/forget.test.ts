@@ -1,0 +1,357 @@
+import { describe, expect, it, test } from "vitest";
+import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import type { Forgotten } from "../../src/engine/forget.ts";
+import { VirtualClock } from "../fakes/virtual-time.ts";
+import { type StartOptions, tenants, World } from "../fakes/world.ts";
+
+async function aSyncedWorld(...ids: string[]): Promise<World> {
+  const world = new World(tenants(...ids));
+  await world.sync();
+  world.service.requests.length = 0;
+  return world;
+}
+
+async function forget(world: World, deletesGroups: boolean, options: StartOptions = {}): Promise<Forgotten> {
+  const ended = await world.startForget({ deletesGroups }, options).report;
+  if (ended === "died") throw new Error("it died");
+  return ended;
+}
+
+const KEEP = false;
+const DELETE = true;
+
+const groupsOf = (world: World): string[] => [...world.service.groups.keys()].sort();
+const tokensOf = (world: World): string[] => [...world.store.tokens.keys()].sort();
+const rowsOf = (world: World): string[] => [...world.ledger.rows.keys()].sort();
+
+function expectForgotten(world: World, moment: object = {}): void {
+  const { rows, service, removals, formerTokens, runs, requests } = world.ledger;
+  expect({ ...moment, rows: [...rows], service, removals, formerTokens, requests: requests.size }).toEqual({
+    ...moment,
+    rows: [],
+    service: { baseUrl: null, teamId: null, updates: null },
+    removals: [],
+    formerTokens: [],
+    requests: 0,
+  });
+  expect(runs.map(({ command }) => command)).toEqual(["forget"]);
+  expect(world.store.owner).toBeNull();
+}
+
+describe("a scope whose groups stay", () => {
+  it("leaves nothing but groups and tokens, and sends no request", async () => {
+    const world = await aSyncedWorld("a", "b");
+    const before = new Map(world.store.tokens);
+    const forgotten = await forget(world, KEEP);
+    expect(forgotten).toMatchObject({ isForgotten: true, free: ["the store"], report: { requests: 0 } });
+    expectForgotten(world);
+    expect({ groups: groupsOf(world), sent: world.service.requests }).toEqual({
+      groups: ["a", "b"],
+      sent: [],
+    });
+    expect(world.store.tokens).toEqual(before);
+  });
+
+  it("leaves a place for tokens that another scope can have", async () => {
+    const world = await aSyncedWorld("a", "b");
+    await expect(world.sync({ settings: { name: "other" } })).resolves.toMatchObject({
+      error: { code: "CONFIG_TOKENS_OWNED" },
+    });
+    await forget(world, KEEP);
+    expect(await world.sync({ settings: { name: "other" } })).toMatchObject({
+      outcome: "ok",
+      counts: { adopted: 2 },
+    });
+    expect(world.store.owner).toMatchObject({ name: "other" });
+  });
+
+  it("leaves the mark of another scope where it is", async () => {
+    const world = await aSyncedWorld("a");
+    const theirs = { ...world.store.owner!, name: "other" };
+    world.store.owner = theirs;
+    expect(await forget(world, KEEP)).toMatchObject({ isForgotten: true, free: [] });
+    expect(world.store.owner).toEqual(theirs);
+    expect(rowsOf(world)).toEqual([]);
+  });
+
+  it("can be forgotten where no mark can be read", async () => {
+    const world = await aSyncedWorld("a");
+    world.store.isUnmarkable = true;
+    expect(await forget(world, KEEP)).toMatchObject({ isForgotten: true });
+    expect(rowsOf(world)).toEqual([]);
+  });
+
+  it("is there still, and can be forgotten again, if the process died at any moment", async () => {
+    const unharmed = (await aSyncedWorld("a", "b")).startForget({ deletesGroups: KEEP });
+    await unharmed.report;
+    const moments = unharmed.instance.passed.length;
+    expect(moments).toBeGreaterThan(8);
+    for (let diesAt = 0; diesAt < moments; diesAt++) {
+      const world = await aSyncedWorld("a", "b");
+      expect(await world.startForget({ deletesGroups: KEEP }, { diesAt }).report).toBe("died");
+      expect([[], ["a", "b"]]).toContainEqual(rowsOf(world));
+      await forget(world, KEEP);
+      expectForgotten(world, { diesAt });
+      expect(groupsOf(world)).toEqual(["a", "b"]);
+    }
+  });
+});
+
+describe("a scope whose groups are deleted", () => {
+  it("leaves no group and no token, with one DELETE each", async () => {
+    const world = await aSyncedWorld("a", "b", "c");
+    const forgotten = await forget(world, DELETE);
+    expect(forgotten).toMatchObject({
+      isForgotten: true,
+      free: ["the store"],
+      report: { outcome: "ok", counts: { deleted: 3, failed: 0 } },
+    });
+    // The first call is a GET, which shows that the API key belongs to the right team.
+    expect(world.service.requests.map(({ operation }) => operation).sort()).toEqual([
+      "DELETE",
+      "DELETE",
+      "DELETE",
+      "GET",
+    ]);
+    expect({ groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({ groups: [], tokens: [] });
+    expectForgotten(world);
+  });
+
+  it("tells of each group that it is deleted because its scope is forgotten", async () => {
+    const world = await aSyncedWorld("a");
+    const { events, report } = world.startForget({ deletesGroups: DELETE });
+    await report;
+    expect(events).toContainEqual({ kind: "deleted", user_group_id: "a", absence: "forgotten" });
+  });
+
+  it("deletes groups beyond deletion.limit, and those that wait for their next try", async () => {
+    const world = await aSyncedWorld("a", "b", "c");
+    const deletion = { when: "never", gracePeriodMs: 9e9, limit: { count: 0, percent: 0 } } as const;
+    expect(await forget(world, DELETE, { settings: { deletion } })).toMatchObject({ isForgotten: true });
+    expect(groupsOf(world)).toEqual([]);
+  });
+
+  it("stays with the groups that could not be deleted, until they are", async () => {
+    const world = await aSyncedWorld("a", "b", "c", "d");
+    world.store.notRemovable.add("b");
+    const partly = await forget(world, DELETE);
+    expect(partly).toMatchObject({
+      isForgotten: false,
+      free: [],
+      report: {
+        outcome: "partial",
+        counts: { deleted: 3, failed: 1 },
+        errors: [{ user_group_id: "b", code: "TOKEN_NOT_REMOVED" }],
+      },
+    });
+    expect({ rows: rowsOf(world), groups: groupsOf(world) }).toEqual({ rows: ["b"], groups: [] });
+    expect(world.store.owner).not.toBeNull();
+    world.store.notRemovable.clear();
+    world.service.requests.length = 0;
+    expect(await forget(world, DELETE)).toMatchObject({ isForgotten: true });
+    expect(world.service.requests).toEqual([]);
+    expectForgotten(world);
+  });
+
+  it("stays as it is if the API key belongs to another team", async () => {
+    const world = await aSyncedWorld("a", "b");
+    world.service.teamId = 8;
+    const { report, isForgotten } = await forget(world, DELETE);
+    expect({ isForgotten, code: report.error?.code }).toEqual({ isForgotten: false, code: "TEAM_CHANGED" });
+    // What the first GET made there is taken back.
+    expect(groupsOf(world)).toEqual([]);
+    world.service.teamId = 7;
+    expect(groupsOf(world)).toEqual(["a", "b"]);
+    expect(tokensOf(world)).toEqual(["a", "b"]);
+    expect(await forget(world, DELETE)).toMatchObject({ isForgotten: true });
+  });
+
+  it("stays as it is if another scope has the same groups", async () => {
+    const world = await aSyncedWorld("a", "b");
+    world.ledger.sharedGroups = [{ scope: "production", count: 2, first: "a" }];
+    const { report, isForgotten } = await forget(world, DELETE);
+    expect({ isForgotten, requests: world.service.requests }).toEqual({ isForgotten: false, requests: [] });
+    expect(report.error).toMatchObject({
+      code: "CONFIG_SCOPE_SHARED",
+      message: expect.stringMatching(/2 groups.*"a".*"production"/),
+    });
+  });
+
+  it("stays as it is if its tokens lie where another scope's tokens are", async () => {
+    const world = await aSyncedWorld("a", "b");
+    world.store.owner = { ...world.store.owner!, name: "production" };
+    const { report, isForgotten } = await forget(world, DELETE);
+    expect({ isForgotten, code: report.error?.code }).toEqual({
+      isForgotten: false,
+      code: "CONFIG_TOKENS_OWNED",
+    });
+    expect(tokensOf(world)).toEqual(["a", "b"]);
+  });
+
+  it("goes on where it was told to stop", async () => {
+    const world = await aSyncedWorld("a", "b", "c", "d", "e", "f", "g", "h", "i", "j");
+    const stop = new AbortController();
+    const { report, isForgotten } = await forget(world, DELETE, {
+      signal: stop.signal,
+      settings: { concurrency: 1 },
+      at: ({ call, when }) => {
+        if (call === "remove" && when === "after") stop.abort();
+      },
+    });
+    expect({ isForgotten, code: report.error?.code }).toEqual({ isForgotten: false, code: "INTERRUPTED" });
+    expect(rowsOf(world)).toEqual(groupsOf(world));
+    expect(await forget(world, DELETE)).toMatchObject({ isForgotten: true });
+    expect(groupsOf(world)).toEqual([]);
+  });
+
+  describe.each([
+    { deleteBy: "token", existing: "keep", sharesLedger: false, concurrency: 1 },
+    { deleteBy: "id", existing: "keep", sharesLedger: true, concurrency: 3 },
+    { deleteBy: "both", existing: "update", sharesLedger: false, concurrency: 3 },
+  ] as const)("$deleteBy, $existing, one database: $sharesLedger", (circumstances) => {
+    const { concurrency } = circumstances;
+    const settings = { concurrency };
+    const aWorld = (): World => {
+      const world = new World(tenants("a", "b", "c", "d"));
+      world.service.deleteBy = circumstances.deleteBy;
+      world.service.existing = circumstances.existing;
+      world.store.sharesLedger = circumstances.sharesLedger;
+      return world;
+    };
+
+    it("leaves nothing behind, at whatever moment an earlier forget died", async () => {
+      for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+        const world = aWorld();
+        await world.sync({ settings });
+        end = await world.startForget({ deletesGroups: DELETE }, { settings, diesAt }).report;
+        for (const id of groupsOf(world)) expect(rowsOf(world)).toContain(id);
+        expect(await forget(world, DELETE, { settings })).toMatchObject({ isForgotten: true });
+        expect({ diesAt, groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({
+          diesAt,
+          groups: [],
+          tokens: [],
+        });
+        expectForgotten(world, { diesAt });
+      }
+    });
+
+    it("leaves nothing behind, whatever a sync that died had under way", async () => {
+      for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+        const world = aWorld();
+        end = await world.start({ settings, diesAt }).report;
+        expect(await forget(world, DELETE, { settings })).toMatchObject({ isForgotten: true });
+        expect({ diesAt, groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({
+          diesAt,
+          groups: [],
+          tokens: [],
+        });
+      }
+    });
+
+    it("leaves nothing behind, whatever a rotation that died had under way", async () => {
+      for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+        const world = aWorld();
+        await world.sync({ settings });
+        end = await world.startRotation({ kind: "all" }, { settings, diesAt }).report;
+        expect(await forget(world, DELETE, { settings })).toMatchObject({ isForgotten: true });
+        expect({ diesAt, groups: groupsOf(world), tokens: tokensOf(world) }).toEqual({
+          diesAt,
+          groups: [],
+          tokens: [],
+        });
+      }
+    });
+
+    it("is there again, in sync, if its config goes on after a forget that died at any moment", async () => {
+      for (let diesAt = 0, end: unknown = "died"; end === "died"; diesAt++) {
+        const world = aWorld();
+        await world.sync({ settings });
+        end = await world.startForget({ deletesGroups: DELETE }, { settings, diesAt }).report;
+        const { outcome } = await world.sync({ settings });
+        expect({ diesAt, outcome, groups: groupsOf(world) }).toEqual({
+          diesAt,
+          outcome: "ok",
+          groups: ["a", "b", "c", "d"],
+        });
+        expect(world.store.tokens).toEqual(world.service.tokens);
+      }
+    });
+  });
+});
+
+describe("somebody else at work", () => {
+  test.each([KEEP, DELETE])(
+    "holds the lease: nothing is changed, even if a daemon holds it that hands it over (deletes: %s)",
+    async (deletesGroups) => {
+      const world = await aSyncedWorld("a");
+      const renew = (): void => {
+        const now = world.time.now();
+        const expiresAt = new Date(now.getTime() + 45_000);
+        world.ledger.lease = { epoch: 9, holder: "the daemon", acquiredAt: now, expiresAt };
+        world.ledger.handOver = { epoch: "9", callMs: 15_000 };
+      };
+      renew();
+      const at: StartOptions["at"] = ({ call, when }) => {
+        if (call === "acquireLease" && when === "before") renew();
+      };
+      const ended = await forget(world, deletesGroups, { at }).catch((error: unknown) => ({
+        report: { error },
+      }));
+      expect(ended.report.error).toMatchObject({
+        code: "LEASE_HELD",
+        message: expect.stringContaining("the daemon"),
+        hint: expect.stringContaining("stop that daemon"),
+      });
+      expect(world.ledger.requestsMade).toBe(0);
+      expect({ rows: rowsOf(world), sent: world.service.requests }).toEqual({ rows: ["a"], sent: [] });
+      expect(world.store.owner).not.toBeNull();
+    },
+  );
+
+  it("stood still while the scope was forgotten, and writes nothing afterwards", async () => {
+    const settings = { concurrency: 2 };
+    const unharmed = new World(tenants("a", "b", "c")).start({ settings });
+    await unharmed.report;
+    const moments = unharmed.instance.passed.length;
+    for (let pausedAt = 1; pausedAt <= moments; pausedAt++) {
+      const world = new World(tenants("a", "b", "c"));
+      world.store.sharesLedger = true;
+      const until = 600_000;
+      const paused = world.start({
+        settings,
+        at: (_, nth) =>
+          nth < pausedAt ? undefined : world.time.sleep(Math.max(0, until - world.time.elapsed)),
+      });
+      await world.time.sleep(200_000);
+      await forget(world, DELETE);
+      expect(world.time.elapsed).toBeLessThan(until);
+      const isOver = world.ledger.rows.size === 0;
+      await paused.report;
+      expect({ pausedAt, isOver, rows: rowsOf(world), tokens: tokensOf(world) }).toEqual({
+        pausedAt,
+        isOver: true,
+        rows: [],
+        tokens: [],
+      });
+      expect(groupsOf(world)).toEqual([]);
+    }
+  });
+
+  it("is a daemon between two syncs: its next sync is refused, and sends nothing", async () => {
+    const world = await aSyncedWorld("a", "b");
+    const ofDaemon = new RecentCommits(new VirtualClock(world.time));
+    await world.time.sleep(60_000);
+    await forget(world, DELETE);
+    world.service.requests.length = 0;
+    world.recent = ofDaemon;
+    for (let again = 0; again < 2; again++) {
+      await world.time.sleep(60_000);
+      expect(await world.sync()).toMatchObject({ outcome: "failed", error: { code: "SCOPE_FORGOTTEN" } });
+    }
+    expect({ sent: world.service.requests, rows: rowsOf(world) }).toEqual({ sent: [], rows: [] });
+    world.recent = new RecentCommits(new VirtualClock(world.time));
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { created: 2 } });
+    world.recent = ofDaemon;
+    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
+  });
+});
