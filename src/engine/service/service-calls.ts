@@ -14,6 +14,7 @@ import type {
 import type { KnownGroup } from "../../ports/ledger/groups.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Reporting } from "../report/report-failure.ts";
+import { insistOnOwnGroups } from "../scope/shared-groups.ts";
 import type { DestinationOwners } from "../tokens/destination-owners.ts";
 import { sharedTokenFailure } from "../tokens/shared-tokens.ts";
 import type { Breakers } from "./breaker.ts";
@@ -196,9 +197,10 @@ function endWith(error: SyncError | undefined): void {
 export const isTokenRefused = ({ code, reaction }: ServiceFailure): boolean =>
   reaction === "fail" || code === "KEY_REFUSED";
 
-/** Whether the group belongs to another team, or its token destination to another config. */
+/** Whether the group belongs to another team or another scope, or its token destination to another config. */
 const isNotOurs = (error: unknown): boolean =>
-  error instanceof SyncError && ["TEAM_CHANGED", "CONFIG_TOKENS_OWNED"].includes(error.code);
+  error instanceof SyncError &&
+  ["TEAM_CHANGED", "CONFIG_TOKENS_OWNED", "CONFIG_SCOPE_SHARED"].includes(error.code);
 
 /** Confirms the team of an answer. If it is the wrong team, removes a group that the call has just created there. */
 async function confirmTeam(
@@ -208,6 +210,7 @@ async function confirmTeam(
   run: ServiceCalling,
 ): Promise<void> {
   try {
+    await insistOnScope(group, run);
     await run.owners.confirm(group.teamId);
     run.identity.confirmTeam(group.teamId);
   } catch (error) {
@@ -226,6 +229,14 @@ async function confirmTeam(
     throw error;
   }
 }
+
+/** The first answer for a new scope shows whose key its config has. */
+async function insistOnScope({ teamId }: ServiceGroup, { identity, ledger }: ServiceCalling): Promise<void> {
+  if (!identity.isKnown) await insistOnOwnGroups({ baseUrl: identity.baseUrl, teamId }, ledger, otherKey);
+}
+
+const otherKey = (other: string): string =>
+  `nothing was stored. A copied config needs a service.api_key of another team, or tenants that ${JSON.stringify(other)} doesn't have (source.where); if this config takes the place of ${JSON.stringify(other)}, run \`groupsync forget ${other}\` first`;
 
 function priorityOf({ isForSingleTenants }: ServiceCalling, knownToken: string | null): Priority {
   if (!isForSingleTenants) return PRIORITY.fullSync;

@@ -3,6 +3,7 @@ import type { KnownService } from "../../ports/ledger/service.ts";
 
 /** Which service holds the ledger's groups, and what this run has learned about that service. */
 export class ServiceIdentity {
+  readonly baseUrl: string;
   #known: KnownService;
   /** What the ledger has recorded of it. */
   #recorded: KnownService;
@@ -19,6 +20,7 @@ export class ServiceIdentity {
         },
       );
     }
+    this.baseUrl = baseUrl;
     this.#known = { ...known, baseUrl };
     this.#recorded = this.#known;
   }

@@ -173,7 +173,8 @@ async function ownedByOther(
   const key = `check service.api_key first: it is a key of team ${teamId}, and these tokens are of team ${mark?.teamId}; if that is meant, `;
   const isOfOtherLedger = mark?.name === self.name && mark.ledgerId !== self.ledgerId;
   const theirs = mark === null ? "another config that is just claiming them" : describeMark(mark);
-  const remedy = `name another place in \`tokens\`${isOfOtherLedger ? ", or that ledger in `ledger`" : ""}`;
+  const mayBeCopy = mark?.name !== self.name && mark?.baseUrl === self.baseUrl;
+  const remedy = `name another place in \`tokens\`${isOfOtherLedger ? ", or that ledger in `ledger`" : ""}${mayBeCopy ? ", and check service.api_key: with the key of that config, both would change the same groups" : ""}`;
   return new SyncError(
     "CONFIG_TOKENS_OWNED",
     `the tokens in ${at.title} belong to ${theirs}${isOfOtherLedger ? " with another ledger" : ""}, and this config is ${describeMark({ ...self, teamId })}`,

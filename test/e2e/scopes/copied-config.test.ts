@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { dump } from "../dump.ts";
+import { aWorld, type ConfigChanges, type World } from "../world.ts";
+import { ofProduction } from "./two-scopes.ts";
+
+const CONFIG: ConfigChanges = {
+  name: "production",
+  deletion: { grace_period: "0", limit: { count: 100, percent: 100 } },
+};
+
+/**
+ * Production, in sync. Since then one tenant is new, one is gone, and one has another name: a copy of its config that was not
+ * changed enough has something to create, to delete and to update.
+ */
+async function production(): Promise<World> {
+  const world = await aWorld({ tenants: 5, config: CONFIG });
+  expect(await world.sync()).toMatchObject({ code: 0, report: { created: 5 } });
+  await world.addTenants(6, 6);
+  await world.removeTenants(1, 1);
+  await world.database.query("UPDATE customers SET company_name = 'Another' WHERE id = 't-00002'");
+  await world.forgetRequests();
+  return world;
+}
+
+/** Everything of production that a copy could harm. */
+const harmable = async (world: World) => ({
+  kept: await ofProduction(world.database),
+  live: await world.live(),
+});
+
+async function printedBy(world: World, ...args: string[]) {
+  const { code, stdout, stderr } = await world.run(...args);
+  return { code, said: `${stdout}${stderr}`.replaceAll('\\"', '"') };
+}
+
+describe("a copy of production's config in the same database", () => {
+  test("with another name and key is refused before any request, and told to name another place for tokens", async () => {
+    const world = await production();
+    const staging = await aWorld({ tenants: 0, service: { teamId: 2 } });
+    const before = await harmable(world);
+    await world.configure({
+      ...CONFIG,
+      name: "staging",
+      service: { base_url: staging.sandbox.baseUrl, api_key: staging.sandbox.apiKey },
+    });
+    for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+      const { code, said } = await printedBy(world, ...command);
+      expect({ command, code }).toEqual({ command, code: 78 });
+      expect(said).toMatch(
+        /belong to "production".*this config is "staging"[\s\S]*name another place in `tokens`/,
+      );
+    }
+    expect(await staging.requests()).toMatchObject({ total: 0 });
+    expect(await harmable(world)).toEqual(before);
+  });
+
+  test("with another name alone is refused before any request", async () => {
+    const world = await production();
+    const before = await harmable(world);
+    await world.configure({ ...CONFIG, name: "staging" });
+    for (const command of [["plan"], ["sync"], ["rotate", "--all"]]) {
+      const { code, said } = await printedBy(world, ...command);
+      expect({ command, code }).toEqual({ command, code: 78 });
+      expect(said).toMatch(
+        /belong to "production"[\s\S]*name another place in `tokens`, and check service.api_key/,
+      );
+    }
+    expect(await world.requests()).toMatchObject({ total: 0 });
+    expect(await harmable(world)).toEqual(before);
+  });
+
+  test("with another name and table, but production's key, is refused at the first answer, and stores nothing", async () => {
+    const world = await production();
+    const before = await harmable(world);
+    await world.configure({ ...CONFIG, name: "staging", tokens: { table: "staging_tokens" } });
+    const { code, said } = await printedBy(world, "sync");
+    expect(code).toBe(78);
+    expect(said).toMatch(/ belongs? to the scope "production" of this ledger too/);
+    expect(said).toContain("service.api_key of another team");
+    expect((await world.requests()).by_operation).toMatchObject({ GET: { 200: 1 } });
+    const { owners: _owners, ...kept } = before.kept;
+    expect(await harmable(world)).toMatchObject({ kept, live: before.live });
+    expect((await dump(world.database)).staging_tokens).toEqual([]);
+
+    // Once production is retired, this config takes its groups over, with their tokens.
+    expect(await world.run("forget", "production", "--yes")).toMatchObject({ code: 0 });
+    await world.database.query("UPDATE customers SET company_name = 'Company 2' WHERE id = 't-00002'");
+    expect(await world.sync()).toMatchObject({ code: 0, report: { adopted: 4, created: 1 } });
+  });
+
+  test.each([
+    ["another key alone", {}],
+    ["another key and address", { other: true }],
+  ])(
+    "with %s changes nothing of production, and says which key or address is right",
+    async (_, { other = false }: { readonly other?: boolean }) => {
+      const world = await production();
+      const before = await harmable(world);
+      const staging = await aWorld({ tenants: 0, service: { teamId: 2 } });
+      if (other)
+        await world.configure({
+          ...CONFIG,
+          service: { base_url: staging.sandbox.baseUrl, api_key: staging.sandbox.apiKey },
+        });
+      else await world.serve({ teamId: 2 });
+      const { code, said } = await printedBy(world, "sync");
+      expect(code).toBe(1);
+      expect(said).toMatch(
+        other
+          ? /this ledger's groups live at .*put the old address back/s
+          : /answered for team 2, but this ledger's groups belong to team 1.*use an API key of the ledger's team/s,
+      );
+      expect(await staging.groups()).toEqual([]);
+      const after = await harmable(world);
+      expect(after.live).toEqual(before.live);
+      const { groups, tokens, owners, services } = after.kept;
+      expect({ tokens, owners, services }).toEqual({
+        tokens: before.kept.tokens,
+        owners: before.kept.owners,
+        services: before.kept.services,
+      });
+      expect(groups).toHaveLength(5);
+
+      await world.serve({ teamId: 1 });
+      await world.configure(CONFIG);
+      await world.database.query("UPDATE customers SET company_name = 'Company 2' WHERE id = 't-00002'");
+      expect(await world.sync()).toMatchObject({ code: 0, report: { created: 1, deleted: 1, unchanged: 4 } });
+      expect(await world.stored()).toEqual(await world.live());
+    },
+  );
+});
