@@ -31,6 +31,8 @@ function endToEndOnMysql(): string[] {
     "bad-lines", // a connection that is slow, cut or silent
     "rotation-crash", // commits that a kill or a cut leaves in doubt
     "lease", // one at a time, and the fence
+    "forget", // the rows of one scope in every table, and the marks of its tokens
+    "copied-config", // two scopes, or one by mistake, in the same tables
     "told-to-stop", // a lock that is waited for
     "readme-rights", // the README's GRANTs
     "source-role", // what the source's user can read

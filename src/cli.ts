@@ -4,9 +4,10 @@ import { processWarnings } from "./adapters/log/process-warnings.ts";
 import { type CheckOptions, type CheckSetup, checkCommand } from "./commands/check.ts";
 import type { CommandIo, Opened } from "./commands/command-io.ts";
 import { type ExplainSetup, explainCommand } from "./commands/explain.ts";
+import { type ForgetSetup, forgetCommand } from "./commands/forget.ts";
 import { initCommand } from "./commands/init.ts";
 import { planCommand } from "./commands/plan.ts";
-import { type OpenDialog, type ProbeSetup, probeCommand } from "./commands/probe.ts";
+import { type ProbeSetup, probeCommand } from "./commands/probe.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
@@ -21,6 +22,7 @@ import { LOG_LEVELS, type LogLevel } from "./core/report/log-level.ts";
 import { printable, visible } from "./core/text/printable.ts";
 import type { Lifecycle } from "./daemon/lifecycle.ts";
 import type { Observe } from "./ports/observer.ts";
+import type { Dialog } from "./ports/setup/dialog.ts";
 
 const MAX_LINE = 2_000;
 
@@ -100,6 +102,12 @@ function program(io: CommandIo, host: Host): Command {
     const { composeSync } = await import("./compose/sync.ts");
     return composeSync(await readConfig(command), host, observe);
   };
+  const openForget = async (command: Command, name: string): Promise<Opened<ForgetSetup>> => {
+    const { composeSync } = await import("./compose/sync.ts");
+    const config = await readConfig(command);
+    const { value, close } = await composeSync({ ...config, name }, host, observe);
+    return { value: { ...value, configName: config.name }, close };
+  };
   const openPlan = async (command: Command): Promise<Opened<ExplainSetup>> => {
     const { composePlan } = await import("./compose/plan.ts");
     return composePlan(await readConfig(command), host);
@@ -108,7 +116,7 @@ function program(io: CommandIo, host: Host): Command {
     const { composeProbe } = await import("./compose/probe.ts");
     return composeProbe(await readConfig(command), host, observe);
   };
-  const openDialog = (): OpenDialog | undefined => {
+  const openDialog = (): (() => Promise<Dialog>) | undefined => {
     const streams = host.person();
     return (
       streams &&
@@ -141,6 +149,7 @@ function program(io: CommandIo, host: Host): Command {
     rotateCommand(io, openSync),
     statusCommand(io, openStatus),
     explainCommand(io, openPlan),
+    forgetCommand(io, openForget, openDialog),
     schemaCommand(io, async () => (await import("./config/schema/json-schema.ts")).configJsonSchema()),
     sandboxCommand(io),
   ];

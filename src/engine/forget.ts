@@ -5,6 +5,7 @@ import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply/apply-changes.ts";
 import { withLease } from "./lease/lease.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { deleteLeftCanary } from "./probe/left-canary.ts";
 import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
 import { existingGroups } from "./rotation/rotation-selection.ts";
@@ -71,7 +72,9 @@ export async function deleteAndForget(
     });
     observe({ kind: "phase", phase: "applying" });
     await applyChanges(deletions(halfDeleted, run), run);
+    const canary = await deleteLeftCanary(run, settings);
     if (run.signal.aborted) throw interrupted();
+    if (canary) throw canary;
     if (run.tally.counts.failed > 0) return;
     free = await giveUpDestinations(settings.name, run);
     await ledger.write(lease, (transaction) => transaction.forgetScope());

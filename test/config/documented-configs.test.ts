@@ -31,7 +31,7 @@ const completed = (part: Readonly<Record<string, object>>): object => ({
 
 test("the docs have examples of each section that a user writes by hand", () => {
   const sections = new Set(examples.flatMap(([, yaml]) => Object.keys(parse(yaml))));
-  expect([...sections].sort()).toEqual(["group", "http", "ledger", "service", "source", "tokens"]);
+  expect([...sections].sort()).toEqual(["group", "http", "ledger", "name", "service", "source", "tokens"]);
 });
 
 test.each(examples)("the JSON Schema accepts an example of %s: %s", (_, yaml) => {

@@ -15,6 +15,8 @@ export interface ScopeOverview extends Pick<LedgerStatus, "groups" | "runs" | "l
   readonly first: readonly string[];
   /** The first groups of which a call is under way: nobody knows whether the service has them, and in which state. */
   readonly underWay: readonly string[];
+  /** The canary of a probe that the service may still have; null if there is none. */
+  readonly canary: string | null;
   /** Where its tokens are, in words. Empty if the ledger doesn't know. */
   readonly destinations: readonly string[];
   readonly ledgerTables: string | null;
@@ -34,6 +36,7 @@ export async function scopeOverview(name: string, ledger: LedgerView): Promise<S
     existing: await ledger.existingCount({}),
     first: await ledger.existing({ limit: SHOWN }),
     underWay: groups.under_way > 0 ? await ledger.existing({ limit: SHOWN, underWay: "anything" }) : [],
+    canary: (await ledger.canary())?.user_group_id ?? null,
     destinations: [...tables, ...others],
   };
 }

@@ -43,6 +43,7 @@ async function fill(at: Opened): Promise<void> {
     await transaction.recordReadHistory(aReadHistory());
     await transaction.recordRejections([aRejection()], [], NOW);
     await transaction.recordTokenDestinations(["the table tokens"]);
+    await transaction.beginCanary({ user_group_id: "canary", baseUrl: "https://it" }, NOW);
   });
   await at.ledger.requestTenant("acme", "somebody", 60_000);
 }
@@ -77,7 +78,8 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       expect(await ledger.rejections()).toEqual([]);
       expect(await ledger.tokenDestinations()).toBeNull();
       expect(await ledger.removalsSince(new Date(0))).toBe(0);
-      expect(await ledger.requestedTenants()).toEqual([]);
+      expect((await ledger.openRequests()).tenants).toEqual([]);
+      expect(await ledger.canary()).toBeNull();
       expect(await at.database.formerTokens()).toEqual([]);
       const runs = await ledger.history(new Date(0), 10);
       expect(runs).toMatchObject([{ command: "forget", finishedAt: LATER, result: { outcome: "ok" } }]);
@@ -116,8 +118,8 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
         (await database.dump()).split("\n").filter((line) => line.includes(scope));
       const before = await linesOf("production");
       expect(before).toHaveLength((await linesOf("staging")).length);
-      // Of the groups, and one or more of each of the nine other tables that have scopes.
-      expect(before.length).toBeGreaterThan(10);
+      // Of the groups, and one or more of each of the ten other tables that have scopes.
+      expect(before.length).toBeGreaterThan(11);
 
       await forget(staging);
       expect(await other.scopes()).toEqual(["production"]);

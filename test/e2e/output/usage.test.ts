@@ -18,6 +18,7 @@ const COMMANDS = [
   "rotate",
   "status",
   "explain",
+  "forget",
   "schema",
   "sandbox",
 ];
@@ -84,7 +85,7 @@ test("GROUPSYNC_LOG_LEVEL takes the same levels as --log-level, and --log-level 
   const env = { GROUPSYNC_LOG_LEVEL: "loud" };
   for (const command of COMMANDS) {
     const { code, stdout, stderr } = await runCommand(
-      command === "explain" ? [command, "ID"] : [command],
+      ["explain", "forget"].includes(command) ? [command, "ID"] : [command],
       env,
     ).ended;
     expect({ code, stdout }).toEqual({ code: 64, stdout: "" });

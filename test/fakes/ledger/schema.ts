@@ -46,6 +46,7 @@ export const schemaWrites = (ledger: LedgerChanges): SchemaWrites => ({
       state.tokenTables = [];
       state.history = NO_READ_HISTORY;
       state.service = NO_SERVICE;
+      state.canary = null;
       state.rejections = [];
       state.requests.clear();
     });

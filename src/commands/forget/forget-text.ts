@@ -1,0 +1,110 @@
+import { printable, printableId, shellWord } from "../../core/text/printable.ts";
+import { quantity } from "../../core/text/quantity.ts";
+import type { Forgotten } from "../../engine/forget.ts";
+import type { ScopeOverview } from "../../engine/scope/scope-overview.ts";
+import { painter } from "../output/colours.ts";
+
+/** What the operator wants to have forgotten, and how. */
+export interface Forgetting {
+  readonly overview: ScopeOverview;
+  /** Whether the config is that of the scope: then the scope's tokens can be reached. */
+  readonly isOwn: boolean;
+  readonly deletesGroups: boolean;
+}
+
+const SHOWN_ERRORS = 20;
+
+/** What the ledger keeps of a scope, and what stays behind if it is forgotten. */
+export function overviewText(plan: Forgetting): string {
+  const { name, existing, first, groups, underWay, service, destinations, runs, lease, ledgerTables } =
+    plan.overview;
+  const [last] = runs;
+  const tables = ledgerTables === null ? "" : ` of the ledger in ${ledgerTables}`;
+  const lines = [
+    `Scope ${JSON.stringify(name)}${tables}`,
+    "",
+    `Groups    ${existing}${listed(first, existing)}`,
+    ...(groups.under_way > 0
+      ? [
+          `Under way ${groups.under_way}${listed(underWay, groups.under_way)}: nobody knows yet how far their last changes came`,
+        ]
+      : []),
+    `Service   ${service.baseUrl === null ? "not known" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known"}`}`,
+    `Tokens    ${destinations.map((place) => printable(place)).join(", ") || "in a place that the ledger doesn't know"}`,
+    `Last run  ${last === undefined ? "none" : `${last.command}, ${last.startedAt.toISOString()}, ${last.result?.outcome ?? "not ended"}`}`,
+    `Lease     ${lease === null ? "free" : `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}: has to be stopped first`}`,
+    "",
+    ...consequences(plan),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function consequences({ overview, isOwn, deletesGroups }: Forgetting): string[] {
+  const { existing, groups, canary } = overview;
+  if (deletesGroups)
+    return [
+      `Forgetting it with --delete-groups deletes ${existing === 1 ? "this group" : `these ${quantity(existing, "group")}`} at the service, without a grace period or a limit,`,
+      "and their tokens where they are stored. Then the ledger forgets the scope, with its history.",
+    ];
+  return [
+    "Forgetting it takes its groups, tokens' fingerprints and history out of the ledger. What stays:",
+    ...(canary === null ? [] : [`  ${printable(canary)}, the canary of a probe, at the service`]),
+    `  the groups at the service${groups.under_way > 0 ? ", those under way as far as they came" : ""}`,
+    "  their tokens where they are stored; they go on working",
+    ...(isOwn ? [] : ["  the owner's marks beside the tokens, because this is not the scope's own config"]),
+    "Nobody deletes these groups afterwards. --delete-groups deletes them first.",
+  ];
+}
+
+/** For an operator who has not confirmed it. */
+export const howToForget = ({ overview: { name }, deletesGroups }: Forgetting): string =>
+  `Nothing was changed. To forget it: groupsync forget ${shellWord(name)}${deletesGroups ? " --delete-groups" : ""} --yes\n`;
+
+/** What has become of the scope. */
+export function forgottenText(
+  plan: Forgetting,
+  { report, isForgotten, free }: Forgotten,
+  colours: boolean,
+): string {
+  const paint = painter(colours);
+  const { overview, isOwn, deletesGroups } = plan;
+  const { counts, requests, errors, error } = report;
+  const name = JSON.stringify(overview.name);
+  const deleted = deletesGroups
+    ? [`  ${quantity(counts.deleted, "group")} deleted; ${quantity(requests, "request")}`]
+    : [`  ${quantity(overview.existing, "group")} left at the service`];
+  if (!isForgotten)
+    return lines([
+      error
+        ? paint("red", `The scope ${name} is not forgotten: ${printable(error.message, 2_000)}`)
+        : paint(
+            "yellow",
+            `The scope ${name} is not forgotten: ${quantity(counts.failed, "group")} could not be deleted`,
+          ),
+      ...(error?.hint === undefined ? [] : [`  ${printable(error.hint, 2_000)}`]),
+      ...deleted,
+      ...errors
+        .filter(({ message }) => message !== error?.message)
+        .slice(0, SHOWN_ERRORS)
+        .map(
+          ({ user_group_id, code, message }) =>
+            `  ${printableId(user_group_id)}  ${code}: ${printable(message)}`,
+        ),
+      "  what is left stays in the ledger; run the same command again to go on",
+    ]);
+  return lines([
+    paint("green", `The scope ${name} is forgotten`),
+    ...deleted,
+    ...free.map((title) => `  ${printable(title)} can be used by another config now`),
+    ...(isOwn
+      ? []
+      : ["  another config that wants the place of its tokens is told how to take the owner's mark away"]),
+  ]);
+}
+
+const lines = (all: readonly string[]): string => `${all.join("\n")}\n`;
+
+const listed = (ids: readonly string[], count: number): string =>
+  ids.length === 0
+    ? ""
+    : `: ${[...ids.map((id) => printableId(id)), ...(count > ids.length ? ["…"] : [])].join(", ")}`;

@@ -1,0 +1,192 @@
+import { expect, test } from "vitest";
+import { aDaemon, EVERY_SECOND } from "../daemon/a-daemon.ts";
+import { dump } from "../dump.ts";
+import { aWorld, idOf, until } from "../world.ts";
+import { ofProduction, rowsOf, STAGING, twoScopes } from "./two-scopes.ts";
+
+const tokensOfStaging = (database: Parameters<typeof rowsOf>[1]) =>
+  database.query("SELECT user_group_id FROM staging_tokens ORDER BY user_group_id");
+
+test("without a terminal and without --yes, forget shows what there is, and changes nothing", async () => {
+  const { production, staging } = await twoScopes();
+  await production.sync();
+  await staging.sync();
+  const before = await dump(production.database);
+  const shown = await staging.run("forget", "staging", "--delete-groups");
+  expect(shown.code).toBe(0);
+  for (const part of [
+    'Scope "staging" of the ledger in ',
+    `Groups    5: ${[1, 2, 3, 4, 5].map(idOf).join(", ")}\n`,
+    `${staging.sandbox.baseUrl}, team 2`,
+    "staging_tokens",
+    "Last run  sync, ",
+    "Lease     free",
+    "deletes these 5 groups",
+    "Nothing was changed. To forget it: groupsync forget staging --delete-groups --yes",
+  ])
+    expect(shown.stdout).toContain(part);
+  const printed = JSON.parse((await staging.run("forget", "staging", "--json")).stdout);
+  expect(printed).toMatchObject({ scope: "staging", forgotten: false, groups: 5, deleted: 0, lease: null });
+  expect(await dump(production.database)).toEqual(before);
+  expect(await staging.groups()).toHaveLength(5);
+});
+
+test("a forgotten scope leaves groups and tokens, and its place for tokens to the next config; nothing of another scope changes", async () => {
+  const { production, staging } = await twoScopes();
+  await production.sync();
+  await staging.sync();
+  const live = await staging.live();
+  await staging.configure({ ...STAGING, name: "next" });
+  expect(await staging.sync()).toMatchObject({ code: 78 });
+  await production.database.query("DELETE FROM groupsync_runs WHERE scope = 'next'");
+  const theirs = await ofProduction(production.database);
+
+  await staging.configure(STAGING);
+  const done = await staging.run("forget", "staging", "--yes");
+  expect(done.code).toBe(0);
+  expect(done.stdout).toContain('The scope "staging" is forgotten\n  5 groups left at the service\n');
+  expect(done.stdout).toContain("the table staging_tokens can be used by another config now");
+  expect(await rowsOf("staging", production.database)).toEqual([]);
+  expect(await tokensOfStaging(production.database)).toHaveLength(5);
+  expect(await staging.live()).toEqual(live);
+  const { owners: _before, ...others } = theirs;
+  expect(await ofProduction(production.database)).toMatchObject(others);
+
+  await staging.configure({ ...STAGING, name: "next" });
+  expect(await staging.sync()).toMatchObject({ code: 0, report: { adopted: 5 } });
+  expect(await staging.live()).toEqual(live);
+  expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 5, requests: 0 } });
+});
+
+test("forget --delete-groups deletes the groups and tokens of its scope alone, also after it was killed", async () => {
+  const { production, staging } = await twoScopes(60);
+  await production.sync();
+  await staging.sync();
+  const theirs = await ofProduction(production.database);
+  const live = await production.live();
+  await staging.serve({ teamId: 2, latency: { min: 20, max: 40 } });
+  await staging.forgetRequests();
+  const killed = staging.start("forget", "staging", "--delete-groups", "--yes");
+  await until(async () => (await staging.groups()).length < 50);
+  await killed.stop("SIGKILL");
+  const left = (await staging.groups()).length;
+  expect(left).toBeGreaterThan(0);
+  await production.database.query("UPDATE groupsync_leases SET expires_at = expires_at - INTERVAL '1' HOUR");
+
+  const done = await staging.run("forget", "staging", "--delete-groups", "--yes", "--json");
+  expect(done.code).toBe(0);
+  expect(JSON.parse(done.stdout)).toMatchObject({ scope: "staging", forgotten: true, failed: 0, errors: [] });
+  expect(await staging.groups()).toEqual([]);
+  expect(await tokensOfStaging(production.database)).toEqual([]);
+  expect(await rowsOf("staging", production.database)).toEqual([]);
+  expect(await production.live()).toEqual(live);
+  const { owners: _before, leases: _leases, ...others } = theirs;
+  expect(await ofProduction(production.database)).toMatchObject(others);
+  expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 60, requests: 0 } });
+});
+
+test("what could not be deleted stays in the ledger with its scope", async () => {
+  const world = await aWorld({ tenants: 4 });
+  await world.sync();
+  await world.serve({ poison: new Map([[idOf(2), "success0"]]) });
+  const partly = await world.run("forget", "default", "--delete-groups", "--yes");
+  expect(partly.code).toBe(3);
+  expect(partly.stdout).toContain('The scope "default" is not forgotten: 1 group could not be deleted');
+  expect(partly.stdout).toContain(idOf(2));
+  await world.serve({});
+  expect(await world.run("forget", "default", "--delete-groups", "--yes")).toMatchObject({ code: 0 });
+  expect(await world.groups()).toEqual([]);
+});
+
+test("an unknown scope is wrong usage, and the scopes of the ledger are named", async () => {
+  const { production, staging } = await twoScopes();
+  await production.sync();
+  await staging.sync();
+  const before = await dump(production.database);
+  const unknown = await production.run("forget", "stagign", "--yes");
+  expect(unknown.code).toBe(64);
+  expect(unknown.stderr).toContain('keeps nothing of a scope "stagign"; it has "production", "staging"');
+  expect(await dump(production.database)).toEqual(before);
+});
+
+test("another config of the same ledger forgets a scope, but deletes none of its groups, and leaves its mark", async () => {
+  const { production, staging } = await twoScopes();
+  await production.sync();
+  await staging.sync();
+  const before = await dump(production.database);
+  const refused = await production.run("forget", "staging", "--delete-groups", "--yes");
+  expect(refused.code).toBe(78);
+  expect(refused.stderr).toContain(
+    'can be deleted only with its own config, and the `name` in this one is "production"',
+  );
+  expect(await dump(production.database)).toEqual(before);
+
+  expect(await production.run("forget", "staging", "--yes")).toMatchObject({ code: 0 });
+  expect(await rowsOf("staging", production.database)).toEqual([]);
+  expect(await staging.groups()).toHaveLength(5);
+  const { groupsync_token_owners: owners } = await dump(production.database);
+  expect(owners).toEqual(before.groupsync_token_owners);
+  expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 5 } });
+});
+
+test("groups that another scope has too are not deleted", async () => {
+  const production = await aWorld({ tenants: 3, config: { name: "production" } });
+  const copy = await aWorld({ tenants: 0 });
+  Object.assign(copy.env, production.env, { GROUPSYNC_CONFIG: copy.configFile });
+  const asCopy = (where: string): Promise<void> =>
+    copy.configure({
+      ...STAGING,
+      service: { base_url: production.sandbox.baseUrl },
+      source: { where },
+    });
+  await production.configure({ name: "production", source: { where: "id < 't-00003'" } });
+  await production.sync();
+  await asCopy("id = 't-00003'");
+  expect(await copy.sync()).toMatchObject({ code: 0, report: { created: 1 } });
+  await asCopy("id > 't-00001'");
+  expect(await copy.sync()).toMatchObject({ code: 0, report: { adopted: 1 } });
+  const live = await production.live();
+  const refused = await copy.run("forget", "staging", "--delete-groups", "--yes");
+  expect(refused.code).toBe(78);
+  expect(refused.stdout).toContain(
+    '1 group of this scope, such as "t-00002", belongs to the scope "production"',
+  );
+  expect(await production.live()).toEqual(live);
+  expect(await copy.run("forget", "staging", "--yes")).toMatchObject({ code: 0 });
+  expect(await production.live()).toEqual(live);
+  expect(await production.sync()).toMatchObject({ code: 0, report: { unchanged: 2 } });
+});
+
+test("a daemon that serves single tenants has to be stopped first", async () => {
+  const world = await aWorld({
+    tenants: 3,
+    config: {
+      schedule: "0 0 1 1 *",
+      http: { listen: "127.0.0.1:0", sync_key: "a-key-of-thirty-two-characters-1" },
+    },
+  });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  const refused = await world.run("forget", "default", "--delete-groups", "--yes");
+  expect(refused.code).toBe(5);
+  expect(refused.stdout).toContain("another instance is at work");
+  expect(refused.stdout).toContain("stop that daemon");
+  expect(await world.groups()).toHaveLength(3);
+  await daemon.program.stop("SIGTERM");
+  expect(await world.run("forget", "default", "--delete-groups", "--yes")).toMatchObject({ code: 0 });
+  expect(await world.groups()).toEqual([]);
+});
+
+test("a daemon that nobody has stopped makes no group anew once its scope is forgotten", async () => {
+  const world = await aWorld({ tenants: 3, config: { ...EVERY_SECOND, schedule: "*/3 * * * * *" } });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  await until(async () => {
+    const { code } = await world.run("forget", "default", "--delete-groups", "--yes");
+    return code === 0;
+  });
+  await daemon.says(/somebody has run `groupsync forget`/);
+  expect(await world.groups()).toEqual([]);
+  await daemon.program.stop("SIGTERM");
+  expect(await rowsOf("default", world.database)).toEqual([]);
+});
