@@ -29,8 +29,10 @@ export async function ofProduction(
   database: FreshDatabase,
 ): Promise<Readonly<Record<string, readonly unknown[]>>> {
   const kept: Record<string, readonly unknown[]> = {};
-  for (const table of TABLES)
-    kept[table] = await database.query(`SELECT * FROM groupsync_${table} WHERE scope = 'production'`);
+  for (const table of TABLES) {
+    const rows = await database.query(`SELECT * FROM groupsync_${table} WHERE scope = 'production'`);
+    kept[table] = rows.map((row) => JSON.stringify(row)).toSorted();
+  }
   const { groupsync_tokens: tokens, groupsync_token_owners: owners } = await dump(database);
   return { ...kept, tokens: tokens ?? [], owners: owners ?? [] };
 }
