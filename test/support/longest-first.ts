@@ -16,17 +16,16 @@ const LONGEST = [
   "test/e2e/daemon/daemon-end.test.ts",
 ];
 
-/** Has each project begin with its longest files. Vitest would begin with the files that have the most text. */
+/** Begins with the longest files, one project after the other. Vitest would begin with the files that have the most text. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
       const position = LONGEST.indexOf(relative(this.ctx.config.root, moduleId));
       return position === -1 ? LONGEST.length : position;
     };
-    const sorted = await super.sort(files);
+    const sorted = (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    // A worker runs the files of one project.
     const projects = [...new Set(sorted.map(({ project }) => project))];
-    return projects.flatMap((project) =>
-      sorted.filter((file) => file.project === project).toSorted((a, b) => rank(a) - rank(b)),
-    );
+    return projects.flatMap((project) => sorted.filter((file) => file.project === project));
   }
 }
