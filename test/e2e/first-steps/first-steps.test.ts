@@ -133,7 +133,7 @@ onOneDatabase("nothing that fits is wrong config, and a database that is away a 
   await world.database.query("ALTER TABLE customers DROP COLUMN company_name");
   const { code, stderr } = await newcomer.init("--yes");
   expect(code).toBe(78);
-  expect(stderr).toContain("public.customers: it has no column that could be a name; columns: id, warehouse");
+  expect(stderr).toContain("customers: it has no column that could be a name; columns: id, warehouse");
   world.env.DATABASE_URL = "postgres://app:s3cret@127.0.0.1:1/shop";
   const away = await newcomer.init("--yes");
   expect(away).toMatchObject({ code: 1, stdout: "" });
