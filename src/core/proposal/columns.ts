@@ -87,12 +87,14 @@ const DATA_SOURCES: readonly (readonly [words: string, rank: number])[] = [
   ["db", 4],
   ["connection", 3],
 ];
+/** Names of what belongs to a database, and is no id of it. */
+const NO_DATA_SOURCE = /(^| )(host|port|user|username)$/;
 
 /** The columns whose values can be ids of data sources, for `group.mapping`. */
 export function mappingChoices(table: CatalogTable, taken: readonly (string | undefined)[]): Ranked {
   const choices = table.columns.flatMap((column) => {
     if (!ID_KINDS.has(column.kind) || taken.includes(column.name) || !canBeRule(column.name)) return [];
-    if (isSecret(column.name)) return [];
+    if (isSecret(column.name) || NO_DATA_SOURCE.test(wordsOf(column.name).join(" "))) return [];
     const rank = DATA_SOURCES.find(([words]) => hasWords(column.name, words))?.[1] ?? 0;
     if (rank === 0) return [];
     const reason = column.isNullable
@@ -194,27 +196,37 @@ export function changeChoices(table: CatalogTable): Ranked {
   return ranked(choices);
 }
 
+/** Also inside a word, such as `dbpassword`. */
+const SECRET_ANYWHERE = /password|passwd|passphrase|secret|token|credential/;
 const SECRETS = [
-  "password",
-  "passwd",
+  "pass",
   "pwd",
-  "secret",
-  "token",
-  "credential",
+  "pw",
   "hash",
   "salt",
   "api key",
   "access key",
   "private key",
   "encryption key",
+  "signing key",
+  "license key",
+  "ssh key",
   "signature",
   "otp",
   "pin",
   "dsn",
-  "connection string",
+  "jdbc",
   "webhook",
 ];
-const isSecret = (name: string): boolean => SECRETS.some((words) => hasWords(name, words));
+/** The address of a database mostly holds the password. */
+const isDatabaseAddress = (name: string): boolean =>
+  /(^| )(url|uri|string)$/.test(wordsOf(name).join(" ")) &&
+  DATA_SOURCES.some(([words]) => hasWords(name, words));
+
+const isSecret = (name: string): boolean =>
+  SECRET_ANYWHERE.test(wordsOf(name).join(" ")) ||
+  SECRETS.some((words) => hasWords(name, words)) ||
+  isDatabaseAddress(name);
 
 const PERSONAL = [
   "email",

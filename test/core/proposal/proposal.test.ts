@@ -139,6 +139,25 @@ test("a mapping is proposed with the column that sounds most like a data source,
   expect(best([aTable("customers")]).mapping).toEqual([]);
 });
 
+test.each([
+  "db_pass",
+  "dbpassword",
+  "database_url",
+  "databaseUri",
+  "warehouse_connection_string",
+  "jdbc_connection",
+  "dbSigningKey",
+])("%s may hold a password: it is no data source, and is not offered as a property", (name) => {
+  const { mapping, properties } = best([aTable("customers", [aColumn(name)])]);
+  expect(mapping).toEqual([]);
+  expect(properties).toEqual({ proposed: [], others: [], withheld: [name] });
+});
+
+test("the host, port and user of a database are no data source", () => {
+  const columns = ["db_host", "db_port", "db_user"].map((name) => aColumn(name));
+  expect(best([aTable("customers", columns)]).mapping).toEqual([]);
+});
+
 test("properties are what dashboards mostly use; secrets and personal data are not even offered", () => {
   const table = aTable("customers", [
     aColumn("plan", { kind: "choice" }),
