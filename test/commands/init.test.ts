@@ -194,7 +194,7 @@ describe("wrong config, with the choices:", () => {
     expect(error).toMatchObject({
       code: "CONFIG_PROPOSAL",
       hint: expect.stringMatching(
-        /--table, --id and --group-name.*\n {2}public\.notes: it has no column that could be a name; columns: id, c0, .*, …\n {2}public\.secret: this user may not read it/,
+        /--table, --id and --group-name.*\n {2}public\.notes: it has no column that could be a name; its columns: id, c0, .*, …\n {2}public\.secret: this user may not read it/,
       ),
     });
     expect(files).toEqual({});
@@ -202,7 +202,8 @@ describe("wrong config, with the choices:", () => {
 
   test("a column that isn't there", async () => {
     expect((await init(["--id", "uid"])).error).toMatchObject({
-      hint: expect.stringContaining("public.customers: it has no column uid; columns: id, name"),
+      message: "public.customers can't have the tenants: it has no column uid",
+      hint: expect.stringContaining("--id and --group-name, or make a view; its columns: id, name"),
     });
   });
 });

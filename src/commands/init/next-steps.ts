@@ -58,8 +58,8 @@ function runStatements({ dialect, database }: Setup, { statements }: Places, url
   return [
     `Read ${statements}, and run it as an administrator of the server. Then give both accounts a password:`,
     `mysql --host ${shellWord(hostname)} --port ${port || "3306"} --user ADMINISTRATOR --password < ${file}`,
-    `ALTER USER ${READER} IDENTIFIED BY 'PASSWORD' ACCOUNT UNLOCK;`,
-    `ALTER USER ${WRITER} IDENTIFIED BY 'PASSWORD' ACCOUNT UNLOCK;`,
+    `mysql> ALTER USER ${READER} IDENTIFIED BY 'PASSWORD' ACCOUNT UNLOCK;`,
+    `mysql> ALTER USER ${WRITER} IDENTIFIED BY 'PASSWORD' ACCOUNT UNLOCK;`,
   ];
 }
 

@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { type Catalog, titleOf } from "../../core/proposal/catalog.ts";
-import type { Proposals, Wishes } from "../../core/proposal/proposal.ts";
+import type { Proposals, Unfit, Wishes } from "../../core/proposal/proposal.ts";
 import { printable } from "../../core/text/printable.ts";
 
 /** How many tables are named. */
@@ -30,17 +30,26 @@ export function noProposal(
       },
     );
   }
+  const [nearest] = unfit;
+  if (nearest && unfit.length === 1) {
+    return new SyncError(
+      "CONFIG_PROPOSAL",
+      `${printable(titleOf(nearest.table))} can't have the tenants: ${printable(nearest.lacks)}`,
+      { hint: `choose with --table, --id and --group-name, or make a view${columnsOf(nearest)}` },
+    );
+  }
   return new SyncError("CONFIG_PROPOSAL", "no table has a unique id and a name for each tenant", {
     hint: [
       "choose with --table, --id and --group-name, or make a view that has both. The nearest:",
-      ...unfit.slice(0, MOST_NAMED).map(({ table, lacks }) => {
-        const columns =
-          table.columns.length > 0 ? `; columns: ${listed(table.columns.map(({ name }) => name))}` : "";
-        return `  ${printable(titleOf(table))}: ${printable(lacks)}${columns}`;
-      }),
+      ...unfit
+        .slice(0, MOST_NAMED)
+        .map((one) => `  ${printable(titleOf(one.table))}: ${printable(one.lacks)}${columnsOf(one)}`),
     ].join("\n"),
   });
 }
+
+const columnsOf = ({ table: { columns } }: Unfit): string =>
+  columns.length > 0 ? `; its columns: ${listed(columns.map(({ name }) => name))}` : "";
 
 const listed = (names: readonly string[]): string =>
   [

@@ -1,6 +1,7 @@
 import { type CatalogTable, titleOf } from "../../core/proposal/catalog.ts";
 import { type Choice, idChoices, mappingChoices, nameChoices } from "../../core/proposal/columns.ts";
 import { type Proposal, proposals, type WishedMapping, type Wishes } from "../../core/proposal/proposal.ts";
+import { quantity } from "../../core/text/quantity.ts";
 import type { AnswerProblem, Dialog, DialogOption } from "../../ports/setup/dialog.ts";
 
 const NONE = "(none)";
@@ -28,7 +29,12 @@ export async function askProposal(
   best: Proposal,
   wishes: Wishes,
 ): Promise<Proposal> {
-  const options = fit.map(({ table, reasons }) => ({ value: titleOf(table), hint: reasons.join(", ") }));
+  const options = fit.map(({ table, reasons }) => ({
+    value: titleOf(table),
+    hint: [...reasons, ...(table.rows === null ? [] : [`has about ${quantity(table.rows, "row")}`])].join(
+      ", ",
+    ),
+  }));
   const title = await askOne(dialog, "The table with one row for each tenant", options, titleOf(best.table));
   const proposed = fit.find(({ table }) => titleOf(table) === title) ?? best;
   const { table } = proposed;

@@ -133,7 +133,8 @@ onOneDatabase("nothing that fits is wrong config, and a database that is away a 
   await world.database.query("ALTER TABLE customers DROP COLUMN company_name");
   const { code, stderr } = await newcomer.init("--yes");
   expect(code).toBe(78);
-  expect(stderr).toContain("customers: it has no column that could be a name; columns: id, warehouse");
+  expect(stderr).toContain(".customers can't have the tenants: it has no column that could be a name");
+  expect(stderr).toContain("its columns: id, warehouse, plan");
   world.env.DATABASE_URL = "postgres://app:s3cret@127.0.0.1:1/shop";
   const away = await newcomer.init("--yes");
   expect(away).toMatchObject({ code: 1, stdout: "" });
