@@ -1,9 +1,26 @@
-import { closeSync, fsyncSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
 import { describe, SyncError } from "../../core/failure/sync-error.ts";
 import type { NewFiles } from "../../ports/setup/new-files.ts";
 
 export const newFiles: NewFiles = {
-  existing: (paths) => paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined),
+  existing(paths) {
+    try {
+      for (const path of paths) accessSync(dirname(path), constants.W_OK);
+      return paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
+    } catch (cause) {
+      throw notWritten(cause);
+    }
+  },
   create(files) {
     const made: string[] = [];
     try {
@@ -20,10 +37,13 @@ export const newFiles: NewFiles = {
       }
     } catch (cause) {
       for (const path of made) rmSync(path, { force: true });
-      throw new SyncError("CONFIG_NOT_WRITTEN", `no file was written: ${describe(cause)}`, {
-        hint: "name another place with --output; a file that is there is never overwritten",
-        cause,
-      });
+      throw notWritten(cause);
     }
   },
 };
+
+const notWritten = (cause: unknown): SyncError =>
+  new SyncError("CONFIG_NOT_WRITTEN", `no file was written: ${describe(cause)}`, {
+    hint: "name another place with --output; a file that is there is never overwritten",
+    cause,
+  });

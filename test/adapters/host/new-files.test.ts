@@ -44,8 +44,16 @@ test.each([
   expect(readdirSync(folder)).toEqual(["b"]);
 });
 
-test("a folder that isn't there is no place for a file", () => {
-  const path = join(aFolder(), "none", "a");
-  expect(newFiles.existing([path])).toEqual([]);
+test.each([
+  ["a folder that isn't there", "none/a"],
+  ["a file in place of a folder", "file/a"],
+  ["a folder behind a link that leads to itself", "loop/a"],
+  ["a name that is too long", "a".repeat(300)],
+])("%s is no place for a file, which shows before anything is written", (_, name) => {
+  const folder = aFolder();
+  writeFileSync(join(folder, "file"), "");
+  symlinkSync("loop", join(folder, "loop"));
+  const path = join(folder, name);
+  expect(() => newFiles.existing([path])).toThrow(NOT_WRITTEN);
   expect(() => newFiles.create([{ path, text: "" }])).toThrow(NOT_WRITTEN);
 });
