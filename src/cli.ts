@@ -3,10 +3,10 @@ import { Command, CommanderError, Option } from "commander";
 import { processWarnings } from "./adapters/log/process-warnings.ts";
 import { type CheckOptions, type CheckSetup, checkCommand } from "./commands/check.ts";
 import type { CommandIo, Opened } from "./commands/command-io.ts";
-import { type ExplainSetup, explainCommand } from "./commands/explain.ts";
+import { explainCommand } from "./commands/explain.ts";
 import { type ForgetSetup, forgetCommand } from "./commands/forget.ts";
 import { initCommand } from "./commands/init.ts";
-import { planCommand } from "./commands/plan.ts";
+import { type PlanSetup, planCommand } from "./commands/plan.ts";
 import { type ProbeSetup, probeCommand } from "./commands/probe.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
@@ -21,6 +21,7 @@ import { EXIT, exitCodeOfError } from "./core/report/exit-code.ts";
 import { LOG_LEVELS, type LogLevel } from "./core/report/log-level.ts";
 import { printable, visible } from "./core/text/printable.ts";
 import type { Lifecycle } from "./daemon/lifecycle.ts";
+import type { ExplainSetup } from "./engine/read-explanation.ts";
 import type { Observe } from "./ports/observer.ts";
 import type { Dialog } from "./ports/setup/dialog.ts";
 
@@ -108,7 +109,7 @@ function program(io: CommandIo, host: Host): Command {
     const { value, close } = await composeSync({ ...config, name }, host, observe);
     return { value: { ...value, configName: config.name }, close };
   };
-  const openPlan = async (command: Command): Promise<Opened<ExplainSetup>> => {
+  const openPlan = async (command: Command): Promise<Opened<PlanSetup & ExplainSetup>> => {
     const { composePlan } = await import("./compose/plan.ts");
     return composePlan(await readConfig(command), host);
   };

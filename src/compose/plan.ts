@@ -1,11 +1,12 @@
 import { DiskSpool } from "../adapters/disk/spool.ts";
 import { hostClock } from "../adapters/host/clock.ts";
 import type { Opened } from "../commands/command-io.ts";
-import type { ExplainSetup } from "../commands/explain.ts";
+import type { PlanSetup } from "../commands/plan.ts";
 import type { Config } from "../config/model/config.ts";
 import { describeSource } from "../config/model/database-description.ts";
 import { describeTokenDestinations } from "../config/model/token-destinations.ts";
 import type { PlanSettings } from "../engine/plan/make-plan.ts";
+import type { ExplainSetup } from "../engine/read-explanation.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
 import { openLedgerView } from "./ledger-view.ts";
@@ -15,7 +16,10 @@ import { openTokens } from "./token-stores.ts";
 /**
  * What `plan` and `explain` need. It has no way to call the service. Contacts nothing before its first use; the caller closes it.
  */
-export async function composePlan(config: Config, { uid, stop }: Host): Promise<Opened<ExplainSetup>> {
+export async function composePlan(
+  config: Config,
+  { uid, stop }: Host,
+): Promise<Opened<PlanSetup & ExplainSetup>> {
   const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
   const ledger = await openLedgerView(config, databases);
   const tokens = await openTokens(config, uid, (url) => databases.open(url, VIEW_CONNECTIONS));

@@ -1,18 +1,19 @@
 import { Unusable } from "../../core/group/tenant.ts";
+import { toldText } from "../../core/text/told.ts";
 import type { ExplainedTenant } from "../../engine/explain/explain-tenant.ts";
+import { type Explanation, failuresOf, isTooOld, rowOf } from "../../engine/explain/explanation.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
-import { type ExplainPage, failuresOf, isTooOld, rowOf } from "./explain-text.ts";
 
 /** The object of `explain --json`. */
-export function explainJson(page: ExplainPage): string {
-  const { explained, tokenDestinations, failures, now } = page;
+export function explainJson(explanation: Explanation): string {
+  const { explained, tokenDestinations, failures, now } = explanation;
   const { user_group_id, tenant, known, record, action, changes, copies, approval } = explained;
   const { state, reason, advice, command } = standingOf(explained);
   const { group, removals, formerTokens } = record;
   const object = {
     user_group_id,
     state,
-    reason,
+    reason: toldText(reason),
     advice,
     command,
     next_sync: nextSyncJson(action),
@@ -41,7 +42,7 @@ export function explainJson(page: ExplainPage): string {
       fingerprint: group?.tokenFingerprint ?? null,
       since: group?.tokenSince ?? null,
       age_ms: group?.tokenSince ? now.getTime() - group.tokenSince.getTime() : null,
-      rotation_due: isTooOld(page),
+      rotation_due: isTooOld(explanation),
       destinations: tokenDestinations,
       stored: copies.kind,
       stored_fingerprint: copies.kind === "another token" ? copies.fingerprint : null,

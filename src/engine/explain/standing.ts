@@ -2,6 +2,7 @@ import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/absenc
 import type { RecordedFailure } from "../../core/failure/group-failures.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
 import { shellWord } from "../../core/text/printable.ts";
+import type { Told } from "../../core/text/told.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 
 export type State =
@@ -25,7 +26,7 @@ export type State =
 export interface Standing {
   readonly state: State;
   /** A sentence without its end. */
-  readonly reason: string;
+  readonly reason: Told;
   /** What the operator can do, beside the command or before it; null if there is nothing. */
   readonly advice: string | null;
   /** The one command that helps; null if none does, or none is needed. */
@@ -45,7 +46,10 @@ export function standingOf(explained: ExplainedTenant): Standing {
     case "waiting":
       return {
         state: "failing",
-        reason: `the last try failed with ${action.code}; a sync tries again after ${action.retryAt}`,
+        reason: [
+          `the last try failed with ${action.code}; a sync tries again after `,
+          new Date(action.retryAt),
+        ],
         advice: "mend what the message names",
         command: explained.tenant?.kind === "desired" ? syncIt : null,
       };

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { explainJson } from "../../../src/commands/output/explain-json.ts";
-import { type ExplainPage, explainText } from "../../../src/commands/output/explain-text.ts";
+import { explainText } from "../../../src/commands/output/explain-text.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
+import type { Explanation } from "../../../src/engine/explain/explanation.ts";
 import {
   anExplainedTenant,
   aRecord,
@@ -16,8 +17,8 @@ const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
 
 const aPage = (
   overrides: Parameters<typeof anExplainedTenant>[0] = {},
-  more: Partial<Omit<ExplainPage, "explained">> = {},
-): ExplainPage => ({
+  more: Partial<Omit<Explanation, "explained">> = {},
+): Explanation => ({
   explained: anExplainedTenant(overrides),
   tokenDestinations: ["table postgres://db/crm groupsync_tokens"],
   rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },

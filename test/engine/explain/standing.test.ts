@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { PlanningContext } from "../../../src/core/plan/planned-action.ts";
+import { toldText } from "../../../src/core/text/told.ts";
 import type { ExplainedTenant } from "../../../src/engine/explain/explain-tenant.ts";
 import { standingOf } from "../../../src/engine/explain/standing.ts";
 import {
@@ -117,7 +118,8 @@ function noDeletions(): Partial<PlanningContext> {
 }
 
 describe("the reason", () => {
-  const reasonOf = (overrides: Overrides): string => standingOf(anExplainedTenant(overrides)).reason;
+  const reasonOf = (overrides: Overrides): string =>
+    toldText(standingOf(anExplainedTenant(overrides)).reason);
 
   test("has the row's mistake, and what becomes of the group", () => {
     const tenant = aRejectedTenant();

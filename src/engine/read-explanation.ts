@@ -1,0 +1,38 @@
+import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
+import type { LedgerView } from "../ports/ledger/ledger.ts";
+import type { TenantSource } from "../ports/tenant-source.ts";
+import type { TokenStore } from "../ports/token-store.ts";
+import { explainTenant } from "./explain/explain-tenant.ts";
+import type { Explanation } from "./explain/explanation.ts";
+import { type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
+import { type PredictionInputs, predictedFailures } from "./predict-sync.ts";
+
+export interface ExplainSetup {
+  readonly ports: { readonly source: TenantSource; readonly ledger: LedgerView };
+  readonly settings: PlanSettings;
+  readonly rotation: RotationPolicy;
+  readonly tokens: PredictionInputs["tokens"] & Pick<TokenStore, "read" | "lagging">;
+  /** The token destinations, for people to read. */
+  readonly tokenDestinations: readonly string[];
+  readonly baseUrl: string;
+  readonly now: () => Date;
+}
+
+/**
+ * Reads all that is known of one tenant, and why a sync would fail. Sends nothing to the service, and changes nothing.
+ * Rejects as `explainTenant` does.
+ */
+export async function readExplanation(
+  id: string,
+  { ports, settings, rotation, now: clock, ...setup }: ExplainSetup,
+  stop: AbortSignal,
+): Promise<Explanation> {
+  const { source, ledger } = ports;
+  const { tokens, tokenDestinations } = setup;
+  const now = clock();
+  const state = await readLedgerState(ledger);
+  const explained = await explainTenant(id, { source, ledger, tokens }, settings, state, now, stop);
+  const { service } = state;
+  const failures = await predictedFailures({ ledger, service, name: settings.name, ...setup });
+  return { explained, tokenDestinations, rotation, failures, now };
+}
