@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { hostClock } from "../adapters/host/clock.ts";
 import { readTextFile } from "../adapters/host/text-file.ts";
 import { createLogger, logTo } from "../adapters/log/logger.ts";
@@ -55,6 +56,7 @@ export async function composeDaemon(
     group,
   }: Config): LifecycleSettings => ({
     name,
+    configPath: resolve(path),
     ways: waysOf({ name, source, group, http }),
     schedule,
     shutdownTimeoutMs,
@@ -110,7 +112,7 @@ export async function composeDaemon(
       readLedgerSnapshot: async () => {
         const ledger = await composeLedgerView(accepted.current(), host);
         try {
-          return await readLedgerSnapshot(ledger.value, hostClock.now());
+          return await readLedgerSnapshot(ledger.value, accepted.current().rotation, hostClock.now());
         } finally {
           await ledger.close();
         }

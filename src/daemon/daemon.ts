@@ -18,6 +18,7 @@ import { type Configured, StateTracker } from "./state/state-tracker.ts";
 export interface DaemonSettings {
   /** The scope. */
   readonly name: string;
+  readonly configPath: string;
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
   /** Default: three periods of the schedule. */
   readonly staleAfterMs?: number;
@@ -152,9 +153,10 @@ export class Daemon {
   }
 
   #configured(): Configured {
-    const { name, schedule, deletionLimit, staleAfterMs } = this.#settings;
+    const { name, configPath, schedule, deletionLimit, staleAfterMs } = this.#settings;
     return {
       name,
+      configPath,
       schedule: schedule.line,
       timezone: schedule.timezone,
       deletionLimit,

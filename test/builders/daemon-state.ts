@@ -20,6 +20,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   lastRun: null,
   lastGoodSync: null,
   staleAfterMs: 900_000,
+  configPath: "/etc/groupsync/config.yaml",
   skippedTicks: 0,
   serving: null,
   ledger: null,
@@ -74,6 +75,8 @@ export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledger
   status: aLedgerStatus(),
   history: [],
   tokenAges: [],
+  tooOld: null,
+  names: new Map(),
   wentMissing: 0,
   ...overrides,
 });

@@ -16,6 +16,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
   const world = { reload: () => {}, quit: false };
   const settings = {
     name: "eu",
+    configPath: "/etc/groupsync/config.yaml",
     schedule: { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
     notifier: { tell: async () => {}, beat: async () => {} },
     deletionLimit: { count: 3, percent: 10 },

@@ -17,6 +17,7 @@ export const PERIOD = 300_000;
 
 export const SETTINGS: Omit<DaemonSettings, "notifier"> = {
   name: "eu",
+  configPath: "/etc/groupsync/config.yaml",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
   deletionLimit: { count: 3, percent: 10 },
 };
@@ -111,7 +112,7 @@ export class Stage {
           async () => {},
           () => clock.now(),
         );
-        return readLedgerSnapshot(ledger, clock.now());
+        return readLedgerSnapshot(ledger, { maxAgeMs: null }, clock.now());
       },
       timetable: (schedule, onTick) => {
         this.schedules.push(schedule);

@@ -1,5 +1,7 @@
 import { recently } from "../../core/deletion/missing-tenants.ts";
+import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import type { LedgerSnapshot } from "./state.ts";
 
 const DAY = 86_400_000;
@@ -9,15 +11,28 @@ const MOST_RUNS = 5_000;
 const AGES = [0, 1, 7, 30, 60, 90, 180, 365];
 
 /** Reads what the status page and the metrics show of the ledger. Rejects with LEDGER_…. */
-export async function readLedgerSnapshot(ledger: LedgerView, now: Date): Promise<LedgerSnapshot> {
+export async function readLedgerSnapshot(
+  ledger: LedgerView,
+  { maxAgeMs }: Pick<RotationPolicy, "maxAgeMs">,
+  now: Date,
+): Promise<LedgerSnapshot> {
   const before = (days: number): Date => new Date(now.getTime() - days * DAY);
   const status = await ledger.status();
   const history = await ledger.history(before(HISTORY_DAYS), MOST_RUNS);
-  const atLeast = await ledger.tokensLiveSince(AGES.map(before));
+  const due = maxAgeMs === null ? [] : [before(maxAgeMs / DAY)];
+  const atLeast = await ledger.tokensLiveSince([...AGES.map(before), ...due]);
   const tokenAges = AGES.map((fromDays, n) => ({
     fromDays,
-    groups: (atLeast[n] ?? 0) - (atLeast[n + 1] ?? 0),
+    groups: (atLeast[n] ?? 0) - ((n + 1 < AGES.length ? atLeast[n + 1] : 0) ?? 0),
   }));
+  const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: atLeast[AGES.length] ?? 0 };
   const wentMissing = await ledger.missingSince(recently(now));
-  return { readAt: now, status, history, tokenAges, wentMissing };
+  const names = await ledger.names(listedIds(status));
+  return { readAt: now, status, history, tokenAges, tooOld, names, wentMissing };
 }
+
+const listedIds = ({ held, failing, rejected }: LedgerStatus): string[] => [
+  ...new Set(
+    [...(held?.groups ?? []), ...failing, ...rejected].flatMap(({ user_group_id }) => user_group_id ?? []),
+  ),
+];

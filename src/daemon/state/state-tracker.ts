@@ -8,7 +8,7 @@ type Identity = Pick<DaemonState, "version" | "startedAt">;
 type Tracked = Omit<DaemonState, "nextRun" | "serving">;
 export type Configured = Pick<
   DaemonState,
-  "name" | "schedule" | "timezone" | "deletionLimit" | "staleAfterMs"
+  "name" | "configPath" | "schedule" | "timezone" | "deletionLimit" | "staleAfterMs"
 >;
 
 /** What is asked for whenever somebody asks for the state. */

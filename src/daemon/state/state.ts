@@ -28,6 +28,8 @@ export interface DaemonState {
   readonly deletionLimit: DeletionLimit;
   /** How old the last good sync may be before the daemon counts as not ready. */
   readonly staleAfterMs: number;
+  /** The config file, as a path that leads to it from every directory. */
+  readonly configPath: string;
   /** How many ticks came while a run was under way. */
   readonly skippedTicks: number;
   /** Null if the config has single tenants served in no way, or if no sync has begun yet. */
@@ -60,6 +62,10 @@ export interface LedgerSnapshot {
   /** The runs of the last seven days, newest first, at most 5,000. */
   readonly history: readonly RecordedRun[];
   readonly tokenAges: readonly TokenAge[];
+  /** How many tokens are as old as `rotation.max_age`, or older; null if the config has no such age. */
+  readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
+  /** The names of the groups that the status lists, as far as the service told them. */
+  readonly names: ReadonlyMap<string, string>;
   /** How many groups' tenants went missing in the last 24 hours. Groups with a held removal don't count. */
   readonly wentMissing: number;
 }

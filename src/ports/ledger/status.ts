@@ -12,6 +12,8 @@ export interface StatusReads {
   status(): Promise<LedgerStatus>;
   /** What the ledger keeps of one id, beside its `LedgerGroup`. */
   record(id: string): Promise<GroupRecord>;
+  /** The names that the service last gave back for groups with these ids, in 200 characters at most. */
+  names(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export interface GroupRecord {

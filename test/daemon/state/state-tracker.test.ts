@@ -9,6 +9,7 @@ import { aClock } from "../../fakes/set-clock.ts";
 
 const CONFIGURED = {
   name: "eu",
+  configPath: "/etc/groupsync/config.yaml",
   schedule: "*/5 * * * *",
   timezone: "UTC",
   deletionLimit: { count: 3, percent: 10 },

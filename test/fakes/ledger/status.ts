@@ -13,6 +13,7 @@ import { type CommittedLedger, holderOf } from "./ledger-changes.ts";
 import type { LedgerRow, LedgerState } from "./ledger-state.ts";
 
 const SHOWN = 100;
+const LONGEST_NAME = 200;
 
 export const statusReads = ({ state, step, now }: CommittedLedger): StatusReads => ({
   async status(): Promise<LedgerStatus> {
@@ -59,6 +60,16 @@ export const statusReads = ({ state, step, now }: CommittedLedger): StatusReads 
         .map(({ fingerprint, since, until }) => ({ fingerprint, since, until }))
         .reverse(),
     };
+  },
+
+  async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    await step({ when: "before", call: "names" });
+    return new Map(
+      ids.flatMap((id): [string, string][] => {
+        const name = state.rows.get(id)?.serviceName ?? null;
+        return name === null ? [] : [[id, [...name].slice(0, LONGEST_NAME).join("")]];
+      }),
+    );
   },
 });
 

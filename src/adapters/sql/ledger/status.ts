@@ -22,12 +22,14 @@ import {
   KINDS,
 } from "./rows/failure-columns.ts";
 import { latestRuns, rejections } from "./runs.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
+import { type LedgerReader, type LedgerScope, ofIds } from "./scope.ts";
 import { serviceReads } from "./service.ts";
 
 /** A list of groups shows this many at most. */
 const SHOWN = 100;
 const SHOWN_RUNS = 10;
+/** In characters. */
+const LONGEST_NAME = 200;
 
 /** The status of an empty ledger. */
 const NO_STATUS: Omit<LedgerStatus, "service"> = {
@@ -49,6 +51,7 @@ export const statusReads = (reader: LedgerReader): StatusReads => ({
     service: await serviceReads(reader).service(),
   }),
   record: (id) => reader.read(NO_RECORD, (ledger) => groupRecord(ledger, id)),
+  names: (ids) => reader.read(new Map(), (ledger) => groupNames(ledger, ids)),
 });
 
 /** Sums up one scope of the ledger for people. */
@@ -159,6 +162,16 @@ interface HeldColumns extends HeldRemoval {
 
 interface FailingColumns extends FailureValues {
   readonly user_group_id: string;
+}
+
+async function groupNames(ledger: LedgerScope, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await ledger.connection.query<{ user_group_id: string; name: string }>(
+    `SELECT user_group_id, left(service_name, ${LONGEST_NAME}) AS name FROM ${ledger.tables.groups}
+     WHERE ${ofIds(ledger)} AND service_name IS NOT NULL`,
+    // The ledger has no other ids, and PostgreSQL would refuse them.
+    [ledger.scope, ids.filter((id) => storable(id) === id)],
+  );
+  return new Map(rows.map(({ user_group_id, name }) => [user_group_id, name]));
 }
 
 /** What the ledger keeps of one id. */
