@@ -1,0 +1,85 @@
+import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
+import { MAX_ID_BYTES } from "../../core/group/tenant-id.ts";
+import { tokenBucket } from "../../core/limits/token-bucket.ts";
+import { printable } from "../../core/text/printable.ts";
+import type { Explanation } from "../../engine/explain/explanation.ts";
+import { unknownIds } from "../../engine/plan/make-plan.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+
+interface TenantLookPorts {
+  /** Reads all that is known of one tenant, and changes nothing. Rejects soon after the signal aborts. */
+  readonly explain: (id: string, stop: AbortSignal) => Promise<Explanation>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What somebody who asks for a tenant gets to see. */
+export type Look =
+  | { readonly kind: "explained"; readonly explanation: Explanation }
+  | { readonly kind: "unknown" | "failed"; readonly error: SyncError }
+  /** Given up after this time. */
+  | { readonly kind: "slow"; readonly ms: number }
+  /** `what` is a sentence without its end. */
+  | { readonly kind: "refused"; readonly what: string; readonly waitMs: number };
+
+/** Ten looks after a pause, and then one every two seconds. */
+const ALLOWED = { rate: { count: 1, perMs: 2_000 }, burst: 10 };
+/** In milliseconds. */
+const LONGEST_LOOK = 10_000;
+
+/**
+ * Looks at single tenants for whoever has the status page open. The page has no login, so a visitor must not burden the
+ * databases: there is one look at a time, few in a time, and none for long.
+ */
+export class TenantLooks {
+  readonly #ports: TenantLookPorts;
+  readonly #stop: AbortSignal;
+  readonly #limiter = tokenBucket(ALLOWED);
+  #isLooking = false;
+
+  /** After the signal to stop aborts, each look ends. */
+  constructor(ports: TenantLookPorts, stop: AbortSignal) {
+    this.#ports = ports;
+    this.#stop = stop;
+  }
+
+  /** Never rejects. `gone` aborts when nobody waits for the answer any more. */
+  async at(id: string, gone: AbortSignal): Promise<Look> {
+    // No source and no ledger has such an id.
+    if (Buffer.byteLength(id) > MAX_ID_BYTES) return { kind: "unknown", error: unknownIds(new Set([id])) };
+    if (this.#isLooking) return refused("groupsync looks at another tenant just now", 1_000);
+    const waitMs = this.#limiter(this.#ports.clock.monotonic());
+    if (waitMs > 0) return refused("there were too many looks at tenants", waitMs);
+    this.#isLooking = true;
+    const ending = new AbortController();
+    const look = this.#look(id, AbortSignal.any([ending.signal, gone, this.#stop])).finally(() => {
+      this.#isLooking = false;
+    });
+    const timer = new AbortController();
+    const tooLong = this.#ports.clock.sleep(LONGEST_LOOK, timer.signal).then((): Look => {
+      ending.abort();
+      return { kind: "slow", ms: LONGEST_LOOK };
+    });
+    // A look that doesn't end at once when it has to is not waited for, and no other begins before its end.
+    return Promise.race([look, tooLong]).finally(() => timer.abort());
+  }
+
+  async #look(id: string, stop: AbortSignal): Promise<Look> {
+    try {
+      if (stop.aborted) throw interrupted();
+      return { kind: "explained", explanation: await this.#ports.explain(id, stop) };
+    } catch (error) {
+      if (error instanceof SyncError)
+        return { kind: error.code === "UNKNOWN_ID" ? "unknown" : "failed", error };
+      const { code, message } = asSyncError(error);
+      this.#ports.log({ level: "error", code, message: `cannot explain ${printable(id)}: ${message}` });
+      return {
+        kind: "failed",
+        error: new SyncError(code, "groupsync has made a mistake; its log says more"),
+      };
+    }
+  }
+}
+
+const refused = (what: string, waitMs: number): Look => ({ kind: "refused", what, waitMs });

@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
+import { type Look, TenantLooks } from "../../../src/daemon/status-page/tenant-looks.ts";
+import type { Explanation } from "../../../src/engine/explain/explanation.ts";
+import { anExplanation } from "../../builders/explained.ts";
+import { aClock } from "../../fakes/set-clock.ts";
+
+const nobodyLeaves = new AbortController().signal;
+
+/** Explains only when the test says so, or ends early if it is told to. */
+function aVisit() {
+  let isOver = (): void => {};
+  const sleep = (_: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      isOver = resolve;
+      signal?.addEventListener("abort", () => resolve());
+    });
+  const clock = { ...aClock(), sleep };
+  const daemon = new AbortController();
+  const asked: string[] = [];
+  const logged: string[] = [];
+  let answer: (explanation: Promise<Explanation>) => void = () => {};
+  const explain = (id: string, stop: AbortSignal): Promise<Explanation> => {
+    asked.push(id);
+    return new Promise((resolve, reject) => {
+      answer = resolve;
+      stop.addEventListener("abort", () => reject(interrupted()));
+    });
+  };
+  const looks = new TenantLooks(
+    { explain, clock, log: ({ message }) => logged.push(message) },
+    daemon.signal,
+  );
+  return {
+    ...{ clock, daemon, asked, logged },
+    takesTooLong: () => isOver(),
+    at: (id: string, gone = nobodyLeaves) => looks.at(id, gone),
+    answers: (explanation: Explanation | Error) =>
+      answer(explanation instanceof Error ? Promise.reject(explanation) : Promise.resolve(explanation)),
+  };
+}
+
+const kindOf = async (look: Promise<Look>): Promise<Look["kind"]> => (await look).kind;
+
+test("one tenant is looked at at a time", async () => {
+  const visit = aVisit();
+  const first = visit.at("a");
+  expect(await visit.at("b")).toMatchObject({ kind: "refused", what: expect.stringContaining("just now") });
+  visit.answers(anExplanation());
+  expect(await first).toEqual({ kind: "explained", explanation: anExplanation() });
+  const next = visit.at("b");
+  visit.answers(anExplanation());
+  expect(await kindOf(next)).toBe("explained");
+  expect(visit.asked).toEqual(["a", "b"]);
+});
+
+test("ten looks are allowed after a pause, and then one every two seconds", async () => {
+  const visit = aVisit();
+  const look = (): Promise<Look["kind"]> => {
+    const kind = kindOf(visit.at("a"));
+    visit.answers(anExplanation());
+    return kind;
+  };
+  for (let n = 0; n < 10; n++) expect(await look()).toBe("explained");
+  expect(await visit.at("a")).toMatchObject({ kind: "refused", waitMs: expect.closeTo(2_000) });
+  visit.clock.elapsed += 2_000;
+  expect(await look()).toBe("explained");
+  expect(await look()).toBe("refused");
+});
+
+test("a look that takes too long is given up, and no other begins before it has ended", async () => {
+  const visit = aVisit();
+  const first = visit.at("a");
+  visit.takesTooLong();
+  expect(await first).toEqual({ kind: "slow", ms: 10_000 });
+  expect(visit.asked).toEqual(["a"]);
+  const next = visit.at("b");
+  visit.answers(anExplanation());
+  expect(await kindOf(next)).toBe("explained");
+});
+
+test.each(["the visitor leaves", "the daemon stops"])("a look ends if %s", async (what) => {
+  const visit = aVisit();
+  const gone = new AbortController();
+  const look = visit.at("a", gone.signal);
+  (what === "the daemon stops" ? visit.daemon : gone).abort();
+  expect(await look).toMatchObject({ kind: "failed", error: { code: "INTERRUPTED" } });
+  expect(await kindOf(visit.at("a", gone.signal.aborted ? gone.signal : visit.daemon.signal))).toBe("failed");
+  expect(visit.asked).toEqual(["a"]);
+});
+
+test("an id that nobody has, and one that is too long to be anybody's, are unknown", async () => {
+  const visit = aVisit();
+  const look = visit.at("a");
+  visit.answers(new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has "a"'));
+  expect(await look).toMatchObject({ kind: "unknown", error: { code: "UNKNOWN_ID" } });
+  expect(await visit.at("\u20ac".repeat(171))).toMatchObject({
+    kind: "unknown",
+    error: { code: "UNKNOWN_ID" },
+  });
+  expect(visit.asked).toEqual(["a"]);
+});
+
+test("what fails is told as it is, but a mistake of groupsync only in its log", async () => {
+  const visit = aVisit();
+  const failing = visit.at("a");
+  const error = new SyncError("SOURCE_UNAVAILABLE", "cannot reach db.internal");
+  visit.answers(error);
+  expect(await failing).toEqual({ kind: "failed", error });
+  const mistaken = visit.at("b\u001b");
+  visit.answers(new TypeError("x of undefined"));
+  expect(await mistaken).toMatchObject({
+    error: { code: "INTERNAL", message: expect.not.stringContaining("x of") },
+  });
+  expect(visit.logged).toEqual(["cannot explain b\\u001b: x of undefined"]);
+});
