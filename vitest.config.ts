@@ -33,6 +33,7 @@ function endToEndOnMysql(): string[] {
     "lease", // one at a time, and the fence
     "forget", // the rows of one scope in every table, and the marks of its tokens
     "copied-config", // two scopes, or one by mistake, in the same tables
+    "tenant-page", // locks, and ids without an index
     "told-to-stop", // a lock that is waited for
     "readme-rights", // the README's GRANTs
     "source-role", // what the source's user can read

@@ -17,11 +17,16 @@ import { pages } from "../daemon/pages.ts";
 import { CronTimetable } from "../daemon/schedule.ts";
 import { ServicePause } from "../daemon/service-pause.ts";
 import { readLedgerSnapshot } from "../daemon/state/ledger-snapshot.ts";
+import { TenantLooks } from "../daemon/status-page/tenant-looks.ts";
 import { SyncRequests } from "../daemon/sync-requests/sync-requests.ts";
 import { RecentCommits } from "../engine/durability/recent-commits.ts";
+import type { Explanation } from "../engine/explain/explanation.ts";
+import { indexedOnly } from "../engine/explain/indexed-only.ts";
+import { readExplanation } from "../engine/read-explanation.ts";
 import { warnOfReadable } from "./config.ts";
 import type { Host } from "./host.ts";
 import { composeLedgerView } from "./ledger-view.ts";
+import { composePlan } from "./plan.ts";
 import { composeServing, waysOf } from "./serving.ts";
 import { composeSync } from "./sync.ts";
 
@@ -87,9 +92,14 @@ export async function composeDaemon(
     { serveTenant: singles.serveTenant, clock: hostClock, log, onReply: metrics.observeReply },
     signal,
   );
+  const looks = new TenantLooks(
+    { explain: (id, stop) => explain(id, accepted.current(), { ...host, stop }), clock: hostClock, log },
+    signal,
+  );
   const shown = pages(
     () => lifecycle.state,
     metrics,
+    looks,
     () => hostClock.now(),
   );
   const lifecycle: Lifecycle = new Lifecycle(
@@ -132,6 +142,18 @@ export async function composeDaemon(
     signal,
   );
   return lifecycle;
+}
+
+/** Looks at a tenant for a visitor of the status page. */
+async function explain(id: string, config: Config, host: Host): Promise<Explanation> {
+  const { value, close } = await composePlan(config, host);
+  const { ports } = value;
+  try {
+    const setup = { ...value, ports: { ...ports, source: indexedOnly(ports.source) } };
+    return await readExplanation(id, setup, host.stop);
+  } finally {
+    await close();
+  }
 }
 
 /** One check covers all token stores, so the store with the shortest period decides how often it happens. */

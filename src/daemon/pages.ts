@@ -1,22 +1,32 @@
 import { plain, type Reply } from "./http/reply.ts";
-import type { Routes } from "./http/routes.ts";
+import type { PageRequest, Routes } from "./http/routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { readiness } from "./state/readiness.ts";
 import type { DaemonState } from "./state/state.ts";
-import { statusPage, statusPageHeaders } from "./status-page/status-page.ts";
+import { pageHeaders } from "./status-page/markup/document.ts";
+import { statusPage } from "./status-page/status-page.ts";
+import type { Look, TenantLooks } from "./status-page/tenant-looks.ts";
+import { tenantPage } from "./status-page/tenant-page.ts";
 
-/** The pages that the daemon serves over HTTP. No page queries a database, changes anything, or contains a secret. */
-export function pages(state: () => DaemonState, metrics: Metrics, now: () => Date): Routes {
+/**
+ * The pages that the daemon serves over HTTP. No page changes anything, or contains a token or a key. Only the page of one
+ * tenant queries databases.
+ */
+export function pages(
+  state: () => DaemonState,
+  metrics: Metrics,
+  looks: Pick<TenantLooks, "at">,
+  now: () => Date,
+): Routes {
   const ofThisSecond = madeOnce(statusPage);
+  const home = async ({ query, gone }: PageRequest): Promise<Reply> => {
+    const id = new URLSearchParams(query).get("tenant") ?? "";
+    if (id === "") return page(200, ofThisSecond(state(), now()));
+    const look = await looks.at(id, gone);
+    return page(STATUSES[look.kind], tenantPage(id, look, state(), now()));
+  };
   return {
-    "/": {
-      page: () => ({
-        status: 200,
-        contentType: "text/html; charset=utf-8",
-        body: ofThisSecond(state(), now()),
-        headers: statusPageHeaders,
-      }),
-    },
+    "/": { page: home },
     "/healthz": { page: () => plain(200, "ok"), forAnyHost: true },
     "/readyz": { page: () => readyPage(state(), now()), forAnyHost: true },
     "/metrics": {
@@ -25,6 +35,19 @@ export function pages(state: () => DaemonState, metrics: Metrics, now: () => Dat
     },
   };
 }
+
+const page = (status: number, body: string): Reply => ({
+  ...{ status, contentType: "text/html; charset=utf-8", body },
+  headers: pageHeaders,
+});
+
+const STATUSES: Readonly<Record<Look["kind"], number>> = {
+  explained: 200,
+  unknown: 404,
+  refused: 429,
+  slow: 503,
+  failed: 503,
+};
 
 /**
  * Makes the page again only if a second has passed, or a run has begun or ended. With a week of runs the page is

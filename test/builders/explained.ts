@@ -2,6 +2,7 @@ import { changedFields } from "../../src/core/group/group-diff.ts";
 import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
 import { planAction } from "../../src/core/plan/planned-action.ts";
 import type { ExplainedTenant } from "../../src/engine/explain/explain-tenant.ts";
+import type { Explanation } from "../../src/engine/explain/explanation.ts";
 import type { GroupRecord, RecordedGroup } from "../../src/ports/ledger/status.ts";
 import { aDecisionContext, aDesiredTenant, aGroup, aLedgerGroup, aRow } from "./groups.ts";
 
@@ -27,6 +28,16 @@ export const aRecord = (overrides: Partial<GroupRecord> = {}): GroupRecord => ({
   group: aRecordedGroup(),
   removals: [],
   formerTokens: [],
+  ...overrides,
+});
+
+/** Of a tenant in sync. */
+export const anExplanation = ({ explained, ...overrides }: Partial<Explanation> = {}): Explanation => ({
+  explained: explained ?? anExplainedTenant(),
+  tokenDestinations: ["table postgres://db/crm groupsync_tokens"],
+  rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
+  failures: [],
+  now: new Date("2026-02-04T00:00:00Z"),
   ...overrides,
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { headlineOf } from "../../src/daemon/status-page/headline.ts";
+import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -337,7 +337,7 @@ describe("those outside are told of tenants that went missing", () => {
     stage.world.tenants = tenants(...ids.slice(4));
     await stage.ticked();
     expect(stage.told).toEqual([]);
-    expect(headlineOf(stage.daemon.state, stage.world.time.now()).tone).toBe("good");
+    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0].tone).toBe("good");
     stage.world.tenants = tenants(...ids.slice(5));
     await stage.ticked();
     await stage.ticked();
@@ -346,7 +346,7 @@ describe("those outside are told of tenants that went missing", () => {
         /^groupsync eu: the tenants of 5 groups went missing within 24 hours\nsync ok: .*5 missing; .*\nlook at the source first: /,
       ),
     ]);
-    expect(headlineOf(stage.daemon.state, stage.world.time.now())).toMatchObject({
+    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0]).toMatchObject({
       tone: "attention",
       sentence:
         "Needs attention: the tenants of 5 of 40 groups went missing within 24 hours; deletion.limit lets 4 go.",
@@ -366,7 +366,7 @@ describe("those outside are told of tenants that went missing", () => {
     await stage.world.time.sleep(DAY + 1);
     await stage.ticked();
     expect(stage.told).toHaveLength(2);
-    expect(headlineOf(stage.daemon.state, stage.world.time.now()).tone).toBe("good");
+    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0].tone).toBe("good");
   });
 
   test("as held, and not twice, if there is no grace period", async () => {

@@ -1,18 +1,28 @@
 import { expect, onTestFinished, test } from "vitest";
+import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { serve } from "../../src/daemon/http/http-server.ts";
 import { Metrics } from "../../src/daemon/metrics/metrics.ts";
 import { pages } from "../../src/daemon/pages.ts";
 import type { DaemonState } from "../../src/daemon/state/state.ts";
+import type { Look } from "../../src/daemon/status-page/tenant-looks.ts";
 import { aDaemonState } from "../builders/daemon-state.ts";
+import { anExplanation } from "../builders/explained.ts";
 import { aClock } from "../fakes/set-clock.ts";
 
 const NOON = new Date("2026-03-01T12:00:00Z");
 
 /** What is shown over HTTP, at noon and of a state, both of which a test can change. */
 async function shown() {
-  const daemon: { state: DaemonState; now: Date } = { state: aDaemonState(), now: NOON };
+  const daemon: { state: DaemonState; now: Date; look: Look; asked: string[] } = {
+    ...{ state: aDaemonState(), now: NOON, asked: [] },
+    look: { kind: "explained", explanation: anExplanation() },
+  };
   const state = (): DaemonState => daemon.state;
-  const made = pages(state, new Metrics(state, aClock()), () => daemon.now);
+  const at = async (id: string): Promise<Look> => {
+    daemon.asked.push(id);
+    return daemon.look;
+  };
+  const made = pages(state, new Metrics(state, aClock()), { at }, () => daemon.now);
   const server = await serve({ host: "127.0.0.1", port: 0 }, () => made);
   onTestFinished(() => server.close());
   return { daemon, ask: (path: string): Promise<Response> => fetch(server.url + path) };
@@ -52,7 +62,7 @@ test("the status page is of now, and may load and run nothing", async () => {
   expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
   const policy = answer.headers.get("content-security-policy");
   expect(policy).toMatch(/default-src 'none'.*style-src/);
-  expect(policy).not.toMatch(/script-src|connect-src|unsafe/);
+  expect(policy).not.toMatch(/connect-src|unsafe|'none'.*script-src (?!'sha256-[^ ]*';)/);
   expect(await answer.text()).toContain("asia-7");
 });
 
@@ -73,4 +83,29 @@ test("the status page is made once a second, however many ask for it, and when a
     standby: { since: NOON, message: "another instance is at work" },
   };
   expect(await shows("africa-1")).toBe(true);
+});
+
+test("a tenant is shown if its id is asked for, and only then are databases asked", async () => {
+  const { daemon, ask } = await shown();
+  for (const path of ["/", "/?", "/?tenant=", "/?other=a"])
+    expect(await (await ask(path)).text()).toContain("Last good sync");
+  expect(daemon.asked).toEqual([]);
+  const answer = await ask("/?tenant=a%2Fb+%26%E2%82%AC");
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(answer.headers.get("content-security-policy")).toMatch(/default-src 'none'/);
+  expect(await answer.text()).toContain("acme: in sync");
+  expect(daemon.asked).toEqual(["a/b &\u20ac"]);
+});
+
+const error = new SyncError("SOURCE_UNAVAILABLE", "cannot reach db.internal");
+
+test.each<[Look, number]>([
+  [{ kind: "unknown", error }, 404],
+  [{ kind: "refused", what: "there were too many looks", waitMs: 10 }, 429],
+  [{ kind: "slow", ms: 10_000 }, 503],
+  [{ kind: "failed", error }, 503],
+])("why a tenant isn't shown is said by the status, too: %j", async (look, status) => {
+  const { daemon, ask } = await shown();
+  daemon.look = look;
+  expect((await ask("/?tenant=a")).status).toBe(status);
 });

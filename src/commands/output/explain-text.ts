@@ -1,7 +1,7 @@
 import { printable } from "../../core/text/printable.ts";
-import { type Told, toldText } from "../../core/text/told.ts";
+import { toldText } from "../../core/text/told.ts";
 import type { Explanation } from "../../engine/explain/explanation.ts";
-import { type Line, LONGEST, type NamedValue, sectionsOf } from "../../engine/explain/sections.ts";
+import { isTold, type Line, LONGEST, type NamedValue, sectionsOf } from "../../engine/explain/sections.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
 import { type Paint, painter } from "./colours.ts";
 import { failureText } from "./plan-text.ts";
@@ -47,7 +47,5 @@ function lineText(line: Line, width: number, paint: Paint): string {
   const before = typeof confirmed === "string" ? paint("yellow", `  the service confirmed ${confirmed}`) : "";
   return `${mark}${name.padEnd(width)}  ${value}${before}`;
 }
-
-const isTold = (line: Line): line is Told => typeof line === "string" || Array.isArray(line);
 
 const isValue = (line: Line): line is NamedValue => !isTold(line) && "name" in line;

@@ -108,22 +108,23 @@ async function replyTo(
   if (!isForAnyHost && !isAllowedHost(headers.host, hosts))
     return plain(421, "call this server localhost, by its IP address, or by a name in http.allowed_hosts");
   if (route === undefined) return plain(404, `there is ${Object.keys(routes).join(", ")}`);
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const asked = { query: url.slice(path.length), gone: gone.signal };
   try {
     if ("page" in route) {
       if (method !== "GET" && method !== "HEAD") return takesOnly("GET", "HEAD");
-      return await route.page();
+      return await route.page(asked);
     }
     if (method !== "POST") return takesOnly("POST");
     if (!isOfThisHost(headers.origin, headers.host))
       return plain(403, "this server takes no requests from the pages of other hosts");
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
+    const { headersDistinct, socket } = request;
     return await route.post({
+      ...asked,
       below,
-      query: url.slice(path.length),
-      headers: request.headersDistinct,
-      address: request.socket.remoteAddress ?? "",
-      gone: gone.signal,
+      headers: headersDistinct,
+      address: socket.remoteAddress ?? "",
     });
   } catch (error) {
     return plain(500, `the reply could not be made: ${describe(error)}`);

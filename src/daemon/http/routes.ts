@@ -9,9 +9,16 @@ export type Routes = Readonly<Record<string, Page | Action>>;
 /** For GET and HEAD. */
 interface Page {
   /** Makes the page anew for each request. */
-  readonly page: () => Reply | Promise<Reply>;
+  readonly page: (request: PageRequest) => Reply | Promise<Reply>;
   /** The page tells nothing about tenants, so it is shown to requests with any Host header. */
   readonly forAnyHost?: true;
+}
+
+export interface PageRequest {
+  /** With its question mark; empty if there is none. */
+  readonly query: string;
+  /** Aborts when nobody waits for the reply any more. */
+  readonly gone: AbortSignal;
 }
 
 /** For POST. */
@@ -19,17 +26,13 @@ interface Action {
   readonly post: (request: PostRequest) => Promise<Reply>;
 }
 
-export interface PostRequest {
+export interface PostRequest extends PageRequest {
   /** What the path has in the place of the name in braces, as it was sent. */
   readonly below: string;
-  /** With its question mark; empty if there is none. */
-  readonly query: string;
   /** By name in small letters, each with all its values. */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
   /** The IP address of the client, or of the proxy before it. */
   readonly address: string;
-  /** Aborts when nobody waits for the reply any more. */
-  readonly gone: AbortSignal;
 }
 
 interface Found {

@@ -1,58 +1,135 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { type HealthFacts, healthOf, type Verdict } from "../../core/report/health.ts";
-import type { HeldGroups, LedgerStatus } from "../../ports/ledger/status.ts";
-import { type BrokenWay, brokenWaysOf } from "../state/serving-state.ts";
+import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import { brokenWaysOf } from "../state/serving-state.ts";
 import { type DaemonState, wentMissingOf } from "../state/state.ts";
-import { grouped, groupedCount, relative, roundText, withGrouped } from "./number-and-time-text.ts";
+import type { Tone } from "./markup/headline-box.ts";
+import { grouped, groupedCount, relative, roundText, withGrouped } from "./markup/number-and-time-text.ts";
 import { type PastRun, pastRuns } from "./past-runs.ts";
 
 export interface Headline {
   readonly tone: Tone;
-  /** Says in one sentence whether all is well. */
+  /** Says in one sentence what is wrong, or that nothing is. */
   readonly sentence: string;
   /** What the sentence means, or what to do. May be empty. */
   readonly advice: readonly string[];
-  /** The part of the page that says more. */
-  readonly see: "held" | "failing" | "rejected" | "serving" | null;
+  /** The parts of the page that say more. */
+  readonly see: readonly Part[];
 }
 
-/** From `good` (nothing to do) to `bad` (somebody is needed now). */
-export type Tone = "good" | "idle" | "busy" | "attention" | "bad";
+export type Part = "held" | "failing" | "rejected" | "serving";
 
 /**
- * The most important thing for an operator to know. If several things are wrong, the headline is the worst of them.
- * What comes from the ledger is worded as in `groupsync status`.
+ * Everything that is wrong, the worst first; or one headline if nothing is. What comes from the ledger is worded as in
+ * `groupsync status`.
  */
-export function headlineOf(state: DaemonState, now: Date): Headline {
-  const { ledger, current, standby, nextRun, lastRun } = state;
+export function headlinesOf(state: DaemonState, now: Date): readonly [Headline, ...Headline[]] {
   const runs = pastRuns(state);
+  const verdicts = healthOf(factsOf(state, runs));
+  const ofVerdicts = verdicts.flatMap((verdict) => troubleOf(verdict, state, runs, now));
+  const isFailed = ofVerdicts.some(({ tone }) => tone === "bad");
+  const [worst, ...others] = [
+    ...ofVerdicts,
+    ...(isFailed ? [] : unreadableLedger(state, now)),
+    ...staleness(state, now, isFailed ? "" : retryText(state, now)),
+    ...unnoticed(state, now),
+  ].toSorted((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
+  return worst ? [worst, ...others] : [calm(verdicts[0], state, now)];
+}
+
+const headline = (tone: Tone, sentence: string, ...advice: readonly string[]): Headline => ({
+  tone,
+  sentence,
+  advice: advice.filter((line) => line !== ""),
+  see: [],
+});
+
+function troubleOf(
+  { kind, sentence }: Verdict,
+  state: DaemonState,
+  runs: readonly PastRun[],
+  now: Date,
+): Headline[] {
+  const { current, ledger } = state;
   const hint = asSentence(runs[0]?.hint ?? "");
-  const [{ kind, sentence }] = healthOf(factsOf(state, runs));
-  // A run that was told to stop is not a failure, even though it counts as failed.
-  const wasStopped = runs[0]?.result?.error?.code === "INTERRUPTED";
-  if (kind === "failed" && !(wasStopped && current)) {
-    return headline(wasStopped ? "attention" : "bad", sentence, hint, retryText(state, now));
+  switch (kind) {
+    case "failed": {
+      // A run that was told to stop is not a failure, even though it counts as failed.
+      const wasStopped = runs[0]?.result?.error?.code === "INTERRUPTED";
+      if (wasStopped && current) return [];
+      return [headline(wasStopped ? "attention" : "bad", sentence, hint, retryText(state, now))];
+    }
+    case "killed":
+      return current ? [] : [headline("bad", sentence, retryText(state, now))];
+    case "held":
+      return ledger?.status.held
+        ? [{ ...headline("attention", sentence, LOOK_AT_SOURCE), see: ["held"] }]
+        : [headline("attention", sentence, hint || "Look at the source first: groupsync plan says more.")];
+    case "missing":
+      return [headline("attention", withGrouped(sentence), MISSING)];
+    case "attention":
+      return [outOfSync(withGrouped(sentence), ledger?.status)];
+    case "empty":
+    case "running":
+    case "well":
+      return [];
   }
-  if (kind === "killed" && !current) return headline("bad", sentence, retryText(state, now));
-  if (ledger === null && lastRun) {
-    return headline(
-      "bad",
-      "The ledger cannot be read.",
-      "Is the database of ledger.url up?",
-      retryText(state, now),
-    );
-  }
+}
+
+const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
+const MISSING = `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`;
+
+function outOfSync(sentence: string, status: LedgerStatus | undefined): Headline {
+  const isFailing = (status?.groups.failing ?? 0) > 0;
+  const isRejected = (status?.rejected.length ?? 0) > 0;
+  const advice = isFailing
+    ? "Groups that fail are tried again by themselves."
+    : isRejected
+      ? "The groups of rejected rows stay as they are until somebody corrects the rows."
+      : "groupsync plan names these groups: their rows have changed, and service.update is never.";
+  return {
+    ...headline("attention", sentence, advice),
+    see: [...(isFailing ? ["failing" as const] : []), ...(isRejected ? ["rejected" as const] : [])],
+  };
+}
+
+function unreadableLedger(state: DaemonState, now: Date): Headline[] {
+  if (state.ledger !== null || !state.lastRun) return [];
+  const advice = "Is the database of ledger.url up?";
+  return [headline("bad", "The ledger cannot be read.", advice, retryText(state, now))];
+}
+
+function staleness(state: DaemonState, now: Date, retry: string): Headline[] {
   const stale = staleText(state, now);
-  if (stale !== null) return headline("bad", stale, whyStale(state), retryText(state, now));
-  if (kind === "held") return heldHeadline(sentence, ledger?.status.held ?? null, hint);
-  if (kind === "missing") return headline("attention", withGrouped(sentence), MISSING);
-  if (kind === "attention") return attentionHeadline(withGrouped(sentence), ledger?.status);
-  const broken = brokenWaysOf(state.serving).filter(({ state: { since } }) => isLasting(since, now));
-  if (broken.length > 0) return unnoticedHeadline(broken);
+  return stale === null ? [] : [headline("bad", stale, whyStale(state), retry)];
+}
+
+function unnoticed({ serving }: DaemonState, now: Date): Headline[] {
+  const broken = brokenWaysOf(serving).filter(({ state: { since } }) => isLasting(since, now));
+  if (broken.length === 0) return [];
+  const keys = broken.map(({ key }) => key).join(" and ");
+  return [
+    {
+      ...headline(
+        "attention",
+        `Needs attention: ${keys} ${broken.length === 1 ? "doesn't" : "don't"} work.`,
+        "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
+      ),
+      see: ["serving"],
+    },
+  ];
+}
+
+/** A connection that breaks is back after a moment, as a rule. */
+const isLasting = (since: Date, now: Date): boolean => now.getTime() - since.getTime() >= 60_000;
+
+/** Nothing is wrong. */
+function calm({ kind, sentence }: Verdict, state: DaemonState, now: Date): Headline {
+  const { current, standby, nextRun } = state;
   if (current) {
     const goesOn = current.run === null ? "A run is about to begin." : "A run is going on.";
-    return headline("busy", goesOn, BEFORE[kind]);
+    return headline("busy", goesOn, BEFORE[kind] ?? "");
   }
   if (standby) {
     return headline(
@@ -67,60 +144,12 @@ export function headlineOf(state: DaemonState, now: Date): Headline {
   return headline("good", sentence, inSyncText(state));
 }
 
-const headline = (tone: Tone, sentence: string, ...advice: readonly string[]): Headline => ({
-  tone,
-  sentence,
-  advice: advice.filter((line) => line !== ""),
-  see: null,
-});
-
-const heldHeadline = (sentence: string, held: HeldGroups | null, hint: string): Headline =>
-  held
-    ? {
-        ...headline("attention", sentence, "Look at the source first: are these tenants really gone?"),
-        see: "held",
-      }
-    : headline("attention", sentence, hint || "Look at the source first: groupsync plan says more.");
-
-function attentionHeadline(sentence: string, status: LedgerStatus | undefined): Headline {
-  if (status && status.groups.failing > 0) {
-    const advice = "All others are in order; these are tried again by themselves.";
-    return { ...headline("attention", sentence, advice), see: "failing" };
-  }
-  if (status && status.rejected.length > 0)
-    return { ...headline("attention", sentence, "All others are in order."), see: "rejected" };
-  return headline(
-    "attention",
-    sentence,
-    "All others are in order; groupsync plan names these and the reasons.",
-  );
-}
-
-const unnoticedHeadline = (broken: readonly BrokenWay[]): Headline => ({
-  ...headline(
-    "attention",
-    `Needs attention: ${broken.map(({ key }) => key).join(" and ")} ${broken.length === 1 ? "doesn't" : "don't"} work.`,
-    "Full syncs find what is missed; until the next one, a tenant that only this would notice has no token.",
-  ),
-  see: "serving",
-});
-
-/** A connection that breaks is back after a moment, as a rule. */
-const isLasting = (since: Date, now: Date): boolean => now.getTime() - since.getTime() >= 60_000;
-
-const MISSING =
-  "Look at the source first: are these tenants really gone? groupsync plan names them, and says when their groups are due.";
-
 /** While a run is under way: what the runs before it left. */
-const BEFORE: Readonly<Record<Verdict["kind"], string>> = {
+const BEFORE: Readonly<Partial<Record<Verdict["kind"], string>>> = {
   empty: "It is the first one: nothing has been synced yet.",
   killed: "It settles what the last one left, which was killed.",
   well: "All was well after the last one.",
-  running: "",
   failed: "It goes on from where the last one was told to stop.",
-  held: "",
-  missing: "",
-  attention: "",
 };
 
 function inSyncText({ ledger }: DaemonState): string {

@@ -7,57 +7,102 @@ import {
 import type { FailingGroup } from "../../core/report/failing-group.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import type { HeldGroups } from "../../ports/ledger/status.ts";
-import { type Content, type Html, html } from "./html.ts";
-import { briefMoment, grouped, groupedCount, roundText } from "./number-and-time-text.ts";
+import { copied } from "./copied-command.ts";
+import { type Content, type Html, html } from "./markup/html.ts";
+import {
+  briefMoment,
+  grouped,
+  groupedCount,
+  type PageTime,
+  roundText,
+} from "./markup/number-and-time-text.ts";
 
 const SHOWN_HELD = 10;
-const SHOWN_FAILURES = 20;
+const SHOWN_FAILURES = 5;
+/** Behind a click. */
+const MORE_FAILURES = 15;
 const SHOWN_REASONS = 20;
 const SHOWN_IDS = 10;
 const LONGEST_MESSAGE = 500;
 
+/** The names of groups, by their ids. */
+type Names = ReadonlyMap<string, string>;
+
 /** The removals that wait for approval, and the command that approves them. */
-export function heldSection({ count, code, groups }: HeldGroups): Html {
+export function heldSection({ count, code, groups }: HeldGroups, names: Names, configPath: string): Html {
   const shown = groups.slice(0, SHOWN_HELD);
+  const command = code === null ? "groupsync plan" : `groupsync sync --approve-deletions ${code}`;
   return html`<section aria-labelledby="held"><h2 id="held">Held ${badge(count)}</h2>
 <p>${groupedCount(count, "removal")} ${count === 1 ? "waits" : "wait"} for approval. If they are meant to go:</p>
-<pre><code>groupsync ${code === null ? "plan" : `sync --approve-deletions ${code}`}</code></pre>
+${copied(command, configPath)}
 <p class="note">${code === null ? "It shows the code that approves them. " : ""}The code approves exactly these, once. The page itself changes nothing.</p>
 <ul class="held-groups">${shown.map(
-    ({ kind, user_group_id }) => html`<li>${kind} ${outside(printableId(user_group_id))}</li>`,
+    ({ kind, user_group_id }) => html`<li>${kind} ${tenant(user_group_id, names)}</li>`,
   )}${more(count - shown.length, "groupsync plan", "lists them")}</ul></section>`;
 }
 
 /** The groups that fail, with the reason and the time of the next try. */
-export function failingSection(failing: readonly FailingGroup[], count: number, now: Date): Html {
-  const shown = failing.slice(0, SHOWN_FAILURES);
+export function failingSection(
+  failing: readonly FailingGroup[],
+  count: number,
+  names: Names,
+  at: PageTime,
+): Html {
+  const first = failing.slice(0, SHOWN_FAILURES);
+  const others = failing.slice(SHOWN_FAILURES, SHOWN_FAILURES + MORE_FAILURES);
+  const rest = more(count - first.length - others.length, "groupsync status --json", "lists more");
   return html`<section aria-labelledby="failing"><h2 id="failing">Failing ${badge(count)}</h2>
-<ul class="failing-groups">${shown.map((group) => failure(group, now))}${more(count - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
+${failures(first, names, at)}${others.length > 0 ? html`<details><summary>${grouped(others.length)} more</summary>${failures(others, names, at)}</details>` : null}${rest && html`<ul>${rest}</ul>`}</section>`;
 }
 
-const failure = ({ user_group_id, code, message, count, since, retryAt }: FailingGroup, now: Date): Html =>
-  html`<li><h3>${outside(printableId(user_group_id))}</h3>
+const failures = (some: readonly FailingGroup[], names: Names, at: PageTime): Html =>
+  html`<ul class="failing-groups">${some.map((group) => failure(group, names, at))}</ul>`;
+
+function failure(
+  { user_group_id, code, message, count, since, retryAt }: FailingGroup,
+  names: Names,
+  at: PageTime,
+): Html {
+  const next = retryAt <= at.now ? "with the next sync" : briefMoment(retryAt, at);
+  return html`<li><h3>${tenant(user_group_id, names)}</h3>
 <p><span class="code">${printable(code)}:</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
-<p class="note">${grouped(count)} in a row for ${roundText(now.getTime() - since.getTime())}, next try ${retryAt <= now ? "with the next sync" : briefMoment(retryAt, now)}</p></li>`;
+<p class="note">${grouped(count)} in a row for ${roundText(at.now.getTime() - since.getTime())}, next try ${next}</p></li>`;
+}
 
 /** The rows that can't be used, by their reasons. */
-export function rejectedSection(rejected: readonly RememberedRejection[], now: Date): Html {
+export function rejectedSection(
+  rejected: readonly RememberedRejection[],
+  names: Names,
+  { now }: PageTime,
+): Html {
   const reasons = reasonsOf(rejected);
   const shown = reasons.slice(0, SHOWN_REASONS);
   return html`<section aria-labelledby="rejected"><h2 id="rejected">Rejected ${badge(rejectedRows(rejected))}</h2>
 <p class="note">No group can be made of these rows. Groups that are there stay as they are until the rows are corrected.</p>
-<ul class="failing-groups">${shown.map((reason) => rejectionReason(reason, now))}${more(reasons.length - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
+<ul class="failing-groups">${shown.map((reason) => rejectionReason(reason, names, now))}${more(reasons.length - shown.length, "groupsync status --json", "lists more")}</ul></section>`;
 }
 
-function rejectionReason({ code, message, rows, since, ids }: RejectionReason, now: Date): Html {
+function rejectionReason(
+  { code, message, rows, since, ids }: RejectionReason,
+  names: Names,
+  now: Date,
+): Html {
   const named = ids.slice(0, SHOWN_IDS);
   const others = named.length > 0 && rows > named.length ? ` and ${grouped(rows - named.length)} more` : "";
   return html`<li><h3>${groupedCount(rows, "row")}</h3>
 <p><span class="code">${printable(code)}:</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
-<p class="note">${named.map((id, index) => html`${index > 0 ? ", " : ""}${outside(printableId(id))}`)}${others}${named.length > 0 ? "; " : ""}for ${roundText(now.getTime() - since.getTime())}</p></li>`;
+<p class="note">${named.map((id, index) => html`${index > 0 ? ", " : ""}${tenant(id, names)}`)}${others}${named.length > 0 ? "; " : ""}for ${roundText(now.getTime() - since.getTime())}</p></li>`;
 }
 
 const badge = (count: number): Html => html`<span class="count">${grouped(count)}</span>`;
+
+/** An id that leads to what is known of the tenant, and the name of its group. */
+function tenant(id: string | null, names: Names): Html {
+  if (id === null) return html`${printableId(id)}`;
+  const name = names.get(id);
+  const link = html`<a class="id" href="?${new URLSearchParams({ tenant: id }).toString()}">${outside(printableId(id))}</a>`;
+  return name === undefined ? link : html`${link} <bdi class="name">${printable(name)}</bdi>`;
+}
 
 /** Text from outside may be written from right to left. <bdi> keeps it from turning the text around it. */
 const outside = (text: string): Html => html`<bdi>${text}</bdi>`;

@@ -1,10 +1,9 @@
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
-import { type Html, html } from "./html.ts";
-import { grouped, groupedCount, roundText, took } from "./number-and-time-text.ts";
+import { type Content, type Html, html } from "./markup/html.ts";
+import { grouped, groupedCount, type PageTime, roundText, took } from "./markup/number-and-time-text.ts";
 import { type Day, ENDINGS, type Ending, type RunsSummary, runsByDay, worstOf } from "./runs-by-hour.ts";
 
-/** Seven times 24 hours touch eight days. */
-const DAYS = 8;
+const DAYS = 7;
 
 // One unit is about a pixel: an hour is a column, with a gap to the next.
 const COLUMN = 7;
@@ -34,15 +33,35 @@ const MEANING: Readonly<Record<Ending, string>> = {
 };
 
 /** The runs of the last days, with a bar for each hour in which runs began. The bar shows the worst ending. */
-export function runChart(runs: readonly RecordedRun[], now: Date, goesOn: string | null): Html {
-  const days = runsByDay(runs, now, DAYS, goesOn);
+export function runChart(runs: readonly RecordedRun[], at: PageTime, goesOn: string | null): Html {
+  const all = runsByDay(runs, at, DAYS, goesOn);
+  const days = all.filter(hasRuns);
+  if (days.length === 0) return html`${emptyText(all)}`;
   const scale = scaleFor(days);
   const seen = ENDINGS.filter((ending) => days.some(({ summary }) => summary.endings[ending] > 0));
-  return html`<div class="days">${days.map((day) => dayChart(day, scale))}</div>
+  return html`<div class="days">${days.map((day) => dayChart(day, scale))}</div>${emptyText(all)}
 <ul class="legend">${seen.map(legendEntry)}</ul>
-<p class="note">A bar is an hour (UTC) and shows the worst ending among its runs. Its height is the longest run, on a
+<p class="note">A bar is an hour and shows the worst ending among its runs. Its height is the longest run, on a
 logarithmic scale from ${took(SHORTEST_MS)} to ${roundText(scale.topMs)}${linesText(scale)}.</p>
 ${asTable(days)}`;
+}
+
+const hasRuns = ({ summary }: Day): boolean => summary.runs > 0;
+
+/** `No runs: Mon, Mar 2 to Thu, Mar 5; Sat, Mar 7` */
+function emptyText(days: readonly Day[]): Content {
+  const spans: { first: Day; last: Day }[] = [];
+  days.forEach((day, index) => {
+    const span = spans.at(-1);
+    if (hasRuns(day)) return;
+    if (span && span.last === days[index - 1]) span.last = day;
+    else spans.push({ first: day, last: day });
+  });
+  if (spans.length === 0) return null;
+  const texts = spans.map(({ first, last }) =>
+    first === last ? dayName(first.start) : `${dayName(first.start)} to ${dayName(last.start)}`,
+  );
+  return html`<p class="note">No runs: ${texts.join("; ")}</p>`;
 }
 
 const dayChart = ({ start, summary, hours }: Day, scale: Scale): Html =>

@@ -1,5 +1,6 @@
 import type { RunOutcome } from "../../core/report/counts.ts";
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import { type PageTime, wallClock } from "./markup/number-and-time-text.ts";
 
 /** `unfinished`: the ledger has no end of the run, for instance after a kill. */
 export type Ending = RunOutcome | "unfinished";
@@ -16,39 +17,55 @@ export interface RunsSummary {
 }
 
 export interface Day {
-  /** Midnight in UTC. */
+  /** Midnight of this day's date in UTC, whatever the time zone. */
   readonly start: Date;
   readonly summary: RunsSummary;
-  /** All 24 hours; null for an hour without a run. */
+  /** By the hours of the wall clock; null for an hour without a run. */
   readonly hours: readonly (RunsSummary | null)[];
 }
 
+const QUARTER = 900_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /**
- * Sums up runs by day and hour, in UTC: the last `count` days, today included. `goesOn` is the run that is under way;
- * it is left out, because it has no ending yet.
+ * Sums up runs by day and hour of the page's time zone: the last `count` days, today included. `goesOn` is the run that is
+ * under way; it is left out, because it has no ending yet.
  */
 export function runsByDay(
   runs: readonly RecordedRun[],
-  now: Date,
+  at: PageTime,
   count: number,
   goesOn: string | null,
 ): Day[] {
-  const today = Math.floor(now.getTime() / DAY) * DAY;
+  const clock = quickClock(at.timeZone);
+  const today = Math.floor(clock(at.now) / DAY) * DAY;
   const ended = runs.filter(({ id }) => id !== goesOn);
-  const byDay = groupBy(ended, (run) => Math.floor(run.startedAt.getTime() / DAY) * DAY);
+  const byDay = groupBy(ended, (run) => Math.floor(clock(run.startedAt) / DAY) * DAY);
   return Array.from({ length: count }, (_, index) => {
     const start = today - (count - 1 - index) * DAY;
     const ofDay = byDay.get(start) ?? [];
-    const byHour = groupBy(ofDay, (run) => Math.floor((run.startedAt.getTime() - start) / HOUR));
+    const byHour = groupBy(ofDay, (run) => Math.floor((clock(run.startedAt) - start) / HOUR));
     const hours = Array.from({ length: 24 }, (_, hour) => {
       const ofHour = byHour.get(hour);
       return ofHour ? summarize(ofHour) : null;
     });
     return { start: new Date(start), summary: summarize(ofDay), hours };
   });
+}
+
+/**
+ * The wall clock of a time zone, in milliseconds. Asks once for each quarter of an hour, because a page may have thousands
+ * of runs: all zones differ from UTC by whole quarters, and change their clocks at one.
+ */
+function quickClock(timeZone: string): (date: Date) => number {
+  const shifts = new Map<number, number>();
+  return (date) => {
+    const quarter = Math.floor(date.getTime() / QUARTER) * QUARTER;
+    const shift = shifts.get(quarter) ?? wallClock(new Date(quarter), timeZone).getTime() - quarter;
+    shifts.set(quarter, shift);
+    return date.getTime() + shift;
+  };
 }
 
 function summarize(runs: readonly RecordedRun[]): RunsSummary {

@@ -5,28 +5,29 @@ import { printable } from "../../core/text/printable.ts";
 import type { RunResult } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import type { CurrentRun, DaemonState } from "../state/state.ts";
-import { type Content, type Html, html } from "./html.ts";
+import { type Content, type Html, html } from "./markup/html.ts";
 import {
   briefMoment,
   grouped,
   instant,
   moment,
+  type PageTime,
   roundText,
   took,
   withGrouped,
-} from "./number-and-time-text.ts";
+} from "./markup/number-and-time-text.ts";
 import { type PastRun, pastRuns } from "./past-runs.ts";
 
 const LONGEST_MESSAGE = 500;
 
 /** The last run, the next run, and the last good sync. */
-export function runsSection(state: DaemonState, now: Date): Html {
+export function runsSection(state: DaemonState, at: PageTime): Html {
   const { nextRun, lastGoodSync, schedule } = state;
   const last = pastRuns(state).find(({ result }) => result !== null);
   return html`<section aria-labelledby="runs"><h2 id="runs">Runs</h2><dl class="tiles">
-${tile("Last run", last ? moment(last.startedAt, now) : "none yet", last?.result ? lastRunText(last, last.result) : null)}
-${tile("Next run", nextRun ? moment(nextRun, now) : "none: it is stopping", html`<code>${schedule}</code> in ${state.timezone}`)}
-${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, now) : "none yet", goodSyncNote(state, now))}
+${tile("Last run", last ? moment(last.startedAt, at) : "none yet", last?.result ? lastRunText(last, last.result) : null)}
+${tile("Next run", nextRun ? moment(nextRun, at) : "none: it is stopping", html`<code>${schedule}</code>`)}
+${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, at) : "none yet", goodSyncNote(state, at.now))}
 </dl></section>`;
 }
 
@@ -47,25 +48,25 @@ function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunRes
 }
 
 /** How many groups are in each state, and when the ledger was read. */
-export function groupsSection({ groups, rejected }: LedgerStatus, readAt: Date, now: Date): Html {
+export function groupsSection({ groups, rejected }: LedgerStatus, readAt: Date, at: PageTime): Html {
   return html`<section aria-labelledby="groups"><h2 id="groups">Groups</h2><dl class="numbers">
 ${number("in all", groups.total)}${number("in sync", groups.in_sync)}${number("under way", groups.under_way)}
 ${number("failing", groups.failing, "bad")}${number("missing", groups.missing)}${number("unverified", groups.unverified)}
 ${number("rejected rows", rejectedRows(rejected), "bad")}
-</dl><p class="note">As the ledger was ${briefMoment(readAt, now)}. Missing: the tenant is gone, and the group
+</dl><p class="note">As the ledger was ${briefMoment(readAt, at)}. Missing: the tenant is gone, and the group
 is still there. Unverified: nothing has shown yet that the service took a change. Rejected rows: no group can be made of
 them, and their groups stay as they are.</p></section>`;
 }
 
 /** Progress of the run that is under way. */
-export function currentRunSection({ since, run, done, total, waiting }: CurrentRun, now: Date): Html {
-  const { leftMs } = progress(done, total, now.getTime() - since.getTime());
+export function currentRunSection({ since, run, done, total, waiting }: CurrentRun, at: PageTime): Html {
+  const { leftMs } = progress(done, total, at.now.getTime() - since.getTime());
   const left = leftMs !== undefined && done < total ? `, about ${roundText(leftMs)} left` : "";
   return html`<section aria-labelledby="now"><h2 id="now">Current run</h2>
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
 <p>${workText(run, done, total)}${left}</p>
-<p class="note">Began ${briefMoment(since, now)}</p>
-${waiting && html`<p class="note">Waits until ${instant(waiting.until)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}</section>`;
+<p class="note">Began ${briefMoment(since, at)}</p>
+${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}</section>`;
 }
 
 function workText(run: CurrentRun["run"], done: number, total: number): string {
@@ -73,33 +74,28 @@ function workText(run: CurrentRun["run"], done: number, total: number): string {
   return total > 0 ? `${grouped(done)} of ${grouped(total)} done` : "Reading the source and comparing";
 }
 
-/** Name, version, schedule, lease and service: what a bug report needs. */
-export function aboutSection(state: DaemonState, now: Date): Html {
-  const { ledger, name, version, startedAt, skippedTicks } = state;
+/** Version, lease and service: what a bug report needs. */
+export function aboutSection(state: DaemonState, at: PageTime): Html {
+  const { ledger, version, configPath, startedAt, skippedTicks } = state;
   const service = ledger?.status.service;
   const unsynced = ledger?.status.oldestUnsynced;
   return html`<section aria-labelledby="about"><h2 id="about">About</h2><dl class="about">
-${entry("Name", name)}${entry("Version", version)}
-${entry("Schedule", html`<code>${state.schedule}</code>`)}${entry("Time zone", state.timezone)}
-${entry("Lease", leaseText(state, now))}
+${entry("Version", version)}${entry("Config", html`<bdi>${printable(configPath, LONGEST_MESSAGE)}</bdi>`)}
+${entry("Lease", leaseText(state, at))}
 ${service?.baseUrl ? entry("Service", html`${service.baseUrl} <small>team ${service.teamId ?? "not known yet"}</small>`) : null}
-${unsynced ? entry("Oldest unsynced", moment(unsynced, now)) : null}
-${entry("Up since", moment(startedAt, now))}
+${unsynced ? entry("Oldest unsynced", moment(unsynced, at)) : null}
+${entry("Up since", moment(startedAt, at))}
 ${entry("Skipped ticks", html`${grouped(skippedTicks)} <small>during runs</small>`)}
 </dl></section>`;
 }
 
-function leaseText({ current, standby, ledger }: DaemonState, now: Date): Content {
+function leaseText({ current, standby, ledger }: DaemonState, at: PageTime): Content {
   if (current?.run) return "held by this instance";
   if (standby) return html`<bdi>${printable(standby.message, LONGEST_MESSAGE)}</bdi>`;
   const lease = ledger?.status.lease;
   if (!lease) return ledger ? "free" : "not known yet";
-  return html`<bdi>${printable(lease.holder)}</bdi>, since ${briefMoment(lease.acquiredAt, now)}`;
+  return html`<bdi>${printable(lease.holder)}</bdi>, since ${briefMoment(lease.acquiredAt, at)}`;
 }
-
-/** When the page was made. */
-export const madeText = (now: Date, refreshSeconds: number): Html =>
-  html`As of ${instant(now)}; refreshed every ${roundText(refreshSeconds * 1000)}`;
 
 /** A value with its label and a note. */
 export const tile = (label: Content, value: Content, note: Content): Html =>

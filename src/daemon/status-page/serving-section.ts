@@ -1,23 +1,30 @@
 import { printable } from "../../core/text/printable.ts";
 import { type NamedWay, type ServedCount, type ServingState, waysOf } from "../state/serving-state.ts";
 import type { DaemonState } from "../state/state.ts";
-import { type Content, type Html, html } from "./html.ts";
-import { briefMoment, groupedCount, relative, roundText, took } from "./number-and-time-text.ts";
+import { type Content, type Html, html } from "./markup/html.ts";
+import {
+  briefMoment,
+  groupedCount,
+  type PageTime,
+  relative,
+  roundText,
+  took,
+} from "./markup/number-and-time-text.ts";
 import { tile } from "./sections.ts";
 
 const LONGEST_MESSAGE = 500;
 
 /** Whether single tenants are noticed and served between two full syncs. */
-export function servingSection(serving: ServingState, standby: DaemonState["standby"], now: Date): Html {
+export function servingSection(serving: ServingState, standby: DaemonState["standby"], at: PageTime): Html {
   return html`<section aria-labelledby="serving"><h2 id="serving">Between two syncs</h2><dl class="tiles">
-${waysOf(serving).map((named) => wayTile(named, now))}
+${waysOf(serving).map((named) => wayTile(named, at))}
 ${serving.takesRequests ? tile("POST /sync", standby ? "handed on" : "accepted", standby && "to the instance that holds the lease") : null}
-${tile("Served", groupedCount(serving.served.count, "tenant"), lastText(serving.served, now))}
+${tile("Served", groupedCount(serving.served.count, "tenant"), lastText(serving.served, at.now))}
 ${standby ? null : tile("Longest wait now", serving.oldestMs > 0 ? roundText(serving.oldestMs) : "nobody waits", null)}
 </dl></section>`;
 }
 
-function wayTile({ key, state }: NamedWay, now: Date): Html {
+function wayTile({ key, state }: NamedWay, at: PageTime): Html {
   const label = html`<code>${key}</code>`;
   switch (state.kind) {
     case "off":
@@ -27,21 +34,21 @@ function wayTile({ key, state }: NamedWay, now: Date): Html {
         "Another instance holds the lease and notices tenants, or this one is stopping.",
       );
     case "starting":
-      return tile(label, "starting", since(state.since, now));
+      return tile(label, "starting", since(state.since, at));
     case "alive":
-      return tile(label, "works", since(state.since, now));
+      return tile(label, "works", since(state.since, at));
     case "broken": {
       const { code, message, hint } = state.error;
       return tile(
         label,
         html`<strong class="bad">broken</strong>`,
-        html`${since(state.since, now)}. <span class="code">${printable(code)}:</span> <bdi>${printable(message, LONGEST_MESSAGE)}</bdi>${hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`}`,
+        html`${since(state.since, at)}. <span class="code">${printable(code)}:</span> <bdi>${printable(message, LONGEST_MESSAGE)}</bdi>${hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`}`,
       );
     }
   }
 }
 
-const since = (at: Date, now: Date): Html => html`since ${briefMoment(at, now)}`;
+const since = (time: Date, at: PageTime): Html => html`since ${briefMoment(time, at)}`;
 
 function lastText({ last }: ServedCount, now: Date): Content {
   if (last === null) return "since this process began";

@@ -30,6 +30,8 @@ export interface PastEvent {
   readonly what: Told;
 }
 
+export const isTold = (line: Line): line is Told => typeof line === "string" || Array.isArray(line);
+
 /** The longest text, and the longest value of a row or a group, in characters. */
 export const LONGEST = 2_000;
 const LONGEST_VALUE = 200;

@@ -7,6 +7,7 @@ import { Unusable } from "../../../src/core/group/tenant.ts";
 import type { Explanation } from "../../../src/engine/explain/explanation.ts";
 import {
   anExplainedTenant,
+  anExplanation,
   aRecord,
   aRecordedGroup,
   NO_RECORDED_FAILURES,
@@ -18,14 +19,7 @@ const at = (day: number): Date => new Date(Date.UTC(2026, 1, day));
 const aPage = (
   overrides: Parameters<typeof anExplainedTenant>[0] = {},
   more: Partial<Omit<Explanation, "explained">> = {},
-): Explanation => ({
-  explained: anExplainedTenant(overrides),
-  tokenDestinations: ["table postgres://db/crm groupsync_tokens"],
-  rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
-  failures: [],
-  now: at(4),
-  ...more,
-});
+): Explanation => anExplanation({ explained: anExplainedTenant(overrides), ...more });
 
 const text = (...page: Parameters<typeof aPage>): string => explainText(aPage(...page), false);
 

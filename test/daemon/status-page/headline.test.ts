@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
+import { headlinesOf } from "../../../src/daemon/status-page/headline.ts";
+import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
+  aFailingGroup,
   aFinishedRun,
   aFreshDaemon,
   aHealthyDaemon,
@@ -12,6 +15,7 @@ import {
   aPastRun,
   hoursAgo,
   minutesAgo,
+  NOW,
 } from "../a-healthy-daemon.ts";
 import { aBadEnd, aCurrentRun, afterSync, aStandby, headlineOf, pageOf } from "./shown-page.ts";
 
@@ -86,19 +90,19 @@ describe("the headline", () => {
       "groups are failing",
       afterSync({}, 2, [{ ...aRejection(), since: minutesAgo(3) }]),
       "attention",
-      "Needs attention: 1 rejected row and 2 failing groups. All others are in order; these are tried again by themselves. The reasons, and the next tries",
+      "Needs attention: 1 rejected row and 2 failing groups. Groups that fail are tried again by themselves. Why groups fail, and the next tries · Which rows are rejected",
     ],
     [
       "rows are rejected",
       afterSync({}, 0, [{ ...aRejection({ rows: 12_000 }), since: minutesAgo(3) }]),
       "attention",
-      "Needs attention: 12 000 rejected rows. All others are in order. Which rows, and the reasons",
+      "Needs attention: 12 000 rejected rows. The groups of rejected rows stay as they are until somebody corrects the rows. Which rows are rejected, and the reasons",
     ],
     [
       "changed groups are left alone",
       afterSync({ outdated: 3 }),
       "attention",
-      "Needs attention: 3 outdated groups. All others are in order; groupsync plan names",
+      "Needs attention: 3 outdated groups. groupsync plan names these groups",
     ],
     [
       "removals are held",
@@ -206,6 +210,37 @@ describe("the headline", () => {
     const [shownTone, shownText = ""] = headlineOf(state);
     expect(shownTone).toBe(tone);
     expect(shownText.slice(0, text.length)).toBe(text);
+  });
+
+  test("hides nothing else that is wrong", () => {
+    const status = aHealthyStatus({
+      groups: { total: 383, in_sync: 0, under_way: 0, failing: 26, missing: 9, unverified: 0 },
+      held: { count: 2, code: "0123456789ab", groups: [] },
+      failing: [aFailingGroup()],
+      rejected: [{ ...aRejection(), since: minutesAgo(3) }],
+    });
+    const state = aHealthyDaemon({
+      lastRun: aFinishedRun({ error: aBadEnd }),
+      lastGoodSync: hoursAgo(3),
+      serving: aServingState({ ways: { column: aBrokenWay(minutesAgo(5)), channel: null } }),
+      ledger: aHealthySnapshot({ status, wentMissing: 90 }),
+    });
+    expect(headlinesOf(state, NOW).map(({ tone, sentence, see }) => [tone, sentence, ...see])).toEqual([
+      ["bad", "The last sync failed: the service doesn't answer"],
+      ["bad", "No sync has reached its end for 3\u00a0h."],
+      ["attention", "Needs attention: 2 removals held.", "held"],
+      [
+        "attention",
+        "Needs attention: the tenants of 90 of 383 groups went missing within 24 hours; deletion.limit lets 38 go.",
+      ],
+      ["attention", "Needs attention: 1 rejected row and 26 failing groups.", "failing", "rejected"],
+      ["attention", "Needs attention: source.changes.column doesn't work.", "serving"],
+    ]);
+    const page = pageOf(state);
+    const order = ["held", "failing", "rejected", "serving", "runs", "groups", "about"];
+    const places = order.map((id) => page.indexOf(`<h2 id="${id}"`));
+    expect(places.every((place) => place > page.lastIndexOf('<div class="headline'))).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
   test("is the title, too", () => {

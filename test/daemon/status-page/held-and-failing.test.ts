@@ -24,18 +24,25 @@ describe("failing groups", () => {
 
   test("have their reason, and their next try", () => {
     expect(readOf(failing(1, 1, { message: "a <b> & c" }))).toContain(
-      "cus-0. NOT_UPDATED: a <b> & c 3 in a row for 3 h, next try in 12 min (2026-03-01 12:14:30 UTC)",
+      "cus-0. NOT_UPDATED: a <b> & c 3 in a row for 3 h, next try in 12 min (2026-03-01 12:14:30)",
     );
     expect(readOf(failing(1, 1, { retryAt: minutesAgo(1) }))).toContain("next try with the next sync");
   });
 
-  test("are listed up to twenty, and counted", () => {
+  test("are listed up to twenty, fifteen of them behind a click, and counted", () => {
     const text = readOf(failing(1_500, 100));
     expect(text).toContain("Failing 1 500 cus-0.");
     expect(text).toContain("cus-19.");
     expect(text).not.toContain("cus-20.");
+    const [shown, behind] = pageOf(failing(1_500, 100)).split("<details><summary>15 more</summary>");
+    expect([shown?.includes("cus-4."), shown?.includes("cus-5."), behind?.includes("cus-5.")]).toEqual([
+      true,
+      false,
+      true,
+    ]);
     expect(text).toContain("… and 1 480 more: groupsync status --json lists more");
     expect(readOf(failing(20, 20))).not.toContain("more:");
+    expect(pageOf(failing(5, 5))).not.toContain("<details><summary>15");
   });
 
   test("have messages of 500 characters at most", () => {
@@ -56,7 +63,48 @@ test("what is held is listed up to ten, with the command that approves it", () =
   expect(text).toContain("Held 12 000 12 000 removals wait for approval.");
   expect(text).toContain("replace cus-0. delete cus-1.");
   expect(text).toContain("delete cus-9. … and 11 990 more: groupsync plan lists them");
-  expect(pageOf(state)).toContain("<pre><code>groupsync sync --approve-deletions 4025bf58a4c4</code></pre>");
+  expect(pageOf(state)).toContain(
+    "<pre><code>groupsync --config /etc/groupsync/config.yaml sync --approve-deletions 4025bf58a4c4</code></pre>",
+  );
+});
+
+test("a command to copy names the config file as one word of a shell", () => {
+  const held = { count: 1, code: null, groups: [] };
+  const state = aHealthyDaemon({
+    configPath: "/srv/a b/$&.yaml",
+    ledger: aHealthySnapshot({ status: aHealthyStatus({ held }) }),
+  });
+  expect(readOf(state)).toContain(
+    "If they are meant to go: groupsync --config '/srv/a b/$&.yaml' plan It shows",
+  );
+});
+
+test("each id leads to its tenant, and has the group's name beside it", () => {
+  const status = aHealthyStatus({
+    groups: { total: 3, in_sync: 0, under_way: 0, failing: 1, missing: 0, unverified: 0 },
+    held: {
+      count: 2,
+      code: "4025bf58a4c4",
+      groups: ["a", "b"].map((user_group_id) => ({ kind: "delete", user_group_id })),
+    },
+    failing: [aFailingGroup({ user_group_id: "c/d &\u202e" })],
+    rejected: [{ ...aRejection({ user_group_id: "e" }), since: minutesAgo(1) }],
+  });
+  const names = new Map([
+    ["a", "Alder <&> \u202e"],
+    ["c/d &\u202e", "Globex"],
+    ["e", "شركة"],
+  ]);
+  const page = pageOf(aHealthyDaemon({ ledger: aHealthySnapshot({ status, names }) }));
+  const links = [
+    ...page.matchAll(/href="\?(tenant=[^"]*)"><bdi>(.*?)<\/bdi><\/a>(?: <bdi class="name">(.*?)<\/bdi>)?/g),
+  ];
+  expect(links.map(([, query, id, name]) => [new URLSearchParams(query).get("tenant"), id, name])).toEqual([
+    ["a", "a", "Alder &lt;&amp;&gt; \\u{202e}"],
+    ["b", "b", undefined],
+    ["c/d &\u202e", "c/d &amp;\\u{202e}", "Globex"],
+    ["e", "e", "شركة"],
+  ]);
 });
 
 describe("rejected rows", () => {

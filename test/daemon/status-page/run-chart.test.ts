@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { runChart } from "../../../src/daemon/status-page/run-chart.ts";
 import {
   aHealthyDaemon,
   aHealthySnapshot,
@@ -6,6 +7,7 @@ import {
   aPastRun,
   daysAgo,
   hoursAgo,
+  manyRuns,
   minutesAgo,
 } from "../a-healthy-daemon.ts";
 import { aBadEnd, aCurrentRun, pageOf, textOf } from "./shown-page.ts";
@@ -24,7 +26,7 @@ describe("the runs of the last days", () => {
       aPastRun({ id: "4", startedAt: minutesAgo(20), counts: { rejected: 1 } }),
       aPastRun({ id: "3", startedAt: minutesAgo(25), error: aBadEnd, tookMs: 61_000 }),
       anUnfinishedRun({ id: "2", startedAt: daysAgo(1) }),
-      aPastRun({ id: "1", startedAt: daysAgo(7), counts: { held: 2 } }),
+      aPastRun({ id: "1", startedAt: daysAgo(6), counts: { held: 2 } }),
     );
     expect(barsIn(page)).toEqual([
       "held 12:00 to 13:00: 1 run: 1 held; the longest took 1.4 s",
@@ -52,8 +54,36 @@ describe("the runs of the last days", () => {
   test("are told day by day to those who don't see them", () => {
     const page = drawn(aPastRun(), aPastRun({ id: "1", error: aBadEnd })).replaceAll("\u00a0", " ");
     expect(page).toContain('aria-label="Sun, Mar 1: 2 runs: 1 ok, 1 failed; the longest took 1.4 s"');
-    expect(page).toContain('aria-label="Sat, Feb 28: no runs"');
     expect(textOf(page)).toContain("Sun, Mar 1 2 1 0 0 0 1 1.4 s");
+  });
+
+  test("are of seven days, and days without any are named in one line", () => {
+    const page = drawn(
+      aPastRun({ id: "4" }),
+      aPastRun({ id: "3", startedAt: daysAgo(2) }),
+      aPastRun({ id: "2", startedAt: daysAgo(5) }),
+      aPastRun({ id: "1", startedAt: daysAgo(7) }),
+    );
+    expect([...page.matchAll(/<figcaption>(.*?)</g)].map(([, day]) => day)).toEqual([
+      "Tue, Feb 24",
+      "Fri, Feb 27",
+      "Sun, Mar 1",
+    ]);
+    expect(textOf(page)).toContain("No runs: Mon, Feb 23; Wed, Feb 25 to Thu, Feb 26; Sat, Feb 28 ok");
+    expect(drawn(...manyRuns(7, 24 * 60))).not.toContain("No runs");
+  });
+
+  test.each([
+    ["Asia/Kathmandu", "2026-03-01T18:14:59Z", "23:00 to 24:00", "Sun, Mar 1"],
+    ["Asia/Kathmandu", "2026-03-01T18:15:00Z", "00:00 to 01:00", "Mon, Mar 2"],
+    ["America/New_York", "2026-03-08T06:59:59Z", "01:00 to 02:00", "Sun, Mar 8"],
+    ["America/New_York", "2026-03-08T07:00:00Z", "03:00 to 04:00", "Sun, Mar 8"],
+  ])("are at the hours of the wall clock (%s, %s)", (timeZone, startedAt, hour, day) => {
+    const now = new Date(new Date(startedAt).getTime() + 60_000);
+    const run = aPastRun({ startedAt: new Date(startedAt) });
+    const chart = runChart([run], { now, timeZone }, null).markup;
+    expect(chart).toContain(`<title>${hour}: 1 run`);
+    expect(chart).toContain(`<figcaption>${day}<`);
   });
 
   test("have a legend of what is to be seen", () => {

@@ -15,11 +15,22 @@ describe("runs", () => {
   test("have times both ways", () => {
     const page = pageOf(aHealthyDaemon({ nextRun: minutesAgo(-2.5) }));
     expect(page).toContain(
-      '<time datetime="2026-03-01T12:05:00.000Z">in 3\u00a0min <small>2026-03-01 12:05:00 UTC',
+      '<time datetime="2026-03-01T12:05:00.000Z">in 3\u00a0min <small>2026-03-01 12:05:00',
     );
     expect(page).toContain(
-      '<time datetime="2026-03-01T12:00:00.000Z">3\u00a0min ago <small>2026-03-01 12:00:00 UTC',
+      '<time datetime="2026-03-01T12:00:00.000Z">3\u00a0min ago <small>2026-03-01 12:00:00',
     );
+  });
+
+  test("have the times of the config's time zone, which is named once", () => {
+    const page = pageOf(
+      aHealthyDaemon({ timezone: "Asia/Kathmandu", nextRun: new Date("2026-03-01T18:20:00Z") }),
+    );
+    expect(page).toContain(
+      '<time datetime="2026-03-01T18:20:00.000Z">in 6\u00a0h <small>2026-03-02 00:05:00<',
+    );
+    expect(page.split("Asia/Kathmandu")).toHaveLength(2);
+    expect(page).not.toContain("UTC");
   });
 
   test("the last one says what it did", () => {
@@ -43,16 +54,21 @@ describe("runs", () => {
     };
     const text = readOf(aHealthyDaemon({ current }));
     expect(text).toContain("2 500 of 10 000 done, about 3 min left");
-    expect(text).toContain("Waits until 2026-03-01 12:03:00 UTC : the service asked for it");
+    expect(text).toContain("Waits until 2026-03-01 12:03:00 : the service asked for it");
     expect(pageOf(aHealthyDaemon({ current }))).toContain('<progress max="10000" value="2500"');
     expect(readOf(aHealthyDaemon({ current: aCurrentRun }))).toContain("Reading the source and comparing");
   });
 
   test("the page is renewed sooner while one goes on", () => {
-    expect(pageOf(aHealthyDaemon())).toContain('<meta http-equiv="refresh" content="30">');
-    expect(pageOf(aHealthyDaemon({ current: aCurrentRun }))).toContain(
-      '<meta http-equiv="refresh" content="5">',
-    );
+    for (const [state, seconds] of [
+      [aHealthyDaemon(), 30],
+      [aHealthyDaemon({ current: aCurrentRun }), 5],
+    ] as const) {
+      expect(pageOf(state)).toContain(
+        `<noscript><meta http-equiv="refresh" content="${seconds}"></noscript>`,
+      );
+      expect(pageOf(state)).toContain(`<body data-refresh="${seconds}">`);
+    }
   });
 });
 

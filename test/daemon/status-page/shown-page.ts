@@ -17,7 +17,8 @@ export const pageOf = (state: DaemonState): string => statusPage(state, NOW);
 /** What there is to read, in one line. */
 export const textOf = (html: string): string =>
   html
-    .replace(/^.*<body>/s, "")
+    .replace(/^.*<body[^>]*>/s, "")
+    .replace(/<script>.*<\/script>/s, "")
     .replace(/<title>.*?<\/title>/g, "")
     .replace(/<[^>]*>/g, " ")
     .replaceAll("&lt;", "<")

@@ -5,16 +5,17 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { statusPage, statusPageHeaders } from "../../../src/daemon/status-page/status-page.ts";
+import { pageHeaders } from "../../../src/daemon/status-page/markup/document.ts";
+import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
 import { LONG } from "../../support/long.ts";
 import { startChromium } from "../../support/servers/chromium.ts";
 import { NOW } from "../a-healthy-daemon.ts";
 import { SCENES } from "./status-page-scenes.ts";
+import { TENANT_PAGES } from "./tenant-page-scenes.ts";
 import { drawnTexts } from "./text-contrast.ts";
 
 /** To be looked at after `npm run test:long`: what no assertion sees. */
-const SCREENSHOTS = fileURLToPath(new URL("../../node_modules/.cache/status-page/", import.meta.url));
+const SCREENSHOTS = fileURLToPath(new URL("../../../node_modules/.cache/status-page/", import.meta.url));
 mkdirSync(SCREENSHOTS, { recursive: true });
 
 const browser = await startChromium();
@@ -29,9 +30,14 @@ const LOOKS = (["light", "dark"] as const).flatMap((colours) =>
   ).map(([device, width]) => ({ colours, device, width })),
 );
 
-describe.skipIf(browser === null).each(Object.entries(SCENES))("the status page, %s", (name, state) => {
+const PAGES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(SCENES).map(([name, state]) => [name, statusPage(state, NOW)])),
+  ...TENANT_PAGES,
+};
+
+describe.skipIf(browser === null).each(Object.entries(PAGES))("the page, %s", (name, html) => {
   test.each(LOOKS)("is drawn well, in $colours colours on a $device", async ({ colours, device, width }) => {
-    const { page, url, requests, complaints } = await opened(state, colours, width);
+    const { page, url, requests, complaints } = await opened(html, colours, width);
 
     // The table that is folded away has to do, too.
     for (const summary of await page.locator("summary").all()) await summary.click();
@@ -42,36 +48,48 @@ describe.skipIf(browser === null).each(Object.entries(SCENES))("the status page,
     expect(requests).toEqual([url]);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     const texts = await drawnTexts(page);
-    expect(texts.map(({ text }) => text)).toContain("Last good sync");
+    expect(texts.map(({ text }) => text)).toContain("Find a tenant");
     expect(texts.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
   });
 });
 
-test.skipIf(browser === null)("the policy lets the page's style in, and nothing else", async () => {
-  const { page, complaints } = await opened(SCENES.healthy!, "light", 1280, (html) =>
-    html.replace(
-      "</body>",
-      "<script>document.title = 'run'</script><style>main { display: none }</style></body>",
-    ),
+test.skipIf(browser === null)(
+  "the policy lets the page's style and script in, and nothing else",
+  async () => {
+    const alien = "<script>document.title = 'run'</script><style>main { display: none }</style></body>";
+    const { page, complaints } = await opened(PAGES.healthy!.replace("</body>", alien), "light", 1280);
+    expect(complaints).toEqual([
+      expect.stringContaining("inline script violates the following Content Security Policy"),
+      expect.stringContaining("inline style violates the following Content Security Policy"),
+    ]);
+    expect(await page.title()).toBe("All is well. – groupsync default");
+    expect(await page.locator("main").isVisible()).toBe(true);
+  },
+);
+
+test.skipIf(browser === null)("the page is asked for anew, but not while somebody writes an id", async () => {
+  const { page, url, requests } = await opened(
+    PAGES.healthy!.replace('data-refresh="30"', 'data-refresh="0.2"'),
+    "light",
+    1280,
   );
-  expect(complaints).toEqual([
-    expect.stringContaining("inline script violates the following Content Security Policy"),
-    expect.stringContaining("inline style violates the following Content Security Policy"),
-  ]);
-  expect(await page.title()).toBe("All is well. – groupsync default");
-  expect(await page.locator("main").isVisible()).toBe(true);
+  await expect.poll(() => requests.length, { timeout: 60_000 }).toBeGreaterThan(2);
+  await page.locator("input").focus();
+  await page.keyboard.type("a/b €", { delay: 100 });
+  expect(await page.inputValue("input")).toBe("a/b €");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => requests.at(-1), { timeout: 60_000 }).toBe(`${url}?tenant=a%2Fb+%E2%82%AC`);
 });
 
-/** The page as a browser gets it from the daemon; `alter` stands for whoever gets something into it. */
+/** The page as a browser gets it from the daemon. */
 async function opened(
-  state: DaemonState,
+  html: string,
   colorScheme: "light" | "dark",
   width: number,
-  alter = (html: string): string => html,
 ): Promise<{ page: Page; url: string; requests: string[]; complaints: string[] }> {
   const server = createServer((_, response) => {
-    response.writeHead(200, { "content-type": "text/html; charset=utf-8", ...statusPageHeaders });
-    response.end(alter(statusPage(state, NOW)));
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8", ...pageHeaders });
+    response.end(html);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());

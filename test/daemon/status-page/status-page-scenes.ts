@@ -1,6 +1,7 @@
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
+import { aRejection } from "../../builders/groups.ts";
 import {
   aFailingGroup,
   aFinishedRun,
@@ -11,9 +12,12 @@ import {
   aPastRun,
   manyRuns,
   minutesAgo,
+  NOW,
   secondsAgo,
   tokenAges,
 } from "../a-healthy-daemon.ts";
+
+const daysBack = (date: Date): number => Math.floor((NOW.getTime() - date.getTime()) / 86_400_000);
 
 const HELD_MESSAGE =
   "191 deletions are held: deletion.limit lets 38 of 383 groups go in 24 hours, and 1 went already";
@@ -22,6 +26,32 @@ const failed = {
   code: "SERVICE_UNAVAILABLE",
   message: "cannot reach https://dashboards.example.com: connect ECONNREFUSED",
 };
+const manyFailing = Array.from({ length: 100 }, (_, index) =>
+  aFailingGroup({
+    user_group_id: `cus-${1042 + index * 7}`,
+    count: 200 - index,
+    retryAt: minutesAgo(index * 3 - 58),
+  }),
+);
+const NAMES = new Map(
+  Array.from({ length: 2_000 }, (_, index) => [`cus-${1000 + index}`, `Alderbrook Logistics ${index}`]),
+);
+const held = {
+  count: 191,
+  code: "4025bf58a4c4",
+  groups: Array.from({ length: 100 }, (_, index) => ({
+    kind: "delete" as const,
+    user_group_id: `cus-${1203 + index}`,
+  })),
+};
+const rejected = Array.from({ length: 40 }, (_, index) => ({
+  ...aRejection({
+    user_group_id: `cus-${1500 + index}`,
+    message: `mapping.${40 + (index % 4)} (column data_source_id) is null`,
+  }),
+  since: minutesAgo(60 * index),
+}));
+
 const partial = { rejected: 2, failed: 26, unchanged: 355 };
 
 /** What the page has to look well with: how a daemon is on a good day, on bad ones, and with data that nobody expects. */
@@ -68,6 +98,35 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     }),
   }),
 
+  everything: aHealthyDaemon({
+    name: "eu-production",
+    timezone: "Europe/Berlin",
+    configPath: "/etc/groupsync/production-eu-central/config.yaml",
+    lastGoodSync: minutesAgo(190),
+    lastRun: aFinishedRun({
+      error: { ...failed, hint: "is service.base_url right, and is the service up?" },
+    }),
+    serving: aServingState({
+      ways: {
+        column: aBrokenWay(minutesAgo(12), { message: "canceling statement due to statement timeout" }),
+        channel: aBrokenWay(minutesAgo(7)),
+      },
+      oldestMs: 42_000,
+    }),
+    ledger: aHealthySnapshot({
+      names: NAMES,
+      wentMissing: 60,
+      tooOld: { maxAgeMs: 60 * 86_400_000, tokens: 118 },
+      history: manyRuns(2016, 5).filter(({ startedAt }) => ![1, 2, 4].includes(daysBack(startedAt))),
+      status: aHealthyStatus({
+        groups: { total: 383, in_sync: 40, under_way: 12, failing: 200, missing: 251, unverified: 4 },
+        oldestUnsynced: minutesAgo(190),
+        runs: [aPastRun({ error: failed })],
+        ...{ held, failing: manyFailing, rejected },
+      }),
+    }),
+  }),
+
   broken: aHealthyDaemon({
     lastGoodSync: minutesAgo(42),
     lastRun: aFinishedRun({
@@ -108,14 +167,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
       ),
       status: aHealthyStatus({
         groups: { total: 383, in_sync: 192, under_way: 0, failing: 0, missing: 191, unverified: 0 },
-        held: {
-          count: 191,
-          code: "4025bf58a4c4",
-          groups: Array.from({ length: 100 }, (_, index) => ({
-            kind: "delete",
-            user_group_id: `cus-${1203 + index}`,
-          })),
-        },
+        held,
         runs: [aPastRun({ counts: { held: 191 }, error: { code: "DELETIONS_HELD", message: HELD_MESSAGE } })],
       }),
     }),
@@ -161,6 +213,12 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     ledger: aHealthySnapshot({
       history: manyRuns(5000, 1),
       tokenAges: tokenAges(1_000_000, 1, 0, 250_000, 12, 3, 99_999),
+      tooOld: { maxAgeMs: 90 * 86_400_000, tokens: 350_014 },
+      names: new Map([
+        ["x".repeat(255), "W".repeat(200)],
+        ["شركة-الأمل-للتجارة-٤٢", "شركة الأمل للتجارة (ש.מ)"],
+        ["<img src=x onerror=alert(1)>", "<b>\u202eeman a</b>"],
+      ]),
       status: aHealthyStatus({
         groups: {
           total: 1_000_000,

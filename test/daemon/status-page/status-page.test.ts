@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import { statusPageHeaders } from "../../../src/daemon/status-page/status-page.ts";
+import { pageHeaders } from "../../../src/daemon/status-page/markup/document.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import { aBrokenWay, aServingState } from "../../builders/daemon-state.ts";
 import {
@@ -21,19 +21,25 @@ describe.each(Object.entries(SCENES))("the page %s", (_, state) => {
   const page = pageOf(state);
 
   test("loads nothing, runs nothing, sends nothing", () => {
-    expect(/<(script|iframe|object|embed|img|form|button|input|base)\b/i.exec(page)).toBeNull();
+    expect(/<(iframe|object|embed|img|base)\b/i.exec(page)).toBeNull();
+    expect(page.match(/<(script|form|button|input)\b[^>]*>/g)).toEqual([
+      '<form role="search">',
+      expect.stringMatching(/^<input id="tenant" name="tenant" type="search" /),
+      "<button>",
+      "<script>",
+    ]);
     const tags = page.match(/<[^>]*>/g)?.join("") ?? "";
-    expect(/\s(on\w+|style|srcset)=/i.exec(tags)).toBeNull();
+    expect(/\s(on\w+|style|srcset|action|method|formaction)=/i.exec(tags)).toBeNull();
     const links = [...tags.matchAll(/\s(?:href|src|xlink:href|action)="([^"]*)"/g)].map(([, link]) => link);
-    expect(links.filter((link) => !/^(#|data:image\/svg\+xml,)/.test(link ?? ""))).toEqual([]);
+    expect(links.filter((link) => !/^(#|\?$|\?tenant=|data:image\/svg\+xml,)/.test(link ?? ""))).toEqual([]);
     const [, style = ""] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
     expect(style).not.toMatch(/url\(|@import|https?:/);
   });
 
-  test("is in the style that its policy lets in", () => {
-    const [, style = ""] = /<style>(.*?)<\/style>/s.exec(page) ?? [];
-    const hash = createHash("sha256").update(style).digest("base64");
-    expect(statusPageHeaders["content-security-policy"]).toContain(`style-src 'sha256-${hash}'`);
+  test.each(["style", "script"])("has the %s that its policy lets in", (tag) => {
+    const [, text = ""] = new RegExp(`<${tag}>(.*?)</${tag}>`, "s").exec(page) ?? [];
+    const hash = createHash("sha256").update(text).digest("base64");
+    expect(pageHeaders["content-security-policy"]).toContain(`${tag}-src 'sha256-${hash}'`);
   });
 
   test("has links that lead somewhere", () => {
@@ -56,12 +62,12 @@ function toldOf(text: string): DaemonState {
     version: text,
     name: text,
     schedule: text,
-    timezone: text,
+    configPath: text,
     lastRun: aFinishedRun({ command: text, error }),
     current: { ...aCurrentRun, waiting: { until: NOW, reason: text } },
     standby: { since: NOW, message: text },
     serving: aServingState({ ways: { column: null, channel: aBrokenWay(NOW, error) } }),
-    ledger: aHealthySnapshot({ status }),
+    ledger: aHealthySnapshot({ status, names: new Map([[text, text]]) }),
   });
 }
 

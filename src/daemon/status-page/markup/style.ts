@@ -1,6 +1,4 @@
-import { createHash } from "node:crypto";
-
-/** The page's whole style sheet. It is part of the page, and its hash is all that the security policy allows. */
+/** The pages' whole style sheet. It is part of each page. */
 export const STYLE = `
 :root{color-scheme:light dark;--page:#f5f6f8;--card:#fff;--text:#1a1f26;--muted:#56606c;--line:#dce1e7;--grid:#e4e8ed;--code:#eef1f5;
 --good:#17693f;--good-tint:#e3f3ea;--idle:#3d4753;--idle-tint:#e9ecf0;--busy:#0b4f9c;--busy-tint:#e4effb;
@@ -15,7 +13,11 @@ html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{background:var(--page);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 header,main,footer{max-width:72rem;margin:0 auto;padding:0 1rem}
 header{display:flex;flex-wrap:wrap;align-items:baseline;gap:.25rem .75rem;padding-top:1.5rem;padding-bottom:1rem}
-header p{color:var(--muted)}header .product{color:var(--text);font-weight:700;letter-spacing:-.01em;font-size:1.125rem}header .version{margin-left:auto}
+header p{color:var(--muted)}header .product{color:var(--text);font-weight:700;letter-spacing:-.01em;font-size:1.125rem}header .zone{margin-left:auto}header a{color:inherit;text-decoration:none}
+form{display:flex;flex:1 0 100%;flex-wrap:wrap;gap:.5rem .75rem;align-items:center;margin-top:.5rem}
+label{color:var(--muted);font-size:.875rem}
+input,button{font:inherit;color:inherit;background:var(--card);border:1px solid var(--muted);border-radius:.5rem;padding:.375rem .75rem}
+input{flex:1 1 12rem;min-width:0;max-width:28rem}button{cursor:pointer}::placeholder{color:var(--muted);opacity:1}
 footer{padding-top:.5rem;padding-bottom:2.5rem}
 main{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 section,.headline{min-width:0;background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.25rem}
@@ -23,13 +25,14 @@ h2{font-size:1rem;font-weight:650;margin-bottom:.75rem}
 h3{font-size:1rem;font-weight:600}
 small,.note,footer p{color:var(--muted);font-size:.875rem}
 time small{display:block}time span,.more code{white-space:nowrap}
-code,pre,h3,.held-groups bdi{font-family:ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
-code,h3{font-size:.9em}
+code,pre{font-family:ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
+code{font-size:.9em}
 .headline{display:grid;grid-template-columns:2.5rem 1fr;gap:0 1rem;align-items:start;border-color:transparent;padding:1.5rem 1.25rem}
 .headline svg{width:2.5rem;height:2.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .headline h1{font-size:1.75rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;padding-top:.125rem}
+.headline.also{grid-template-columns:1.5rem 1fr;padding:1rem 1.25rem}.headline.also svg{width:1.5rem;height:1.5rem}
+.headline h2{line-height:1.5;font-weight:600;margin:0}
 .headline h1.long{font-size:1.25rem;line-height:1.4;letter-spacing:0;padding-top:.3rem}
-.headline a{color:inherit;text-underline-offset:.15em}
 .headline p{grid-column:2;margin-top:.375rem;max-width:46rem}
 .good{color:var(--good)}.idle{color:var(--idle)}.busy{color:var(--busy)}.attention{color:var(--attention)}.bad{color:var(--bad)}
 .headline.good{background:var(--good-tint)}.headline.idle{background:var(--idle-tint)}.headline.busy{background:var(--busy-tint)}
@@ -48,12 +51,16 @@ pre{background:var(--code);border:1px solid var(--line);border-radius:.5rem;padd
 pre code{user-select:all;-webkit-user-select:all}
 ul{list-style:none;padding:0}
 .held-groups{display:grid;gap:.125rem 2rem;margin-top:.75rem}
+details .failing-groups{margin-top:.75rem}.failing-groups+ul,details+ul{margin-top:.75rem}
 .failing-groups li{padding:.75rem 0;border-top:1px solid var(--line)}
 .failing-groups li:first-child{border-top:0;padding-top:0}.failing-groups li:last-child{padding-bottom:0}
+a{color:inherit;text-underline-offset:.15em}h3 bdi,.name{overflow-wrap:anywhere}
+.id{display:inline-block;max-width:100%;font-family:ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;text-decoration-color:var(--muted)}
+.name{color:var(--muted);font-weight:400;font-size:.875rem}strong.attention{font-weight:600}
+.facts li{padding:.25rem 0}.fact{display:grid;grid-template-columns:12rem minmax(0,1fr);gap:0 1rem;align-items:baseline}
+.fact>:first-child{color:var(--muted);font-size:.875rem}.facts code{font-size:.9em}
 .code{font-weight:600;font-size:.875rem;color:var(--bad)}
-.days{display:grid;grid-template-columns:repeat(8,1fr);gap:1rem .75rem}
-@media (max-width:64rem){.days{grid-template-columns:repeat(4,1fr)}}
-@media (max-width:40rem){.days{grid-template-columns:repeat(2,1fr)}}
+.days{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(8.5rem,45%),1fr));gap:1rem .75rem;margin-bottom:.5rem}
 figure svg{display:block;width:100%}
 figcaption{color:var(--muted);font-size:.8125rem;margin-top:.25rem}
 .grid{stroke:var(--grid)}.base{stroke:var(--muted);opacity:.6}
@@ -71,26 +78,12 @@ table{border-collapse:collapse;font-size:.875rem}
 .histogram{width:100%}.histogram caption{text-align:left;color:var(--muted);margin-bottom:.5rem}
 .histogram th{width:1%;white-space:nowrap;text-align:left;font-weight:400;padding:.1875rem 1rem .1875rem 0}
 .histogram td{padding:.1875rem 0}.histogram .figure{width:1%;white-space:nowrap;text-align:right;padding-right:.75rem}
-.histogram svg{display:block;width:100%;height:1rem}.histogram rect{fill:var(--bar-age)}
+.histogram svg{display:block;width:100%;height:1rem}.histogram rect{fill:var(--bar-age)}.histogram .too-old{fill:var(--bar-partial)}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .about{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(16rem,100%),1fr));gap:.75rem 2rem}
-@media (max-width:40rem){.headline{grid-template-columns:2rem 1fr;gap:0 .75rem;padding:1.25rem}.headline svg{width:2rem;height:2rem}
+@media (max-width:40rem){label,header .zone{flex:1 0 100%;margin:0}.fact{grid-template-columns:minmax(0,1fr)}.fact+.fact{margin-top:.25rem}.headline:not(.also){grid-template-columns:2rem 1fr;gap:0 .75rem;padding:1.25rem}.headline:not(.also) svg{width:2rem;height:2rem}
 .headline h1{font-size:1.375rem}.headline h1.long{font-size:1.125rem}section{padding:1rem 1.25rem}
 .about div{display:grid;grid-template-columns:7.5rem minmax(0,1fr);gap:.75rem;align-items:baseline}pre{font-size:.875rem}}
 :focus-visible{outline:2px solid var(--busy);outline-offset:2px}
 @media print{body{background:none}section,.headline{break-inside:avoid}}
 `;
-
-const hash = createHash("sha256").update(STYLE).digest("base64");
-
-/** The headers to send with the page. They allow the page's own style and icon, and nothing else. */
-export const statusPageHeaders: Readonly<Record<string, string>> = {
-  "content-security-policy": [
-    "default-src 'none'",
-    `style-src 'sha256-${hash}'`,
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
-};

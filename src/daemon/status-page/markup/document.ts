@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import { iconOf, type Tone } from "./headline-box.ts";
+import { type Content, type Html, html, trusted } from "./html.ts";
+import { instant, type PageTime, roundText } from "./number-and-time-text.ts";
+import { STYLE } from "./style.ts";
+
+export interface PageParts {
+  /** The scope. */
+  readonly name: string;
+  readonly title: string;
+  readonly tone: Tone;
+  /** What is in the box that finds a tenant. */
+  readonly asked: string;
+  readonly main: Content;
+  /** After how long the page is to be asked for anew; null if never. */
+  readonly refreshSeconds: number | null;
+}
+
+/** A whole page as HTML, to be sent with `pageHeaders`. It loads nothing, and has nothing that could change anything. */
+export const documentOf = (
+  { name, title, tone, asked, main, refreshSeconds }: PageParts,
+  at: PageTime,
+): string =>
+  html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<title>${title} – groupsync ${name}</title>
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+${refreshSeconds && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
+<link rel="icon" href="${iconOf(tone)}">
+<style>${trusted(STYLE)}</style></head>
+<body${refreshSeconds && html` data-refresh="${refreshSeconds}"`}><header><p class="product"><a href="?">groupsync</a></p><p>${name}</p><p class="zone">Times in ${at.timeZone}</p>
+${findBox(asked)}</header>
+<main>${main}</main>
+<footer><p>As of ${instant(at.now, at)}${refreshSeconds === null ? html`. <a href="?">Back to the status page</a>` : `; refreshed every ${roundText(refreshSeconds * 1000)}`}</p></footer>
+${refreshSeconds && html`<script>${trusted(REFRESH)}</script>`}</body></html>
+`.markup;
+
+const findBox = (asked: string): Html =>
+  html`<form role="search"><label for="tenant">Find a tenant</label><input id="tenant" name="tenant" type="search" value="${asked}" placeholder="its id" required autocomplete="off" autocapitalize="none" spellcheck="false"><button>Find</button></form>`;
+
+/** Asks for the page anew, but not while somebody writes an id. A browser without scripts goes by the meta element. */
+const REFRESH = `setInterval(()=>{const box=document.getElementById("tenant");
+if(document.activeElement!==box&&box.value==="")location.reload()},document.body.dataset.refresh*1000)`;
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** The headers to send with a page. They allow the page's own style, script, icon and form, and nothing else. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    `style-src ${hashOf(STYLE)}`,
+    `script-src ${hashOf(REFRESH)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+};

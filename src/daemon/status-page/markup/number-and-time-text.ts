@@ -1,0 +1,86 @@
+import { durationText } from "../../../core/text/duration.ts";
+import { type Html, html } from "./html.ts";
+
+/** When the page is made, and the time zone in which it shows times: a name of the IANA database. */
+export interface PageTime {
+  readonly now: Date;
+  readonly timeZone: string;
+}
+
+/** A narrow space without a line break, as the SI groups digits. */
+const GROUP_SEPARATOR = "\u202f";
+
+/** `1 000 000` */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, GROUP_SEPARATOR);
+
+/** Groups the digits of all numbers in a text. Not for texts from outside. */
+export const withGrouped = (text: string): string =>
+  text.replace(/\d+/g, (digits) => grouped(Number(digits)));
+
+/** `1 run`, `5 000 runs` */
+export const groupedCount = (count: number, noun: string): string =>
+  `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+const DAY = 86_400_000;
+
+/** The distance of a time from now, in one unit: `3 min ago`, `in 2 h`, `5 days ago`. */
+export function relative(date: Date, now: Date): string {
+  const ms = date.getTime() - now.getTime();
+  const distance = roundText(Math.abs(ms));
+  if (Math.abs(ms) < 500) return "now";
+  return ms > 0 ? `in ${distance}` : `${distance} ago`;
+}
+
+/** A duration in one unit: `42 s`, `3 min`, `2 h`, `5 days`. */
+export function roundText(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return unbroken(`${seconds} s`);
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 60) return unbroken(`${minutes} min`);
+  const hours = Math.round(ms / 3_600_000);
+  return unbroken(hours < 48 ? `${hours} h` : `${grouped(Math.round(ms / DAY))} days`);
+}
+
+/** The exact time, in the page's time zone: `2026-03-01 09:30:00`. */
+export const instant = (date: Date, { timeZone }: PageTime): Html =>
+  html`<time datetime="${date.toISOString()}">${absolute(date, timeZone)}</time>`;
+
+/** A time as its distance from now, and exactly in a second line. */
+export const moment = (date: Date, { now, timeZone }: PageTime): Html =>
+  html`<time datetime="${date.toISOString()}">${relative(date, now)} <small>${absolute(date, timeZone)}</small></time>`;
+
+/** A time as its distance from now, and exactly in parentheses. */
+export const briefMoment = (date: Date, { now, timeZone }: PageTime): Html =>
+  html`<time datetime="${date.toISOString()}">${relative(date, now)} <span>(${absolute(date, timeZone)})</span></time>`;
+
+const absolute = (date: Date, timeZone: string): string =>
+  wallClock(date, timeZone).toISOString().slice(0, 19).replace("T", " ");
+
+/** What the wall clock of a time zone shows at a time, as a Date that has it in UTC. */
+export function wallClock(date: Date, timeZone: string): Date {
+  const parts = clockOf(timeZone).formatToParts(date);
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = (
+    ["year", "month", "day", "hour", "minute", "second"] as const
+  ).map((type) => Number(parts.find((part) => part.type === type)?.value));
+  return new Date(Date.UTC(year, month - 1, day, hour, minute, second));
+}
+
+const CLOCKS = new Map<string, Intl.DateTimeFormat>();
+
+/** To make one takes longer than to make the rest of the page. */
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const known = CLOCKS.get(timeZone);
+  if (known) return known;
+  const clock = new Intl.DateTimeFormat("en", {
+    ...{ timeZone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric" },
+    ...{ hour: "numeric", minute: "numeric", second: "numeric" },
+  });
+  CLOCKS.set(timeZone, clock);
+  return clock;
+}
+
+/** An exact duration: `405 ms`, `4 min 10 s`. */
+export const took = (ms: number): string => unbroken(durationText(Math.max(0, ms)));
+
+/** Keeps a number and its unit in one line. */
+const unbroken = (text: string): string => text.replaceAll(" ", "\u00a0");

@@ -1,0 +1,118 @@
+import { printable, printableId, shellWord } from "../../core/text/printable.ts";
+import type { Told } from "../../core/text/told.ts";
+import type { Explanation } from "../../engine/explain/explanation.ts";
+import { isTold, type Line, LONGEST, type Section, sectionsOf } from "../../engine/explain/sections.ts";
+import { type State, standingOf } from "../../engine/explain/standing.ts";
+import type { DaemonState } from "../state/state.ts";
+import { copied } from "./copied-command.ts";
+import { documentOf } from "./markup/document.ts";
+import { headlineBox, type Tone } from "./markup/headline-box.ts";
+import { type Content, type Html, html } from "./markup/html.ts";
+import { instant, type PageTime, roundText, took } from "./markup/number-and-time-text.ts";
+import type { Look } from "./tenant-looks.ts";
+
+const TONES: Readonly<Record<State, Tone>> = {
+  in_sync: "good",
+  new: "busy",
+  changed: "busy",
+  under_way: "busy",
+  not_ready: "idle",
+  outdated: "idle",
+  gone: "idle",
+  held: "attention",
+  missing: "attention",
+  deletion_due: "attention",
+  rejected: "bad",
+  failing: "bad",
+  token_not_stored: "bad",
+  store_unreadable: "bad",
+  rotation_failing: "bad",
+};
+
+/** One tenant, as `groupsync explain` explains it; or why it can't be explained. */
+export function tenantPage(id: string, look: Look, state: DaemonState, now: Date): string {
+  const { name, configPath, timezone: timeZone } = state;
+  const at = { now, timeZone };
+  const { tone, title, main } = shownOf(id, look, configPath, at);
+  return documentOf({ name, title, tone, main, asked: id, refreshSeconds: null }, at);
+}
+
+interface Shown {
+  readonly tone: Tone;
+  readonly title: string;
+  readonly main: Html;
+}
+
+function shownOf(id: string, look: Look, configPath: string, at: PageTime): Shown {
+  switch (look.kind) {
+    case "explained":
+      return explained(look.explanation, configPath, at);
+    case "unknown":
+    case "failed": {
+      const { code, message, hint } = look.error;
+      const title =
+        look.kind === "unknown" ? "There is no such tenant" : `${printableId(id)} can't be explained`;
+      const tone = look.kind === "unknown" ? "idle" : "bad";
+      const text = html`<span class="code">${printable(code)}:</span> ${outside(message)}`;
+      return {
+        tone,
+        title,
+        main: headlineBox(1, tone, title, [text, hint === undefined ? null : outside(hint)]),
+      };
+    }
+    case "slow": {
+      const title = `${printableId(id)} can't be explained`;
+      const text = `The look was given up after ${took(look.ms)}. Is a table locked, or a token store slow?`;
+      return {
+        ...{ tone: "bad", title },
+        main: html`${headlineBox(1, "bad", title, [text])}
+<section aria-labelledby="help"><h2 id="help">What waits for longer</h2>${copied(`groupsync explain -- ${shellWord(id)}`, configPath)}</section>`,
+      };
+    }
+    case "refused": {
+      const title = `${printableId(id)} was not looked at`;
+      const text = `Because ${look.what}: try again in ${roundText(Math.max(1_000, look.waitMs))}.`;
+      return { tone: "idle", title, main: headlineBox(1, "idle", title, [text]) };
+    }
+    default:
+      return look satisfies never;
+  }
+}
+
+function explained(explanation: Explanation, configPath: string, at: PageTime): Shown {
+  const { state, reason, advice, command } = standingOf(explanation.explained);
+  const title = `${printableId(explanation.explained.user_group_id)}: ${state.replaceAll("_", " ")}`;
+  const tone = TONES[state];
+  const { failures } = explanation;
+  const main = html`${headlineBox(1, tone, title, [
+    html`<bdi>${toldHtml(reason, at)}</bdi>`,
+    advice === null ? null : outside(advice),
+  ])}
+${command === null ? null : html`<section aria-labelledby="help"><h2 id="help">What helps</h2>${copied(command, configPath)}</section>`}
+${sectionsOf(explanation).map((section) => sectionHtml(section, at))}
+${failures.length === 0 ? null : html`<section aria-labelledby="failures"><h2 id="failures">Why a sync would fail</h2>${failures.map(({ code, message, hint }) => html`<p><span class="code">${code}:</span> ${outside(message)}${hint === undefined ? null : html`; ${outside(hint)}`}</p>`)}</section>`}`;
+  return { tone, title, main };
+}
+
+function sectionHtml({ title, lines }: Section, at: PageTime): Html {
+  const id = `tenant-${title.toLowerCase()}`;
+  return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul class="facts">${lines.map((line) => lineHtml(line, at))}</ul></section>`;
+}
+
+function lineHtml(line: Line, at: PageTime): Html {
+  if (isTold(line)) return html`<li><bdi>${toldHtml(line, at)}</bdi></li>`;
+  if ("at" in line)
+    return html`<li class="fact"><span>${instant(line.at, at)}</span> <bdi>${toldHtml(line.what, at)}</bdi></li>`;
+  const { name, value, confirmed } = line;
+  const differs =
+    typeof confirmed === "string"
+      ? html` <small class="attention">the service confirmed <bdi>${confirmed}</bdi></small>`
+      : null;
+  return html`<li class="fact"><bdi>${name}</bdi> <span><bdi><code>${value}</code></bdi>${differs}</span></li>`;
+}
+
+const toldHtml = (told: Told, at: PageTime): Content =>
+  typeof told === "string" ? told : told.map((part) => (typeof part === "string" ? part : instant(part, at)));
+
+/** Text from outside may be written from right to left. <bdi> keeps it from turning the text around it. */
+const outside = (text: string): Html => html`<bdi>${printable(text, LONGEST)}</bdi>`;

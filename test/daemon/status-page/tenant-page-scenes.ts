@@ -1,0 +1,106 @@
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { Unusable } from "../../../src/core/group/tenant.ts";
+import type { Look } from "../../../src/daemon/status-page/tenant-looks.ts";
+import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
+import {
+  anExplainedTenant,
+  anExplanation,
+  aRecord,
+  aRecordedGroup,
+  NO_RECORDED_FAILURES,
+} from "../../builders/explained.ts";
+import {
+  aChangeFailure,
+  aDesiredTenant,
+  aLedgerGroup,
+  aRejectedTenant,
+  aRow,
+  failures,
+} from "../../builders/groups.ts";
+import { aHealthyDaemon, daysAgo, minutesAgo, NOW } from "../a-healthy-daemon.ts";
+
+const FINGERPRINT = "8pY9m6yT1ycLkWc0o1rU2c8pXn1m0nQk3b7cJ0o1x2E";
+const failure = {
+  ...aChangeFailure({
+    message: 'the service still calls it "Alderbrook Logistics"',
+    retryAt: minutesAgo(-12),
+  }),
+  since: minutesAgo(190),
+};
+const record = aRecord({
+  group: aRecordedGroup({
+    createdAt: daysAgo(90),
+    changedAt: minutesAgo(3),
+    tokenFingerprint: FINGERPRINT,
+    tokenSince: daysAgo(19),
+    failures: { ...NO_RECORDED_FAILURES, change: failure },
+  }),
+  removals: [{ kind: "replace", at: daysAgo(19) }],
+  formerTokens: [{ fingerprint: FINGERPRINT.toLowerCase(), since: daysAgo(90), until: daysAgo(19) }],
+});
+
+const LOOKS: Readonly<Record<string, readonly [id: string, look: Look]>> = {
+  "in sync": ["acme", { kind: "explained", explanation: anExplanation({ now: NOW }) }],
+  failing: [
+    "acme",
+    {
+      kind: "explained",
+      explanation: anExplanation({
+        now: NOW,
+        rotation: { maxAgeMs: 1, window: null, maxPerRun: null, concurrency: 1 },
+        explained: anExplainedTenant({
+          tenant: aDesiredTenant({ name: "Alderbrook Freight", properties: {} }),
+          known: aLedgerGroup({ unverified: "updated", failures: failures({ change: failure }) }),
+          record,
+        }),
+        failures: [
+          new SyncError("KEY_REFUSED", "the service refuses the API key", { hint: "check service.api_key" }),
+        ],
+      }),
+    },
+  ],
+  odd: [
+    `شركة-الأمل-${"x".repeat(300)}`,
+    {
+      kind: "explained",
+      explanation: anExplanation({
+        now: NOW,
+        tokenDestinations: [`directory /${"very-long-".repeat(30)}`],
+        explained: anExplainedTenant({
+          user_group_id: `شركة-الأمل-${"x".repeat(300)}`,
+          columns: ["id", "c".repeat(200), "שם"],
+          rows: [
+            {
+              cells: ["a", new Unusable("holds bytes"), "שלום <b>"],
+              digest: aRow(),
+              removed: false,
+              notReady: false,
+            },
+            { cells: ["a", "v".repeat(190), null], digest: aRow(), removed: false, notReady: false },
+          ],
+          tenant: aRejectedTenant({ code: "ID_DUPLICATE", message: "2 rows have this id" }),
+          record,
+          rejectedSince: daysAgo(3),
+        }),
+      }),
+    },
+  ],
+  unknown: [
+    "nobody",
+    {
+      kind: "unknown",
+      error: new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has "nobody"', {
+        hint: "ids are compared byte by byte: check case, spaces and source.where",
+      }),
+    },
+  ],
+  slow: ["acme", { kind: "slow", ms: 10_000 }],
+};
+
+/** Tenants' pages that have to look well, by what they show. */
+export const TENANT_PAGES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(LOOKS).map(([name, [id, look]]) => [
+    `tenant ${name}`,
+    tenantPage(id, look, aHealthyDaemon({ timezone: "Europe/Berlin" }), NOW),
+  ]),
+);

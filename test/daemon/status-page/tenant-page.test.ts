@@ -1,0 +1,143 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { Unusable } from "../../../src/core/group/tenant.ts";
+import type { Look } from "../../../src/daemon/status-page/tenant-looks.ts";
+import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
+import type { Explanation } from "../../../src/engine/explain/explanation.ts";
+import { sectionsOf } from "../../../src/engine/explain/sections.ts";
+import { anyText } from "../../builders/arbitraries.ts";
+import {
+  anExplainedTenant,
+  anExplanation,
+  aRecord,
+  aRecordedGroup,
+  NO_RECORDED_FAILURES,
+} from "../../builders/explained.ts";
+import { aChangeFailure, aDesiredTenant, aLedgerGroup, aRow, failures } from "../../builders/groups.ts";
+import { aHealthyDaemon, NOW } from "../a-healthy-daemon.ts";
+import { textOf } from "./shown-page.ts";
+
+const explained = (explanation: Explanation): Look => ({ kind: "explained", explanation });
+
+const pageOf = (look: Look, id = "acme", timezone = "UTC"): string =>
+  tenantPage(id, look, aHealthyDaemon({ timezone }), NOW);
+
+const readOf = (...page: Parameters<typeof pageOf>): string => textOf(pageOf(...page));
+
+function waiting(): Explanation {
+  const tenant = aDesiredTenant({ name: "New" });
+  const failure = {
+    ...aChangeFailure({ fingerprint: tenant.fingerprint, retryAt: new Date("2026-03-01T18:00:00Z") }),
+    since: new Date("2026-02-05T00:00:00Z"),
+  };
+  const group = aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, change: failure } });
+  const known = aLedgerGroup({ failures: failures({ change: failure }) });
+  return anExplanation({
+    explained: anExplainedTenant({ tenant, known, record: aRecord({ group }) }, { now: NOW }),
+  });
+}
+
+describe("the page of a tenant", () => {
+  test("has all that explain says, with times in the time zone", () => {
+    const text = readOf(explained(waiting()), "acme", "Asia/Kathmandu");
+    expect(text).toContain(
+      "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 mend what the message names",
+    );
+    expect(text).toContain("What helps groupsync --config /etc/groupsync/config.yaml sync --only acme");
+    expect(text).toContain('Row in public.customers id "acme" name "Acme"');
+    expect(text).toContain('name "New" the service confirmed "Acme" mapping.40 "warehouse-7"');
+    expect(text).toContain(
+      "Token hash the-hash live since 2026-02-03 05:45:00 , for 24 h 0 min goes to table",
+    );
+    expect(text).toContain("History 2026-02-01 05:45:00 first recorded");
+    for (const { title } of sectionsOf(waiting())) expect(text).toContain(` ${title} `);
+  });
+
+  test("has the id in its box, and isn't asked for anew by itself", () => {
+    const page = pageOf(explained(anExplanation()), '"><b>');
+    expect(page).toContain('value="&quot;&gt;&lt;b&gt;"');
+    expect(page).not.toMatch(/http-equiv="refresh"|<script/);
+    expect(page).toContain('<a href="?">groupsync</a>');
+  });
+
+  test("says why a sync would fail as a whole", () => {
+    const failure = new SyncError("KEY_REFUSED", "the key <is> refused", { hint: "name another" });
+    expect(readOf(explained(anExplanation({ failures: [failure] })))).toContain(
+      "Why a sync would fail KEY_REFUSED: the key <is> refused ; name another",
+    );
+  });
+});
+
+const error = new SyncError("UNKNOWN_ID", 'neither the source nor the ledger has "acme"', {
+  hint: "check case",
+});
+
+test.each<[Look, string]>([
+  [
+    { kind: "unknown", error },
+    'There is no such tenant UNKNOWN_ID: neither the source nor the ledger has "acme" check case',
+  ],
+  [{ kind: "failed", error: new SyncError("X", "no\u202e") }, "acme can't be explained X: no\\u{202e}"],
+  [
+    { kind: "slow", ms: 10_000 },
+    "acme can't be explained The look was given up after 10 s. Is a table locked, or a token store slow? What waits for longer groupsync --config /etc/groupsync/config.yaml explain -- acme",
+  ],
+  [
+    { kind: "refused", what: "there were too many looks", waitMs: 1_900 },
+    "acme was not looked at Because there were too many looks: try again in 2 s.",
+  ],
+])("what keeps a tenant from being shown is said plainly (%#)", (look, text) => {
+  expect(readOf(look)).toContain(text);
+});
+
+/** The same tenant, with this text wherever one comes from outside. */
+function toldOf(text: string): string[] {
+  const failure = { ...aChangeFailure(), code: text, message: text, since: NOW };
+  const explanation = anExplanation({
+    tokenDestinations: [text],
+    failures: [new SyncError(text, text, { hint: text })],
+    explained: anExplainedTenant({
+      user_group_id: text,
+      columns: [text, "name"],
+      rows: [{ cells: [text, new Unusable(text)], digest: aRow(), removed: false, notReady: false }],
+      table: text,
+      tenant: aDesiredTenant({ name: text, properties: { x: text } }),
+      known: aLedgerGroup({ unverified: "updated", held: "replace" }),
+      record: aRecord({
+        group: aRecordedGroup({
+          serviceName: text,
+          failures: { change: failure, rotation: failure, storing: failure },
+        }),
+        formerTokens: [{ fingerprint: text, since: null, until: NOW }],
+      }),
+      copies: { kind: "unreadable", error: new SyncError(text, text, { hint: text }) },
+      approval: text,
+    }),
+  });
+  const failed = new SyncError(text, text, { hint: text });
+  return [
+    explained(explanation),
+    ...(["unknown", "failed"] as const).map((kind): Look => ({ kind, error: failed })),
+  ].map((look) => pageOf(look, text));
+}
+
+test("no text from outside becomes markup, or changes how other text reads", () => {
+  const tagsOf = (pages: readonly string[]): string[] => pages.join("").match(/<[!/]?\w+/g) ?? [];
+  const harmless = tagsOf(toldOf("x"));
+  const nasty = fc.oneof(
+    anyText({ maxLength: 40 }),
+    fc.string({
+      unit: fc.constantFrom("<", ">", '"', "'", "&", "/", "`", "=", "a", "\u202e", "\0", "\n"),
+      maxLength: 40,
+    }),
+    fc.constantFrom("</style><script>", "<img src=x onerror=1>", '"><b>', "&lt;", "]]>", "--><!--", "\u2028"),
+  );
+  fc.assert(
+    fc.property(nasty, (text) => {
+      const pages = toldOf(`x${text}`);
+      expect(tagsOf(pages)).toEqual(harmless);
+      expect(pages.join("").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+    }),
+  );
+});
