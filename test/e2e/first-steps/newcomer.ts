@@ -16,6 +16,8 @@ export interface Newcomer {
   followSteps(): Promise<void>;
   /** Token by id, as the application reads them. */
   tokens(): Promise<Readonly<Record<string, string>>>;
+  /** Whether it is written beside the tokens whose they are. */
+  hasOwnersMark(): Promise<boolean>;
 }
 
 export async function aNewcomer(world: World): Promise<Newcomer> {
@@ -56,6 +58,8 @@ export async function aNewcomer(world: World): Promise<Newcomer> {
       );
       return Object.fromEntries(rows.map(({ user_group_id, token }) => [user_group_id, token]));
     },
+    hasOwnersMark: async () =>
+      (await database.query(`SELECT 1 FROM ${names.tokens}.groupsync_token_owners`)).length === 1,
   };
 }
 
