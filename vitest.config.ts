@@ -35,7 +35,7 @@ function endToEndOnMysql(): string[] {
     "copied-config", // two scopes, or one by mistake, in the same tables
     "tenant-page", // locks, and ids without an index
     "told-to-stop", // a lock that is waited for
-    "readme-rights", // the README's GRANTs
+    "documented-rights", // the GRANTs in docs/security.md
     "source-role", // what the source's user can read
     "leaks", // what errors and ledger hold of secrets
     "database-logs", // what the server's log holds of them

@@ -4,7 +4,7 @@ import { aDatabase } from "../../sql/ledger/ledger-database.ts";
 import { everyTokenStatement } from "../../sql/tokens/token-acts.ts";
 
 test.skipIf(!canTalk("mysql"))(
-  "no token gets into the slow log, with the README's rights alone",
+  "no token gets into the slow log, with the documented rights alone",
   async () => {
     const { database, asAdministrator, logged } = await aTalkativeServer("mysql");
     const tokens = await everyTokenStatement(aDatabase(database.url, "mysql"));

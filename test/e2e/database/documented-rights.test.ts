@@ -24,12 +24,15 @@ const statements = (sql: string): string[] =>
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");
 
-const README = section("README.md", "Database rights");
 const RIGHTS = section("docs/security.md", "Roles and rights");
-const ofKind = <T>([first, second]: readonly T[]): T => (isPostgres ? first : second) as T;
-const [SETUP, CONFIG] = [ofKind(blocks(README, "sql")), ofKind(blocks(README, "yaml"))];
-const [, , , verifyPostgres = "", verifyMysql = ""] = blocks(RIGHTS, "sql");
-const [WRITER, VERIFY] = [ofKind(blocks(RIGHTS, "sql")), isPostgres ? verifyPostgres : verifyMysql];
+const ofKind = <T>(first: T, second: T): T => (isPostgres ? first : second);
+const [setupPostgres = "", setupMysql = "", writerPostgres = "", writerMysql = "", , ...verify] = blocks(
+  RIGHTS,
+  "sql",
+);
+const [configPostgres = "", configMysql = "", EXISTING = ""] = blocks(RIGHTS, "yaml");
+const [SETUP, CONFIG] = [ofKind(setupPostgres, setupMysql), ofKind(configPostgres, configMysql)];
+const [WRITER, VERIFY] = [ofKind(writerPostgres, writerMysql), ofKind(verify[0], verify[1]) ?? ""];
 
 /** Roles belong to the whole server, so this replaces the names of the docs by names that nothing else uses. */
 async function aStage() {
@@ -92,7 +95,7 @@ const answers = async ({ query }: FreshDatabase, sql: string) =>
     statements(sql).map(async (statement) => (await query(statement)).map((row) => Object.values(row))),
   );
 
-test("a sync needs only the rights in the README, has no others, and warns of nothing", async () => {
+test("a sync needs only the documented rights, has no others, and warns of nothing", async () => {
   const { database, world, own, end, password, run, configOf } = await aStage();
   const [before = "", after = ""] = isPostgres ? [SETUP] : SETUP.split("-- Your application");
   await run(before);
@@ -132,8 +135,7 @@ test("a third role fills the customers' own column, and the reader's view hides 
     (isPostgres ? SETUP : (SETUP.split("-- Your application")[0] ?? "")).replace(/\bcustomers\b/, "tenants"),
   );
   await run(WRITER);
-  const [existing = ""] = blocks(RIGHTS, "yaml");
-  const config = { ...configOf(CONFIG), ...configOf(existing) };
+  const config = { ...configOf(CONFIG), ...configOf(EXISTING) };
   await world.configure({ ...config, source: { ...Object(config.source), table: "tenants" } });
   expect((await world.sync()).report).toMatchObject({ outcome: "ok", created: 2 });
   expect(await warningsOf(world)).toEqual([]);
