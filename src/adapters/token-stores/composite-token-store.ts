@@ -1,5 +1,5 @@
 import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
-import { type Finding, told } from "../../core/report/finding.ts";
+import { asFinding, type Finding } from "../../core/report/finding.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { laggingIn } from "../../core/tokens/token-copies.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
@@ -47,7 +47,7 @@ export class CompositeTokenStore implements TokenStore {
   /** Each store by itself: one that fails hides no other. */
   async rehearse(options: RehearsalOptions): Promise<readonly Finding[]> {
     const rehearsals = this.#stores.map((store) =>
-      store.rehearse(options).catch((error: unknown) => [told("failure", asSyncError(error))]),
+      store.rehearse(options).catch((error: unknown) => [asFinding("failure", asSyncError(error))]),
     );
     return (await Promise.all(rehearsals)).flat();
   }

@@ -3,7 +3,7 @@ import { hostClock } from "../../adapters/host/clock.ts";
 import type { CheckOptions, CheckSetup } from "../../commands/check.ts";
 import type { Config } from "../../config/model/config.ts";
 import { defaultListenAddress } from "../../config/model/listen-address.ts";
-import { type Finding, ok, told } from "../../core/report/finding.ts";
+import { asFinding, type Finding, ok } from "../../core/report/finding.ts";
 import { CronTimetable } from "../../daemon/schedule.ts";
 import { addressFindings, scheduleFindings } from "../../engine/check/daemon.ts";
 import { ledgerFindings } from "../../engine/check/ledger.ts";
@@ -30,7 +30,7 @@ const TICKS_SHOWN = 3;
 export function composeCheck(path: string, host: Host, options: CheckOptions): CheckSetup {
   const warnings: Finding[] = [];
   const config = readConfig(path, host, (event) => {
-    if (event.kind === "warning") warnings.push(told("warning", event));
+    if (event.kind === "warning") warnings.push(asFinding("warning", event));
   });
   return {
     clock: hostClock,

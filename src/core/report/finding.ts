@@ -3,7 +3,7 @@ import type { SyncError } from "../failure/sync-error.ts";
 /** `failure`: a sync, or the daemon, can't do its work. `warning`: it can, but somebody should look. */
 export type FindingLevel = "ok" | "warning" | "failure";
 
-/** One line of what `check` found. Holds no secret. */
+/** One thing that `check` or `probe` has found out. Holds no secret. */
 export interface Finding {
   readonly level: FindingLevel;
   /** The code of the error or the warning that a sync would end with or give. */
@@ -23,10 +23,10 @@ export const warning = (message: string, hint?: string): Finding => ({
 
 export const failure = (message: string, hint: string): Finding => ({ level: "failure", message, hint });
 
-type Told = Pick<SyncError, "code" | "message"> & { readonly hint?: string | undefined };
+type Problem = Pick<SyncError, "code" | "message"> & { readonly hint?: string | undefined };
 
-/** The finding for an error, or for a warning of a sync. */
-export const told = (level: Exclude<FindingLevel, "ok">, { code, message, hint }: Told): Finding => ({
+/** An error, or a warning of a sync, as a finding. */
+export const asFinding = (level: Exclude<FindingLevel, "ok">, { code, message, hint }: Problem): Finding => ({
   level,
   code,
   message,

@@ -1,5 +1,5 @@
 import { CHANGES_NOT_HEARD, CHANGES_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
-import { type Finding, ok, told, warning } from "../../core/report/finding.ts";
+import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import type { ChangeChannel, ChangeFeed } from "../../ports/change-feed.ts";
 
 /** The change column of `source.changes`: whether it is there, has values, and has an index. */
@@ -21,7 +21,7 @@ export async function* columnFindings(
     const hint = await reader.missingIndex({ value: newest.before, isIncluded: true });
     yield hint === null
       ? ok(`source.changes.column is of type ${reader.type}, and has an index`)
-      : told("warning", { ...CHANGES_NOT_INDEXED, hint });
+      : asFinding("warning", { ...CHANGES_NOT_INDEXED, hint });
   } finally {
     await reader.close();
   }
@@ -36,7 +36,7 @@ export async function* channelFindings(channel: ChangeChannel, stop: AbortSignal
   try {
     yield (await open.hearsItself(HEARD_WITHIN))
       ? ok("notifications arrive on source.changes.channel")
-      : told("failure", CHANGES_NOT_HEARD);
+      : asFinding("failure", CHANGES_NOT_HEARD);
   } finally {
     await open.close();
   }

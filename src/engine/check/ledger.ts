@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { type Finding, ok, told } from "../../core/report/finding.ts";
+import { asFinding, type Finding, ok } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import { type CheckedDatabase, connectionFinding } from "./connection.ts";
 import { brokenConditions, sameService } from "./sync-conditions.ts";
@@ -30,12 +30,12 @@ export async function* ledgerFindings(
     );
   } catch (error) {
     if (!(error instanceof SyncError) || error.code !== "LEDGER_OUTDATED") throw error;
-    yield told("warning", error);
+    yield asFinding("warning", error);
     return;
   }
   const service = await ledger.service();
   for (const error of await brokenConditions([sameService({ service, baseUrl })]))
-    yield told("failure", error);
+    yield asFinding("failure", error);
   const { lease } = await ledger.status();
   yield ok(
     lease === null

@@ -1,4 +1,4 @@
-import { type Finding, ok, told } from "../../core/report/finding.ts";
+import { asFinding, type Finding, ok } from "../../core/report/finding.ts";
 import type { LogEntry } from "../../ports/log.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 
@@ -37,4 +37,6 @@ export async function* notifyFindings(
 const findingsOf = (logged: readonly LogEntry[], well: string): readonly Finding[] =>
   logged.length === 0
     ? [ok(well)]
-    : logged.map(({ code = "NOTIFY_FAILED", message, hint }) => told("failure", { code, message, hint }));
+    : logged.map(({ code = "NOTIFY_FAILED", message, hint }) =>
+        asFinding("failure", { code, message, hint }),
+      );

@@ -1,5 +1,5 @@
 import { asSyncError } from "../../core/failure/sync-error.ts";
-import { type Finding, failure, told } from "../../core/report/finding.ts";
+import { asFinding, type Finding, failure } from "../../core/report/finding.ts";
 import { durationText } from "../../core/text/duration.ts";
 import type { Check } from "../../ports/check.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -40,7 +40,7 @@ async function collect(check: Check, stop: AbortSignal, findings: Finding[]): Pr
   try {
     for await (const finding of check.find(stop)) findings.push(finding);
   } catch (error) {
-    findings.push(told("failure", asSyncError(error)));
+    findings.push(asFinding("failure", asSyncError(error)));
   }
 }
 

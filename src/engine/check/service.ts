@@ -3,7 +3,7 @@ import {
   ServiceFailure,
   type ServiceFailureCode,
 } from "../../core/failure/service-failure.ts";
-import { type Finding, failure, ok, told, warning } from "../../core/report/finding.ts";
+import { asFinding, type Finding, failure, ok, warning } from "../../core/report/finding.ts";
 import type { ProbeAnswer, Reached, ServiceProbe } from "../../ports/service-probe.ts";
 
 const DAY = 86_400_000;
@@ -39,7 +39,7 @@ function reachedFinding({ at, tls }: Reached, now: Date): Finding {
 
 /** What the answer to a GET with a body and a wrong key shows of the way to the service. */
 export function wayFinding(answer: Answer): Finding {
-  if (answer instanceof ServiceFailure) return told("failure", answer);
+  if (answer instanceof ServiceFailure) return asFinding("failure", answer);
   const { code, content, text } = answer;
   switch (code) {
     case "KEY_REFUSED":
@@ -75,7 +75,7 @@ export function wayFinding(answer: Answer): Finding {
  * | any other              | any                     | can't be used         |
  */
 export function keyFinding(answer: Answer, refused: Answer): Finding {
-  if (answer instanceof ServiceFailure) return told("failure", answer);
+  if (answer instanceof ServiceFailure) return asFinding("failure", answer);
   const { code, text } = answer;
   const isSame =
     !(refused instanceof ServiceFailure) && refused.status === answer.status && refused.text === text;
@@ -86,7 +86,7 @@ export function keyFinding(answer: Answer, refused: Answer): Finding {
         : ok(`the API key is good: the service refuses a token that no group has, and not the key: ${text}`);
     case "KEY_REFUSED":
       return isSame || refused instanceof ServiceFailure
-        ? told("failure", refusedKey(text))
+        ? asFinding("failure", refusedKey(text))
         : unclear(`a POST with the real key is answered ${text}, and a GET with a wrong one ${refused.text}`);
     case "SERVICE_ERROR":
       return answer.content === "json" &&
@@ -113,5 +113,5 @@ const unclear = (what: string): Finding =>
 /** A service that asks for fewer calls may be well a moment later. */
 function badAnswer(code: ServiceFailureCode, message: string): Finding {
   const { reaction, remedy } = SERVICE_FAILURES[code];
-  return told(reaction === "slow" ? "warning" : "failure", { code, message, hint: remedy });
+  return asFinding(reaction === "slow" ? "warning" : "failure", { code, message, hint: remedy });
 }

@@ -2,7 +2,7 @@ import { LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { nextReading } from "../../core/plan/read-history.ts";
-import { type Finding, ok, told, warning } from "../../core/report/finding.ts";
+import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
@@ -36,7 +36,9 @@ export async function* sourceFindings(
   const lookUps = await ports.source.lookUps(columnsOf(rules), digestSeed(rules), stop, before);
   const { isIndexed } = lookUps;
   await lookUps.close();
-  yield isIndexed ? ok(`an index finds a tenant by column ${rules.id}`) : told("warning", LOOKS_NOT_INDEXED);
+  yield isIndexed
+    ? ok(`an index finds a tenant by column ${rules.id}`)
+    : asFinding("warning", LOOKS_NOT_INDEXED);
 }
 
 /** The table that the last run read. Null if the ledger doesn't say: its own check tells why. */
@@ -58,7 +60,7 @@ async function* snapshotFindings(
   const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, before);
   try {
     yield connectionFinding(database);
-    for (const warned of roleWarnings(await snapshot.role())) yield told("warning", warned);
+    for (const warned of roleWarnings(await snapshot.role())) yield asFinding("warning", warned);
     const counts = { desired: 0, flagged: 0, not_ready: 0, rejected: 0 };
     const reasons = new RejectionReasons();
     for await (const tenants of readTenants(snapshot.rows(), rules)) {

@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { type Finding, told, warning } from "../../core/report/finding.ts";
+import { asFinding, type Finding, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
@@ -34,11 +34,11 @@ export async function* tokenFindings(
     return;
   }
   const broken = await brokenConditions(destinationConditions({ ...ports, ...settings, service }));
-  for (const error of broken) yield told("failure", error);
+  for (const error of broken) yield asFinding("failure", error);
   // Nothing is written where another config's tokens are, not even for a moment.
   if (broken.length > 0) return;
   yield* await tokens.rehearse({ canary });
-  for (const lost of await lostLedgerWarnings(ports, service)) yield told("warning", lost);
+  for (const lost of await lostLedgerWarnings(ports, service)) yield asFinding("warning", lost);
 }
 
 /** Null if the ledger can't be read. The check of the ledger says why. */

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type Finding, ok, told, warning } from "../../../core/report/finding.ts";
+import { asFinding, type Finding, ok, warning } from "../../../core/report/finding.ts";
 import { Secret } from "../../../core/secret/secret.ts";
 import type { InTransaction } from "../connection/connections.ts";
 import { quotedTable } from "../connection/table-place.ts";
@@ -63,9 +63,10 @@ async function rehearse(
       { dialect, connection, isLastAttempt: true },
       async () => {
         const [refusal] = await body();
-        return refusal && told("failure", refusal[1]);
+        return refusal && asFinding("failure", refusal[1]);
       },
-      async (error) => (dialect.isLockTimeout(error) ? locked(options) : told("failure", refused(error))),
+      async (error) =>
+        dialect.isLockTimeout(error) ? locked(options) : asFinding("failure", refused(error)),
     );
   const problem =
     (await attempt(
