@@ -28,8 +28,8 @@ interface Flags extends Partial<CheckOptions> {
 }
 
 /**
- * `groupsync check`: tries everything that a sync needs, and changes nothing that matters. Prints what it finds, all of it,
- * and exits with 1 if a sync or the daemon could not do its work.
+ * `groupsync check`: tries everything that a sync needs, and leaves everything as it was. Prints all that it finds, and exits
+ * with 1 if a sync or the daemon could not do its work.
  */
 export function checkCommand(
   io: CommandIo,

@@ -1,6 +1,6 @@
 import type { Finding } from "../core/report/finding.ts";
 
-/** One subject of `groupsync check`, such as the ledger. It needs no other check, and changes nothing that matters. */
+/** One subject of `groupsync check`, such as the ledger. It needs no other check, and leaves everything as it was. */
 export interface Check {
   readonly name: string;
   /**
@@ -19,6 +19,6 @@ export type AddressUse =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Tries whether this process could listen at an address. Never rejects. */
-export interface AddressProbe {
+export interface AddressTrial {
   use(host: string, port: number): Promise<AddressUse>;
 }

@@ -1,4 +1,4 @@
-import { addressProbe } from "../../adapters/host/address-probe.ts";
+import { addressTrial } from "../../adapters/host/address-trial.ts";
 import { hostClock } from "../../adapters/host/clock.ts";
 import type { CheckOptions, CheckSetup } from "../../commands/check.ts";
 import type { Config } from "../../config/model/config.ts";
@@ -78,7 +78,7 @@ function daemonChecks({ name, schedule, http }: Config, { env }: Host): readonly
       return scheduleFindings(schedule, ticks);
     }),
     check("http", () =>
-      addressFindings(addressProbe, { name, listen: http.listen ?? defaultListenAddress(env) }),
+      addressFindings(addressTrial, { name, listen: http.listen ?? defaultListenAddress(env) }),
     ),
   ];
 }

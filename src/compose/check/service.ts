@@ -10,9 +10,9 @@ export const serviceCheck = ({ service }: Config, host: Host): Check =>
     "service",
     host,
     async () => {
-      const { HttpServiceProbe } = await import("../../adapters/service/http-service-probe.ts");
-      const probe = new HttpServiceProbe(service);
-      return { value: probe, close: () => probe.close() };
+      const { HttpServiceTrial } = await import("../../adapters/service/http-service-trial.ts");
+      const trial = new HttpServiceTrial(service);
+      return { value: trial, close: () => trial.close() };
     },
-    (probe) => serviceFindings(probe, hostClock.now()),
+    (trial) => serviceFindings(trial, hostClock.now()),
   );

@@ -1,5 +1,5 @@
 import { type Finding, failure, ok } from "../../core/report/finding.ts";
-import type { AddressProbe } from "../../ports/check.ts";
+import type { AddressTrial } from "../../ports/check.ts";
 
 interface Schedule {
   /** The cron line. */
@@ -33,7 +33,7 @@ interface Address {
 
 /** Whether the daemon could serve its page. */
 export async function* addressFindings(
-  probe: AddressProbe,
+  trial: AddressTrial,
   { name, listen }: Address,
 ): AsyncGenerator<Finding> {
   if (listen === "off") {
@@ -42,7 +42,7 @@ export async function* addressFindings(
   }
   const { host, port } = listen;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const use = await probe.use(host, port);
+  const use = await trial.use(host, port);
   switch (use.kind) {
     case "free":
       yield ok(`${at} is free`);

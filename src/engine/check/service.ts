@@ -4,23 +4,23 @@ import {
   type ServiceFailureCode,
 } from "../../core/failure/service-failure.ts";
 import { asFinding, type Finding, failure, ok, warning } from "../../core/report/finding.ts";
-import type { ProbeAnswer, Reached, ServiceProbe } from "../../ports/service-probe.ts";
+import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/service-trial.ts";
 
 const DAY = 86_400_000;
 /** A certificate that ends sooner should have been renewed by now. */
 const RENEWED_BY = 14 * DAY;
 
 /** The way to the service, whether something in between refuses a GET with a body, and whether the API key is good. */
-export async function* serviceFindings(probe: ServiceProbe, now: Date): AsyncGenerator<Finding> {
-  yield reachedFinding(await probe.reach(), now);
-  const refused = await answerTo(probe.getWithWrongKey());
+export async function* serviceFindings(trial: ServiceTrial, now: Date): AsyncGenerator<Finding> {
+  yield reachedFinding(await trial.reach(), now);
+  const refused = await answerTo(trial.getWithWrongKey());
   yield wayFinding(refused);
-  yield keyFinding(await answerTo(probe.rotateNobody()), refused);
+  yield keyFinding(await answerTo(trial.rotateNobody()), refused);
 }
 
-type Answer = ProbeAnswer | ServiceFailure;
+type Answer = TrialAnswer | ServiceFailure;
 
-const answerTo = (request: Promise<ProbeAnswer>): Promise<Answer> =>
+const answerTo = (request: Promise<TrialAnswer>): Promise<Answer> =>
   request.catch((error: unknown) => {
     if (error instanceof ServiceFailure) return error;
     throw error;

@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { keyFinding, serviceFindings, wayFinding } from "../../../src/engine/check/service.ts";
-import type { ProbeAnswer, Reached, ServiceProbe } from "../../../src/ports/service-probe.ts";
+import type { Reached, ServiceTrial, TrialAnswer } from "../../../src/ports/service-trial.ts";
 import { allOf, signsOf } from "./findings.ts";
 
 const anAnswer = (
   code: ServiceFailureCode | null,
   status: number,
   text = "",
-  content: ProbeAnswer["content"] = "json",
-): ProbeAnswer => ({ code, status, content, text: `HTTP ${status}${text}` });
+  content: TrialAnswer["content"] = "json",
+): TrialAnswer => ({ code, status, content, text: `HTTP ${status}${text}` });
 
 const LOST = new ServiceFailure("CONNECTION_LOST", "GET to dash: socket hang up");
 const WRONG_KEY = anAnswer("KEY_REFUSED", 401, ": unknown key");
 
 describe("the answer to a GET with a body and a wrong key", () => {
-  test.each<[string, ProbeAnswer | ServiceFailure, string]>([
+  test.each<[string, TrialAnswer | ServiceFailure, string]>([
     ["the key is refused in JSON", WRONG_KEY, "✓"],
     ["the body is refused in JSON", anAnswer("REFUSED", 400), "✓"],
     ["a login page", anAnswer("KEY_REFUSED", 401, " with HTML", "html"), "!"],
@@ -36,7 +36,7 @@ describe("the answer to a GET with a body and a wrong key", () => {
 
 describe("the answer to a POST with the real key and a random token", () => {
   const refusedToken = anAnswer("REFUSED", 404, ": no such token");
-  test.each<[string, ProbeAnswer | ServiceFailure, ProbeAnswer | ServiceFailure, string]>([
+  test.each<[string, TrialAnswer | ServiceFailure, TrialAnswer | ServiceFailure, string]>([
     ["the token is refused, and a wrong key otherwise", refusedToken, WRONG_KEY, "✓"],
     ["the token is refused, and nothing is known of a wrong key", refusedToken, LOST, "✓"],
     ["the token is refused as a wrong key is", anAnswer("REFUSED", 400), anAnswer("REFUSED", 400), "!"],
@@ -65,7 +65,7 @@ describe("the answer to a POST with the real key and a random token", () => {
 
 describe("the service as a whole", () => {
   const NOW = new Date("2026-03-01T00:00:00Z");
-  const aProbe = (overrides: Partial<ServiceProbe> = {}): ServiceProbe => ({
+  const aTrial = (overrides: Partial<ServiceTrial> = {}): ServiceTrial => ({
     reach: async (): Promise<Reached> => ({
       at: "dash:443",
       tls: { protocol: "TLSv1.3", validUntil: new Date("2026-05-01T00:00:00Z") },
@@ -77,19 +77,19 @@ describe("the service as a whole", () => {
   });
 
   test("is well if it refuses the wrong key and the random token", async () => {
-    expect(signsOf(await allOf(serviceFindings(aProbe(), NOW)))).toEqual(["✓", "✓", "✓"]);
+    expect(signsOf(await allOf(serviceFindings(aTrial(), NOW)))).toEqual(["✓", "✓", "✓"]);
   });
 
   test("has a certificate that should have been renewed", async () => {
     const tls = { protocol: "TLSv1.3", validUntil: new Date("2026-03-10T00:00:00Z") };
     const [first] = await allOf(
-      serviceFindings(aProbe({ reach: async () => ({ at: "dash:443", tls }) }), NOW),
+      serviceFindings(aTrial({ reach: async () => ({ at: "dash:443", tls }) }), NOW),
     );
     expect(first).toMatchObject({ level: "warning", message: expect.stringContaining("2026-03-10") });
   });
 
   test("that cuts a GET is tried with a POST all the same", async () => {
     const cut = { getWithWrongKey: () => Promise.reject(LOST) };
-    expect(signsOf(await allOf(serviceFindings(aProbe(cut), NOW)))).toEqual(["✓", "✗ CONNECTION_LOST", "✓"]);
+    expect(signsOf(await allOf(serviceFindings(aTrial(cut), NOW)))).toEqual(["✓", "✗ CONNECTION_LOST", "✓"]);
   });
 });

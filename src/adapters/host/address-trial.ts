@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { createServer } from "node:net";
 import { describe } from "../../core/failure/sync-error.ts";
-import type { AddressProbe, AddressUse } from "../../ports/check.ts";
+import type { AddressTrial, AddressUse } from "../../ports/check.ts";
 
 /** How long the present listener may take to answer, in milliseconds. */
 const LIMIT = 2_000;
@@ -11,7 +11,7 @@ const LONGEST_PAGE = 256 * 1024;
 /** The header of the daemon's status page: daemon/status-page/status-page.ts. */
 const STATUS_PAGE = /<p class="product">groupsync<\/p><p>([^<]*)<\/p>/;
 
-export const addressProbe: AddressProbe = {
+export const addressTrial: AddressTrial = {
   async use(host, port) {
     const server = createServer();
     try {

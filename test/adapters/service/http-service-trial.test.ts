@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { HttpServiceProbe } from "../../../src/adapters/service/http-service-probe.ts";
+import { HttpServiceTrial } from "../../../src/adapters/service/http-service-trial.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { SandboxOptions } from "../../../src/sandbox/server.ts";
 import { rejection } from "../../contracts/collect.ts";
@@ -11,10 +11,10 @@ import { listening } from "../../support/servers/listening.ts";
 
 const KEY = "the-real-api-key";
 
-function aProbe(baseUrl: string, apiKey = KEY, timeoutMs = 30_000): HttpServiceProbe {
-  const probe = new HttpServiceProbe({ baseUrl, apiKey: new Secret(apiKey), timeoutMs, concurrency: 1 });
-  onTestFinished(() => probe.close());
-  return probe;
+function aTrial(baseUrl: string, apiKey = KEY, timeoutMs = 30_000): HttpServiceTrial {
+  const trial = new HttpServiceTrial({ baseUrl, apiKey: new Secret(apiKey), timeoutMs, concurrency: 1 });
+  onTestFinished(() => trial.close());
+  return trial;
 }
 
 interface Seen {
@@ -33,30 +33,30 @@ async function aServer(answer: (request: IncomingMessage, response: ServerRespon
     answer(request, response);
   });
   const { port } = await listening(server);
-  return { seen, probe: aProbe(`http://127.0.0.1:${port}`) };
+  return { seen, trial: aTrial(`http://127.0.0.1:${port}`) };
 }
 
 describe("against the sandbox", () => {
-  const probeOf = async (options: SandboxOptions, key?: string) => {
+  const trialOf = async (options: SandboxOptions, key?: string) => {
     const { baseUrl, apiKey, client } = await aSandbox(options);
-    const probe = aProbe(baseUrl, key ?? apiKey);
-    const found = { get: await probe.getWithWrongKey(), post: await probe.rotateNobody() };
+    const trial = aTrial(baseUrl, key ?? apiKey);
+    const found = { get: await trial.getWithWrongKey(), post: await trial.rotateNobody() };
     expect(((await client.page("/sandbox/groups")).json as { groups: unknown[] }).groups).toEqual([]);
     return found;
   };
 
   test("a good key is told from a wrong one, by status or by body", async () => {
-    expect(await probeOf({})).toMatchObject({
+    expect(await trialOf({})).toMatchObject({
       get: { code: "KEY_REFUSED", status: 401, content: "json" },
       post: { code: "REFUSED" },
     });
-    const { get, post } = await probeOf({ errors: "body" });
+    const { get, post } = await trialOf({ errors: "body" });
     expect([get.code, post.code]).toEqual(["REFUSED", "REFUSED"]);
     expect(get.text).not.toBe(post.text);
   });
 
   test("a revoked key is answered as a wrong one", async () => {
-    const { get, post } = await probeOf({}, "revoked");
+    const { get, post } = await trialOf({}, "revoked");
     expect(post).toEqual(get);
     expect(post.code).toBe("KEY_REFUSED");
   });
@@ -64,9 +64,9 @@ describe("against the sandbox", () => {
 
 describe("what is sent", () => {
   test("is one GET with a body that names no group and a wrong key, and one POST with the real key", async () => {
-    const { seen, probe } = await aServer((_, response) => response.writeHead(400).end('{"success":0}'));
-    await probe.getWithWrongKey();
-    await probe.rotateNobody();
+    const { seen, trial } = await aServer((_, response) => response.writeHead(400).end('{"success":0}'));
+    await trial.getWithWrongKey();
+    await trial.rotateNobody();
     const [get, post] = seen;
     expect(seen).toHaveLength(2);
     expect(get).toMatchObject({ method: "GET", body: '{"check":"groupsync"}' });
@@ -78,8 +78,8 @@ describe("what is sent", () => {
   });
 
   test("to look around is nothing", async () => {
-    const { seen, probe } = await aServer((_, response) => response.end());
-    expect(await probe.reach()).toMatchObject({ tls: null });
+    const { seen, trial } = await aServer((_, response) => response.end());
+    expect(await trial.reach()).toMatchObject({ tls: null });
     expect(seen).toEqual([]);
   });
 });
@@ -117,22 +117,22 @@ describe("a hostile answer", () => {
       { code: "KEY_REFUSED" },
     ],
   ])("%s is told apart", async (_, status, headers, body, expected) => {
-    const { probe } = await aServer((__, response) => response.writeHead(status, headers).end(body));
-    const found = [await probe.getWithWrongKey(), await probe.rotateNobody()];
+    const { trial } = await aServer((__, response) => response.writeHead(status, headers).end(body));
+    const found = [await trial.getWithWrongKey(), await trial.rotateNobody()];
     expect(found[0]).toMatchObject(expected);
     expect(JSON.stringify(found[1])).not.toContain(KEY);
   });
 
   test("silence ends with the time of a request", async () => {
     const { port } = await listening(createTcpServer(() => {}));
-    const probe = aProbe(`http://127.0.0.1:${port}`, KEY, 200);
-    expect(await rejection(probe.getWithWrongKey())).toMatchObject({ code: "TIMEOUT" });
-    expect(await rejection(probe.rotateNobody())).toMatchObject({ code: "TIMEOUT" });
+    const trial = aTrial(`http://127.0.0.1:${port}`, KEY, 200);
+    expect(await rejection(trial.getWithWrongKey())).toMatchObject({ code: "TIMEOUT" });
+    expect(await rejection(trial.rotateNobody())).toMatchObject({ code: "TIMEOUT" });
   });
 
   test("bytes that are no HTTP, and a cut", async () => {
     const { port } = await listening(createTcpServer((socket) => socket.end("SSH-2.0-OpenSSH\r\n")));
-    const error = await rejection(aProbe(`http://127.0.0.1:${port}`).rotateNobody());
+    const error = await rejection(aTrial(`http://127.0.0.1:${port}`).rotateNobody());
     expect(error).toMatchObject({ code: "BAD_RESPONSE" });
     expect(everythingIn(error)).not.toContain(KEY);
   });
@@ -146,26 +146,26 @@ describe("the way there", () => {
   });
 
   test("ends at a name that nobody knows", async () => {
-    const error = await rejection(aProbe("https://nobody.invalid").reach());
+    const error = await rejection(aTrial("https://nobody.invalid").reach());
     expect(error).toMatchObject(unreachable(/nobody\.invalid can't be looked up/, "name server"));
   });
 
   test("ends at a port where nobody listens", async () => {
-    const error = await rejection(aProbe("http://127.0.0.1:1").reach());
+    const error = await rejection(aTrial("http://127.0.0.1:1").reach());
     expect(error).toMatchObject(unreachable(/cannot connect to 127\.0\.0\.1:1/, "firewall"));
   });
 
   test("ends at a certificate that nobody vouches for, or at no TLS at all", async () => {
     const { baseUrl } = await aSandbox({ tls: true });
-    const error = await rejection(aProbe(baseUrl).reach());
+    const error = await rejection(aTrial(baseUrl).reach());
     expect(error).toMatchObject(unreachable(/TLS handshake with .* failed/, "NODE_EXTRA_CA_CERTS"));
     const plain = (await aSandbox()).baseUrl.replace("http:", "https:");
-    expect(await rejection(aProbe(plain).reach())).toMatchObject(unreachable(/TLS handshake/, "certificate"));
+    expect(await rejection(aTrial(plain).reach())).toMatchObject(unreachable(/TLS handshake/, "certificate"));
   });
 
   test("ends at a handshake that nobody answers", async () => {
     const { port } = await listening(createTcpServer(() => {}));
-    const error = await rejection(aProbe(`https://127.0.0.1:${port}`, KEY, 200).reach());
+    const error = await rejection(aTrial(`https://127.0.0.1:${port}`, KEY, 200).reach());
     expect(error).toMatchObject(unreachable(/no answer within 200 ms/, "certificate"));
   });
 });

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { addressProbe } from "../../../src/adapters/host/address-probe.ts";
+import { addressTrial } from "../../../src/adapters/host/address-trial.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
 import { aDaemonState } from "../../builders/daemon-state.ts";
 
@@ -19,25 +19,25 @@ async function aServer(answer: RequestListener): Promise<number> {
 
 test("an address that nobody has is free, and stays free", async () => {
   const port = await aServer(() => {});
-  expect(await addressProbe.use("127.0.0.2", port)).toEqual({ kind: "free" });
-  expect(await addressProbe.use("127.0.0.2", port)).toEqual({ kind: "free" });
+  expect(await addressTrial.use("127.0.0.2", port)).toEqual({ kind: "free" });
+  expect(await addressTrial.use("127.0.0.2", port)).toEqual({ kind: "free" });
 });
 
 test("a daemon of groupsync is recognised by its page, with its name", async () => {
   const port = await aServer((_, response) =>
     response.end(statusPage(aDaemonState({ name: "staging" }), new Date())),
   );
-  expect(await addressProbe.use(HOST, port)).toEqual({ kind: "groupsync", name: "staging" });
+  expect(await addressTrial.use(HOST, port)).toEqual({ kind: "groupsync", name: "staging" });
 });
 
 test("another server, or one that hangs up, only means that the address is taken", async () => {
   const taken = { kind: "refused", reason: expect.stringContaining("EADDRINUSE") };
-  expect(await addressProbe.use(HOST, await aServer((_, response) => response.end("<p>hello</p>")))).toEqual(
+  expect(await addressTrial.use(HOST, await aServer((_, response) => response.end("<p>hello</p>")))).toEqual(
     taken,
   );
-  expect(await addressProbe.use(HOST, await aServer((request) => request.socket.destroy()))).toEqual(taken);
+  expect(await addressTrial.use(HOST, await aServer((request) => request.socket.destroy()))).toEqual(taken);
 });
 
 test("an address of another machine can't be taken", async () => {
-  expect(await addressProbe.use("192.0.2.1", 8080)).toMatchObject({ kind: "refused" });
+  expect(await addressTrial.use("192.0.2.1", 8080)).toMatchObject({ kind: "refused" });
 });

@@ -6,7 +6,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
 import { Secret } from "../../core/secret/secret.ts";
-import type { ProbeAnswer, Reached, ServiceProbe } from "../../ports/service-probe.ts";
+import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/service-trial.ts";
 import { answerText } from "./answer-failure.ts";
 import { successfulBody } from "./read-answer.ts";
 import { type Exchange, type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
@@ -15,7 +15,7 @@ import { isHtml, jsonObject } from "./wire-answer.ts";
 /** As long as a real token, and no group's. */
 const random = (): Secret => new Secret(`groupsync-check-${randomBytes(32).toString("base64url")}`);
 
-export class HttpServiceProbe implements ServiceProbe {
+export class HttpServiceTrial implements ServiceTrial {
   readonly #options: HttpServiceOptions;
   readonly #withKey: ServiceConnection;
   readonly #withWrongKey: ServiceConnection;
@@ -48,12 +48,12 @@ export class HttpServiceProbe implements ServiceProbe {
     }
   }
 
-  async getWithWrongKey(): Promise<ProbeAnswer> {
+  async getWithWrongKey(): Promise<TrialAnswer> {
     // Without an id, because something in between might put a good key in place of the wrong one.
     return answerOf(await this.#withWrongKey.send("GET", "", { check: "groupsync" }));
   }
 
-  async rotateNobody(): Promise<ProbeAnswer> {
+  async rotateNobody(): Promise<TrialAnswer> {
     const token = random();
     const fields = { current_token: token.reveal() };
     return answerOf(await this.#withKey.send("POST", "", fields, { secrets: [token] }));
@@ -95,7 +95,7 @@ const tlsOf = (socket: TLSSocket): NonNullable<Reached["tls"]> => ({
   validUntil: new Date(socket.getPeerCertificate().valid_to),
 });
 
-function answerOf({ answer, request }: Exchange): ProbeAnswer {
+function answerOf({ answer, request }: Exchange): TrialAnswer {
   const content = isHtml(answer) ? "html" : jsonObject(answer) ? "json" : "other";
   const shown = (text: string): string => text.replace(/^\w+ was answered /, "");
   try {

@@ -1,7 +1,7 @@
 import type { ServiceFailureCode } from "../core/failure/service-failure.ts";
 
 /** What came back to a request. */
-export interface ProbeAnswer {
+export interface TrialAnswer {
   readonly status: number;
   readonly content: "json" | "html" | "other";
   /** What a sync would take the answer for; null if it says success. */
@@ -21,12 +21,12 @@ export interface Reached {
  * Tries the way to the service with requests that can change no group. Each rejects with a ServiceFailure if no complete
  * answer came.
  */
-export interface ServiceProbe {
+export interface ServiceTrial {
   /** Looks the host up, connects, and shakes hands. Sends no request. */
   reach(): Promise<Reached>;
   /** A GET with a body, which names no group, and a key that is wrong on purpose: with a good key it could create a group. */
-  getWithWrongKey(): Promise<ProbeAnswer>;
+  getWithWrongKey(): Promise<TrialAnswer>;
   /** A POST with the real key and a random token, which no group has. */
-  rotateNobody(): Promise<ProbeAnswer>;
+  rotateNobody(): Promise<TrialAnswer>;
   close(): Promise<void>;
 }
