@@ -2,12 +2,14 @@ import { dirname, join, normalize } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { SyncError } from "../core/failure/sync-error.ts";
 import type { GroupRules } from "../core/group/group-rules.ts";
+import { type CatalogTable, runsFunctions, titleOf } from "../core/proposal/catalog.ts";
 import type { Proposal, WishedMapping, Wishes } from "../core/proposal/proposal.ts";
 import { proposals } from "../core/proposal/proposal.ts";
 import { configText } from "../core/setup/config-text.ts";
 import { mysqlStatements } from "../core/setup/mysql-statements.ts";
 import { postgresStatements } from "../core/setup/postgres-statements.ts";
 import { fewRows, type Setup } from "../core/setup/setup.ts";
+import { printable } from "../core/text/printable.ts";
 import { quantity } from "../core/text/quantity.ts";
 import type { CatalogReader } from "../ports/setup/catalog.ts";
 import type { AnswerProblem, Dialog } from "../ports/setup/dialog.ts";
@@ -121,7 +123,10 @@ async function init(
     const config = configText(decided);
 
     io.stdout(`\n${proposalText(decided)}${dialog ? "" : otherTablesText(found, proposal)}\n`);
-    io.stdout(await exampleGroups(database, decided, config, io.signal));
+    const isTrusted = dialog !== undefined || flags.table !== undefined || !runsFunctions(proposal.table);
+    io.stdout(
+      isTrusted ? await exampleGroups(database, decided, config, io.signal) : withoutExamples(proposal.table),
+    );
     if (dialog && !(await dialog.confirm(`Write ${places.config} and ${places.statements}?`))) {
       throw new SyncError("INTERRUPTED", "nothing was written");
     }
@@ -172,6 +177,14 @@ const setupOf = (
   proposal: Proposal,
   baseUrl: string | undefined,
 ): Setup => ({ dialect, database: database ?? proposal.table.schema, proposal, baseUrl });
+
+/** Nobody has chosen this table, and whoever made it may have made it for this. */
+function withoutExamples(table: CatalogTable): string {
+  const has = table.kind === "view" ? "is a view" : "has policies";
+  return `No example rows: ${printable(titleOf(table))} ${has}, and reading it runs the functions in there with this user's rights
+  if you trust whoever made it, choose it with --table
+`;
+}
 
 /** Rows that can't be read keep nobody from a config: the user of this url is not the role that will read them. */
 async function exampleGroups(

@@ -135,6 +135,19 @@ test("example rows that this user may not read keep nobody from the config", asy
   expect(Object.keys(files)).toHaveLength(2);
 });
 
+test.each([
+  ["is a view", { kind: "view" }],
+  ["has policies", { hasPolicies: true }],
+] as const)("reads no row of a table that %s before somebody has chosen it", async (has, given) => {
+  const tables = [aTable("customers", [], given)];
+  const { stdout, files } = await init(["--yes"], { tables });
+  expect(stdout).toContain(`No example rows: public.customers ${has}, and reading it runs the functions`);
+  expect(Object.keys(files)).toHaveLength(2);
+  const wasRead = "No example rows: cannot read customers";
+  expect((await init(["--yes", "--table", "customers"], { tables })).stdout).toContain(wasRead);
+  expect((await init([], { tables, dialog: aDialog() })).stdout).toContain(wasRead);
+});
+
 test("names the other tables that would fit, and takes the one that is named", async () => {
   const tables = [CUSTOMERS, aTable("vendors")];
   expect((await init([], { tables })).stdout).toContain(

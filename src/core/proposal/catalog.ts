@@ -53,6 +53,9 @@ export interface Catalog {
   readonly tables: readonly CatalogTable[];
 }
 
+/** Whether reading the table may run functions that others have written, with the rights of whoever reads. */
+export const runsFunctions = ({ kind, hasPolicies }: CatalogTable): boolean => kind === "view" || hasPolicies;
+
 /** A table as an operator writes it, without quotes. */
 export const titleOf = ({ schema, name }: Pick<CatalogTable, "schema" | "name">): string =>
   `${schema}.${name}`;

@@ -62,10 +62,15 @@ export const quotedTable = (
   { schema, name }: Pick<CatalogTable, "schema" | "name">,
 ): string => `${quoted(dialect, schema)}.${quoted(dialect, name)}`;
 
-/** The condition for `source.where` that leaves a few rows of the table, whichever. A join makes the id's index serve. */
+/**
+ * The condition for `source.where` that leaves a few rows of the table, whichever. A join makes the id's index serve.
+ * PostgreSQL is told whose operator to take: by the role's search_path it would also take one that somebody has made for
+ * the type of the id.
+ */
 export function fewRows({ dialect, proposal }: Pick<Setup, "dialect" | "proposal">, count: number): string {
   const id = quoted(dialect, proposal.id.column.name);
   const table = quotedTable(dialect, proposal.table);
-  // MySQL takes no LIMIT right below an IN.
-  return `${id} IN (SELECT few.${id} FROM (SELECT ${id} FROM ${table} LIMIT ${count}) AS few)`;
+  const equals = dialect === "postgres" ? "OPERATOR(pg_catalog.=)" : "=";
+  // MySQL takes no LIMIT right below an ANY.
+  return `${id} ${equals} ANY (SELECT few.${id} FROM (SELECT ${id} FROM ${table} LIMIT ${count}) AS few)`;
 }

@@ -69,6 +69,6 @@ test.each([
 test("a few rows are whichever the database has first", () => {
   const customers = aTable("customers");
   expect(fewRows(aSetup(customers), 3)).toBe(
-    '"id" IN (SELECT few."id" FROM (SELECT "id" FROM "public"."customers" LIMIT 3) AS few)',
+    '"id" OPERATOR(pg_catalog.=) ANY (SELECT few."id" FROM (SELECT "id" FROM "public"."customers" LIMIT 3) AS few)',
   );
 });
