@@ -17,7 +17,7 @@ export interface ForgetSetup {
   readonly configName: string;
 }
 
-type OpenDialog = () => Promise<Pick<Dialog, "ask">>;
+export type OpenDialog = () => Promise<Pick<Dialog, "ask">>;
 
 interface Flags {
   readonly deleteGroups?: boolean;

@@ -94,3 +94,17 @@ describe("a file in .groupsync that isn't groupsync's", () => {
     expect(await rejection(store.get(store.owner))).toMatchObject(unsafe(/larger than/, "remove it"));
   });
 });
+
+test("a directory that was given up, with the files in it, is free for another config", async () => {
+  const directory = aFolder();
+  const store = aFileStore(directory);
+  await store.prepare();
+  await put(store, "a");
+  await put(store, store.owner);
+  const next = aFileStore(directory, { scope: "next" });
+  await expect(next.prepare()).rejects.toMatchObject({ problem: "unavailable" });
+  await store.giveUp();
+  await next.prepare();
+  expect(await next.get(next.owner)).toMatchObject({ isManaged: true, scope: "next" });
+  expect((await next.get("a"))?.content.reveal()).toBe("token");
+});
