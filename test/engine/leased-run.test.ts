@@ -55,7 +55,7 @@ describe("an older groupsync's ledger", () => {
       "before acquireLease",
       "after acquireLease",
       "before migrateLedger",
-      "after openTransaction",
+      "before history",
     ]);
   });
 
