@@ -84,10 +84,10 @@ async function syncOnce(
     // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.
     const stillMissing = await reportUnaskable(unaskable, run);
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
-    await deleteCanaryOrWarn(run, settings);
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(rotation, failed, run);
     if (isWhole) await reportUnserved(run.turns, run);
+    await deleteCanaryOrWarn(run, settings);
   } finally {
     await removals.close();
     plan.entries.close();

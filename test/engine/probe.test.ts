@@ -212,6 +212,48 @@ describe("a canary that nobody can delete", () => {
     expect(await world.sync()).toMatchObject({ requests: 0 });
   });
 
+  it("neither ends a sync that fails to delete a group, too, nor holds the sync up", async () => {
+    const world = await aWorld({ deletes: false });
+    const id = (await probe(world)).canary?.user_group_id;
+    world.tenants = tenants("b", "c");
+    const started = world.time.elapsed;
+    const { events, instance, report } = world.start({
+      at: ({ call, when, id }) => {
+        if (call === "remove" && when === "before") throw new ServiceFailure("SERVICE_ERROR", `no: ${id}`);
+      },
+    });
+    expect(await report).toMatchObject({
+      outcome: "partial",
+      counts: { created: 1, failed: 1 },
+      error: undefined,
+    });
+    const called = instance.passed.flatMap((point) => (point.call === "remove" ? [point.id] : []));
+    expect(called.lastIndexOf("a")).toBeLessThan(called.indexOf(id));
+    expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "CANARY_REMAINS" }));
+    // The sync alone waits half a minute for its own group.
+    expect(world.time.elapsed - started).toBeLessThan(60_000);
+  });
+
+  it("doesn't keep a sync for as long as a service would that asks for an hour's pause", async () => {
+    const world = await aWorld({ deletes: false });
+    await probe(world);
+    const started = world.time.elapsed;
+    const { events, report } = world.start({
+      at: ({ call, when }) => {
+        if (call === "remove" && when === "before")
+          throw new ServiceFailure("THROTTLED", "wait", { retryAfterMs: 3_600_000 });
+      },
+    });
+    expect(await report).toMatchObject({ outcome: "ok" });
+    expect(world.time.elapsed - started).toBeLessThan(100_000);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        code: "CANARY_REMAINS",
+        message: expect.stringContaining("there was no time left"),
+      }),
+    );
+  });
+
   it("is left alone once a tenant has its id", async () => {
     const world = await aWorld({ deletes: false, existing: "update" });
     const id = (await probe(world)).canary?.user_group_id ?? "";

@@ -8,37 +8,62 @@ interface Run extends ServiceCalling {
   readonly signal: AbortSignal;
 }
 
+/** For how long a sync tries to delete a canary, in milliseconds. */
+const LONGEST_IN_A_SYNC = 60_000;
+/** The longest pause before a sync repeats a call for a canary, in milliseconds. Enough for failures that come at random. */
+const LONGEST_WAIT_IN_A_SYNC = 2_000;
+
 /**
  * Deletes the canary that an earlier probe has left at the service, because it was killed or its DELETE failed. Resolves to
- * CANARY_REMAINS if the service still has the canary. Rejects if the run has to end.
+ * CANARY_REMAINS if the service still has the canary. Once `ending` aborts, no call starts. Rejects if the run has to end.
  */
 export async function deleteLeftCanary(
   run: Run,
   { baseUrl }: { readonly baseUrl: string },
+  ending = run.signal,
 ): Promise<SyncError | undefined> {
-  const { ledger, lease, signal } = run;
+  const { ledger, lease } = run;
   const canary = await ledger.canary();
-  if (canary === null || signal.aborted) return undefined;
+  if (canary === null || ending.aborted) return undefined;
   if (canary.baseUrl !== baseUrl) return isElsewhere(canary);
   const { user_group_id } = canary;
   // A tenant has this id by now, so the group is the tenant's.
   if ((await ledger.of([user_group_id])).length === 0) {
     // A call of the probe may still be under way.
-    const calls = new ServiceCalls(run, signal, { intent: "apply", tokenFingerprint: null });
+    const calls = new ServiceCalls(run, ending, { intent: "apply", tokenFingerprint: null });
     const { isGone, failure } = await deleteCanary(user_group_id, calls);
-    if (!isGone) return remains(user_group_id, failure?.message);
+    if (!isGone) return remains(user_group_id, failure?.message ?? (ending.aborted ? CUT_SHORT : undefined));
   }
   await ledger.write(lease, (transaction) => transaction.forgetCanary());
   return undefined;
 }
 
-/** A sync's last step before rotations. A canary is nobody's group: if it can't be deleted, the sync is none the worse. */
+/**
+ * A sync's last step. A canary is nobody's group: if it can't be deleted, the sync is none the worse. So the sync neither waits
+ * long for it, nor takes its failures for a sign that the service is down. The next sync tries again.
+ */
 export async function deleteCanaryOrWarn(run: Run, at: { readonly baseUrl: string }): Promise<void> {
-  const left = await deleteLeftCanary(run, at);
-  if (left === undefined) return;
-  const { code, message, hint = "" } = left;
-  run.observe({ kind: "warning", code, message, hint });
+  const { clock, lease, signal } = run;
+  if ((await run.ledger.canary()) === null) return;
+  await lease.formerCallsEnded(signal);
+  const [late, over] = [new AbortController(), new AbortController()];
+  void clock.sleep(LONGEST_IN_A_SYNC, over.signal).then(() => late.abort());
+  const hasty: Run = {
+    ...run,
+    handOn: undefined,
+    waitBeforeRetry: async (ms, until) => ms <= LONGEST_WAIT_IN_A_SYNC && run.waitBeforeRetry(ms, until),
+  };
+  try {
+    const left = await deleteLeftCanary(hasty, at, AbortSignal.any([signal, late.signal]));
+    if (left === undefined || signal.aborted) return;
+    const { code, message, hint = "" } = left;
+    run.observe({ kind: "warning", code, message, hint });
+  } finally {
+    over.abort();
+  }
 }
+
+const CUT_SHORT = "there was no time left to delete it";
 
 /** The error of a canary that could not be deleted. `reason` is why nobody can tell; without it, no DELETE got through. */
 export const remains = (id: string, reason = "the service takes no DELETE for it"): SyncError =>
