@@ -38,11 +38,12 @@ export interface InitDatabase {
   readonly title: string;
   readonly catalog: CatalogReader;
   /**
-   * The source and the rules of a config, with this condition in place of `source.where`. Throws CONFIG_INVALID if the
-   * text is no valid config.
+   * The source and the rules of a config whose tenants are in this database, with this condition in place of
+   * `source.where`. Throws CONFIG_INVALID if the text is no valid config.
    */
   examples(
     config: string,
+    database: string,
     where: string,
   ): Promise<{ readonly source: TenantSource; readonly rules: GroupRules }>;
 }
@@ -193,7 +194,7 @@ async function exampleGroups(
   config: string,
   stop: AbortSignal,
 ): Promise<string> {
-  const { source, rules } = await database.examples(config, fewRows(setup, EXAMPLES));
+  const { source, rules } = await database.examples(config, setup.database, fewRows(setup, EXAMPLES));
   try {
     const tenants = await exampleTenants(source, rules, stop);
     return `Rows as the groups that they would become:\n\n${exampleText(tenants)}`;

@@ -7,6 +7,7 @@ import type { Config, DatabaseUrl } from "../config/model/config.ts";
 import { describeDatabase } from "../config/model/database-description.ts";
 import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/schema/urls.ts";
 import { VARIABLES } from "../core/setup/setup.ts";
+import { isPlainHttpToAnotherHost } from "../core/tls/loopback.ts";
 import type { CatalogReader } from "../ports/setup/catalog.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";
@@ -30,12 +31,18 @@ export function composeInit(host: Host): InitSetup {
         ? [...tlsProblems(url)][0]
         : "it is no url of a database, like postgres://user:password@host/database or mysql://…";
     },
-    baseUrlProblem: (text) =>
-      parseBaseUrl(text) === undefined
-        ? "it is no address of a service, like https://dashboards.example.com, without user, query or /api/user"
-        : undefined,
+    baseUrlProblem,
     open: async (text) => openDatabase(parseDatabaseUrl(text) as DatabaseUrl, host),
   };
+}
+
+function baseUrlProblem(text: string): string | undefined {
+  const address = parseBaseUrl(text);
+  if (address === undefined)
+    return "it is no address of a service, like https://dashboards.example.com, without user, query or /api/user";
+  return isPlainHttpToAnotherHost(new URL(address))
+    ? "http: to another host sends the API key and the tokens in clear; write https:"
+    : undefined;
 }
 
 async function openDatabase(url: DatabaseUrl, host: Host): Promise<Opened<InitDatabase>> {
@@ -45,8 +52,8 @@ async function openDatabase(url: DatabaseUrl, host: Host): Promise<Opened<InitDa
     value: {
       title: describeDatabase(url),
       catalog: await catalogReader(url, database),
-      examples: async (configText, where) => {
-        const config = asLoaded(configText, url, host);
+      examples: async (configText, database, where) => {
+        const config = asLoaded(configText, withDatabase(url, database), host);
         const narrowed = { ...config, source: { ...config.source, where } };
         return { source: await tenantSource(narrowed, databases), rules: config.group };
       },
@@ -71,17 +78,23 @@ async function catalogReader(
   }
 }
 
+/** The url of a role names the database. The url that init was given may leave it out, on MySQL. */
+function withDatabase({ dialect, url }: DatabaseUrl, database: string): string {
+  if (dialect === "postgres") return url.reveal();
+  return Object.assign(new URL(url.reveal()), { pathname: encodeURIComponent(database) }).href;
+}
+
 /**
  * The config as it will be loaded, with the database that is open in place of the variables' values. Throws
  * CONFIG_INVALID if the text is no valid config.
  */
-function asLoaded(text: string, { url }: DatabaseUrl, { env }: Host): Config {
+function asLoaded(text: string, url: string, { env }: Host): Config {
   const path = "config.yaml";
   return loadConfig(path, {
     env: {
       ...env,
-      [VARIABLES.source]: url.reveal(),
-      [VARIABLES.own]: url.reveal(),
+      [VARIABLES.source]: url,
+      [VARIABLES.own]: url,
       [VARIABLES.apiKey]: "unknown",
       [VARIABLES.baseUrl]: "https://unknown.example.com",
     },

@@ -106,6 +106,18 @@ test("the tenants can be in a view, whose tables nobody but its owner may read",
   expect(await world.sync()).toMatchObject({ code: 0, report: { created: 2 } });
 });
 
+test.runIf(!isPostgres)("a url of MySQL may leave the database out: the table's is taken", async () => {
+  const world = await aWorld({ tenants: 1 });
+  const { database, env } = world;
+  env.DATABASE_URL = Object.assign(new URL(database.url), { pathname: "" }).href;
+  const { code, stdout } = await (await aNewcomer(world)).init("--table", `${database.name}.customers`);
+  expect(code).toBe(0);
+  expect(stdout).toContain('+ t-00001  "Company 1"');
+  expect(stdout).toMatch(
+    new RegExp(`export DATABASE_URL='mysql://groupsync_reader:PASSWORD@\\S+/${database.name}'`),
+  );
+});
+
 onOneDatabase(
   "a url that says nothing of TLS to another host is wrong usage, and nothing is contacted",
   async () => {
@@ -115,6 +127,8 @@ onOneDatabase(
     expect(code).toBe(64);
     expect(stderr).toContain("write sslmode=require");
     expect(stderr).not.toContain("s3cret");
+    const service = await newcomer.init("--base-url", "http://dashboards.example.com");
+    expect(service).toMatchObject({ code: 64, stderr: expect.stringContaining("in clear; write https:") });
   },
 );
 
