@@ -96,7 +96,7 @@ export async function probe(
     if (mayKnowService) found.updates = found.findings && (updatesBy(found.findings) ?? null);
     if (!deletion.isGone) throw remains(id, deletion.failure?.message);
     if (run.signal.aborted) throw interrupted();
-    if (failure) throw new SyncError(failure.code, failure.message);
+    if (failure) throw failure;
   });
   return { run, ...found };
 }

@@ -1,9 +1,9 @@
-import type { Failure } from "../../core/failure/failure.ts";
+import type { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { CANARY_NAME, canaryGroup, OTHER_CANARY_NAME } from "../../core/probe/canary.ts";
 import type { Observations, SeenGet, SeenPost } from "../../core/probe/observations.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { ServiceCalls, Unanswered } from "../service/service-calls.ts";
-import { type FailedCall, isNo, MOST_TRIES } from "./refusal.ts";
+import { isNo, MOST_TRIES } from "./refusal.ts";
 
 /** What the service has answered, without the DELETEs. */
 export interface Asked {
@@ -11,7 +11,7 @@ export interface Asked {
   /** The canary's live token, if it is known. */
   readonly live: Secret | undefined;
   /** Why a question has no answer; undefined if each has one, or if the run is ending. */
-  readonly failure: Failure | undefined;
+  readonly failure: ServiceFailure | undefined;
 }
 
 /**
@@ -22,7 +22,7 @@ export async function askService(id: string, calls: ServiceCalls): Promise<Asked
   const questions = new Questions(id, calls);
   const failed = await questions.ask();
   const { seen, live } = questions;
-  return { seen, live, failure: failed?.kind === "failed" ? asFailure(failed) : undefined };
+  return { seen, live, failure: failed?.kind === "failed" ? failed.failure : undefined };
 }
 
 class Questions {
@@ -99,9 +99,4 @@ class Questions {
     this.seen = { ...this.seen, [question]: seen };
     this.live = live;
   }
-}
-
-function asFailure({ failure }: FailedCall): Failure {
-  const { code, message } = failure;
-  return { code, message };
 }

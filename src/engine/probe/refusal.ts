@@ -1,6 +1,6 @@
 import { isTokenRefused, type Unanswered } from "../service/service-calls.ts";
 
-export type FailedCall = Extract<Unanswered, { kind: "failed" }>;
+type FailedCall = Extract<Unanswered, { kind: "failed" }>;
 
 /** A call that nobody can tell the effect of is repeated this often: a random fault hardly comes so many times in a row. */
 export const MOST_TRIES = 4;

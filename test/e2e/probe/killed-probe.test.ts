@@ -33,7 +33,7 @@ async function killedAfter(world: World, requests: number): Promise<void> {
   await untilQuiet(world);
 }
 
-test.each(someOf(KINDS, 2))("no canary outlives the sync after a killed probe: %o", async (kind) => {
+test.each(someOf(KINDS))("no canary outlives the sync after a killed probe: %o", async (kind) => {
   const world = await aWorld({
     tenants: 2,
     // Slow enough for the kill to come while the request is under way.
@@ -57,4 +57,29 @@ test.each(someOf(KINDS, 2))("no canary outlives the sync after a killed probe: %
     expect(await world.database.query("SELECT * FROM groupsync_canaries")).toEqual([]);
     await expectInSync(world);
   }
+});
+
+test("a probe that is told to stop deletes its canary first", async () => {
+  const world = await aWorld({ tenants: 1, service: { latency: { min: 20, max: 40 } } });
+  await world.sync();
+  const { total } = await world.requests();
+  const program = world.start("probe", "--yes", "--json");
+  await until(async () => (await world.requests()).total >= total + 2);
+  const { code, stdout } = await program.stop("SIGTERM");
+  expect({ code, report: JSON.parse(stdout) }).toMatchObject({
+    code: 1,
+    report: { outcome: "failed", canary: { gone: true }, errors: [{ code: "INTERRUPTED" }] },
+  });
+  expect(await world.database.query("SELECT * FROM groupsync_canaries")).toEqual([]);
+  await expectInSync(world);
+});
+
+test("a daemon makes room for a probe", async () => {
+  const world = await aWorld({ tenants: 3, config: { schedule: "0 0 1 1 *", http: { listen: "off" } } });
+  const daemon = world.start("run");
+  await until(async () => (await world.groups()).length === 3);
+  const { code } = await world.run("probe", "--yes");
+  expect(code).toBe(0);
+  await daemon.stop("SIGTERM");
+  await expectInSync(world);
 });
