@@ -7,7 +7,7 @@ import { explainCommand } from "./commands/explain.ts";
 import { type ForgetSetup, forgetCommand } from "./commands/forget.ts";
 import { initCommand } from "./commands/init.ts";
 import { type PlanSetup, planCommand } from "./commands/plan.ts";
-import { type ProbeSetup, probeCommand } from "./commands/probe.ts";
+import { type Ask, type ProbeSetup, probeCommand } from "./commands/probe.ts";
 import { rotateCommand } from "./commands/rotate.ts";
 import { runCommand } from "./commands/run.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
@@ -117,6 +117,12 @@ function program(io: CommandIo, host: Host): Command {
     const { composeProbe } = await import("./compose/probe.ts");
     return composeProbe(await readConfig(command), host, observe);
   };
+  const openQuestion = (): Ask | undefined => {
+    const streams = host.person();
+    if (streams === undefined) return undefined;
+    return async (question) =>
+      (await import("./adapters/terminal/ask.ts")).askLine(question, streams, host.stop);
+  };
   const openDialog = (): (() => Promise<Dialog>) | undefined => {
     const streams = host.person();
     return (
@@ -145,7 +151,7 @@ function program(io: CommandIo, host: Host): Command {
     runCommand(io, openDaemon),
     syncCommand(io, openSync),
     checkCommand(io, openCheck),
-    probeCommand(io, openProbe, openDialog),
+    probeCommand(io, openProbe, openQuestion),
     planCommand(io, openPlan),
     rotateCommand(io, openSync),
     statusCommand(io, openStatus),

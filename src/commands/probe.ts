@@ -2,7 +2,6 @@ import { Command, Option } from "commander";
 import { adviceFor, type ProbedConfig } from "../core/probe/advice.ts";
 import { EXIT, exitCodeOfRun } from "../core/report/exit-code.ts";
 import { forgetCanary, type ProbePorts, type ProbeSettings, probe } from "../engine/probe.ts";
-import type { Dialog } from "../ports/setup/dialog.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
 import { probeJson, probeText } from "./output/probe-report.ts";
 
@@ -12,7 +11,8 @@ export interface ProbeSetup {
   readonly config: ProbedConfig;
 }
 
-export type OpenDialog = () => Promise<Pick<Dialog, "confirm">>;
+/** Asks a person, and resolves to the line that was typed. */
+export type Ask = (question: string) => Promise<string>;
 
 interface Flags {
   readonly yes?: boolean;
@@ -24,7 +24,7 @@ interface Flags {
 export function probeCommand(
   io: CommandIo,
   open: (command: Command) => Promise<Opened<ProbeSetup>>,
-  person: () => OpenDialog | undefined,
+  person: () => Ask | undefined,
 ): Command {
   return new Command("probe")
     .description("find out how the service behaves, with one group that is deleted again")
@@ -36,8 +36,8 @@ export function probeCommand(
     )
     .option("--json", "print the findings as one JSON object")
     .action(async ({ yes = false, forget, json = false }: Flags, command: Command) => {
-      const openDialog = yes || forget !== undefined ? undefined : person();
-      if (!yes && forget === undefined && openDialog === undefined) {
+      const ask = yes || forget !== undefined ? undefined : person();
+      if (!yes && forget === undefined && ask === undefined) {
         command.error(
           "error: this makes a group at the service and deletes it again: say --yes, because there is no terminal to ask on",
         );
@@ -51,7 +51,7 @@ export function probeCommand(
           );
           return;
         }
-        if (openDialog && !(await agrees(await openDialog(), settings, io))) {
+        if (ask && !(await agrees(ask, settings))) {
           io.stderr("Nothing was sent.\n");
           io.finish(EXIT.failed);
           return;
@@ -64,16 +64,13 @@ export function probeCommand(
     });
 }
 
-async function agrees(
-  dialog: Pick<Dialog, "confirm">,
-  { baseUrl }: Pick<ProbeSettings, "baseUrl">,
-  { stdout }: Pick<CommandIo, "stdout">,
-): Promise<boolean> {
-  stdout(`This makes one group, a canary, at ${baseUrl}, and deletes it again:
+const agrees = async (ask: Ask, { baseUrl }: Pick<ProbeSettings, "baseUrl">): Promise<boolean> =>
+  /^y(es)?$/i.test((await ask(introduction(baseUrl))).trim());
+
+const introduction = (baseUrl: string): string =>
+  `This makes one group, a canary, at ${baseUrl}, and deletes it again:
   1. GETs make it, ask for it once more, and give it another name
   2. POSTs rotate its token, and try the old token
   3. DELETEs with its own token, until one has its effect
 About a dozen requests. No tenant's group, row or token is touched. If this is cut short, the next sync deletes the group.
-`);
-  return dialog.confirm("Go on?");
-}
+Go on? [y/N] `;

@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { type OpenDialog, probeCommand } from "../../src/commands/probe.ts";
-import { SyncError } from "../../src/core/failure/sync-error.ts";
+import { type Ask, probeCommand } from "../../src/commands/probe.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
@@ -10,7 +9,7 @@ import { anIo, type Printed } from "./an-io.ts";
 async function probe(
   world: World,
   flags: readonly string[],
-  person: OpenDialog | undefined = undefined,
+  person: Ask | undefined = undefined,
 ): Promise<Printed> {
   const { io, printed } = anIo();
   const ports = {
@@ -36,43 +35,41 @@ async function probe(
   return printed;
 }
 
+/** Keeps the questions, and answers all of them in this way. */
 const answering =
-  (answer: boolean): OpenDialog =>
-  async () => ({ confirm: async () => answer });
+  (answer: string, questions: string[] = []): Ask =>
+  async (question) => {
+    questions.push(question);
+    return answer;
+  };
 
 describe("probe", () => {
-  test("says what it will do, asks, and sends nothing without a yes", async () => {
-    const world = new World(tenants("a"));
-    const { code, stdout, stderr } = await probe(world, [], answering(false));
-    expect(code).toBe(1);
-    expect(stdout).toContain("This makes one group, a canary, at https://dashboards.example.com");
-    expect(stderr).toBe("Nothing was sent.\n");
-    expect(world.service.requests).toEqual([]);
-    expect(world.ledger.runs).toEqual([]);
-  });
+  test.each(["n", "", "no", "yesterday"])(
+    "says what it will do, asks, and sends nothing after %j",
+    async (answer) => {
+      const world = new World(tenants("a"));
+      const questions: string[] = [];
+      const { code, stdout, stderr } = await probe(world, [], answering(answer, questions));
+      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: "Nothing was sent.\n" });
+      expect(questions).toEqual([
+        expect.stringMatching(
+          /^This makes one group, a canary, at https:\/\/dashboards\.example\.com.*\[y\/N\] $/s,
+        ),
+      ]);
+      expect(world.service.requests).toEqual([]);
+      expect(world.ledger.runs).toEqual([]);
+    },
+  );
 
-  test("sends nothing if the question is cancelled", async () => {
-    const world = new World(tenants("a"));
-    const cancels: OpenDialog = async () => ({
-      confirm: async () => {
-        throw new SyncError("INTERRUPTED", "cancelled; nothing was written");
-      },
-    });
-    await expect(probe(world, [], cancels)).rejects.toMatchObject({ code: "INTERRUPTED" });
-    expect(world.service.requests).toEqual([]);
-  });
-
-  test("goes on after a yes, and doesn't ask with --yes", async () => {
-    for (const [flags, person] of [
-      [[], answering(true)],
-      [["--yes"], undefined],
-    ] as const) {
-      const { code, stdout } = await probe(new World(tenants("a")), flags, person);
-      expect(code).toBe(0);
-      expect(stdout.includes("This makes one group")).toBe(flags.length === 0);
-      expect(stdout).toMatch(/^a GET with another name {2,}returns the group unchanged$/m);
-      expect(stdout).toContain("All found out, and the canary is deleted");
-    }
+  test.each<[string[], Ask | undefined]>([
+    [[], answering("y")],
+    [[], answering(" Yes ")],
+    [["--yes"], undefined],
+  ])("goes on after a yes, and doesn't ask with --yes: %j", async (flags, person) => {
+    const { code, stdout } = await probe(new World(tenants("a")), flags, person);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^a GET with another name {2,}returns the group unchanged$/m);
+    expect(stdout).toContain("All found out, and the canary is deleted");
   });
 
   test("is wrong usage without a terminal and without --yes", async () => {
