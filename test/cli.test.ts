@@ -1,20 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { cli } from "../src/cli.ts";
+import { aHost } from "./commands/a-host.ts";
 import { anIo } from "./commands/an-io.ts";
 import { rounds } from "./support/long.ts";
 
 const UNSEEN = /[\p{Cf}\u2028\u2029\u007f-\u009f]/u;
-const stop = new AbortController().signal;
-const host = {
-  env: {},
-  pid: 1,
-  uid: 0,
-  isRunning: () => false,
-  terminal: undefined,
-  person: () => undefined,
-  stop,
-};
+const host = aHost();
 
 it("shows whatever it was given without a character that nobody sees", async () => {
   const evil = fc.string({

@@ -4,23 +4,14 @@ import { rotateCommand } from "../../src/commands/rotate.ts";
 import { Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
+import { aHost } from "./a-host.ts";
 import { anIo, type Printed } from "./an-io.ts";
 
 describe("the choice of tokens", () => {
   /** There is no config: what is wrong with the flags comes before that. */
   async function usage(...flags: string[]): Promise<Printed> {
     const { io, printed } = anIo();
-    const stop = new AbortController().signal;
-    const host = {
-      env: {},
-      pid: 1,
-      uid: 0,
-      isRunning: () => false,
-      terminal: undefined,
-      person: () => undefined,
-      stop,
-    };
-    await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io, host);
+    await cli(["--config", "/no/such/config.yaml", "rotate", ...flags], io, aHost());
     return printed;
   }
 
