@@ -19,7 +19,7 @@ export async function recordRejections(
   only: ReadonlySet<string> | undefined,
   { ledger, lease, clock, observe, turns }: Recording,
 ): Promise<void> {
-  // To know whether there is room for one more takes all of them.
+  // If a row may be new, all rejections are read: only their number tells whether there is room for another one.
   const remembered = await ledger.rejections(
     plan.isWhole || plan.counts.rejected > 0 ? undefined : [...(only ?? [])],
   );

@@ -35,8 +35,8 @@ export interface HeldLease extends Lease {
    */
   formerCallsEnded(signal: AbortSignal): Promise<void>;
   /**
-   * Has `hear` called with the tenants that other instances ask for, several times a second and with the same tenants until
-   * they are answered. Never calls it if the holder doesn't hand the lease over. Returns what ends that.
+   * Calls `hear` several times a second with the tenants that other instances ask for; with a tenant again until its
+   * request is answered. Never calls it if the holder doesn't hand the lease over. Returns the function that ends this.
    */
   hearRequests(hear: (requests: readonly TenantRequest[]) => void): () => void;
 }

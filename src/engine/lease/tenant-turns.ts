@@ -47,7 +47,7 @@ export interface Turns {
   wasLookedAt(id: string): boolean;
   /** The tenants of which `wasLookedAt` is true. */
   readonly lookedAt: readonly string[];
-  /** Those of them whom the last look has left unserved. What was planned for them is dropped. */
+  /** The tenants of `lookedAt` that the last look has left unserved. What was planned for them is dropped. */
   readonly unserved: ReadonlyMap<string, Unserved>;
 }
 
