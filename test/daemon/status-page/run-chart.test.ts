@@ -76,6 +76,8 @@ describe("the runs of the last days", () => {
   test.each([
     ["Asia/Kathmandu", "2026-03-01T18:14:59Z", "23:00 to 24:00", "Sun, Mar 1"],
     ["Asia/Kathmandu", "2026-03-01T18:15:00Z", "00:00 to 01:00", "Mon, Mar 2"],
+    ["Australia/Adelaide", "2026-10-03T16:29:59Z", "01:00 to 02:00", "Sun, Oct 4"],
+    ["Australia/Adelaide", "2026-10-03T16:45:00Z", "03:00 to 04:00", "Sun, Oct 4"],
     ["America/New_York", "2026-03-08T06:59:59Z", "01:00 to 02:00", "Sun, Mar 8"],
     ["America/New_York", "2026-03-08T07:00:00Z", "03:00 to 04:00", "Sun, Mar 8"],
   ])("are at the hours of the wall clock (%s, %s)", (timeZone, startedAt, hour, day) => {

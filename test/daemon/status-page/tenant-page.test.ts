@@ -58,7 +58,7 @@ describe("the page of a tenant", () => {
     const page = pageOf(explained(anExplanation()), '"><b>');
     expect(page).toContain('value="&quot;&gt;&lt;b&gt;"');
     expect(page).not.toMatch(/http-equiv="refresh"|<script/);
-    expect(page).toContain('<a href="?">groupsync</a>');
+    expect(page).toContain('<a href="?">Status page</a>');
   });
 
   test("says why a sync would fail as a whole", () => {

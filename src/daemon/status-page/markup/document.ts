@@ -30,15 +30,15 @@ export const documentOf = (
 ${refreshSeconds && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
 <link rel="icon" href="${iconOf(tone)}">
 <style>${trusted(STYLE)}</style></head>
-<body${refreshSeconds && html` data-refresh="${refreshSeconds}"`}><header><p class="product"><a href="?">groupsync</a></p><p>${name}</p><p class="zone">Times in ${at.timeZone}</p>
-${findBox(asked)}</header>
+<body${refreshSeconds && html` data-refresh="${refreshSeconds}"`}><header><p class="product">groupsync</p><p>${name}</p><p class="zone">Times in ${at.timeZone}</p>
+${findBox(asked, refreshSeconds === null)}</header>
 <main>${main}</main>
-<footer><p>As of ${instant(at.now, at)}${refreshSeconds === null ? html`. <a href="?">Back to the status page</a>` : `; refreshed every ${roundText(refreshSeconds * 1000)}`}</p></footer>
+<footer><p>As of ${instant(at.now, at)}${refreshSeconds && `; refreshed every ${roundText(refreshSeconds * 1000)}`}</p></footer>
 ${refreshSeconds && html`<script>${trusted(REFRESH)}</script>`}</body></html>
 `.markup;
 
-const findBox = (asked: string): Html =>
-  html`<form role="search"><label for="tenant">Find a tenant</label><input id="tenant" name="tenant" type="search" value="${asked}" placeholder="its id" required autocomplete="off" autocapitalize="none" spellcheck="false"><button>Find</button></form>`;
+const findBox = (asked: string, hasWayBack: boolean): Html =>
+  html`<form role="search"><label for="tenant">Find a tenant</label><input id="tenant" name="tenant" type="search" value="${asked}" placeholder="its id" required autocomplete="off" autocapitalize="none" spellcheck="false"><button>Find</button>${hasWayBack ? html`<a href="?">Status page</a>` : null}</form>`;
 
 /** Asks for the page anew, but not while somebody writes an id. A browser without scripts goes by the meta element. */
 const REFRESH = `setInterval(()=>{const box=document.getElementById("tenant");

@@ -13,7 +13,7 @@ html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{background:var(--page);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 header,main,footer{max-width:72rem;margin:0 auto;padding:0 1rem}
 header{display:flex;flex-wrap:wrap;align-items:baseline;gap:.25rem .75rem;padding-top:1.5rem;padding-bottom:1rem}
-header p{color:var(--muted)}header .product{color:var(--text);font-weight:700;letter-spacing:-.01em;font-size:1.125rem}header .zone{margin-left:auto}header a{color:inherit;text-decoration:none}
+header p{color:var(--muted)}header .product{color:var(--text);font-weight:700;letter-spacing:-.01em;font-size:1.125rem}header .zone{margin-left:auto}
 form{display:flex;flex:1 0 100%;flex-wrap:wrap;gap:.5rem .75rem;align-items:center;margin-top:.5rem}
 label{color:var(--muted);font-size:.875rem}
 input,button{font:inherit;color:inherit;background:var(--card);border:1px solid var(--muted);border-radius:.5rem;padding:.375rem .75rem}
