@@ -11,6 +11,7 @@ import { Tally } from "./report/tally.ts";
 import { existingGroups } from "./rotation/rotation-selection.ts";
 import { insistOnOwnGroups } from "./scope/shared-groups.ts";
 import { giveUpDestinations } from "./tokens/give-up-destinations.ts";
+import { NO_TOKENS } from "./tokens/no-tokens.ts";
 
 /** What became of a scope. */
 export interface Forgotten {
@@ -31,7 +32,7 @@ export async function forgetScope(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<Forgotten> {
-  const { ledger, clock, tokens = { destinations: [] } } = ports;
+  const { ledger, clock, tokens = NO_TOKENS } = ports;
   const started = clock.monotonic();
   let free: readonly string[] = [];
   const report = (): RunReport => reportOn(new Tally(), clock.monotonic() - started, undefined);

@@ -1,60 +1,18 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
-import { stripVTControlCharacters } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { MAIN } from "../program.ts";
-import { aWorld, until } from "../world.ts";
+import { CLEAR, CTRL_C, ENTER, hasTerminals, inTerminal, SPACE } from "../in-terminal.ts";
+import { aWorld } from "../world.ts";
 import { aNewcomer } from "./newcomer.ts";
 
-/** Of util-linux: gives a program a terminal. */
-const hasScript = spawnSync("script", ["--version"]).status === 0;
-const ENTER = "\r";
-const SPACE = " ";
-const CLEAR = "\u0015";
-const CTRL_C = "\u0003";
-
-/** `groupsync init` in a terminal of its own, and the keys that a person types. */
-function inTerminal(env: Readonly<Record<string, string>>) {
-  const command = `stty rows 40 cols 120; exec '${process.execPath}' '${MAIN}' init`;
-  const child = spawn("script", ["--quiet", "--return", "--command", command, "/dev/null"], {
-    env: { PATH: process.env.PATH ?? "", TERM: "xterm", ...env },
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  onTestFinished(() => {
-    child.kill("SIGKILL");
-  });
-  let shown = "";
-  let answered = 0;
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    shown += text;
-  });
-  const printed = (): string => stripVTControlCharacters(shown);
-  return {
-    printed,
-    ended: once(child, "close").then(([code]) => code),
-    /** Waits for the question, and types. */
-    async answer(question: string, ...keys: readonly string[]): Promise<void> {
-      await until(() => printed().slice(answered).includes(question));
-      answered = printed().length;
-      for (const key of keys) {
-        child.stdin.write(key);
-        await sleep(50);
-      }
-    },
-  };
-}
-
-test.runIf(hasScript)("in a terminal, init asks and writes what was answered", async () => {
+test.runIf(hasTerminals)("in a terminal, init asks and writes what was answered", async () => {
   const world = await aWorld({ tenants: 2 });
   const { database, sandbox, env } = world;
   await database.query("CREATE TABLE accounts (id int PRIMARY KEY, name text NOT NULL)");
   await database.query("ALTER TABLE customers ADD region text");
   const newcomer = await aNewcomer(world);
   const { DATABASE_URL: url = "", ...others } = env;
-  const { printed, answer, ended } = inTerminal(others);
+  const { printed, answer, ended } = inTerminal(["init"], others);
   await answer("The url of the database", "db.example.com", ENTER);
   await answer("it is no url of a database", CLEAR, url, ENTER);
   await answer("The table with one row for each tenant", "custom", ENTER);
@@ -76,16 +34,16 @@ test.runIf(hasScript)("in a terminal, init asks and writes what was answered", a
   expect(group.properties).toEqual({ region: "region" });
 });
 
-test.runIf(hasScript)("who cancels, or says no, finds no file", async () => {
+test.runIf(hasTerminals)("who cancels, or says no, finds no file", async () => {
   const world = await aWorld({ tenants: 1 });
   const newcomer = await aNewcomer(world);
-  const cancelled = inTerminal(world.env);
+  const cancelled = inTerminal(["init"], world.env);
   await cancelled.answer("The column with the tenant's data source", ENTER);
   await cancelled.answer("The id of the service's schema", CTRL_C);
   expect(await cancelled.ended).toBe(1);
   expect(cancelled.printed()).toContain("nothing was written");
 
-  const refused = inTerminal(world.env);
+  const refused = inTerminal(["init"], world.env);
   await refused.answer("The column with the tenant's data source", ENTER);
   await refused.answer("The id of the service's schema", ENTER);
   await refused.answer("The columns that the dashboards get", ENTER);

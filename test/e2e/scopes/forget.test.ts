@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { aDaemon, EVERY_SECOND } from "../daemon/a-daemon.ts";
 import { dump } from "../dump.ts";
+import { CTRL_C, ENTER, hasTerminals, inTerminal } from "../in-terminal.ts";
 import { aWorld, idOf, until } from "../world.ts";
 import { ofProduction, rowsOf, STAGING, twoScopes } from "./two-scopes.ts";
 
@@ -189,4 +190,20 @@ test("a daemon that nobody has stopped makes no group anew once its scope is for
   expect(await world.groups()).toEqual([]);
   await daemon.program.stop("SIGTERM");
   expect(await rowsOf("default", world.database)).toEqual([]);
+});
+
+test.runIf(hasTerminals)("in a terminal, forget asks for the name, and takes no other", async () => {
+  const world = await aWorld({ tenants: 2, config: { name: "staging" } });
+  await world.sync();
+  const cancelled = inTerminal(["forget", "staging", "--delete-groups"], world.env);
+  await cancelled.answer("To forget it, type its name: staging", "production", ENTER);
+  await cancelled.answer("type staging, or press Ctrl-C", CTRL_C);
+  expect(await cancelled.ended).toBe(1);
+  expect(await world.groups()).toHaveLength(2);
+
+  const { answer, ended, printed } = inTerminal(["forget", "staging", "--delete-groups"], world.env);
+  await answer("To forget it, type its name: staging", "staging", ENTER);
+  expect(await ended).toBe(0);
+  expect(printed()).toContain('The scope "staging" is forgotten');
+  expect(await world.groups()).toEqual([]);
 });
