@@ -95,6 +95,7 @@ const UPDATE = {
   updates: "changes the group",
   keeps: "returns the group unchanged",
   "only the answer": "returns the new name, but leaves the group unchanged",
+  "another group": "makes another group",
 } as const;
 
 function rotationText({ rotation, refusals }: ProbeFindings): string {

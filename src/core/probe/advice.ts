@@ -49,6 +49,8 @@ function* adviceOnTokens({ repeatedGet, getAfterRotation }: ProbeFindings): Gene
  * | updates                 | replace          | upsert is enough, and keeps the tokens       |
  * | keeps, or only answers  | upsert           | replace, or never                            |
  * | keeps, or only answers  | replace          | right                                        |
+ * | makes another group     | upsert           | replace, or never                            |
+ * | makes another group     | replace          | right                                        |
  * | any                     | never            | none: changed groups are to be left alone    |
  */
 function* adviceOnUpdates({ update }: ProbeFindings, config: ProbedConfig): Generator<Finding> {
@@ -66,13 +68,16 @@ function* adviceOnUpdates({ update }: ProbeFindings, config: ProbedConfig): Gene
   yield config.update === "replace"
     ? ok(`${what} is right: a GET doesn't change an existing group`)
     : warning(
-        "service.update: upsert can't change an existing group: every changed group would fail with NOT_UPDATED",
+        update === "another group"
+          ? "a GET with another name makes another group: with service.update: upsert the group of the former name would stay"
+          : "service.update: upsert can't change an existing group: every changed group would fail with NOT_UPDATED",
         `set ${what}, which deletes a changed group and makes it anew, with a new token; or never, to leave it as it is`,
       );
 }
 
 function* adviceOnDeletions({ deletes }: ProbeFindings, config: ProbedConfig): Generator<Finding> {
-  if (deletes.length === 0) return;
+  // After a failure nobody can tell.
+  if (deletes.length === 0 || deletes.some(({ result }) => result === "failed")) return;
   const works = deletes.find(isDeleted);
   if (works?.result === "deleted") {
     const usesDataSource = works.fields.includes("data_source_provided_id");

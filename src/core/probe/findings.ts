@@ -10,9 +10,9 @@ export interface ProbeFindings {
   readonly repeatedGet: "the same" | "another token" | "another name" | null;
   /**
    * What a GET with another name does. `only the answer`: the answer to the GET has the new name, and a later answer the
-   * old one.
+   * old one. `another group`: the service goes by the name, so it makes a second group with the same id.
    */
-  readonly update: "updates" | "keeps" | "only the answer" | null;
+  readonly update: "updates" | "keeps" | "only the answer" | "another group" | null;
   readonly rotation: "a new token" | "the same token" | "refused" | null;
   /** What a POST does with the token from before the rotation. */
   readonly oldToken: "refused" | "accepted" | null;
@@ -64,7 +64,7 @@ export function findingsOf(seen: Observations, answers: readonly AnswerFacts[]):
 
 /** Whether a GET changes an existing group, as the ledger keeps it. Undefined if nobody has found out. */
 export const updatesBy = ({ update }: Pick<ProbeFindings, "update">): boolean | undefined =>
-  update === null ? undefined : update === "updates";
+  update === null || update === "another group" ? undefined : update === "updates";
 
 function newFlagOf({ created, repeated }: Observations): ProbeFindings["newFlag"] {
   if (created === undefined || repeated === undefined) return null;
@@ -83,16 +83,25 @@ function repeatedGetOf({ created, repeated }: Observations): ProbeFindings["repe
 /**
  * | answer to the GET with another name | name in the answer to the POST | a GET           |
  * |-------------------------------------|--------------------------------|-----------------|
+ * | calls the group new                 | any                            | another group   |
  * | the old name                        | any                            | keeps           |
  * | the new name                        | another                        | only the answer |
  * | the new name                        | the new name, or no answer     | updates         |
  */
-function updateOf({ renamed, rotated }: Observations): ProbeFindings["update"] {
+function updateOf(seen: Observations): ProbeFindings["update"] {
+  const { renamed, rotated } = seen;
   if (renamed === undefined) return null;
+  if (isAnotherGroup(seen, renamed)) return "another group";
   if (!sameName(renamed.name, renamed.sentName)) return "keeps";
   // A POST sends no name, so its answer can't just repeat one.
   const isForgotten = rotated?.kind === "answered" && !sameName(rotated.name, renamed.sentName);
   return isForgotten ? "only the answer" : "updates";
+}
+
+/** The service calls the group new, and its token is another one, although a GET with the former name returns the same token. */
+function isAnotherGroup({ created, repeated }: Observations, renamed: SeenGet): boolean {
+  if (repeated === undefined || created?.token.equals(repeated.token) !== true) return false;
+  return (renamed.isNew || renamed.mayHaveBeenSent) && !renamed.token.equals(repeated.token);
 }
 
 function rotationOf({ renamed, rotated }: Observations): ProbeFindings["rotation"] {

@@ -33,6 +33,9 @@ test.each<[NonNullable<ProbeFindings["update"]>, ProbedConfig["update"], string 
   ["only the answer", "upsert", "warning: service.update: upsert can't change an existing group"],
   ["only the answer", "replace", "ok: service.update: replace is right"],
   ["only the answer", "never", null],
+  ["another group", "upsert", "warning: a GET with another name makes another group"],
+  ["another group", "replace", "ok: service.update: replace is right"],
+  ["another group", "never", null],
 ])("a GET that %s, with service.update: %s", (update, configured, expected) => {
   const lines = advised({ update }, { update: configured });
   expect(lines).toHaveLength(expected === null ? 0 : 1);
@@ -55,6 +58,7 @@ test.each<[string, readonly DeleteTry[], Partial<ProbedConfig>, string | null]>(
   ],
   ["none gets through", [tried("refused")], {}, "warning: no DELETE got through"],
   ["it has no effect", [tried("without effect")], {}, "warning: no DELETE got through"],
+  ["nobody can tell, because the service failed", [tried("refused"), tried("failed")], {}, null],
   ["none gets through, and none is needed", [tried("refused")], { whenDeleted: "never" }, null],
   [
     "none gets through, and only replacements need one",

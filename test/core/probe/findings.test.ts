@@ -103,6 +103,25 @@ describe("a GET with another name", () => {
     expect(findings.update).toBe(expected);
     expect(updatesBy(findings)).toBe(expected === "updates");
   });
+
+  test.each<[string, Partial<SeenGet>, string]>([
+    ["a new group with another token comes back", { isNew: true, token: SECOND }, "another group"],
+    ["likewise, and an answer was lost", { mayHaveBeenSent: true, token: SECOND }, "another group"],
+    ["the service calls every group new, and the token is the same", { isNew: true }, "updates"],
+    ["the same group has another token", { token: SECOND }, "updates"],
+  ])("%s", (_, answer, expected) => {
+    const seen = { created: made, repeated: get(), renamed: get({ sentName: "B", name: "B", ...answer }) };
+    const findings = found(seen);
+    expect(findings.update).toBe(expected);
+    expect(updatesBy(findings)).toBe(expected === "updates" || undefined);
+  });
+
+  test("says nothing of another group if every GET returns another token", () => {
+    const other = { isNew: true, token: THIRD };
+    const renamed = get({ sentName: "B", name: "B", ...other });
+    const findings = found({ created: made, repeated: get({ isNew: true, token: SECOND }), renamed });
+    expect(findings.update).toBe("updates");
+  });
 });
 
 test.each<[Partial<Observations>, Partial<ReturnType<typeof found>>]>([
