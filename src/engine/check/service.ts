@@ -66,8 +66,8 @@ export function wayFinding(answer: Answer): Finding {
  *
  * | answer to the real key | answer to the wrong key | the key               |
  * |------------------------|-------------------------|-----------------------|
- * | the token is refused   | another                 | is good               |
- * | the token is refused   | the same                | nobody can tell       |
+ * | the token is refused   | another refusal         | is good               |
+ * | the token is refused   | the same, or none       | nobody can tell       |
  * | the key is refused     | the same, or none       | is refused            |
  * | the key is refused     | another                 | nobody can tell       |
  * | a server error in JSON | the key is refused      | nobody can tell       |
@@ -81,9 +81,11 @@ export function keyFinding(answer: Answer, refused: Answer): Finding {
     !(refused instanceof ServiceFailure) && refused.status === answer.status && refused.text === text;
   switch (code) {
     case "REFUSED":
-      return isSame
-        ? unclear(`the real key is answered as a wrong one is: ${text}`)
-        : ok(`the API key is good: the service refuses a token that no group has, and not the key: ${text}`);
+      if (isSame) return unclear(`the real key is answered as a wrong one is: ${text}`);
+      // The refusal may be of the key: the interface doesn't say how a wrong key is refused.
+      return isRefusal(refused)
+        ? ok(`the API key is good: the service refuses a token that no group has, and not the key: ${text}`)
+        : unclear(`the real key is answered ${text}, and how a wrong one is refused is not known`);
     case "KEY_REFUSED":
       return isSame || refused instanceof ServiceFailure
         ? asFinding("failure", refusedKey(text))
@@ -100,6 +102,8 @@ export function keyFinding(answer: Answer, refused: Answer): Finding {
       return badAnswer(code, `a POST was answered ${text}`);
   }
 }
+
+const isRefusal = (answer: Answer): boolean => answer.code === "KEY_REFUSED" || answer.code === "REFUSED";
 
 const refusedKey = (text: string): ServiceFailure =>
   new ServiceFailure("KEY_REFUSED", `the service refuses the API key: ${text}`);

@@ -38,7 +38,19 @@ describe("the answer to a POST with the real key and a random token", () => {
   const refusedToken = anAnswer("REFUSED", 404, ": no such token");
   test.each<[string, TrialAnswer | ServiceFailure, TrialAnswer | ServiceFailure, string]>([
     ["the token is refused, and a wrong key otherwise", refusedToken, WRONG_KEY, "✓"],
-    ["the token is refused, and nothing is known of a wrong key", refusedToken, LOST, "✓"],
+    [
+      "the token is refused, and a wrong key with another status",
+      refusedToken,
+      anAnswer("REFUSED", 400),
+      "✓",
+    ],
+    ["the token or the key is refused, and nothing is known of a wrong key", refusedToken, LOST, "!"],
+    [
+      "the token or the key is refused, and a wrong key meets a limit",
+      anAnswer("REFUSED", 400, ": this key is unknown"),
+      anAnswer("THROTTLED", 429),
+      "!",
+    ],
     ["the token is refused as a wrong key is", anAnswer("REFUSED", 400), anAnswer("REFUSED", 400), "!"],
     ["the key is refused as a wrong one is", WRONG_KEY, WRONG_KEY, "✗ KEY_REFUSED"],
     ["the key is refused, and nothing is known of a wrong one", WRONG_KEY, LOST, "✗ KEY_REFUSED"],
@@ -90,6 +102,6 @@ describe("the service as a whole", () => {
 
   test("that cuts a GET is tried with a POST all the same", async () => {
     const cut = { getWithWrongKey: () => Promise.reject(LOST) };
-    expect(signsOf(await allOf(serviceFindings(aTrial(cut), NOW)))).toEqual(["✓", "✗ CONNECTION_LOST", "✓"]);
+    expect(signsOf(await allOf(serviceFindings(aTrial(cut), NOW)))).toEqual(["✓", "✗ CONNECTION_LOST", "!"]);
   });
 });
