@@ -90,7 +90,7 @@ describe("the grace period", () => {
     [
       "died",
       async (world) => {
-        const { report, instance } = world.start({ settings, diesAt: 20 });
+        const { report, instance } = world.start({ settings, diesAt: 22 });
         expect(await report).toBe("died");
         expect(instance.passed.map(({ call }) => call)).toContain("openSource");
         // A dead process doesn't renew its lease, so wait until it ends.
