@@ -27,6 +27,7 @@ export const aTable = (
   rows: 100,
   isReadable: true,
   hasPolicies: false,
+  isPartitioned: false,
   columns: [aKey(), aColumn("name"), ...columns],
   referencedBy: 0,
   references: 0,

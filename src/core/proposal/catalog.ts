@@ -38,6 +38,8 @@ export interface CatalogTable {
   readonly isReadable: boolean;
   /** PostgreSQL: policies may hide rows from a role. */
   readonly hasPolicies: boolean;
+  /** PostgreSQL: the rows are in partitions, so no index can be made while others write. */
+  readonly isPartitioned: boolean;
   readonly columns: readonly CatalogColumn[];
   /** How many other tables have a foreign key to this one. */
   readonly referencedBy: number;

@@ -137,7 +137,12 @@ function index({ dialect, proposal: { table, change } }: Setup): readonly string
   if (change === null || change.column.isIndexed || table.kind === "view") return [];
   return [
     "",
-    ...sqlComment(`Without an index, each look at ${change.column.name} reads the whole table.`),
-    `CREATE INDEX CONCURRENTLY ${plainName(table)}_groupsync_changes ON ${quotedTable(dialect, table)} (${quoted(dialect, change.column.name)});`,
+    ...sqlComment(
+      `Without an index, each look at ${change.column.name} reads the whole table.`,
+      ...(table.isPartitioned
+        ? ["Until the index of a partitioned table is made, whoever writes to the table waits."]
+        : []),
+    ),
+    `CREATE INDEX ${table.isPartitioned ? "" : "CONCURRENTLY "}${plainName(table)}_groupsync_changes ON ${quotedTable(dialect, table)} (${quoted(dialect, change.column.name)});`,
   ];
 }

@@ -51,6 +51,14 @@ test("a view on PostgreSQL has no trigger, and its reader keeps the search_path 
   expect(run(postgres(view))).not.toMatch(/search_path|TRIGGER|FUNCTION/);
 });
 
+test("the index of a partitioned table is made in the only way that PostgreSQL has for it", () => {
+  const table = aTable("customers", [UPDATED]);
+  expect(run(postgres(table))).toContain("CREATE INDEX CONCURRENTLY customers_groupsync_changes ON");
+  const partitioned = postgres({ ...table, isPartitioned: true });
+  expect(run(partitioned)).toContain("CREATE INDEX customers_groupsync_changes ON");
+  expect(partitioned).toContain("whoever writes to the table waits");
+});
+
 test("policies that may hide tenants are a choice, which nobody makes unasked", () => {
   const sql = postgres({ ...aTable("customers"), hasPolicies: true });
   expect(sql).toContain("-- ALTER ROLE groupsync_reader BYPASSRLS;");

@@ -137,6 +137,7 @@ export class MysqlCatalogReader implements CatalogReader {
             // A user with other rights to the table sees the table, and none of its columns.
             isReadable: own.length > 0 && own.every(({ rights }) => rights.split(",").includes("select")),
             hasPolicies: false,
+            isPartitioned: false,
             columns: own.map((row) => columnOf(row, indexesOf.get(key) ?? [])),
             ...countOf(key),
           };

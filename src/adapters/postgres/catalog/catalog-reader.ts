@@ -66,6 +66,7 @@ const TABLES = `
     CASE WHEN tables.relkind IN ('r', 'm', 'f') AND tables.reltuples >= 0 THEN tables.reltuples::float8 END AS rows,
     has_schema_privilege(tables.namespace, 'USAGE') AND has_table_privilege(tables.oid, 'SELECT') AS "isReadable",
     tables.relrowsecurity AS "hasPolicies",
+    tables.relkind = 'p' AS "isPartitioned",
     columns.columns,
     (SELECT count(*) FROM links WHERE links.confrelid = tables.oid)::int4 AS "referencedBy",
     (SELECT count(*) FROM links WHERE links.conrelid = tables.oid)::int4 AS "references"

@@ -51,6 +51,7 @@ test("a partitioned table is there once, and tables of every schema are", async 
     ["app", "customers", "table", 1],
     ["public", "users", "table", 0],
   ]);
+  expect(tables.filter(({ isPartitioned }) => isPartitioned).map(({ name }) => name)).toEqual(["customers"]);
 });
 
 test("the estimate of rows is unknown until the table was analyzed, and policies show", async () => {
