@@ -114,6 +114,7 @@ async function init(
       id: flags.id,
       name: flags.groupName,
       mapping: flags.mapping,
+      anyName: dialog !== undefined,
     };
     const found = proposals(catalog.tables, wishes);
     const [best] = found.fit;

@@ -278,6 +278,14 @@ describe("in a terminal", () => {
     expect(silent.asked).toEqual([]);
   });
 
+  test("offers tables and names that no rule finds", async () => {
+    const kunden = aTable("kunden", [], { columns: [aKey("nr"), aColumn("land"), aColumn("firma")] });
+    const dialog = aDialog({ choose: async (_, options) => options.at(-1)?.value ?? "" });
+    const config = (await init([], { tables: [aTable("things"), kunden], dialog })).files["config.yaml"];
+    expect(config).toContain("table: public.kunden\n");
+    expect(config).toContain("\n  name: firma\n");
+  });
+
   test("takes the answers", async () => {
     const answers: Record<string, string> = {
       "The column that becomes user_group_id": "uuid",

@@ -42,7 +42,7 @@ export async function askProposal(
     wishes.id ?? (await askColumn(dialog, "The column that becomes user_group_id", idChoices(table)));
   const name =
     wishes.name ??
-    (await askColumn(dialog, "The column that becomes the group's name", nameChoices(table, id)));
+    (await askColumn(dialog, "The column that becomes the group's name", nameChoices(table, id, true)));
   const mapping = wishes.mapping ?? (await askMapping(dialog, table, [id, name]));
   const chosen: Wishes = { table: title, id, name, mapping };
   const properties = await askProperties(dialog, proposals([table], chosen).fit[0] ?? proposed);

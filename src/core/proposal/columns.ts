@@ -56,8 +56,8 @@ const OTHER_NAMES = [
 ];
 const OTHERS_OWNER = /^(contact|owner|admin|bank|city|country|region|plan|domain|database|schema|db) /;
 
-/** The columns that can be `group.name`. */
-export function nameChoices(table: CatalogTable, id: string | undefined): Ranked {
+/** The columns that can be `group.name`. With `anyText`, also those that don't sound like one, behind the others. */
+export function nameChoices(table: CatalogTable, id: string | undefined, anyText = false): Ranked {
   const own = wordsOf(table.name).at(-1) ?? "";
   const rankOf = (name: string): number => {
     const words = wordsOf(name).join(" ");
@@ -68,8 +68,9 @@ export function nameChoices(table: CatalogTable, id: string | undefined): Ranked
   };
   const choices = table.columns.flatMap((column) => {
     const rank = rankOf(column.name);
-    if (rank === 0 || column.kind !== "text" || column.name === id || !canBeRule(column.name)) return [];
+    if (column.kind !== "text" || column.name === id || !canBeRule(column.name)) return [];
     if (isSecret(column.name)) return [];
+    if (rank === 0) return anyText ? [{ column, reason: "is text", rank }] : [];
     const reason = column.isNullable
       ? "sounds like the tenant's name; rows in which it is null are rejected"
       : "sounds like the tenant's name, and is never null";
@@ -164,7 +165,8 @@ export interface Removal {
   readonly form: "dated" | "flag";
 }
 
-const GONE = "(deleted|removed|archived|canceled|cancelled|churned|terminated|offboarded)";
+const GONE =
+  "(deleted|removed|archived|discarded|closed|deactivated|canceled|cancelled|churned|terminated|offboarded)";
 const GONE_SINCE = new RegExp(`^${GONE} (at|on|date|time|timestamp)$`);
 const IS_GONE = new RegExp(`^(is )?${GONE}$`);
 

@@ -36,6 +36,8 @@ export interface Wishes {
   readonly table?: string | undefined;
   readonly id?: string | undefined;
   readonly name?: string | undefined;
+  /** A person will choose the name: any text will do. Tables without a column that sounds like a name come last. */
+  readonly anyName?: boolean | undefined;
   readonly mapping?: readonly WishedMapping[] | undefined;
   /** The columns of the properties. */
   readonly properties?: readonly string[] | undefined;
@@ -69,7 +71,7 @@ export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}):
     const { rank, reasons } = tableRank(table);
     const found = proposalOf(table, reasons, wishes);
     if (typeof found === "string") unfit.push({ unfit: { table, lacks: found }, rank });
-    else fit.push({ proposal: found, rank: rank + worth(found) });
+    else fit.push({ proposal: found, rank: rank + worth(found) - (isNamelike(found) ? 0 : BEHIND_ALL) });
   }
   const order = <T extends { readonly rank: number }>(
     found: readonly T[],
@@ -90,7 +92,7 @@ function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wis
   if (!table.isReadable) return "this user may not read it";
   const ids = idChoices(table);
   const id = chosen(table, wishes.id, ids) ?? ids[0];
-  const names = nameChoices(table, id?.column.name);
+  const names = nameChoices(table, id?.column.name, wishes.anyName);
   const name = chosen(table, wishes.name, names) ?? names[0];
   if (wishes.id !== undefined && id?.column.name !== wishes.id) return `it has no column ${wishes.id}`;
   if (wishes.name !== undefined && name?.column.name !== wishes.name)
@@ -165,6 +167,12 @@ function propertiesOf(
     others: all.filter((choice) => !isWished(choice)),
   };
 }
+
+/** More than any rank. */
+const BEHIND_ALL = 1_000;
+
+const isNamelike = ({ table, id, name }: Proposal): boolean =>
+  nameChoices(table, id.column.name).some(({ column }) => column === name.column);
 
 /** What speaks for a table beside its name and its keys: that it has what the config can use. */
 const worth = ({ mapping, removal, change, properties }: Proposal): number =>

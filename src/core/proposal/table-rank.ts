@@ -85,7 +85,7 @@ export function tableRank(table: CatalogTable): {
   const reasons = [
     ...(byName > 0 ? ["sounds like tenants"] : []),
     ...(referencedBy > 0 ? [`is referred to by ${quantity(referencedBy, "other table")}`] : []),
-    ...(byName <= 0 && referencedBy === 0 ? ["has a unique id and a name"] : []),
+    ...(byName <= 0 && referencedBy === 0 ? ["has what a group needs"] : []),
   ];
   return { rank, reasons };
 }

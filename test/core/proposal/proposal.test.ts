@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
+import { nameChoices } from "../../../src/core/proposal/columns.ts";
 import { type Proposal, proposals } from "../../../src/core/proposal/proposal.ts";
 import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
 
@@ -123,6 +124,20 @@ describe("the name", () => {
     expect(nameOf(...columns.map((column) => aColumn(column)))).toBe(name);
   });
 
+  test("is any text if a person chooses, and tables without a better one come last", () => {
+    const kunden = aTable("kunden", [], {
+      columns: [aKey(), aColumn("firma"), aColumn("api_token")],
+      referencedBy: 5,
+    });
+    expect(proposals([kunden, aTable("things")]).fit).toHaveLength(1);
+    const { fit } = proposals([kunden, aTable("things")], { anyName: true });
+    expect(fit.map(({ table, name }) => [table.name, name.column.name])).toEqual([
+      ["things", "name"],
+      ["kunden", "firma"],
+    ]);
+    expect(nameChoices(kunden, "id", true)).toHaveLength(1);
+  });
+
   test("is text, and rather a column that is never null", () => {
     expect(nameOf(aColumn("name", { kind: "json" }))).toBeUndefined();
     expect(nameOf(aColumn("name", { isNullable: true }))).toBe("name");
@@ -178,6 +193,7 @@ test("properties are what dashboards mostly use; secrets and personal data are n
 test.each([
   [aColumn("deleted_at", { kind: "timestamp", isNullable: true }), "dated"],
   [aColumn("archivedOn", { kind: "date", isNullable: true }), "dated"],
+  [aColumn("discarded_at", { kind: "timestamp", isNullable: true }), "dated"],
   [aColumn("is_deleted", { kind: "boolean" }), "flag"],
   [aColumn("deleted_at", { kind: "timestamp" }), undefined],
   [aColumn("deleted_by", { isNullable: true }), undefined],

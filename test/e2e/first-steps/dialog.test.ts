@@ -16,6 +16,7 @@ test.runIf(hasTerminals)("in a terminal, init asks and writes what was answered"
   await answer("The url of the database", "db.example.com", ENTER);
   await answer("it is no url of a database", CLEAR, url, ENTER);
   await answer("The table with one row for each tenant", "custom", ENTER);
+  await answer("The column that becomes the group's name", ENTER);
   await answer("The column with the tenant's data source", ENTER);
   await answer("The id of the service's schema", "40", ENTER);
   await answer("The columns that the dashboards get", SPACE, ENTER);
@@ -38,12 +39,14 @@ test.runIf(hasTerminals)("who cancels, or says no, finds no file", async () => {
   const world = await aWorld({ tenants: 1 });
   const newcomer = await aNewcomer(world);
   const cancelled = inTerminal(["init"], world.env);
+  await cancelled.answer("The column that becomes the group's name", ENTER);
   await cancelled.answer("The column with the tenant's data source", ENTER);
   await cancelled.answer("The id of the service's schema", CTRL_C);
   expect(await cancelled.ended).toBe(1);
   expect(cancelled.printed()).toContain("nothing was written");
 
   const refused = inTerminal(["init"], world.env);
+  await refused.answer("The column that becomes the group's name", ENTER);
   await refused.answer("The column with the tenant's data source", ENTER);
   await refused.answer("The id of the service's schema", ENTER);
   await refused.answer("The columns that the dashboards get", ENTER);
