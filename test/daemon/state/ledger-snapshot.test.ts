@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { readLedgerSnapshot } from "../../../src/daemon/state/ledger-snapshot.ts";
+import { Instance } from "../../fakes/instance.ts";
+import { VirtualClock } from "../../fakes/virtual-time.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const DAY = 86_400_000;
+
+const snapshotOf = (world: World, maxAgeMs: number | null, now = world.time.now()) => {
+  const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
+  return readLedgerSnapshot(ledger, { maxAgeMs }, now);
+};
+
+test("tokens are counted by their age, and those beyond rotation.max_age", async () => {
+  const world = new World(tenants("a", "b"));
+  await world.sync();
+  await world.time.sleep(DAY / 2);
+  world.tenants = tenants("a", "b", "c");
+  await world.sync();
+  const now = new Date(world.time.now().getTime() + 364.75 * DAY);
+  const { tokenAges, tooOld } = await snapshotOf(world, 9 * DAY, now);
+  expect(tokenAges.filter(({ groups }) => groups > 0)).toEqual([
+    { fromDays: 180, groups: 1 },
+    { fromDays: 365, groups: 2 },
+  ]);
+  expect(tooOld).toEqual({ maxAgeMs: 9 * DAY, tokens: 3 });
+  expect((await snapshotOf(world, 365 * DAY, now)).tooOld).toMatchObject({ tokens: 2 });
+  expect((await snapshotOf(world, null)).tooOld).toBeNull();
+});
+
+test("groups that fail and groups of rejected rows have names, as far as the service told them", async () => {
+  const world = new World(tenants("failing", "fine", "rejected"));
+  await world.sync();
+  world.tenants = [
+    { id: "failing", name: "Renamed", plan: "gold" },
+    ...tenants("fine"),
+    { id: "rejected", name: null, plan: "gold" },
+    { id: "new", name: null, plan: "gold" },
+  ];
+  await world.sync({
+    at: ({ when, call }) => {
+      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
+    },
+  });
+  expect([...(await snapshotOf(world, null)).names]).toEqual([
+    ["failing", "Name of failing"],
+    ["rejected", "Name of rejected"],
+  ]);
+});
