@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { type Ask, probeCommand } from "../../src/commands/probe.ts";
-import { Instance } from "../fakes/instance.ts";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import { Instance, type Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { anIo, type Printed } from "./an-io.ts";
@@ -10,10 +11,11 @@ async function probe(
   world: World,
   flags: readonly string[],
   person: Ask | undefined = undefined,
+  at: (point: Point) => void = () => {},
 ): Promise<Printed> {
   const { io, printed } = anIo();
   const ports = {
-    ...world.ports(new Instance(), new VirtualClock(world.time)),
+    ...world.ports(new Instance({ at }), new VirtualClock(world.time)),
     observe: () => {},
     answers: [],
   };
@@ -70,6 +72,17 @@ describe("probe", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^a GET with another name {2,}returns the group unchanged$/m);
     expect(stdout).toContain("All found out, and the canary is deleted");
+  });
+
+  test("names what nobody has found out", async () => {
+    const world = new World(tenants("a"));
+    world.service.existing = "update";
+    const { code, stdout } = await probe(world, ["--yes"], undefined, ({ when, call }) => {
+      if (when === "before" && call === "rotate") throw new ServiceFailure("REFUSED", "HTTP 404");
+    });
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.not.stringContaining("All found out") });
+    expect(stdout).toContain("Not found out: a GET with another name; a POST with the old token");
+    expect(stdout).not.toContain("Recorded in the ledger");
   });
 
   test("is wrong usage without a terminal and without --yes", async () => {

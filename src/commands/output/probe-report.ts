@@ -137,7 +137,7 @@ const latencyText = ({ latency }: ProbeFindings): string =>
       ([method, { least, median, most }]) =>
         `${method} ${durationText(median)} (${durationText(least)} to ${durationText(most)})`,
     )
-    .join(", ") || UNKNOWN;
+    .join(", ") || "no answer";
 
 function tableLines(rows: readonly Row[]): string[] {
   const width = Math.max(...rows.map(([question]) => question.length));
@@ -153,9 +153,19 @@ function adviceLines(advice: readonly Finding[], paint: Paint): string[] {
   return [...lines, ""];
 }
 
-function endLines({ run, canary }: ProbeReport, paint: Paint): string[] {
+function endLines({ run, canary, findings }: ProbeReport, paint: Paint): string[] {
   const { error } = run;
-  if (error === undefined) return [paint("green", "All found out, and the canary is deleted")];
+  if (error === undefined) {
+    const open = findings ? rowsOf(findings).filter(([, answer]) => answer === UNKNOWN) : [];
+    return open.length === 0
+      ? [paint("green", "All found out, and the canary is deleted")]
+      : [
+          paint(
+            "yellow",
+            `Not found out: ${open.map(([question]) => question).join("; ")}. The canary is deleted`,
+          ),
+        ];
+  }
   const lines = [paint("red", `The probe failed: ${printable(error.message, LONGEST_TEXT)}`)];
   if (error.hint !== undefined) lines.push(`  ${printable(error.hint, LONGEST_TEXT)}`);
   if (canary === null || error.code === "CANARY_REMAINS") return lines;

@@ -81,21 +81,23 @@ function repeatedGetOf({ created, repeated }: Observations): ProbeFindings["repe
 }
 
 /**
- * | answer to the GET with another name | name in the answer to the POST | a GET           |
- * |-------------------------------------|--------------------------------|-----------------|
- * | calls the group new                 | any                            | another group   |
- * | the old name                        | any                            | keeps           |
- * | the new name                        | another                        | only the answer |
- * | the new name                        | the new name, or no answer     | updates         |
+ * | answer to the GET with another name | name in the answer to a POST | a GET           |
+ * |-------------------------------------|------------------------------|-----------------|
+ * | calls the group new                 | any                          | another group   |
+ * | the old name                        | any                          | keeps           |
+ * | the new name                        | another                      | only the answer |
+ * | the new name                        | the new name                 | updates         |
+ * | the new name                        | no answer                    | nobody can tell |
  */
 function updateOf(seen: Observations): ProbeFindings["update"] {
-  const { renamed, rotated } = seen;
+  const { renamed, rotated, reused } = seen;
   if (renamed === undefined) return null;
   if (isAnotherGroup(seen, renamed)) return "another group";
   if (!sameName(renamed.name, renamed.sentName)) return "keeps";
-  // A POST sends no name, so its answer can't just repeat one.
-  const isForgotten = rotated?.kind === "answered" && !sameName(rotated.name, renamed.sentName);
-  return isForgotten ? "only the answer" : "updates";
+  // The GET's answer may just repeat what was sent. A POST sends no name.
+  const told = [rotated, reused].find((post) => post?.kind === "answered");
+  if (told === undefined) return null;
+  return sameName(told.name, renamed.sentName) ? "updates" : "only the answer";
 }
 
 /** The service calls the group new, and its token is another one, although a GET with the former name returns the same token. */

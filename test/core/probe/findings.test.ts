@@ -71,7 +71,7 @@ test.each<[SeenGet, string]>([
 });
 
 describe("a GET with another name", () => {
-  test.each<[string, Partial<Observations>, string]>([
+  test.each<[string, Partial<Observations>, string | null]>([
     ["the old name comes back", { renamed }, "keeps"],
     [
       "the old name comes back, and the POST knows the new one",
@@ -81,7 +81,7 @@ describe("a GET with another name", () => {
     [
       "the new name comes back, and nothing else is known",
       { renamed: get({ sentName: "B", name: "B" }) },
-      "updates",
+      null,
     ],
     [
       "the new name comes back, and the POST has it, too",
@@ -96,12 +96,21 @@ describe("a GET with another name", () => {
     [
       "the new name comes back, and the POST is refused",
       { renamed: get({ sentName: "B", name: "B" }), rotated: refused },
-      "updates",
+      null,
+    ],
+    [
+      "the new name comes back, and the answer to the POST is lost, but not the one with the old token",
+      {
+        renamed: get({ sentName: "B", name: "B" }),
+        rotated: { kind: "carried out", token: SECOND },
+        reused: post(THIRD, "A"),
+      },
+      "only the answer",
     ],
   ])("%s", (_, seen, expected) => {
     const findings = found(seen);
     expect(findings.update).toBe(expected);
-    expect(updatesBy(findings)).toBe(expected === "updates");
+    expect(updatesBy(findings)).toBe(expected === null ? undefined : expected === "updates");
   });
 
   test.each<[string, Partial<SeenGet>, string]>([
@@ -110,7 +119,12 @@ describe("a GET with another name", () => {
     ["the service calls every group new, and the token is the same", { isNew: true }, "updates"],
     ["the same group has another token", { token: SECOND }, "updates"],
   ])("%s", (_, answer, expected) => {
-    const seen = { created: made, repeated: get(), renamed: get({ sentName: "B", name: "B", ...answer }) };
+    const seen = {
+      created: made,
+      repeated: get(),
+      renamed: get({ sentName: "B", name: "B", ...answer }),
+      rotated: post(THIRD, "B"),
+    };
     const findings = found(seen);
     expect(findings.update).toBe(expected);
     expect(updatesBy(findings)).toBe(expected === "updates" || undefined);
@@ -119,7 +133,8 @@ describe("a GET with another name", () => {
   test("says nothing of another group if every GET returns another token", () => {
     const other = { isNew: true, token: THIRD };
     const renamed = get({ sentName: "B", name: "B", ...other });
-    const findings = found({ created: made, repeated: get({ isNew: true, token: SECOND }), renamed });
+    const repeated = get({ isNew: true, token: SECOND });
+    const findings = found({ created: made, repeated, renamed, rotated: post(FIRST, "B") });
     expect(findings.update).toBe("updates");
   });
 });
