@@ -9,7 +9,7 @@ const MOST_OTHERS = 5;
 
 /** What was chosen, line by line, with the reasons. */
 export function proposalText(setup: Setup): string {
-  const { table, reasons, id, name, mapping, properties, removal, change } = setup.proposal;
+  const { table, reasons, id, name, mapping, properties, removals, change } = setup.proposal;
   const channel = channelOf(setup);
   const lines: (readonly [key: string, value: string, reason: string])[] = [
     ["source.table", titleOf(table), reasons.join(", and ")],
@@ -22,11 +22,11 @@ export function proposalText(setup: Setup): string {
     ...properties.proposed.map(
       ({ column, reason }) => [`group.properties.${column.name}`, column.name, reason] as const,
     ),
-    ...(removal
+    ...(removals.length > 0
       ? [
           [
             "source.removed_when",
-            removalCondition(setup.dialect, removal),
+            removalCondition(setup.dialect, removals),
             "says which tenants are gone",
           ] as const,
         ]

@@ -158,7 +158,7 @@ export function propertyChoices(table: CatalogTable, taken: readonly string[]): 
   };
 }
 
-/** Which rows are of tenants that are gone. */
+/** A column that says which tenants are gone. */
 export interface Removal {
   readonly column: CatalogColumn;
   /** `dated`: the column is null while the tenant is there. `flag`: it is true once the tenant is gone. */
@@ -170,17 +170,14 @@ const GONE =
 const GONE_SINCE = new RegExp(`^${GONE} (at|on|date|time|timestamp)$`);
 const IS_GONE = new RegExp(`^(is )?${GONE}$`);
 
-export function removal(table: CatalogTable): Removal | null {
-  for (const column of table.columns) {
+/** All such columns: a tenant is gone if one of them says so. */
+export const removals = (table: CatalogTable): readonly Removal[] =>
+  table.columns.flatMap((column): Removal[] => {
     const words = wordsOf(column.name).join(" ");
     const isTime = column.kind === "timestamp" || column.kind === "date";
-    if (isTime && column.isNullable && GONE_SINCE.test(words)) return { column, form: "dated" };
-  }
-  const flag = table.columns.find(
-    ({ name, kind }) => kind === "boolean" && IS_GONE.test(wordsOf(name).join(" ")),
-  );
-  return flag ? { column: flag, form: "flag" } : null;
-}
+    if (isTime && column.isNullable && GONE_SINCE.test(words)) return [{ column, form: "dated" }];
+    return column.kind === "boolean" && IS_GONE.test(words) ? [{ column, form: "flag" }] : [];
+  });
 
 const CHANGED =
   /^(row )?(last )?(updated|modified|changed|update|modification|change)( at| on| time| date| timestamp)?$/;

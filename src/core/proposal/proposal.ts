@@ -8,7 +8,7 @@ import {
   type PropertyChoices,
   propertyChoices,
   type Removal,
-  removal,
+  removals,
 } from "./columns.ts";
 import { tableRank } from "./table-rank.ts";
 
@@ -22,7 +22,7 @@ export interface Proposal {
   /** Schema id to column. A null in place of the schema id: only the operator knows it. */
   readonly mapping: readonly Mapped[];
   readonly properties: PropertyChoices;
-  readonly removal: Removal | null;
+  readonly removals: readonly Removal[];
   readonly change: Choice | null;
 }
 
@@ -103,9 +103,9 @@ function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wis
   }
   const mapping = mapped(table, [id.column.name, name.column.name], wishes.mapping);
   if (typeof mapping === "string") return mapping;
-  const removed = removal(table);
+  const removed = removals(table);
   const change = changeChoices(table)[0] ?? null;
-  const taken = [id, name, ...mapping, ...(removed ? [removed] : []), ...(change ? [change] : [])];
+  const taken = [id, name, ...mapping, ...removed, ...(change ? [change] : [])];
   return {
     table,
     reasons,
@@ -117,7 +117,7 @@ function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wis
       taken.map(({ column }) => column.name),
       wishes.properties,
     ),
-    removal: removed,
+    removals: removed,
     change,
   };
 }
@@ -175,8 +175,8 @@ const isNamelike = ({ table, id, name }: Proposal): boolean =>
   nameChoices(table, id.column.name).some(({ column }) => column === name.column);
 
 /** What speaks for a table beside its name and its keys: that it has what the config can use. */
-const worth = ({ mapping, removal, change, properties }: Proposal): number =>
+const worth = ({ mapping, removals, change, properties }: Proposal): number =>
   (mapping.length > 0 ? 4 : 0) +
-  (removal ? 1 : 0) +
+  (removals.length > 0 ? 1 : 0) +
   (change ? 1 : 0) +
   (properties.proposed.length > 0 ? 1 : 0);

@@ -49,7 +49,7 @@ const service = ({ baseUrl }: Setup): readonly string[] => [
 ];
 
 function source(setup: Setup): readonly string[] {
-  const { table, reasons, removal, change } = setup.proposal;
+  const { table, reasons, removals, change } = setup.proposal;
   const channel = channelOf(setup);
   const changes = [
     ...(change
@@ -72,13 +72,13 @@ function source(setup: Setup): readonly string[] {
     `  url: ${variable(VARIABLES.source)}`,
     ...yamlComment("  ", `The table ${reasons.join(", and ")}.`),
     `  table: ${yamlValue(tableInConfig(setup, table))}`,
-    ...(removal
+    ...(removals.length > 0
       ? [
           ...yamlComment(
             "  ",
             "Of which rows the tenant is gone: its group is deleted after a grace period of a day.",
           ),
-          `  removed_when: ${yamlValue(removalCondition(setup.dialect, removal))}`,
+          `  removed_when: ${yamlValue(removalCondition(setup.dialect, removals))}`,
         ]
       : []),
     ...(changes.length > 0
@@ -179,8 +179,11 @@ const nameInConfig = (name: string): string =>
   /^[\p{L}\p{N}_$-]+$/u.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 
 /** The condition for source.removed_when. A name of several words is no reserved word, and needs no quotes. */
-export function removalCondition(dialect: Setup["dialect"], { column, form }: Removal): string {
-  const isPlain = /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(column.name);
-  const name = isPlain ? column.name : quoted(dialect, column.name);
-  return form === "dated" ? `${name} IS NOT NULL` : name;
-}
+export const removalCondition = (dialect: Setup["dialect"], removals: readonly Removal[]): string =>
+  removals
+    .map(({ column, form }) => {
+      const isPlain = /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(column.name);
+      const name = isPlain ? column.name : quoted(dialect, column.name);
+      return form === "dated" ? `${name} IS NOT NULL` : name;
+    })
+    .join(" OR ");

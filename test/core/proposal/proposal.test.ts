@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
 import { nameChoices } from "../../../src/core/proposal/columns.ts";
 import { type Proposal, proposals } from "../../../src/core/proposal/proposal.ts";
+import { removalCondition } from "../../../src/core/setup/config-text.ts";
 import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
 
 const best = (tables: readonly CatalogTable[], wishes = {}): Proposal => {
@@ -198,7 +199,19 @@ test.each([
   [aColumn("deleted_at", { kind: "timestamp" }), undefined],
   [aColumn("deleted_by", { isNullable: true }), undefined],
 ])("a tenant is gone by $name of kind $kind: %#", (column, form) => {
-  expect(best([aTable("customers", [column])]).removal?.form).toBe(form);
+  expect(best([aTable("customers", [column])]).removals[0]?.form).toBe(form);
+});
+
+test("a tenant is gone by each column that says so", () => {
+  const columns = [
+    aColumn("archived_at", { kind: "timestamp", isNullable: true }),
+    aColumn("deleted_at", { kind: "timestamp", isNullable: true }),
+    aColumn("is_closed", { kind: "boolean" }),
+  ];
+  const { removals } = best([aTable("customers", columns)]);
+  expect(removalCondition("postgres", removals)).toBe(
+    "archived_at IS NOT NULL OR deleted_at IS NOT NULL OR is_closed",
+  );
 });
 
 test.each([
