@@ -200,6 +200,8 @@ async function aDatabaseWithoutSessions(): Promise<{ name: string; url: string }
   const own = SERVERS[kind].connect(url.href);
   await withServer(kind, (query) => SERVERS[kind].create(query, name, own.query));
   await own.end();
+  // The server takes a moment to end the session.
+  expect(await sessionsLeft(kind, name, 30_000)).toEqual([]);
   onTestFinished(() => withServer(kind, (query) => SERVERS[kind].remove(query, name)));
   return { name, url: url.href };
 }
