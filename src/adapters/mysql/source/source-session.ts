@@ -104,9 +104,9 @@ export class MysqlSourceSession implements SourceSession {
   async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     this.#isReading = true;
     try {
-      const ask = () => this.#connection.promise().query<RowDataPacket[][]>({ sql, rowsAsArray: true });
+      const ask = () => this.#connection.promise().query<(Row & RowDataPacket)[]>({ sql, rowsAsArray: true });
       const [rows] = await this.#orWhyLost(this.#watchdog.wait(ask));
-      return rows as unknown as Row[];
+      return rows;
     } finally {
       this.#isReading = false;
     }

@@ -85,7 +85,8 @@ export class PostgresSourceSession implements SourceSession {
 
   async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     const query = { text: sql, ...AS_TEXTS, queryMode: "extended" } as const;
-    return (await this.#watchdog.wait(() => this.#client.query(query))).rows as unknown as Row[];
+    const { rows } = await this.#watchdog.wait(() => this.#client.query<[...Row]>(query));
+    return rows;
   }
 
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
