@@ -39,20 +39,16 @@ deletion:
   grace_period: 0s  # 24h unless you say otherwise
 `;
 
-const NEXT = `Copy config.example.yaml to config.yaml. What is yours in it:
+const NEXT = `In this folder, with DATABASE_URL set to your database's url:
 
-  source.url      your database, as a user that can read the customers and nothing else
-  tokens, ledger  where the tokens and groupsync's own tables go, as another user
-  source.table    the table or view with one row for each customer
-  group           the columns that make up a group's id, name, mapping and properties
-
-Then, in this folder:
-
-  npx groupsync sandbox   a service to try it on; it prints the lines of the config that lead to it
-  npx groupsync plan      changes nothing
-  npx groupsync sync      once
+  npx groupsync init      proposes a config from your tables, and writes it with the statements for its two roles
+  npx groupsync check     tries everything that a sync needs, and changes nothing that matters
+  npx groupsync probe     finds out how your service behaves, with one group that it deletes again
+  npx groupsync plan      shows what a sync would do
+  npx groupsync sync      does it once
   npx groupsync run       the daemon, with a status page on http://127.0.0.1:8080
 
+No service at hand? npx groupsync sandbox is one, and prints the lines of the config that lead to it.
 README.md says how to put it into production.`;
 
 /** The demo from its first line to its last. Rejects with the signal's reason if the signal aborts. */
