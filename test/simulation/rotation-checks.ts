@@ -9,14 +9,15 @@ export type LiveTokens = ReadonlyMap<string, string>;
 
 /**
  * The live tokens that a rotation has to replace: those of groups that the ledger knows, whatever their state. A group that
- * the ledger never made or has deleted belongs to another program.
+ * the ledger never made or has deleted belongs to another program. A token has no age until the ledger has seen it, even
+ * if it was made long ago by a rotation whose answer was lost.
  */
 export function askedFor(
   selection: RotationSelection,
   { service, ledger }: Pick<SimulatedWorld, "service" | "ledger">,
   now: Date,
 ): LiveTokens {
-  const isMeant = (id: string): boolean => {
+  const isMeant = (id: string, token: string): boolean => {
     const known = ledger.rows.get(id);
     switch (selection.kind) {
       case "all":
@@ -24,12 +25,12 @@ export function askedFor(
       case "only":
         return selection.ids.has(id);
       case "older than": {
-        const since = known?.tokenSince?.getTime();
+        const since = hasSeen(known, token) ? known?.tokenSince?.getTime() : undefined;
         return since !== undefined && since <= now.getTime() - selection.ageMs;
       }
     }
   };
-  return new Map([...service.groups].flatMap(([id, { token }]) => (isMeant(id) ? [[id, token]] : [])));
+  return new Map([...service.groups].flatMap(([id, { token }]) => (isMeant(id, token) ? [[id, token]] : [])));
 }
 
 /**
@@ -40,12 +41,10 @@ export const withoutOthers = (
   asked: LiveTokens,
   { ledger, meddledWith }: Pick<SimulatedWorld, "ledger" | "meddledWith">,
 ): LiveTokens =>
-  new Map(
-    [...asked].filter(
-      ([id, token]) =>
-        !meddledWith.has(id) || ledger.rows.get(id)?.tokenFingerprint === tokenFingerprint(new Secret(token)),
-    ),
-  );
+  new Map([...asked].filter(([id, token]) => !meddledWith.has(id) || hasSeen(ledger.rows.get(id), token)));
+
+const hasSeen = (known: LedgerRow | undefined, token: string): boolean =>
+  known?.tokenFingerprint === tokenFingerprint(new Secret(token));
 
 /** Whether the service has, or may have, the group. */
 export const mayExist = (known: LedgerRow | undefined): boolean =>
