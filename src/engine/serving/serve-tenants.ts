@@ -4,7 +4,7 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
 import { isUsableId } from "../../core/group/tenant-id.ts";
 import type { Change } from "../../core/plan/change.ts";
-import type { RunEvent } from "../../ports/observer.ts";
+import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
@@ -130,14 +130,16 @@ async function serveInTurn(
         }
       const unsettled = new Set(plan.leftUnderWay.map(({ user_group_id }) => user_group_id));
       await recordLedgerUpdates(plan, state.history, run);
+      // That the group waits for something matters more than a token that was stored again, and less than one that wasn't.
+      const observingTokens = (ends: (id: string, what: ServedTenant) => void): Observe =>
+        observing((id, what) => {
+          if (what.served.kind === "failed" || !decided.has(id)) ends(id, what);
+        });
       // A change of the group may follow, so this is not the end yet.
       const restored = new Map<string, ServedTenant>();
       await restoreTokens(ids, {
         ...run,
-        observe: observing((id, what) => {
-          // That the group waits for something matters more than a token that was stored again, and less than one that wasn't.
-          if (what.served.kind === "failed" || !decided.has(id)) restored.set(id, what);
-        }),
+        observe: observingTokens((id, what) => restored.set(id, what)),
       });
       if (run.signal.aborted) return;
       unended = unsettled;
@@ -149,7 +151,7 @@ async function serveInTurn(
         );
       for (const id of ids) if (!changing.has(id) && !unsettled.has(id)) endWithoutCall(id);
       await applyChanges(upsertsOf(plan), run);
-      await settleRotations(plan.leftUnderWay, { isEager: false }, run);
+      await settleRotations(plan.leftUnderWay, { isEager: false }, { ...run, observe: observingTokens(end) });
       await recordRejections(plan, only, run);
       if (run.signal.aborted) return;
       for (const id of ids) endWithoutCall(id);

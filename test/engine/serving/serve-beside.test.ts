@@ -349,6 +349,19 @@ describe("a tenant", () => {
     await session.end();
   });
 
+  it("that has changed is not said to be done because a rotation of an earlier run is settled", async () => {
+    const world = new World(tenants("a"));
+    const session = aSession(world, { settings: { update: "replace", deletion: DELETES_AT_ONCE } });
+    await session.run;
+    const rotated = world.service.newToken("a");
+    Object.assign(world.service.groups.get("a") ?? {}, { token: rotated });
+    Object.assign(world.ledger.rows.get("a") ?? {}, { intent: "rotate" });
+    world.tenants[0] = { id: "a", name: "renamed" };
+    expect(await session.serve("a")).toMatchObject({ kind: "conflict", code: "NEEDS_FULL_SYNC" });
+    expect(world.store.tokens.get("a")).toBe(rotated);
+    await session.end();
+  });
+
   it("that was made before the first read was recorded is not deleted because of another source", async () => {
     const world = new World(tenants("a"));
     const session = aSession(world, {
