@@ -55,7 +55,6 @@ export async function composeDaemon(
     http,
     shutdownTimeoutMs,
     notify,
-    tokens,
     deletion,
     source,
     group,
@@ -69,7 +68,6 @@ export async function composeDaemon(
     listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowedHosts),
     ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
     ...(http.syncKey && { syncKey: http.syncKey }),
-    ...verifyTokens(tokens),
     notifier: new HttpNotifier(notify, hostClock, log, signal),
   });
   const pause = new ServicePause(hostClock);
@@ -154,12 +152,6 @@ async function explain(id: string, config: Config, host: Host): Promise<Explanat
   } finally {
     await close();
   }
-}
-
-/** One check covers all token stores, so the store with the shortest period decides how often it happens. */
-function verifyTokens(tokens: Config["tokens"]): Pick<LifecycleSettings, "verifyTokensMs"> {
-  const periods = tokens.flatMap(({ verifyMs }) => verifyMs ?? []);
-  return periods.length === 0 ? {} : { verifyTokensMs: Math.min(...periods) };
 }
 
 /** Identifies a ledger. The same database with a new password is the same ledger. */

@@ -59,6 +59,7 @@ export async function composeSync(
         ...planSettings(config),
         rotation: config.rotation,
         tokenDestinations: describeTokenDestinations(config.tokens),
+        verifyTokensMs: shortestPeriod(config.tokens),
         baseUrl: service.baseUrl,
         concurrency: service.concurrency,
         rateLimit: service.rateLimit,
@@ -77,4 +78,10 @@ export async function composeSync(
       await databases.close();
     },
   };
+}
+
+/** One verification covers all token stores, so the store with the shortest period decides how often it happens. */
+function shortestPeriod(tokens: Config["tokens"]): number | undefined {
+  const periods = tokens.flatMap(({ verifyMs }) => verifyMs ?? []);
+  return periods.length === 0 ? undefined : Math.min(...periods);
 }

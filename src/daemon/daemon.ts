@@ -24,8 +24,6 @@ export interface DaemonSettings {
   readonly staleAfterMs?: number;
   readonly deletionLimit: DeletionLimit;
   readonly notifier: Notifier;
-  /** How often a sync also compares the token stores with the ledger. Never, if left out. */
-  readonly verifyTokensMs?: number;
   /** The ways in which single tenants are noticed, in any form that differs if they do. Left out: no single tenant is served. */
   readonly ways?: string | undefined;
 }
@@ -64,8 +62,6 @@ export class Daemon {
   #isHolder = false;
   readonly #nextSync: NextSync;
   #noticing: Serving["noticing"];
-  /** When the last sync with `verifyTokens` began, on the monotonic clock. */
-  #verifiedAt: number | undefined;
 
   /** After the signal aborts, no new call to the service starts, and calls under way finish. */
   constructor(version: string, settings: DaemonSettings, ports: DaemonPorts, signal: AbortSignal) {
@@ -238,11 +234,9 @@ export class Daemon {
 
   #begin(): Session {
     const { clock, log, openSync } = this.#ports;
-    const started = clock.monotonic();
-    const verifyTokens = this.#isVerifyingDue();
     this.#tracker.begins();
     const { run, end } = beginSession({
-      ...{ clock, log, verifyTokens },
+      ...{ clock, log },
       servesTenants: this.#settings.ways !== undefined,
       observe: this.observe,
       open: openSync,
@@ -250,10 +244,7 @@ export class Daemon {
       next: this.#nextSync.begins(),
       stop: this.#signal,
     });
-    void run.then(({ outcome, durationMs }) => {
-      this.#nextSync.runEnded(durationMs);
-      if (verifyTokens && outcome !== "failed") this.#verifiedAt = started;
-    });
+    void run.then(({ durationMs }) => this.#nextSync.runEnded(durationMs));
     // It is awaited only after the run has been told of.
     end.catch(() => {});
     return { run, end };
@@ -264,15 +255,6 @@ export class Daemon {
     if (noticing === this.#noticing) return;
     await this.#noticing?.stop();
     this.#noticing = noticing;
-  }
-
-  /** True for the first sync too: somebody may have changed tokens while no daemon was running. */
-  #isVerifyingDue(): boolean {
-    const { verifyTokensMs } = this.#settings;
-    if (verifyTokensMs === undefined) return false;
-    return (
-      this.#verifiedAt === undefined || this.#ports.clock.monotonic() - this.#verifiedAt >= verifyTokensMs
-    );
   }
 
   /** Marks the problems of earlier runs, of this or another instance, as known: no message repeats them. */

@@ -30,7 +30,6 @@ export interface SessionParts {
   readonly open: () => Promise<OpenedSync>;
   /** Notices tenants in this way from now on, and in no other. */
   readonly notice: (noticing: Serving["noticing"]) => Promise<void>;
-  readonly verifyTokens: boolean;
   /** Whether single tenants are to be served, by the config in force. */
   readonly servesTenants: boolean;
   /** Aborts when the next sync is due. */
@@ -60,7 +59,7 @@ export function beginSession(parts: SessionParts): Session {
 }
 
 async function session(parts: SessionParts, over: (run: RunSummary) => void): Promise<SessionEnd> {
-  const { clock, open, notice, verifyTokens, servesTenants, next, stop } = parts;
+  const { clock, open, notice, servesTenants, next, stop } = parts;
   const started = clock.monotonic();
   let summary: RunSummary | undefined;
   let serving: Serving | undefined;
@@ -77,7 +76,7 @@ async function session(parts: SessionParts, over: (run: RunSummary) => void): Pr
     try {
       await notice(serving?.noticing);
       const companion = serving && companionOf(serving, { ports, settings, next });
-      await sync({ ...ports, observe }, settings, { verifyTokens }, stop, companion);
+      await sync({ ...ports, observe }, settings, {}, stop, companion);
     } finally {
       await close();
     }

@@ -19,14 +19,14 @@ import type { Companion } from "./serving/companion.ts";
 import { reportUnserved } from "./serving/report-unserved.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { reportUnaskable } from "./verify/restore-tokens.ts";
-import { verifyTokens } from "./verify/verify-tokens.ts";
+import { type VerifySettings, verifyTokens } from "./verify/verify-tokens.ts";
 
 export interface SyncPorts extends RunPorts {
   readonly source: TenantSource;
   readonly openSpool: OpenSpool;
 }
 
-export interface SyncSettings extends PlanSettings, RunSettings {
+export interface SyncSettings extends PlanSettings, RunSettings, VerifySettings {
   readonly rotation: RotationPolicy;
 }
 
@@ -61,7 +61,6 @@ async function syncOnce(
   service: KnownService,
 ): Promise<void> {
   const { observe, clock } = run;
-  const { tokenDestinations: destinations, rotation } = settings;
   const isWhole = options.only === undefined;
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
@@ -78,14 +77,14 @@ async function syncOnce(
     observe({ kind: "phase", phase: "applying" });
     const dueAt = await recordLedgerUpdates(plan, history, run);
     await recordRejections(plan, options.only, run);
-    const { failedGets, unaskable } = await verifyTokens(plan, options, { dueAt, destinations }, run);
+    const { failedGets, unaskable } = await verifyTokens(plan, options, settings, { now, dueAt }, run);
     const changes = await recordRead(plan, history, failedGets, run);
     await applyChanges(changes, { ...run, removals });
     // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.
     const stillMissing = await reportUnaskable(unaskable, run);
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
-    if (isWhole) await rotateDueTokens(rotation, failed, run);
+    if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
     if (isWhole) await reportUnserved(run.turns, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {

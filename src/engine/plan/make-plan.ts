@@ -36,7 +36,7 @@ export interface PlanSettings {
 }
 
 export interface PlanOptions {
-  /** Also verify that each token store has the token of every group. */
+  /** Also verify that each token store has the token of every group, even if that is not due. */
   readonly verifyTokens?: boolean | undefined;
   /** Only these ids, even if their next attempt is not due. Such a plan deletes no group. */
   readonly only?: ReadonlySet<string> | undefined;

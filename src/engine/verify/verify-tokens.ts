@@ -1,4 +1,5 @@
 import { isDue } from "../../core/failure/backoff.ts";
+import { isVerificationDue } from "../../core/tokens/verification.ts";
 import type { VouchedToken } from "../../ports/ledger/tokens.ts";
 import type { Applying } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
@@ -6,27 +7,42 @@ import type { Plan } from "../plan/plan.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
 import { untrackedWarnings } from "./untracked-tokens.ts";
 
+export interface VerifySettings {
+  /** After this time all tokens are due to be verified again. Never, if left out. */
+  readonly verifyTokensMs?: number | undefined;
+  /** Describes where the tokens are written. */
+  readonly tokenDestinations: readonly string[];
+}
+
 /**
- * Verifies the stored tokens of groups, and restores missing ones. Verifies all groups if the operator asks for that, or if
- * the token destinations may lack some tokens, as after a move. Otherwise verifies only groups whose tokens are known to be
+ * Verifies the stored tokens of groups, and restores missing ones. Verifies all groups if the operator asks for that, if that is
+ * due, or if the token destinations may lack some tokens, as after a move. Otherwise verifies only groups whose tokens are known to be
  * missing somewhere. A sync of some tenants verifies the tokens of these tenants. If all groups are verified, also warns of
  * stored tokens that belong to no known group.
  */
 export async function verifyTokens(
   plan: Plan,
   { only, verifyTokens: isAskedTo = false }: PlanOptions,
-  { dueAt, destinations }: { readonly dueAt: Date; readonly destinations: readonly string[] },
+  { verifyTokensMs, tokenDestinations }: VerifySettings,
+  { now, dueAt }: { readonly now: Date; readonly dueAt: Date },
   run: Applying,
 ): Promise<Unrestored> {
   if (only !== undefined) return restoreTokens([...only], run);
   const mayBeIncomplete = (await run.ledger.tokenDestinations()) === null;
-  const looksAtAll = mayBeIncomplete || isAskedTo;
+  const looksAtAll =
+    mayBeIncomplete ||
+    isAskedTo ||
+    (verifyTokensMs !== undefined &&
+      isVerificationDue(verifyTokensMs, await run.ledger.tokensVerifiedAt(), now));
   if (looksAtAll) for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);
   const unrestored = looksAtAll
     ? await restoreTokens("all", run)
     : await restoreTokens("not everywhere", run, (page) => dueOf(page, dueAt, run));
-  if (mayBeIncomplete && !run.signal.aborted)
-    await run.ledger.write(run.lease, (transaction) => transaction.recordTokenDestinations(destinations));
+  if (looksAtAll && !run.signal.aborted)
+    await run.ledger.write(run.lease, async (transaction) => {
+      await transaction.recordTokensVerified(now);
+      if (mayBeIncomplete) await transaction.recordTokenDestinations(tokenDestinations);
+    });
   return unrestored;
 }
 

@@ -18,6 +18,8 @@ export interface TokenReads {
   sharedTokens(tokens: ReadonlyMap<string, string>, of: "recorded" | "all"): Promise<ReadonlySet<string>>;
   /** The destinations that have all tokens, in words; null if no destination has all of them for certain. */
   tokenDestinations(): Promise<readonly string[] | null>;
+  /** When a run began that read every token in every store; null if none has. */
+  tokensVerifiedAt(): Promise<Date | null>;
   /** The tables that the last run wrote tokens to. */
   tokenTables(): Promise<readonly TokenTable[]>;
 }
@@ -27,6 +29,7 @@ export interface TokenWrites {
   recordStored(results: readonly StoredResult[], now: Date): Promise<void>;
   /** Null: no destination has all tokens for certain. */
   recordTokenDestinations(destinations: readonly string[] | null): Promise<void>;
+  recordTokensVerified(now: Date): Promise<void>;
   recordTokenTables(tables: readonly TokenTable[]): Promise<void>;
 }
 

@@ -43,6 +43,7 @@ async function fill(at: Opened): Promise<void> {
     await transaction.recordReadHistory(aReadHistory());
     await transaction.recordRejections([aRejection()], [], NOW);
     await transaction.recordTokenDestinations(["the table tokens"]);
+    await transaction.recordTokensVerified(NOW);
     await transaction.beginCanary({ user_group_id: "canary", baseUrl: "https://it" }, NOW);
   });
   await at.ledger.requestTenant("acme", "somebody", 60_000);
@@ -77,6 +78,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       expect(await ledger.readHistory()).toEqual(NO_READ_HISTORY);
       expect(await ledger.rejections()).toEqual([]);
       expect(await ledger.tokenDestinations()).toBeNull();
+      expect(await ledger.tokensVerifiedAt()).toBeNull();
       expect(await ledger.removalsSince(new Date(0))).toBe(0);
       expect((await ledger.openRequests()).tenants).toEqual([]);
       expect(await ledger.canary()).toBeNull();

@@ -99,6 +99,21 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       expect(await at.database.view("other").tokenTables()).toEqual([]);
     });
 
+    test("and when all tokens were verified are kept apart", async () => {
+      const at = await opened(makePlace);
+      expect(await at.ledger.tokensVerifiedAt()).toBeNull();
+      await write(at, (to) => to.recordTokenDestinations(["here"]));
+      expect(await at.ledger.tokensVerifiedAt()).toBeNull();
+      for (const time of [NOW, LATER]) {
+        await write(at, (to) => to.recordTokensVerified(time));
+        expect(await at.ledger.tokensVerifiedAt()).toEqual(time);
+        expect(await at.database.view().tokensVerifiedAt()).toEqual(time);
+      }
+      await write(at, (to) => to.recordTokenDestinations(null));
+      expect(await at.ledger.tokensVerifiedAt()).toEqual(LATER);
+      expect(await at.database.view("other").tokensVerifiedAt()).toBeNull();
+    });
+
     test("are those that were kept last, of each scope its own, until they are forgotten", async () => {
       const at = await opened(makePlace);
       expect(await at.ledger.tokenDestinations()).toBeNull();

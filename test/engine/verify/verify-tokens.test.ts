@@ -3,6 +3,7 @@ import { expectBoth, synced, type TwoStores } from "../../fakes/two-stores.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 describe("--verify-tokens", () => {
   test.each<[string, (world: TwoStores) => void, number]>([
@@ -71,4 +72,56 @@ test("after a verifying sync that died at any moment, the next sync restores the
     expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok" });
     expectBoth(world);
   }
+});
+
+describe("tokens.verify", () => {
+  const HOURLY = { settings: { verifyTokensMs: HOUR } };
+
+  /** Changes a stored token behind the ledger's back. */
+  const meddle = ({ store }: TwoStores): void => {
+    store.tokens.delete("a");
+  };
+
+  test("tokens are verified as often as the config says, whichever process did it last", async () => {
+    const world = await synced("a", "b");
+    meddle(world);
+    expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 0, unchanged: 2 } });
+    await world.time.sleep(HOUR);
+    expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 1, updated: 0, unchanged: 2 } });
+    meddle(world);
+    expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 0 } });
+    expect(await world.sync()).toMatchObject({ counts: { restored: 0 } });
+    await world.time.sleep(HOUR);
+    expect(await world.sync()).toMatchObject({ counts: { restored: 0 } });
+    expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 1 } });
+  });
+
+  test("tokens that an operator has had verified are not due again for the whole period", async () => {
+    const world = await synced("a", "b");
+    await world.time.sleep(HOUR);
+    await world.sync({ verifyTokens: true });
+    meddle(world);
+    expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 0 } });
+  });
+
+  test("a sync of some tenants verifies their tokens, and leaves the others due", async () => {
+    const world = await synced("a", "b");
+    await world.time.sleep(HOUR);
+    meddle(world);
+    await world.sync({ ...HOURLY, only: new Set(["b"]) });
+    expect(await world.sync(HOURLY)).toMatchObject({ counts: { restored: 1 } });
+  });
+
+  test("tokens are due again after a run that died before it had verified them all", async () => {
+    for (let diesAt = 0; ; diesAt++) {
+      const world = await synced("a", "b");
+      await world.time.sleep(HOUR);
+      meddle(world);
+      const isOver = (await world.start({ ...HOURLY, diesAt }).report) !== "died";
+      await world.time.sleep(HOUR / 60);
+      await world.sync(HOURLY);
+      expect(world.store.tokens).toEqual(world.service.tokens);
+      if (isOver) break;
+    }
+  });
 });

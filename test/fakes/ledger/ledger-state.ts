@@ -90,6 +90,7 @@ export class LedgerState {
   removals: Removed[] = [];
   formerTokens: FormerToken[] = [];
   tokenDestinations: readonly string[] | null = null;
+  tokensVerifiedAt: Date | null = null;
   tokenTables: readonly TokenTable[] = [];
   history: ReadHistory = NO_READ_HISTORY;
   service = NO_SERVICE;
@@ -114,6 +115,7 @@ export class LedgerState {
     this.removals = [];
     this.formerTokens = [];
     this.tokenDestinations = null;
+    this.tokensVerifiedAt = null;
     this.tokenTables = [];
     this.history = NO_READ_HISTORY;
     this.service = NO_SERVICE;

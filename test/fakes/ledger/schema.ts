@@ -43,6 +43,7 @@ export const schemaWrites = (ledger: LedgerChanges): SchemaWrites => ({
       state.removals = [];
       state.formerTokens = [];
       state.tokenDestinations = null;
+      state.tokensVerifiedAt = null;
       state.tokenTables = [];
       state.history = NO_READ_HISTORY;
       state.service = NO_SERVICE;

@@ -49,6 +49,11 @@ export const tokenReads = ({ state, step }: CommittedLedger): TokenReads => ({
     return state.tokenTables;
   },
 
+  async tokensVerifiedAt(): Promise<Date | null> {
+    await step({ when: "before", call: "tokensVerifiedAt" });
+    return state.tokensVerifiedAt;
+  },
+
   async tokenDestinations(): Promise<readonly string[] | null> {
     await step({ when: "before", call: "tokenPlaces" });
     return state.tokenDestinations;
@@ -71,6 +76,13 @@ export const tokenWrites = (ledger: LedgerChanges): TokenWrites => ({
     await ledger.step({ when: "before", call: "recordTokenTables" });
     ledger.enlist(() => {
       ledger.state.tokenTables = tables;
+    });
+  },
+
+  async recordTokensVerified(now: Date): Promise<void> {
+    await ledger.step({ when: "before", call: "recordTokensVerified" });
+    ledger.enlist(() => {
+      ledger.state.tokensVerifiedAt = now;
     });
   },
 

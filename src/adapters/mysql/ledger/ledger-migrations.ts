@@ -221,4 +221,10 @@ export const MIGRATIONS: readonly Migration[] = [
       ) ${TABLE_OPTIONS}`,
     ],
   },
+  {
+    version: 10,
+    statements: ({ tokenDestinations }) => [
+      `ALTER TABLE ${tokenDestinations} ADD COLUMN verified_at DATETIME(6)`,
+    ],
+  },
 ];

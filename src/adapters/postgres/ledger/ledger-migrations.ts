@@ -211,4 +211,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
       base_url text NOT NULL,
       begun_at timestamptz NOT NULL
     );`,
+  ({ tokenDestinations }) => `
+    -- When a run began that read every token in every store.
+    ALTER TABLE ${tokenDestinations} ADD COLUMN verified_at timestamptz;`,
 ];

@@ -17,6 +17,7 @@ export const tokenReads = (reader: LedgerReader): TokenReads => ({
   vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),
   sharedTokens: (tokens, of) => reader.read(new Set(), (ledger) => sharedTokens(ledger, tokens, of)),
   tokenDestinations: () => reader.read(null, tokenDestinations),
+  tokensVerifiedAt: () => reader.read(null, tokensVerifiedAt),
   tokenTables: () => reader.read([], tokenTables),
 });
 
@@ -24,6 +25,7 @@ export const tokenWrites = (ledger: LedgerScope): TokenWrites => ({
   recordStored: (results, now) => recordStored(ledger, results, now),
   recordTokenDestinations: (destinations) =>
     recordColumn(ledger, "places", destinations && JSON.stringify(destinations)),
+  recordTokensVerified: (now) => recordColumn(ledger, "verified_at", now),
   recordTokenTables: (tables) => recordColumn(ledger, "token_tables", JSON.stringify(tables)),
 });
 
@@ -59,6 +61,14 @@ async function tokenDestinations({
   return row?.places == null ? null : (JSON.parse(row.places) as string[]);
 }
 
+async function tokensVerifiedAt({ connection, tables, scope }: LedgerScope): Promise<Date | null> {
+  const [row] = await connection.query<{ verifiedAt: Date | null }>(
+    `SELECT verified_at AS "verifiedAt" FROM ${tables.tokenDestinations} WHERE scope = $1`,
+    [scope],
+  );
+  return row?.verifiedAt ?? null;
+}
+
 async function tokenTables({ connection, tables, scope }: LedgerScope): Promise<readonly TokenTable[]> {
   const [row] = await connection.query<{ tables: string | null }>(
     `SELECT token_tables AS "tables" FROM ${tables.tokenDestinations} WHERE scope = $1`,
@@ -69,8 +79,8 @@ async function tokenTables({ connection, tables, scope }: LedgerScope): Promise<
 
 async function recordColumn(
   { connection, dialect, tables, scope }: LedgerScope,
-  column: "places" | "token_tables",
-  value: string | null,
+  column: "places" | "token_tables" | "verified_at",
+  value: string | Date | null,
 ): Promise<void> {
   await connection.query(
     dialect.upsert({

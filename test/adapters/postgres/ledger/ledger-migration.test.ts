@@ -21,6 +21,10 @@ import { LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
 import { expectKindsApart, failuresInVersion5 } from "../../sql/ledger/ledger-version-5.ts";
 import { anOwnedGroupInVersion7, expectRejectionsRemembered } from "../../sql/ledger/ledger-version-7.ts";
 import { aRejectionInVersion8, expectCanaryRemembered } from "../../sql/ledger/ledger-version-8.ts";
+import {
+  expectVerificationRemembered,
+  TOKEN_PLACES_IN_VERSION_9,
+} from "../../sql/ledger/ledger-version-9.ts";
 
 /** A ledger's tables as this version made them, with what these statements put into them. */
 async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
@@ -161,4 +165,9 @@ test("a ledger of version 7 keeps its groups, and remembers rejected rows from t
 test("a ledger of version 8 keeps its rejected rows, and remembers a canary from then on", async () => {
   const database = await aLedgerOfVersion(8, aRejectionInVersion8("Z"));
   await expectCanaryRemembered(database);
+});
+
+test("a ledger of version 9 keeps the places of its tokens, and remembers from then on when all were verified", async () => {
+  const database = await aLedgerOfVersion(9, TOKEN_PLACES_IN_VERSION_9);
+  await expectVerificationRemembered(database);
 });
