@@ -24,9 +24,10 @@ const RULES: Rules = {
         rotation: ["failure"],
         plan: ["failure", "group"],
         deletion: ["failure", "group", "plan", "text"],
-        apply: ["failure", "group", "plan", "secret"],
+        drift: ["plan", "text"],
+        apply: ["drift", "failure", "group", "plan", "secret"],
         tokens: ["failure", "group", "secret", "text"],
-        report: ["deletion", "failure", "text"],
+        report: ["deletion", "drift", "failure", "text"],
         probe: ["apply", "group", "plan", "report", "secret"],
       },
     },
@@ -49,6 +50,7 @@ const RULES: Rules = {
         probe: ["service"],
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
+        refresh: ["apply", "plan", "report"],
         serving: ["apply", "lease", "plan", "report", "rotation", "verify"],
       },
     },
@@ -242,8 +244,8 @@ describe("a breach is found and named:", () => {
   });
 
   test("a room is not in the table yet", () => {
-    expect(planted(file("engine/refresh/refresh.ts"))).toEqual([
-      "engine/refresh/refresh.ts belongs to no room of engine: add refresh to the table",
+    expect(planted(file("engine/attic/attic.ts"))).toEqual([
+      "engine/attic/attic.ts belongs to no room of engine: add attic to the table",
     ]);
   });
 

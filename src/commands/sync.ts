@@ -15,6 +15,8 @@ interface Flags {
   readonly only?: readonly string[];
   readonly approveDeletions?: string;
   readonly verifyTokens?: boolean;
+  readonly refresh?: boolean;
+  readonly approveRefresh?: string;
   readonly json?: boolean;
 }
 
@@ -34,11 +36,19 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
         // It compares the tokens of all groups.
       ).conflicts("only"),
     )
+    .option("--refresh", "ask the service for every group again, and heal what somebody else changed there")
+    .option("--approve-refresh <CODE>", "go on with the refresh that is held under this code, once")
     .option("--json", "print the report as one JSON object")
     .action(async (flags: Flags, command: Command) => {
       await using(await open(command), async ({ ports, settings }) => {
         const only = flags.only && new Set(flags.only);
-        const options = { only, approval: flags.approveDeletions, verifyTokens: flags.verifyTokens };
+        const options = {
+          only,
+          approval: flags.approveDeletions,
+          verifyTokens: flags.verifyTokens,
+          refresh: flags.refresh,
+          refreshApproval: flags.approveRefresh,
+        };
         const report: RunReport = await sync(ports, settings, options, io.signal);
         io.stdout(flags.json ? reportJson(report) : reportText("sync", report, io.isTerminal));
         io.finish(exitCodeOfRun(report.outcome, report.error));

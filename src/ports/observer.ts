@@ -1,3 +1,4 @@
+import type { Drift } from "../core/drift/drift.ts";
 import type { Failure } from "../core/failure/failure.ts";
 import type { AbsenceKind } from "../core/group/ledger-group.ts";
 import type { Rejection, RememberedRejection } from "../core/group/rejections.ts";
@@ -72,6 +73,22 @@ export type RunEvent =
     }
   /** A token was written to a store that lacked it. It came from another store or from the service. */
   | { readonly kind: "restored"; readonly user_group_id: string }
+  /** A GET has found that somebody else had changed the group at the service. Another token is stored by now. */
+  | {
+      readonly kind: "drift";
+      readonly user_group_id: string;
+      readonly drift: Drift;
+      /** Of the token that is live. */
+      readonly tokenFingerprint: string;
+      /** Of the token that the ledger knew. */
+      readonly formerTokenFingerprint: string | null;
+      /** The name in the service's answer. */
+      readonly name: string;
+    }
+  /** Groups are about to be asked for again. They are not among the planned changes. */
+  | { readonly kind: "refreshing"; readonly groups: number }
+  /** The service still has the group as the ledger knows it, or has it so again. */
+  | { readonly kind: "refreshed"; readonly user_group_id: string }
   | { readonly kind: "deleted"; readonly user_group_id: string; readonly absence: Delete["absence"] }
   | {
       readonly kind: "failed";

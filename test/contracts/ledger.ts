@@ -2,6 +2,7 @@ import { ledgerDeletionsContract } from "./ledger/deletions.ts";
 import { ledgerFailuresContract } from "./ledger/failures.ts";
 import { ledgerGroupsContract } from "./ledger/groups.ts";
 import { ledgerLeaseContract } from "./ledger/lease.ts";
+import { ledgerRefreshContract } from "./ledger/refresh.ts";
 import { ledgerRemovalsContract } from "./ledger/removals.ts";
 import { ledgerRequestsContract } from "./ledger/requests.ts";
 import type { LedgerDatabase, LedgerPlace } from "./ledger/rig.ts";
@@ -20,6 +21,7 @@ export function ledgerContract(name: string, makePlace: () => Promise<LedgerPlac
   ledgerRemovalsContract(name, makePlace);
   ledgerDeletionsContract(name, makePlace);
   ledgerRotationsContract(name, makePlace);
+  ledgerRefreshContract(name, makePlace);
   ledgerFailuresContract(name, makePlace);
   ledgerStatusContract(name, makePlace);
   ledgerRunsContract(name, makePlace);

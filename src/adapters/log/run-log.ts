@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
+import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { isHandOver, isNoFault } from "../../core/failure/failure.ts";
 import type { Rejection } from "../../core/group/rejections.ts";
 import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
@@ -67,6 +68,28 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         advance(event);
         log.info(withoutMessage(fields), `${quantity(event.tokens, "token")} to rotate`);
         break;
+      case "refreshing":
+        advance(event);
+        log.info(withoutMessage(fields), `${quantity(event.groups, "group")} to ask for again`);
+        break;
+      case "refreshed":
+        log.debug(withoutMessage(fields), event.kind);
+        advance(event);
+        break;
+      case "drift": {
+        const { user_group_id, drift, tokenFingerprint, formerTokenFingerprint, name } = event;
+        log.warn(
+          {
+            user_group_id,
+            drift,
+            token_fingerprint: tokenFingerprint,
+            former_token_fingerprint: formerTokenFingerprint,
+            ...(drift === "name" && { name }),
+          },
+          DRIFT_TEXT[drift],
+        );
+        break;
+      }
       case "warning":
         log.warn(withoutMessage(fields), event.message);
         break;

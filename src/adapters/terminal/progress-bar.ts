@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
 import { durationText, rateText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
@@ -109,6 +110,9 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         );
         advance(event);
         break;
+      case "drift":
+        say(styleText("yellow", "!"), `${printableId(event.user_group_id)}: ${DRIFT_TEXT[event.drift]}`);
+        break;
       case "unstored": {
         const what = `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}`;
         say(
@@ -121,6 +125,8 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
       case "planned":
       case "restoring":
       case "rotating":
+      case "refreshing":
+      case "refreshed":
       case "recorded":
       case "deleted":
       case "restored":
@@ -137,7 +143,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
 }
 
 /** Events that say how much there is to do: the bar is drawn at once. */
-const ANNOUNCED: ReadonlySet<WorkEvent["kind"]> = new Set(["planned", "restoring", "rotating"]);
+const ANNOUNCED: ReadonlySet<WorkEvent["kind"]> = new Set(["planned", "restoring", "rotating", "refreshing"]);
 
 /** The bar in at most `room` columns; empty if that is too narrow. */
 function bar(share: number, room: number): string {

@@ -66,6 +66,8 @@ interface ServiceConfig {
   readonly concurrency: number;
   readonly rateLimit?: RateLimit;
   readonly update: UpdatePolicy;
+  /** Every group is asked for again within this time. Default: never. */
+  readonly refreshMs?: number;
 }
 
 /** Exactly one of `table` and `query` is there; `where` only beside `table`. */

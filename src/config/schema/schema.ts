@@ -86,6 +86,7 @@ const configFile = section(
           mustBe("a rate", "write it like 3/s, 170/min or 9000/h"),
         ).optional(),
         update: choice("upsert", "replace", "never").prefault("upsert"),
+        refresh: duration((ms) => ms >= HOUR_MS, "a duration of 1h or more", "write it like 7d").optional(),
       },
       httpIsAllowed("base_url"),
     ),
@@ -179,6 +180,7 @@ export const configSchema = configFile.transform((file): Config => {
       concurrency: service.concurrency,
       ...(service.rate_limit && { rateLimit: service.rate_limit }),
       update: service.update,
+      ...(service.refresh !== undefined && { refreshMs: service.refresh }),
     },
     source: {
       url: source.url,

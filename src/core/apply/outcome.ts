@@ -1,5 +1,6 @@
+import type { Drift } from "../drift/drift.ts";
 import type { Failure } from "../failure/failure.ts";
-import type { Apply, Change, Delete } from "../plan/change.ts";
+import { type Apply, type Change, type Delete, isRefresh } from "../plan/change.ts";
 import type { Secret } from "../secret/secret.ts";
 
 /** What became of a planned change, ready to be recorded. */
@@ -13,6 +14,8 @@ export interface Applied {
   /** The name in the service's answer. */
   readonly serviceName: string;
   readonly unverified: boolean;
+  /** What somebody else had changed at the service. */
+  readonly drift?: readonly Drift[];
 }
 
 /** The service kept the group as it was before the change. The token in its answer is valid. */
@@ -23,6 +26,7 @@ export interface NotUpdated {
   readonly serviceName: string;
   /** An earlier run deleted the group, and a later call made it again: that counts as a removal. */
   readonly wasRemoved: boolean;
+  readonly drift?: readonly Drift[];
   readonly failure: Failure;
 }
 
@@ -39,3 +43,7 @@ export interface Failed {
   /** The service may have carried out a call: the intent stays until a later call shows whether it did. */
   readonly mayHaveHappened: boolean;
 }
+
+/** Whether a refresh has found the group gone, and made it again. */
+export const isFoundGone = (outcome: Outcome): boolean =>
+  "drift" in outcome && isRefresh(outcome.change) && outcome.drift?.includes("gone") === true;

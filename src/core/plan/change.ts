@@ -10,6 +10,8 @@ export interface Upsert extends DesiredState {
   readonly kind: "create" | "update";
   /** The group is already as desired. The GET is sent only to get the token. */
   readonly restores?: boolean;
+  /** The group is already as desired, as far as the ledger knows. The GET is sent to see whether the service still has it so. */
+  readonly refreshes?: boolean;
 }
 
 /** Replaces a group by a new one: a DELETE, then a GET. */
@@ -65,9 +67,12 @@ export function fingerprintOf(change: Change): string {
   }
 }
 
-/** Whether the change is made for the group's token alone. Its failure counts as `storing` in `GroupFailures`. */
+/** Whether the group itself is to stay as it is: the GET is sent for its token, or to look at it. Its failure counts as `storing` in `GroupFailures`. */
 export const isForToken = (change: Change): boolean =>
-  change.kind !== "delete" && change.kind !== "replace" && change.restores === true;
+  change.kind !== "delete" && change.kind !== "replace" && (change.restores ?? change.refreshes) === true;
+
+export const isRefresh = (change: Change): boolean =>
+  change.kind !== "delete" && change.kind !== "replace" && change.refreshes === true;
 
 /** The intent to record before the change. `standing` is the intent that an earlier run left. */
 export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {

@@ -1,3 +1,7 @@
+import type { Drift } from "../drift/drift.ts";
+
+export type DriftCounts = Record<Drift, number>;
+
 /** The numbers of a run, as `sync --json` prints them. */
 export interface Counts {
   created: number;
@@ -15,6 +19,10 @@ export interface Counts {
   not_ready: number;
   deleted: number;
   rotated: number;
+  /** Groups that were asked for again only to see whether the service still has them as the ledger knows them. */
+  refreshed: number;
+  /** What GETs found at the service that somebody else had changed there. */
+  drift: DriftCounts;
   /** Stale or missing copies of tokens that were replaced, from another store or from the service. */
   restored: number;
   /** Deletions and replacements that were not done: they need an approval, or a read with at least one valid row. */
@@ -36,6 +44,8 @@ export const noCounts = (): Counts => ({
   not_ready: 0,
   deleted: 0,
   rotated: 0,
+  refreshed: 0,
+  drift: { token: 0, gone: 0, name: 0 },
   restored: 0,
   held: 0,
   rejected: 0,

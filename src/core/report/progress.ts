@@ -11,7 +11,8 @@ export type WorkEvent =
   | { readonly kind: "started" }
   | { readonly kind: "planned"; readonly changes: number }
   | { readonly kind: "restoring" | "rotating"; readonly tokens: number }
-  | { readonly kind: "recorded" | "deleted" | "restored" | "rotated" | "failed" };
+  | { readonly kind: "refreshing"; readonly groups: number }
+  | { readonly kind: "recorded" | "refreshed" | "deleted" | "restored" | "rotated" | "failed" };
 
 export function advanced({ done, total }: Work, event: WorkEvent): Work {
   switch (event.kind) {
@@ -22,7 +23,10 @@ export function advanced({ done, total }: Work, event: WorkEvent): Work {
     case "restoring":
     case "rotating":
       return { done, total: total + event.tokens };
+    case "refreshing":
+      return { done, total: total + event.groups };
     case "recorded":
+    case "refreshed":
     case "deleted":
     case "restored":
     case "rotated":

@@ -19,9 +19,12 @@ export function summaryText({ command, outcome, counts, requests, durationMs, er
   return error ? `${command} ${outcome}: ${error.message} (${work})` : `${command} ${outcome}: ${work}`;
 }
 
-/** `2 created, 390 unchanged`: the counts that are not zero. */
-export const countsText = (counts: Readonly<Counts>): string =>
-  Object.entries(counts)
+/** `2 created, 390 unchanged, 1 token drift`: the counts that are not zero. */
+export const countsText = ({ drift, ...counts }: Readonly<Counts>): string =>
+  [
+    ...Object.entries(counts),
+    ...Object.entries(drift).map(([kind, count]) => [`${kind} drift`, count] as const),
+  ]
     .flatMap(([name, count]) => (count > 0 ? [`${count} ${name.replace("_", " ")}`] : []))
     .join(", ");
 

@@ -87,12 +87,14 @@ export class StateTracker {
       case "planned":
       case "restoring":
       case "rotating":
+      case "refreshing":
         advance(advanced(current, event));
         break;
       case "recorded":
       case "deleted":
       case "restored":
       case "rotated":
+      case "refreshed":
       case "failed":
         advance({ ...advanced(current, event), waiting: null });
         break;

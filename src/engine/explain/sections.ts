@@ -183,7 +183,7 @@ function historyLines({ record }: ExplainedTenant): PastEvent[] {
   const { group, removals, formerTokens } = record;
   const events: PastEvent[] = [
     ...(group ? [{ at: group.createdAt, what: "first recorded" }] : []),
-    ...removals.map(({ kind, at }) => ({ at, what: kind === "delete" ? "deleted" : "replaced" })),
+    ...removals.map(({ kind, at }) => ({ at, what: REMOVAL_TEXT[kind] })),
     ...formerTokens.map(({ fingerprint, since, until }) => ({
       at: until,
       what: [`end of the token ${fingerprint}, live since `, since ?? "an unknown time"],
@@ -199,3 +199,5 @@ const lastChange = (failure: RecordedFailure | null): string =>
   failure === null ? "last answer to a change" : "last try of a change, which failed";
 
 const quoted = (value: Json): string => printable(JSON.stringify(value), LONGEST_VALUE);
+
+const REMOVAL_TEXT = { delete: "deleted", replace: "replaced", gone: "found gone, and made again" } as const;

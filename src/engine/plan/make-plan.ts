@@ -38,12 +38,16 @@ export interface PlanSettings {
 export interface PlanOptions {
   /** Also verify that each token store has the token of every group, even if that is not due. */
   readonly verifyTokens?: boolean | undefined;
+  /** Also ask the service now for every group about which nothing else is to be done. */
+  readonly refresh?: boolean | undefined;
   /** Only these ids, even if their next attempt is not due. Such a plan deletes no group. */
   readonly only?: ReadonlySet<string> | undefined;
   /** Nobody has named the ids of `only`: they may be unknown, and a failed change waits until its next attempt is due. */
   readonly isNoticed?: boolean | undefined;
   /** The code by which the operator approves the held removals. */
   readonly approval?: string | undefined;
+  /** The code by which the operator approves that a held refresh goes on, although it makes groups again. */
+  readonly refreshApproval?: string | undefined;
 }
 
 /** What the ledger knew when the plan was made. */

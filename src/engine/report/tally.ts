@@ -59,7 +59,9 @@ export class Tally {
 
   /** Adds the counts of a part of the run. */
   add({ counts, requests }: Pick<Tally, "counts" | "requests">): void {
-    for (const name of Object.keys(counts) as (keyof Counts)[]) this.counts[name] += counts[name];
+    const { drift, ...numbers } = counts;
+    for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) this.counts[name] += numbers[name];
+    for (const kind of Object.keys(drift) as (keyof typeof drift)[]) this.counts.drift[kind] += drift[kind];
     this.requests += requests;
   }
 

@@ -6,7 +6,7 @@ import type { ReadHistory } from "../../core/plan/read-history.ts";
 /** What decides when groups of absent tenants are deleted: earlier reads of the source, missing tenants, removals so far. */
 export interface DeletionReads {
   readHistory(): Promise<ReadHistory>;
-  /** How many groups were deleted or replaced at this time or later. */
+  /** How many groups groupsync has deleted or replaced at this time or later. */
   removalsSince(time: Date): Promise<number>;
   /** How many tenants went missing at this time or later and are still missing, without those whose removal is held. */
   missingSince(time: Date): Promise<number>;

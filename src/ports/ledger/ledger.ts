@@ -1,6 +1,7 @@
 import type { DeletionReads, DeletionWrites } from "./deletions.ts";
 import type { GroupReads, GroupWrites } from "./groups.ts";
 import type { Lease, Leases } from "./lease.ts";
+import type { RefreshReads, RefreshWrites } from "./refresh.ts";
 import type { RejectionReads, RejectionWrites } from "./rejections.ts";
 import type { Requests, RequestWrites } from "./requests.ts";
 import type { RotationReads, RotationWrites } from "./rotations.ts";
@@ -27,6 +28,7 @@ export interface LedgerView
     GroupReads,
     DeletionReads,
     RotationReads,
+    RefreshReads,
     TokenReads,
     RunReads,
     RejectionReads,
@@ -38,6 +40,7 @@ export interface LedgerTransaction
     GroupWrites,
     DeletionWrites,
     RotationWrites,
+    RefreshWrites,
     TokenWrites,
     RunWrites,
     RejectionWrites,

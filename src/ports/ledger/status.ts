@@ -43,7 +43,8 @@ export interface RecordedGroup {
 }
 
 export interface RecordedRemoval {
-  readonly kind: HeldRemoval["kind"];
+  /** `gone`: somebody else had deleted the group, and a refresh made it again. */
+  readonly kind: HeldRemoval["kind"] | "gone";
   readonly at: Date;
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Counts, noCounts, type RunOutcome, runOutcome } from "../../../src/core/report/counts.ts";
 
-const ofOne: Record<keyof Counts, RunOutcome> = {
+const ofOne: Record<Exclude<keyof Counts, "drift">, RunOutcome> = {
   created: "ok",
   adopted: "ok",
   updated: "ok",
@@ -13,6 +13,7 @@ const ofOne: Record<keyof Counts, RunOutcome> = {
   not_ready: "ok",
   deleted: "ok",
   rotated: "ok",
+  refreshed: "ok",
   restored: "ok",
   held: "held",
   rejected: "partial",
@@ -23,8 +24,13 @@ it.each(Object.entries(ofOne))("one %s makes a run %s", (count, outcome) => {
   expect(runOutcome({ ...noCounts(), [count]: 1 })).toBe(outcome);
 });
 
+it("drift that was healed leaves a run ok", () => {
+  expect(runOutcome({ ...noCounts(), drift: { token: 1, gone: 1, name: 1 } })).toBe("ok");
+});
+
 it("starts with a zero for every count", () => {
-  expect(noCounts()).toEqual(Object.fromEntries(Object.keys(ofOne).map((count) => [count, 0])));
+  const zeros = Object.fromEntries(Object.keys(ofOne).map((count) => [count, 0]));
+  expect(noCounts()).toEqual({ ...zeros, drift: { token: 0, gone: 0, name: 0 } });
   expect(runOutcome(noCounts())).toBe("ok");
 });
 

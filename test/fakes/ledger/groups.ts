@@ -1,4 +1,4 @@
-import type { Deleted, Outcome } from "../../../src/core/apply/outcome.ts";
+import { type Deleted, isFoundGone, type Outcome } from "../../../src/core/apply/outcome.ts";
 import type { Failure } from "../../../src/core/failure/failure.ts";
 import type { GroupFailures, RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { type Group, tokenFingerprint } from "../../../src/core/group/group.ts";
@@ -9,7 +9,13 @@ import {
   UNKNOWN_STATE,
 } from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant-id.ts";
-import { type Change, fingerprintOf, intentOf, isForToken } from "../../../src/core/plan/change.ts";
+import {
+  type Change,
+  fingerprintOf,
+  intentOf,
+  isForToken,
+  isRefresh,
+} from "../../../src/core/plan/change.ts";
 import type { SettledUpdate } from "../../../src/core/plan/ledger-update.ts";
 import type {
   Begun,
@@ -226,7 +232,8 @@ function intend(ledger: LedgerChanges, change: Change, now: Date): void {
 function record(ledger: LedgerChanges, recorded: RecordedOutcome, at: Date): void {
   const { outcome } = recorded;
   const { user_group_id } = outcome.change;
-  const { rows, removals } = ledger.state;
+  const { rows, removals, foundGone } = ledger.state;
+  if (isFoundGone(outcome)) foundGone.push({ user_group_id, at });
   if (outcome.kind === "replaced" || (outcome.kind === "not_updated" && outcome.wasRemoved))
     removals.push({ kind: "replace", user_group_id, at });
   if (outcome.kind === "deleted") {
@@ -303,14 +310,14 @@ function changesBy(
     };
   }
   const { change, serviceName } = outcome;
-  const answered = { serviceName, sharedToken: null, ...NO_INTENT, ...PRESENT };
+  const answered = { serviceName, verifiedAt: at, sharedToken: null, ...NO_INTENT, ...PRESENT };
   const storing = notEverywhere ? lacking(notEverywhere) : null;
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.
     return {
       ...answered,
       failures: { ...failures, storing, change: failed(outcome.failure) },
-      fingerprint: row.fingerprint ?? UNKNOWN_STATE,
+      fingerprint: isRefresh(change) ? UNKNOWN_STATE : (row.fingerprint ?? UNKNOWN_STATE),
     };
   }
   // It was as it should be before; and if a change of it has failed, that stands.

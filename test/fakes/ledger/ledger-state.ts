@@ -22,6 +22,7 @@ export interface LedgerRow {
   readonly serviceName: string | null;
   readonly tokenFingerprint: string | null;
   readonly tokenSince: Date | null;
+  readonly verifiedAt: Date | null;
   /** Of a token that the service has told for it, and that belongs to another group. */
   readonly sharedToken: string | null;
   /** Of the row that the confirmed group was computed from. */
@@ -88,6 +89,9 @@ export class LedgerState {
   readonly rows = new Map<string, LedgerRow>();
   readonly runs: RecordedRun[] = [];
   removals: Removed[] = [];
+  /** The groups that refreshes found gone, the last one at the end. */
+  foundGone: { readonly user_group_id: string; readonly at: Date }[] = [];
+  refreshApprovedAt: Date | null = null;
   formerTokens: FormerToken[] = [];
   tokenDestinations: readonly string[] | null = null;
   tokensVerifiedAt: Date | null = null;
@@ -113,6 +117,8 @@ export class LedgerState {
     this.rows.clear();
     this.runs.length = 0;
     this.removals = [];
+    this.foundGone = [];
+    this.refreshApprovedAt = null;
     this.formerTokens = [];
     this.tokenDestinations = null;
     this.tokensVerifiedAt = null;
@@ -133,6 +139,7 @@ export const NEW_ROW: LedgerRow = {
   serviceName: null,
   tokenFingerprint: null,
   tokenSince: null,
+  verifiedAt: null,
   sharedToken: null,
   row: null,
   bucket: 0,

@@ -3,6 +3,7 @@ import { deletionWrites } from "./deletions.ts";
 import { groupWrites } from "./groups.ts";
 import { LedgerChanges } from "./ledger-changes.ts";
 import { LedgerState } from "./ledger-state.ts";
+import { refreshWrites } from "./refresh.ts";
 import { requestWrites } from "./requests.ts";
 import { rotationWrites } from "./rotations.ts";
 import { rejectionWrites, runWrites } from "./runs.ts";
@@ -24,6 +25,7 @@ export function inMemoryTransaction(
     ...groupWrites(changes),
     ...deletionWrites(changes),
     ...rotationWrites(changes),
+    ...refreshWrites(changes),
     ...tokenWrites(changes),
     ...runWrites(changes),
     ...rejectionWrites(changes),

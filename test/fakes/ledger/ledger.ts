@@ -4,6 +4,7 @@ import { deletionReads } from "./deletions.ts";
 import { groupReads } from "./groups.ts";
 import { InMemoryLeases } from "./lease.ts";
 import { type LedgerState, newLedgerId } from "./ledger-state.ts";
+import { refreshReads } from "./refresh.ts";
 import { requests } from "./requests.ts";
 import { rotationReads } from "./rotations.ts";
 import { rejectionReads, runReads } from "./runs.ts";
@@ -35,6 +36,7 @@ export function inMemoryLedger(state: LedgerState, step: Step, now: () => Date, 
     ...groupReads(committed),
     ...deletionReads(committed),
     ...rotationReads(committed),
+    ...refreshReads(committed),
     ...tokenReads(committed),
     ...runReads(committed),
     ...rejectionReads(committed),

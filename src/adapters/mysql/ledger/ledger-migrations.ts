@@ -227,4 +227,13 @@ export const MIGRATIONS: readonly Migration[] = [
       `ALTER TABLE ${tokenDestinations} ADD COLUMN verified_at DATETIME(6)`,
     ],
   },
+  {
+    version: 11,
+    statements: ({ groups, evidence }) => [
+      `ALTER TABLE ${groups} ADD COLUMN verified_at DATETIME(6)`,
+      `UPDATE ${groups} SET verified_at = updated_at WHERE fingerprint IS NOT NULL AND verified_at IS NULL`,
+      `ALTER TABLE ${groups} ADD KEY verified_at (scope, verified_at, user_group_id)`,
+      `ALTER TABLE ${evidence} ADD COLUMN refresh_approved_at DATETIME(6)`,
+    ],
+  },
 ];

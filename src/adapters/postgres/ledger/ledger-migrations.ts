@@ -214,4 +214,12 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
   ({ tokenDestinations }) => `
     -- When a run began that read every token in every store.
     ALTER TABLE ${tokenDestinations} ADD COLUMN verified_at timestamptz;`,
+  ({ groups, evidence }) => `
+    -- When the service last answered a call for this group with its live token.
+    ALTER TABLE ${groups} ADD COLUMN verified_at timestamptz;
+    UPDATE ${groups} SET verified_at = updated_at WHERE fingerprint IS NOT NULL;
+    -- A refresh asks first for the group that was asked for longest ago.
+    CREATE INDEX ON ${groups} (scope, verified_at, user_group_id) WHERE verified_at IS NOT NULL;
+    -- Until then, the operator has approved that refreshes make groups again.
+    ALTER TABLE ${evidence} ADD COLUMN refresh_approved_at timestamptz;`,
 ];

@@ -3,7 +3,7 @@ import type { GraceClock } from "../../../core/group/ledger-group.ts";
 import type { LeftUpdate } from "../../../core/plan/ledger-update.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../core/plan/read-history.ts";
 import type { DeletionReads, DeletionWrites } from "../../../ports/ledger/deletions.ts";
-import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./scope.ts";
+import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
 
 const HISTORY_COLUMNS = [
   "source",
@@ -74,7 +74,7 @@ async function recordReadHistory(
 
 async function removalsSince({ connection, tables, scope }: LedgerScope, time: Date): Promise<number> {
   const [row] = await connection.query<{ count: string }>(
-    `SELECT count(*) AS "count" FROM ${tables.removals} WHERE scope = $1 AND removed_at >= $2`,
+    `SELECT count(*) AS "count" FROM ${tables.removals} WHERE scope = $1 AND removed_at >= $2 AND kind <> 'gone'`,
     [scope, time],
   );
   return Number(row?.count ?? 0);

@@ -17,7 +17,7 @@ import { intentWrites } from "./intents.ts";
 import { recordOutcomes } from "./outcomes.ts";
 import { noFailure } from "./rows/failure-columns.ts";
 import { type GroupColumns, groupColumns, ledgerGroup } from "./rows/group-rows.ts";
-import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./scope.ts";
+import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
 
 const BATCH = 5_000;
 const SETTLED_COLUMNS = { id: "id", bucket: "integer", digest: "bigint", data_source_id: "text" } as const;

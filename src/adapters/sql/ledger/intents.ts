@@ -3,7 +3,7 @@ import { type Apply, type Change, type Delete, intentOf } from "../../../core/pl
 import type { Begun, GroupWrites, KnownGroup } from "../../../ports/ledger/groups.ts";
 import { storable } from "../connection/storable.ts";
 import { FAILURE_COUNTS } from "./rows/failure-columns.ts";
-import { type LedgerScope, ofIds, updateGroups } from "./scope.ts";
+import { type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
 
 const INTENT_COLUMNS = {
   id: "id",

@@ -9,11 +9,12 @@ import type { LedgerLocation } from "../dialect/ledger-tables.ts";
 import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leases } from "./lease.ts";
+import { refreshReads, refreshWrites } from "./refresh.ts";
 import { requests, requestWrites } from "./requests.ts";
 import { rotationReads, rotationWrites } from "./rotations.ts";
+import { LedgerReader, type LedgerScope } from "./rows/scope.ts";
 import { rejectionReads, rejectionWrites, runReads, runWrites } from "./runs.ts";
 import { leaseLost, ledgerSchema, schemaReads, schemaWrites } from "./schema.ts";
-import { LedgerReader, type LedgerScope } from "./scope.ts";
 import { serviceReads, serviceWrites } from "./service.ts";
 import { statusReads } from "./status.ts";
 import { tokenReads, tokenWrites } from "./tokens.ts";
@@ -94,6 +95,7 @@ const allReads = (reader: LedgerReader): LedgerView => ({
   ...groupReads(reader),
   ...deletionReads(reader),
   ...rotationReads(reader),
+  ...refreshReads(reader),
   ...tokenReads(reader),
   ...runReads(reader),
   ...rejectionReads(reader),
@@ -106,6 +108,7 @@ const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransacti
   ...groupWrites(ledger),
   ...deletionWrites(ledger),
   ...rotationWrites(ledger),
+  ...refreshWrites(ledger),
   ...tokenWrites(ledger),
   ...runWrites(ledger, historyMs),
   ...rejectionWrites(ledger),

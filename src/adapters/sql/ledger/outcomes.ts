@@ -1,3 +1,4 @@
+import { isFoundGone } from "../../../core/apply/outcome.ts";
 import type { FailureKind } from "../../../core/failure/group-failures.ts";
 import { tokenFingerprint } from "../../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
@@ -17,7 +18,7 @@ import {
   unremovedRow,
   untoldRow,
 } from "./rows/outcome-rows.ts";
-import { jsonBatches, type LedgerScope, ofIds, updateGroups } from "./scope.ts";
+import { jsonBatches, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
 
 const APPLIED = Object.keys(APPLIED_COLUMNS);
 
@@ -31,6 +32,7 @@ const OF_A_GROUP = [
     "token_fingerprint",
     "shared_token",
     "token_since",
+    "verified_at",
   ],
   ...["data_source_id", "unverified", "intent_fingerprint", "held"],
 ] as const;
@@ -55,10 +57,13 @@ class OutcomeWriter {
     const unremoved: FailedRow[] = [];
     const deleted: string[] = [];
     const replaced: string[] = [];
+    /** A refresh found them gone. */
+    const gone: string[] = [];
     /** Groups that may have had another token before; null if their token is dead and has no successor. */
     const retokened: { id: string; token: string | null }[] = [];
     for (const { outcome, retryAt, notEverywhere, notRemoved, sharedToken } of outcomes) {
       const id = outcome.change.user_group_id;
+      if (isFoundGone(outcome)) gone.push(id);
       if (outcome.kind === "deleted") retokened.push({ id, token: null });
       else if (outcome.kind !== "failed" && outcome.change.kind !== "create") {
         retokened.push({ id, token: tokenFingerprint(outcome.token) });
@@ -96,6 +101,7 @@ class OutcomeWriter {
     if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
     if (deleted.length > 0) await this.#countRemovals("delete", deleted, now);
     if (replaced.length > 0) await this.#countRemovals("replace", replaced, now);
+    if (gone.length > 0) await this.#countRemovals("gone", gone, now);
     const open = new Set(unremoved.map(({ id }) => id));
     const closed = deleted.filter((id) => !open.has(id));
     if (unremoved.length > 0) await this.#recordUnremoved(unremoved, now);
@@ -122,6 +128,8 @@ class OutcomeWriter {
           service_name: `coalesce(${is("service_name")}, ${was("service_name")})`,
           token_since: `CASE WHEN ${isSameToken(is, was)}
             THEN ${was("token_since")} ELSE ${is("updated_at")} END`,
+          verified_at: `CASE WHEN ${is("token_fingerprint")} IS NULL
+            THEN ${was("verified_at")} ELSE ${is("updated_at")} END`,
           shared_token: `CASE WHEN ${is("token_fingerprint")} IS NULL
             THEN coalesce(${is("shared_token")}, ${was("shared_token")}) END`,
           token_fingerprint: `coalesce(${is("token_fingerprint")}, ${was("token_fingerprint")})`,
@@ -190,7 +198,11 @@ class OutcomeWriter {
   }
 
   /** Skips groups whose removal was already counted when the service deleted them. */
-  async #countRemovals(kind: "delete" | "replace", ids: readonly string[], now: Date): Promise<void> {
+  async #countRemovals(
+    kind: "delete" | "replace" | "gone",
+    ids: readonly string[],
+    now: Date,
+  ): Promise<void> {
     const { connection, tables, dialect, scope } = this.#ledger;
     await connection.query(
       `INSERT INTO ${tables.removals} (scope, removed_at, user_group_id, kind)

@@ -10,7 +10,7 @@ import type {
   TenantAnswer,
 } from "../../../ports/ledger/requests.ts";
 import { storable } from "../connection/storable.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
+import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 
 /** The most requests that one read returns. */
 const MOST = 1_000;

@@ -1,10 +1,10 @@
 import type { Rejection, RememberedRejection } from "../../../core/group/rejections.ts";
 import type { RejectionCode } from "../../../core/group/tenant.ts";
-import type { Counts, RunOutcome } from "../../../core/report/counts.ts";
+import { type Counts, noCounts, type RunOutcome } from "../../../core/report/counts.ts";
 import type { RejectionReads, RejectionWrites } from "../../../ports/ledger/rejections.ts";
 import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../ports/ledger/runs.ts";
 import { storable } from "../connection/storable.ts";
-import { jsonBatches, type LedgerReader, type LedgerScope } from "./scope.ts";
+import { jsonBatches, type LedgerReader, type LedgerScope } from "./rows/scope.ts";
 
 /** The newest runs are kept, however old they are: if nothing has run for long, they tell what happened last. */
 const LEAST_RUNS = 10;
@@ -50,7 +50,8 @@ async function recordedRuns(
     finishedAt: row.finished_at,
     result: row.outcome && {
       outcome: row.outcome,
-      counts: JSON.parse(row.counts) as Counts,
+      // An older groupsync had fewer counts.
+      counts: { ...noCounts(), ...(JSON.parse(row.counts) as Partial<Counts>) },
       requests: Number(row.requests),
       error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
     },

@@ -1,5 +1,5 @@
 import type { Canary, KnownService, ServiceReads, ServiceWrites } from "../../../ports/ledger/service.ts";
-import type { LedgerReader, LedgerScope } from "./scope.ts";
+import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 
 const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 

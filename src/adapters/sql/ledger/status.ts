@@ -21,8 +21,8 @@ import {
   IS_FAILING,
   KINDS,
 } from "./rows/failure-columns.ts";
+import { type LedgerReader, type LedgerScope, ofIds } from "./rows/scope.ts";
 import { latestRuns, rejections } from "./runs.ts";
-import { type LedgerReader, type LedgerScope, ofIds } from "./scope.ts";
 import { serviceReads } from "./service.ts";
 
 /** A list of groups shows this many at most. */

@@ -1,17 +1,14 @@
-import type { Group } from "../../../core/group/group.ts";
-import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
-import type { RowDigest } from "../../../core/group/tenant.ts";
 import type { TokenTable } from "../../../core/tokens/token-tables.ts";
 import type {
-  ConfirmedGroup,
   StoredResult,
   TokenReads,
   TokenWrites,
   VouchedOptions,
   VouchedToken,
 } from "../../../ports/ledger/tokens.ts";
+import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
 import { FAILURE_COLUMNS, type FailureValues, failuresIn, failureValues } from "./rows/failure-columns.ts";
-import { type LedgerReader, type LedgerScope, updateGroups } from "./scope.ts";
+import { type LedgerReader, type LedgerScope, updateGroups } from "./rows/scope.ts";
 
 export const tokenReads = (reader: LedgerReader): TokenReads => ({
   vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),
@@ -118,17 +115,6 @@ async function vouchedTokens(
   }));
 }
 
-function confirmedGroup({
-  confirmed,
-  fingerprint,
-  bucket,
-  digest,
-  dataSourceId,
-}: ConfirmedColumns): ConfirmedGroup | null {
-  if (confirmed === null || digest === null || fingerprint === UNKNOWN_STATE) return null;
-  return { group: JSON.parse(confirmed) as Group, fingerprint, row: { bucket, digest }, dataSourceId };
-}
-
 function recordStored(ledger: LedgerScope, results: readonly StoredResult[], now: Date): Promise<void> {
   const rows = results.map(({ user_group_id, failure, sharedToken }) => ({
     id: user_group_id,
@@ -160,14 +146,6 @@ const STORED_COLUMNS = {
   storing_retry_at: "time",
   shared_token: "text",
 } as const;
-
-interface ConfirmedColumns {
-  readonly confirmed: string | null;
-  readonly fingerprint: string;
-  readonly bucket: number;
-  readonly digest: RowDigest["digest"] | null;
-  readonly dataSourceId: string | null;
-}
 
 interface VouchedColumns extends ConfirmedColumns, FailureValues {
   readonly user_group_id: string;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { mysql } from "../../../../src/adapters/mysql/dialect.ts";
 import { MIGRATIONS } from "../../../../src/adapters/mysql/ledger/ledger-migrations.ts";
 import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
-import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/scope.ts";
+import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/rows/scope.ts";
 import { aFailed, anApply } from "../../../builders/groups.ts";
 import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";

@@ -1,12 +1,14 @@
 import type { Applied, Deleted, Failed, NotUpdated } from "../../../../core/apply/outcome.ts";
 import type { Failure } from "../../../../core/failure/failure.ts";
 import { tokenFingerprint } from "../../../../core/group/group.ts";
+import { UNKNOWN_STATE } from "../../../../core/group/ledger-group.ts";
 import {
   type Apply,
   type Change,
   fingerprintOf,
   intentOf,
   isForToken,
+  isRefresh,
 } from "../../../../core/plan/change.ts";
 import { storable } from "../../connection/storable.ts";
 import { failureValues } from "./failure-columns.ts";
@@ -61,6 +63,8 @@ export function appliedRow({ kind, change, token, serviceName, unverified }: App
 
 export const notUpdatedRow = (outcome: NotUpdated, retryAt: Date | undefined) => ({
   ...answeredRow(outcome.change, outcome),
+  // The group was as desired, so nothing but this makes a plan look at it again.
+  ...(isRefresh(outcome.change) && { fingerprint: UNKNOWN_STATE }),
   ...changeFailed(outcome.change, outcome.failure, retryAt),
 });
 

@@ -1,16 +1,16 @@
-import { SyncError } from "../../../core/failure/sync-error.ts";
-import type { Queryable } from "../connection/connections.ts";
-import { databaseError } from "../connection/failures.ts";
-import { once } from "../connection/table-place.ts";
-import type { Database } from "../dialect/database.ts";
-import type { Assignments, ColumnType, Dialect } from "../dialect/dialect.ts";
+import { SyncError } from "../../../../core/failure/sync-error.ts";
+import type { Queryable } from "../../connection/connections.ts";
+import { databaseError } from "../../connection/failures.ts";
+import { once } from "../../connection/table-place.ts";
+import type { Database } from "../../dialect/database.ts";
+import type { Assignments, ColumnType, Dialect } from "../../dialect/dialect.ts";
 import {
   type LedgerLocation,
   type LedgerTables,
   ledgerTables,
   ownedTables,
-} from "../dialect/ledger-tables.ts";
-import { insistOnOwner } from "../dialect/table-owner.ts";
+} from "../../dialect/ledger-tables.ts";
+import { insistOnOwner } from "../../dialect/table-owner.ts";
 
 /**
  * One scope of the ledger's tables, and the connection for its statements. Writes need a connection in a transaction.
@@ -53,7 +53,7 @@ export async function updateGroups(
 }
 
 /** The version of the tables that the ledger's statements are written for. */
-export const LATEST_VERSION = 10;
+export const LATEST_VERSION = 11;
 
 /** Finds the ledger's tables and reads one scope of them. It serves one command or one run, and no longer. */
 export class LedgerReader {

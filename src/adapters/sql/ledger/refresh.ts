@@ -1,0 +1,82 @@
+import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
+import type {
+  GoneGroups,
+  RefreshableOptions,
+  RefreshCandidate,
+  RefreshReads,
+  RefreshWrites,
+} from "../../../ports/ledger/refresh.ts";
+import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
+import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
+
+export const refreshReads = (reader: LedgerReader): RefreshReads => ({
+  refreshable: (options) => reader.read([], (ledger) => refreshable(ledger, options)),
+  refreshableCount: (before) => reader.read(0, (ledger) => refreshableCount(ledger, before)),
+  goneSince: (time) => reader.read({ count: 0, last: null }, (ledger) => goneSince(ledger, time)),
+});
+
+export const refreshWrites = (ledger: LedgerScope): RefreshWrites => ({
+  approveRefresh: (now) => approveRefresh(ledger, now),
+});
+
+const REFRESHABLE = `scope = $1 AND verified_at < $2 AND intent IS NULL AND held IS NULL AND missing_kind IS NULL
+  AND failure_count = 0 AND storing_count = 0
+  AND confirmed IS NOT NULL AND row_digest IS NOT NULL AND fingerprint <> $3`;
+
+async function refreshable(
+  { connection, dialect, tables, scope }: LedgerScope,
+  { before, limit, after, of }: RefreshableOptions,
+): Promise<readonly RefreshCandidate[]> {
+  const values: unknown[] = [scope, before, UNKNOWN_STATE, limit];
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
+  const conditions = [REFRESHABLE];
+  if (after) {
+    const at = parameter(after.verifiedAt);
+    const id = parameter(after.user_group_id);
+    conditions.push(`verified_at >= ${at} AND (verified_at > ${at} OR user_group_id > ${id})`);
+  }
+  if (of) conditions.push(dialect.isOneOf("user_group_id", parameter(of)));
+  const rows = await connection.query<CandidateColumns>(
+    `SELECT user_group_id, verified_at AS "verifiedAt", confirmed, fingerprint, bucket, row_digest AS "digest",
+       data_source_id AS "dataSourceId"
+     FROM ${tables.groups} WHERE ${conditions.join(" AND ")} ORDER BY verified_at, user_group_id LIMIT $4`,
+    values,
+  );
+  return rows.flatMap(({ user_group_id, verifiedAt, ...columns }) => {
+    const confirmed = confirmedGroup(columns);
+    return confirmed ? [{ user_group_id, verifiedAt, ...confirmed }] : [];
+  });
+}
+
+interface CandidateColumns extends ConfirmedColumns {
+  readonly user_group_id: string;
+  readonly verifiedAt: Date;
+}
+
+async function refreshableCount({ connection, tables, scope }: LedgerScope, before: Date): Promise<number> {
+  const [row] = await connection.query<{ count: string }>(
+    `SELECT count(*) AS "count" FROM ${tables.groups} WHERE ${REFRESHABLE}`,
+    [scope, before, UNKNOWN_STATE],
+  );
+  return Number(row?.count ?? 0);
+}
+
+async function goneSince({ connection, tables, scope }: LedgerScope, time: Date): Promise<GoneGroups> {
+  const [row] = await connection.query<{ user_group_id: string; at: Date; count: string }>(
+    `SELECT user_group_id, removed_at AS "at", count(*) OVER () AS "count" FROM ${tables.removals}
+     WHERE scope = $1 AND kind = 'gone' AND removed_at >= $2 AND NOT EXISTS (
+       SELECT 1 FROM ${tables.evidence} AS e WHERE e.scope = $1 AND e.refresh_approved_at >= removed_at)
+     ORDER BY id DESC LIMIT 1`,
+    [scope, time],
+  );
+  if (!row) return { count: 0, last: null };
+  return { count: Number(row.count), last: { user_group_id: row.user_group_id, at: row.at } };
+}
+
+async function approveRefresh({ connection, tables, scope }: LedgerScope, now: Date): Promise<void> {
+  // The read of the source has made the row.
+  await connection.query(`UPDATE ${tables.evidence} SET refresh_approved_at = $2 WHERE scope = $1`, [
+    scope,
+    now,
+  ]);
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../src/core/apply/outcome.ts";
+import { tokenFingerprint } from "../../../src/core/group/group.ts";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import type { RefreshCandidate } from "../../../src/ports/ledger/refresh.ts";
+import { aFailed, aNotUpdated, anApplied, anApply, aReplace, aRotation } from "../../builders/groups.ts";
+import {
+  begin,
+  carryOut,
+  groupOf,
+  hold,
+  inDays,
+  LATER,
+  type LedgerPlace,
+  leave,
+  NOW,
+  type Opened,
+  opened,
+  write,
+} from "./rig.ts";
+
+const SOON = inDays(1);
+const FOREVER = inDays(10_000);
+const NEW = tokenFingerprint(new Secret("ugt_new"));
+const aRefresh = (id: string) => anApply({ kind: "update", user_group_id: id, refreshes: true });
+
+/** Which groups a refresh may ask for, and what the ledger keeps of its answers. */
+export function ledgerRefreshContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
+  const withGroups = async (...ids: string[]): Promise<Opened> => {
+    const at = await opened(makePlace);
+    for (const user_group_id of ids)
+      await recordAt(at, anApplied({ change: anApply({ user_group_id }) }), NOW);
+    return at;
+  };
+
+  describe(`${name}: groups that can be refreshed`, () => {
+    test("were verified before that time, the one that was verified longest ago first, on pages of any size", async () => {
+      const at = await withGroups("b", "a", "c");
+      await recordAt(at, anApplied({ kind: "updated", change: aRefresh("a") }), LATER);
+      expect(await timesIn(at)).toEqual([
+        ["b", NOW],
+        ["c", NOW],
+        ["a", LATER],
+      ]);
+      expect((await candidatesOf(at, LATER)).map(({ user_group_id }) => user_group_id)).toEqual(["b", "c"]);
+      expect(await at.ledger.refreshableCount(LATER)).toBe(2);
+      expect(await at.ledger.refreshableCount(NOW)).toBe(0);
+      const [first] = await at.ledger.refreshable({ before: FOREVER, limit: 1 });
+      const next = await at.ledger.refreshable({ before: FOREVER, limit: 1, after: first });
+      expect(next.map(({ user_group_id }) => user_group_id)).toEqual(["c"]);
+      const named = await at.ledger.refreshable({ before: FOREVER, limit: 9, of: ["a", "unknown"] });
+      expect(named.map(({ user_group_id }) => user_group_id)).toEqual(["a"]);
+    });
+
+    test("come as the service confirmed them", async () => {
+      const at = await withGroups("acme");
+      const change = anApply({ user_group_id: "acme" });
+      const { group, fingerprint, row, dataSourceId } = change;
+      expect(await candidatesOf(at)).toEqual([
+        { user_group_id: "acme", verifiedAt: NOW, group, fingerprint, row, dataSourceId },
+      ]);
+    });
+
+    test("are at rest, and their tenants are there", async () => {
+      const at = await withGroups(
+        "absent",
+        "failing",
+        "held",
+        "lacking",
+        "named",
+        "rest",
+        "under way",
+        "unrotated",
+      );
+      await leave(at, "absent", { ms: 0, reads: 1 }, "absent");
+      await carryOut(at, aFailed({ change: anApply({ kind: "update", user_group_id: "failing" }) }), LATER);
+      await hold(at, [{ kind: "replace", user_group_id: "held" }]);
+      await carryOut(at, aFailed({ change: aRefresh("lacking") }), LATER);
+      await carryOut(at, aNotUpdated({ change: aRefresh("named") }), LATER);
+      await begin(at, aRefresh("under way"));
+      const refused = { code: "REFUSED", message: "POST was answered HTTP 422", retryAt: LATER };
+      await write(at, (transaction) =>
+        transaction.recordRotation(
+          aRotation({ user_group_id: "unrotated", tokenFingerprint: null, failure: refused }),
+          NOW,
+        ),
+      );
+      expect((await candidatesOf(at)).map(({ user_group_id }) => user_group_id)).toEqual([
+        "rest",
+        "unrotated",
+      ]);
+      expect(await at.ledger.refreshableCount(FOREVER)).toBe(2);
+    });
+  });
+
+  describe(`${name}: when a group was verified`, () => {
+    test("moves with every token that the service tells, and with no failure", async () => {
+      const at = await withGroups("failed", "lost", "replaced", "rotated");
+      await recordAt(at, aFailed({ change: aRefresh("failed"), mayHaveHappened: false }), SOON);
+      await recordAt(
+        at,
+        anApplied({ kind: "replaced", change: aReplace({ user_group_id: "replaced" }) }),
+        SOON,
+      );
+      await write(at, (transaction) =>
+        transaction.recordRotation(aRotation({ user_group_id: "rotated", tokenFingerprint: NEW }), SOON),
+      );
+      expect(await timesIn(at)).toEqual([
+        ["lost", NOW],
+        ["replaced", SOON],
+        ["rotated", SOON],
+      ]);
+    });
+  });
+
+  describe(`${name}: a refresh`, () => {
+    test("that finds another name leaves the group in an unknown state", async () => {
+      const at = await withGroups("acme");
+      await recordAt(at, aNotUpdated({ change: aRefresh("acme"), drift: ["name"] }), LATER);
+      expect(await groupOf(at)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
+    });
+
+    test("counts a group that was gone apart from removals, until the operator approves it", async () => {
+      const at = await withGroups("a", "b", "c");
+      await runOf(at);
+      const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
+      await recordAt(at, gone("a"), NOW);
+      await recordAt(at, gone("b"), SOON);
+      await recordAt(at, anApplied({ kind: "updated", change: aRefresh("c"), drift: ["token"] }), SOON);
+      expect(await at.ledger.removalsSince(NOW)).toBe(0);
+      expect(await at.ledger.goneSince(NOW)).toEqual({ count: 2, last: { user_group_id: "b", at: SOON } });
+      expect(await at.ledger.goneSince(SOON)).toMatchObject({ count: 1 });
+      await write(at, (transaction) => transaction.approveRefresh(SOON));
+      expect(await at.ledger.goneSince(NOW)).toEqual({ count: 0, last: null });
+    });
+  });
+}
+
+/** The ledger has read the source once. */
+const runOf = (at: Opened): Promise<void> =>
+  write(at, async (transaction) => transaction.recordReadHistory(await at.ledger.readHistory()));
+
+const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> => {
+  await begin(at, outcome.change);
+  await write(at, (transaction) => transaction.record([{ outcome, retryAt: inDays(2) }], now));
+};
+
+const candidatesOf = ({ ledger }: Opened, before = FOREVER): Promise<readonly RefreshCandidate[]> =>
+  ledger.refreshable({ before, limit: 100 });
+
+const timesIn = async (at: Opened): Promise<[id: string, verifiedAt: Date][]> =>
+  (await candidatesOf(at)).map(({ user_group_id, verifiedAt }) => [user_group_id, verifiedAt]);
