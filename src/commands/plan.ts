@@ -11,6 +11,7 @@ import {
 } from "../engine/plan/make-plan.ts";
 import { changeCount, type Plan } from "../engine/plan/plan.ts";
 import { predictedFailures, predictedWarnings } from "../engine/predict-sync.ts";
+import { dueForRefresh, lastSyncs, type RefreshPolicy } from "../engine/refresh/due-for-refresh.ts";
 import { areSameDestinations } from "../engine/tokens/moved-destinations.ts";
 import { tokenTables } from "../engine/tokens/token-tables.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
@@ -27,6 +28,7 @@ export interface PlanSetup {
   readonly ports: PlanPorts;
   readonly settings: PlanSettings;
   readonly rotation: RotationPolicy;
+  readonly refresh: RefreshPolicy;
   readonly tokens: Pick<TokenStore, "inspect" | "destinations" | "holdsAny">;
   /** The token destinations, for people to read. */
   readonly tokenDestinations: readonly string[];
@@ -53,53 +55,57 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .option("--json", "print the plan as one JSON object")
     .option("--detailed-exitcode", "exit with 2 when there is something to do")
     .action(async (flags: Flags, command: Command) => {
-      await using(await open(command), async ({ ports, settings, rotation, now: clock, ...setup }) => {
-        const { ledger } = ports;
-        const now = clock();
-        const only = flags.only && new Set(flags.only);
-        const foreseen = (service: KnownService) =>
-          predictedFailures({ ledger, service, name: settings.name, ...setup });
-        let known: LedgerState | undefined;
-        const made = async () => {
-          const state = await readLedgerState(ledger);
-          known = state;
-          return { state, plan: await makePlan(ports, settings, state, now, io.signal, { only }) };
-        };
-        const { state, plan } = await made().catch(async (error) => {
-          // The source can't be read. Print the other reasons for which a sync would fail, too.
-          for (const failure of await foreseen(known?.service ?? UNKNOWN_SERVICE))
-            io.stderr(`${failureText(failure)}\n`);
-          throw error;
-        });
-        try {
-          const { service } = state;
-          const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup));
-          const failures = await foreseen(service);
-          const forecast: SyncForecast = {
-            tables: {
-              source: plan.sourceTable,
-              // If the tables can't be found, `failures` has the reason.
-              tokens: (await tokenTables(setup.tokens).catch(() => [])).map(shownTable),
-              ledger: await ledger.ownTables(),
-            },
-            rotations: plan.isWhole ? await dueRotations(ledger, rotation, now) : NO_ROTATIONS,
-            // Without a known service there are no groups yet, so no token can be missing.
-            tokensMayBeMissingIn: looksAtAll && service.baseUrl !== null ? setup.tokenDestinations : [],
-            failures,
-            warnings:
-              failures.length > 0
-                ? []
-                : await predictedWarnings(plan, { ...setup, ledger, service }, { looksAtAll }),
+      await using(
+        await open(command),
+        async ({ ports, settings, rotation, refresh, now: clock, ...setup }) => {
+          const { ledger } = ports;
+          const now = clock();
+          const only = flags.only && new Set(flags.only);
+          const foreseen = (service: KnownService) =>
+            predictedFailures({ ledger, service, name: settings.name, ...setup });
+          let known: LedgerState | undefined;
+          const made = async () => {
+            const state = await readLedgerState(ledger);
+            known = state;
+            return { state, plan: await makePlan(ports, settings, state, now, io.signal, { only }) };
           };
-          if (flags.json) await writePlanJson(plan, forecast, ledger, io.stdout);
-          else await writePlanText(plan, forecast, ledger, io.stdout, io.isTerminal);
-          const [failure] = forecast.failures;
-          if (failure) io.finish(exitCodeOfError(failure));
-          else if (flags.detailedExitcode) io.finish(detailedExitCode(plan, forecast));
-        } finally {
-          plan.entries.close();
-        }
-      });
+          const { state, plan } = await made().catch(async (error) => {
+            // The source can't be read. Print the other reasons for which a sync would fail, too.
+            for (const failure of await foreseen(known?.service ?? UNKNOWN_SERVICE))
+              io.stderr(`${failureText(failure)}\n`);
+            throw error;
+          });
+          try {
+            const { service } = state;
+            const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup));
+            const failures = await foreseen(service);
+            const forecast: SyncForecast = {
+              tables: {
+                source: plan.sourceTable,
+                // If the tables can't be found, `failures` has the reason.
+                tokens: (await tokenTables(setup.tokens).catch(() => [])).map(shownTable),
+                ledger: await ledger.ownTables(),
+              },
+              rotations: plan.isWhole ? await dueRotations(ledger, rotation, now) : NO_ROTATIONS,
+              refreshes: plan.isWhole ? await refreshesDue(ledger, refresh, now) : 0,
+              // Without a known service there are no groups yet, so no token can be missing.
+              tokensMayBeMissingIn: looksAtAll && service.baseUrl !== null ? setup.tokenDestinations : [],
+              failures,
+              warnings:
+                failures.length > 0
+                  ? []
+                  : await predictedWarnings(plan, { ...setup, ledger, service }, { looksAtAll }),
+            };
+            if (flags.json) await writePlanJson(plan, forecast, ledger, io.stdout);
+            else await writePlanText(plan, forecast, ledger, io.stdout, io.isTerminal);
+            const [failure] = forecast.failures;
+            if (failure) io.finish(exitCodeOfError(failure));
+            else if (flags.detailedExitcode) io.finish(detailedExitCode(plan, forecast));
+          } finally {
+            plan.entries.close();
+          }
+        },
+      );
     });
 }
 
@@ -109,6 +115,11 @@ async function mayLackTokens(
   { tokens, tokenDestinations }: Pick<PlanSetup, "tokens" | "tokenDestinations">,
 ): Promise<boolean> {
   return !(await areSameDestinations((await ledger.tokenDestinations()) ?? [], tokenDestinations, tokens));
+}
+
+/** How many groups a sync that begins now would ask for again. */
+async function refreshesDue(ledger: LedgerView, refresh: RefreshPolicy, now: Date): Promise<number> {
+  return dueForRefresh(refresh, { now, earlier: await lastSyncs(ledger, now, refresh) }, ledger);
 }
 
 function detailedExitCode(plan: Plan, { rotations, tokensMayBeMissingIn }: SyncForecast): ExitCode {

@@ -46,7 +46,8 @@ export function syncCommand(io: CommandIo, open: (command: Command) => Promise<O
           only,
           approval: flags.approveDeletions,
           verifyTokens: flags.verifyTokens,
-          refresh: flags.refresh,
+          // The code is for the groups that were not asked for yet.
+          refresh: flags.refresh ?? flags.approveRefresh !== undefined,
           refreshApproval: flags.approveRefresh,
         };
         const report: RunReport = await sync(ports, settings, options, io.signal);

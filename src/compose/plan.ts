@@ -28,6 +28,7 @@ export async function composePlan(
       ports: { source: await tenantSource(config, databases), ledger, openSpool: () => new DiskSpool() },
       settings: planSettings(config),
       rotation: config.rotation,
+      refresh: { everyMs: config.service.refreshMs ?? null },
       tokens: tokens.value,
       tokenDestinations: describeTokenDestinations(config.tokens),
       baseUrl: config.service.baseUrl,

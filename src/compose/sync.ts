@@ -58,6 +58,7 @@ export async function composeSync(
       settings: {
         ...planSettings(config),
         rotation: config.rotation,
+        refresh: { everyMs: service.refreshMs ?? null },
         tokenDestinations: describeTokenDestinations(config.tokens),
         verifyTokensMs: shortestPeriod(config.tokens),
         baseUrl: service.baseUrl,

@@ -191,9 +191,9 @@ async function openRun(
 
 function summaryOf(
   command: string,
-  { outcome, counts, requests, durationMs, error, hold }: RunReport,
+  { outcome, counts, requests, durationMs, error, hold, refreshHold }: RunReport,
 ): RunSummary {
-  const reason = error ?? hold;
+  const reason = error ?? hold ?? refreshHold;
   const { code, message, hint } = reason ?? {};
   const failure =
     code === undefined || message === undefined
@@ -218,7 +218,7 @@ async function recorded(
       return;
     }
     const { outcome, counts, requests } = reportOn(tally, 0, error);
-    const reason = error ?? tally.hold;
+    const reason = error ?? tally.hold ?? tally.refreshHold;
     const failure = reason ? { code: reason.code, message: reason.message } : null;
     const result = { outcome, counts, requests, error: failure };
     await ledger.write(lease, (transaction) => transaction.finishRun(run, result, clock.now()));

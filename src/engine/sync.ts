@@ -12,6 +12,8 @@ import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-r
 import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
 import { deleteCanaryOrWarn } from "./probe/left-canary.ts";
+import type { RefreshPolicy } from "./refresh/due-for-refresh.ts";
+import { refreshGroups } from "./refresh/refresh-groups.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
@@ -28,6 +30,7 @@ export interface SyncPorts extends RunPorts {
 
 export interface SyncSettings extends PlanSettings, RunSettings, VerifySettings {
   readonly rotation: RotationPolicy;
+  readonly refresh: RefreshPolicy;
 }
 
 /** The name in the run history of a sync of some tenants: its record says nothing about the other tenants. */
@@ -85,6 +88,7 @@ async function syncOnce(
     const unsettled = await settleRotations(plan.leftUnderWay, { isEager: !isWhole }, run);
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
+    await refreshGroups(plan, options, settings, run);
     if (isWhole) await reportUnserved(run.turns, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {

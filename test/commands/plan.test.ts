@@ -50,6 +50,7 @@ async function plan(
       ports: { source, ledger, openSpool },
       settings,
       rotation,
+      refresh: { everyMs: null },
       tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
       tokenDestinations,
       baseUrl,

@@ -69,7 +69,8 @@ export class World {
     };
   }
 
-  start({ settings, signal, seed, only, approval, verifyTokens, ...fate }: StartOptions = {}): Started {
+  start({ settings, signal, seed, ...options }: StartOptions = {}): Started {
+    const { only, approval, verifyTokens, refresh, refreshApproval, ...fate } = options;
     const instance = new Instance(fate);
     const clock = new VirtualClock(this.time, seed);
     const events: RunEvent[] = [];
@@ -77,7 +78,7 @@ export class World {
     const ended = sync(
       ports,
       syncSettings(settings),
-      { only, approval, verifyTokens },
+      { only, approval, verifyTokens, refresh, refreshApproval },
       signal ?? new AbortController().signal,
     );
     return { instance, clock, events, report: Promise.race([ended, instance.died]) };
@@ -141,6 +142,7 @@ export const syncSettings = (overrides: Partial<SyncSettings> = {}): SyncSetting
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
   source: "customers",
   rotation: { maxAgeMs: null, window: null, maxPerRun: null, concurrency: 1 },
+  refresh: { everyMs: null },
   name: "default",
   tokenDestinations: ["here"],
   baseUrl: BASE_URL,

@@ -28,6 +28,7 @@ export const settingsOf = (
   deletion,
   source,
   rotation: { ...rotation, window: null, concurrency },
+  refresh: { everyMs: null },
   name: "default",
   tokenDestinations,
   baseUrl: "https://dashboards.example.com",

@@ -24,7 +24,7 @@ const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"]
 /** Writes the object of `plan --json` piece by piece, because a plan may be larger than the memory. */
 export async function writePlanJson(
   plan: Plan,
-  { tables, rotations, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
+  { tables, rotations, refreshes, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
   ledger: LedgerView,
   write: (text: string) => void,
 ): Promise<void> {
@@ -67,7 +67,9 @@ export async function writePlanJson(
     write("}");
   }
   write(`,"rotate":${JSON.stringify(rotations.next.map(rotationJson))}`);
-  write(`,"rotations_due":${rotations.total},"unchanged":${plan.unchanged},"not_ready":${plan.notReady}`);
+  write(
+    `,"rotations_due":${rotations.total},"refresh_due":${refreshes},"unchanged":${plan.unchanged},"not_ready":${plan.notReady}`,
+  );
   write(`,"tables":${JSON.stringify(tables)}`);
   write(`,"tokens_may_be_missing_in":${JSON.stringify(tokensMayBeMissingIn)}`);
   write(`,"warnings":${JSON.stringify(warnings.map(messageJson))}`);

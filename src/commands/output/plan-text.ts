@@ -21,7 +21,7 @@ const LONGEST_REASON = 2_000;
  */
 export async function writePlanText(
   plan: Plan,
-  { tables, rotations, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
+  { tables, rotations, refreshes, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
   ledger: LedgerView,
   write: (text: string) => void,
   colours: boolean,
@@ -42,6 +42,8 @@ export async function writePlanText(
   }
   const isWell = failures.length === 0;
   write(`${any ? "\n" : ""}${summary(plan, rotations, isWell ? paint : painter(false))}\n`);
+  if (refreshes > 0)
+    write(`Beyond that, ${quantity(refreshes, "group")} to ask for again (service.refresh).\n`);
   if (tokensMayBeMissingIn.length > 0) write(`${lackText(tokensMayBeMissingIn)}\n`);
   for (const { message, hint } of warnings)
     write(`${withHint(paint("yellow", `A sync would warn: ${printable(message, LONGEST_REASON)}`), hint)}\n`);

@@ -12,7 +12,15 @@ import { heldJson, heldLines } from "./held-removals.ts";
 type Reported = "sync" | "rotation";
 
 /** The object of `sync --json` and `rotate --json`. */
-export function reportJson({ outcome, counts, requests, durationMs, hold, errors }: RunReport): string {
+export function reportJson({
+  outcome,
+  counts,
+  requests,
+  durationMs,
+  hold,
+  refreshHold,
+  errors,
+}: RunReport): string {
   const object = {
     outcome,
     ...counts,
@@ -20,6 +28,7 @@ export function reportJson({ outcome, counts, requests, durationMs, hold, errors
     duration_ms: Math.round(durationMs),
     held_code: hold?.approval ?? null,
     held_groups: hold?.groups.map(heldJson) ?? [],
+    refresh_held_code: refreshHold?.approval ?? null,
     errors,
   };
   return `${JSON.stringify(object)}\n`;
@@ -32,9 +41,9 @@ const LONGEST_REASON = 2_000;
 /** The report for people: a line with the outcome, a line with the numbers, then what needs attention. */
 export function reportText(of: Reported, report: RunReport, colours: boolean): string {
   const paint = painter(colours);
-  const { counts, requests, durationMs, error, hold } = report;
+  const { counts, requests, durationMs, error, hold, refreshHold } = report;
   const numbers = countsText(counts);
-  const reason = error ?? hold;
+  const reason = error ?? hold ?? refreshHold;
   const lines = [
     headline(of, report, reason?.message ?? "unknown", paint),
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),

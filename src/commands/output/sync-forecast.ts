@@ -7,6 +7,8 @@ import type { DueRotations } from "./due-rotations.ts";
 export interface SyncForecast {
   readonly tables: ResolvedTables;
   readonly rotations: DueRotations;
+  /** How many groups a sync would ask for again, by `service.refresh`. */
+  readonly refreshes: number;
   /**
    * Destinations in which a sync would check every token and write the missing ones. Empty if no token can be missing.
    */

@@ -19,13 +19,24 @@ export interface Applying extends ServiceCalling, OutcomeRecording {
   readonly removals: Pick<RemovalCheck, "isStillRight">;
 }
 
+export interface ApplyOptions {
+  /** Begins no change after this aborts. Changes in flight are ended and recorded. */
+  readonly until?: AbortSignal;
+  /** Called with each outcome, before it is recorded. */
+  readonly answered?: (outcome: Outcome) => void;
+}
+
 /**
  * Makes the changes of a plan: intent → service → token store → ledger. Each step is durable before the next one starts.
  * Rejects if the run has to end, after it has recorded all answers that have come.
  */
-export async function applyChanges(changes: AsyncIterable<Change>, run: Applying): Promise<void> {
+export async function applyChanges(
+  changes: AsyncIterable<Change>,
+  run: Applying,
+  { until, answered }: ApplyOptions = {},
+): Promise<void> {
   const ending = new AbortController();
-  const signal = AbortSignal.any([run.signal, ending.signal]);
+  const signal = AbortSignal.any([run.signal, ending.signal, ...(until ? [until] : [])]);
   const intents = new IntentQueue(changes, run);
   const recorder = new OutcomeRecorder(run);
 
@@ -55,6 +66,7 @@ export async function applyChanges(changes: AsyncIterable<Change>, run: Applying
       }
       // Don't withdraw the intent, even if no call was sent: recording the outcome clears it.
       intents.keep(begun);
+      answered?.(outcome);
       await recorder.add(begun, outcome, turn);
       return true;
     } catch (error) {

@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/apply/outcome.ts";
 import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
-import { isForToken } from "../../core/plan/change.ts";
+import { isForToken, isRefresh } from "../../core/plan/change.ts";
 import type { StoreOutageDetector } from "../../core/tokens/store-outage-detector.ts";
 import type { Begun, RecordedOutcome } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
@@ -116,7 +116,10 @@ async function record(batch: readonly Finished[], run: OutcomeRecording): Promis
     if (only === undefined || others.length > 0 || !isRefusal(error)) throw error;
     recorded = await recordWith(async () => new Map([[idOf(only), error]]), batch, run);
   }
-  for (const entry of recorded) report(entry, run);
+  for (const [index, entry] of recorded.entries()) {
+    reportDrift(entry, batch[index]?.begun, run);
+    report(entry, run);
+  }
   insistOnStore(recorded, run);
 }
 
@@ -221,9 +224,27 @@ function withRetry(
   return { ...recorded, retryAt: new Date(now.getTime() + waitMs) };
 }
 
+function reportDrift({ outcome }: RecordedOutcome, begun: Begun | undefined, run: OutcomeRecording): void {
+  if (!("drift" in outcome)) return;
+  const { tally, observe } = run;
+  for (const drift of outcome.drift ?? []) {
+    tally.counts.drift[drift]++;
+    observe({
+      kind: "drift",
+      user_group_id: outcome.change.user_group_id,
+      drift,
+      tokenFingerprint: tokenFingerprint(outcome.token),
+      formerTokenFingerprint: begun?.before?.tokenFingerprint ?? null,
+      name: outcome.serviceName,
+    });
+  }
+}
+
 function report({ outcome, notEverywhere, notRemoved }: RecordedOutcome, run: OutcomeRecording): void {
   const { tally, observe } = run;
   const { user_group_id } = outcome.change;
+  const isAnsweredRefresh = isRefresh(outcome.change) && outcome.kind !== "failed";
+  if (isAnsweredRefresh) tally.counts.refreshed++;
   const failure = notEverywhere ?? notRemoved;
   if (failure) {
     reportFailure(user_group_id, failure, run);
@@ -243,6 +264,12 @@ function report({ outcome, notEverywhere, notRemoved }: RecordedOutcome, run: Ou
     case "updated":
     case "replaced": {
       const { change, unverified } = outcome;
+      if (isAnsweredRefresh) {
+        // A service that updates has mended mapping and properties, and no answer shows it. A group that is new has both.
+        if (outcome.kind !== "created" && run.identity.updates !== false) tally.counts.unverified++;
+        observe({ kind: "refreshed", user_group_id });
+        return;
+      }
       if (outcome.kind === "updated" && isForToken(change)) {
         tally.counts.restored++;
         observe({ kind: "restored", user_group_id });

@@ -1,8 +1,9 @@
 import { classifyGetAnswer, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
 import type { Outcome } from "../../core/apply/outcome.ts";
+import { findDrift } from "../../core/drift/find-drift.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
-import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import type { Upsert } from "../../core/plan/change.ts";
+import { intendsRemoval, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
+import { isForToken, type Upsert } from "../../core/plan/change.ts";
 import type { KnownGroup } from "../../ports/ledger/groups.ts";
 import type { ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
 
@@ -25,19 +26,29 @@ export async function upsertGroup(
       confirmedAs: confirmedAs(change, before),
       mayBeAnother: mayBeAnother(change, before),
       mayHaveBeenSent: called.mayHaveBeenSent,
-      mayHaveBeenMade: called.mayHaveBeenSent || hasChangeUnderWay(before),
+      mayHaveBeenMade:
+        called.mayHaveBeenSent || hasChangeUnderWay(before) || before?.fingerprint === UNKNOWN_STATE,
       serviceUpdates: identity.updates,
     },
     { isNew, name: serviceName },
   );
   identity.learnUpdates(result.serviceUpdates);
   const wasRemoved = mayBeRemoved(before) && (isNew || before?.tokenFingerprint !== tokenFingerprint(token));
+  const drift = findDrift(
+    before,
+    {
+      isNew,
+      tokenFingerprint: tokenFingerprint(token),
+      hasName: result.kind !== "not_updated",
+    },
+    isForToken(change),
+  );
   if (result.kind === "not_updated") {
     const failure = { code: "NOT_UPDATED", message: result.reason };
-    return { kind: "not_updated", change, token, serviceName, wasRemoved, failure };
+    return { kind: "not_updated", change, token, serviceName, wasRemoved, failure, drift };
   }
   const kind = wasRemoved ? "replaced" : result.kind;
-  return { kind, change, token, serviceName, unverified: result.unverified };
+  return { kind, change, token, serviceName, unverified: result.unverified, drift };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { HeldRefresh } from "../../core/drift/refresh-guard.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { type Counts, type RunOutcome, runOutcome } from "../../core/report/counts.ts";
 import type { ReportedError, ReportedHold, Tally } from "./tally.ts";
@@ -11,16 +12,18 @@ export interface RunReport {
   readonly errors: readonly ReportedError[];
   /** Why removals are held; undefined if none are. */
   readonly hold: ReportedHold | undefined;
+  /** Why the refresh is held; undefined if it isn't. */
+  readonly refreshHold: HeldRefresh | undefined;
   /** Why the run did not reach its end; undefined if it did. */
   readonly error: SyncError | undefined;
 }
 
 /** Builds the report of a run from its tally. `error` is why the run did not reach its end. */
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
-  const { counts, requests, errors, hold } = tally;
-  const report = { counts, requests, durationMs, hold, error };
+  const { counts, requests, errors, hold, refreshHold } = tally;
+  const report = { counts, requests, durationMs, hold, refreshHold, error };
   // A hold decides the outcome even if no removal is held: the source may have had no valid row.
-  if (!error) return { ...report, outcome: hold ? "held" : runOutcome(counts), errors };
+  if (!error) return { ...report, outcome: hold || refreshHold ? "held" : runOutcome(counts), errors };
   const { code, message } = error;
   return { ...report, outcome: "failed", errors: [{ user_group_id: null, code, message }, ...errors] };
 }

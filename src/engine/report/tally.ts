@@ -1,5 +1,6 @@
 import type { HeldRemovals } from "../../core/deletion/held-removals-text.ts";
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
+import type { HeldRefresh } from "../../core/drift/refresh-guard.ts";
 import type { Failure } from "../../core/failure/failure.ts";
 import type { RetryableFailure } from "../../core/failure/group-failures.ts";
 import { type Counts, noCounts } from "../../core/report/counts.ts";
@@ -28,6 +29,8 @@ export class Tally {
   requests = 0;
   /** Why removals are held. */
   hold: ReportedHold | undefined;
+  /** Why the refresh is held. */
+  refreshHold: HeldRefresh | undefined;
   readonly #reported: Reported[] = [];
   /** How often each group has failed. */
   readonly #failing = new Map<string, number>();

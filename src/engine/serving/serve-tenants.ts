@@ -231,4 +231,4 @@ function endOf(event: RunEvent): { readonly id: string; readonly served: Served 
 }
 
 const isForOperators = ({ kind }: RunEvent): boolean =>
-  kind === "warning" || kind === "retry" || kind === "waiting" || kind === "unstored";
+  kind === "warning" || kind === "retry" || kind === "waiting" || kind === "unstored" || kind === "drift";

@@ -41,6 +41,7 @@ const SETTINGS: SyncSettings = {
   deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 1_000, percent: 100 } },
   source: "customers",
   rotation: ROTATION,
+  refresh: { everyMs: null },
   name: "default",
   tokenDestinations: ["here"],
   baseUrl: "https://dashboards.example.com",
@@ -102,6 +103,7 @@ class Side {
         {
           tables: { tokens: [], ledger: null },
           rotations,
+          refreshes: 0,
           tokensMayBeMissingIn: [],
           failures: [],
           warnings: [],

@@ -28,6 +28,7 @@ const aProspect = (rotations: DueRotations): SyncForecast => ({
     ledger: "public.groupsync_*",
   },
   rotations,
+  refreshes: 0,
   tokensMayBeMissingIn: [],
   failures: [],
   warnings: [],

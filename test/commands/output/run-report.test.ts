@@ -13,6 +13,7 @@ function aReport(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): R
     durationMs: 340,
     errors: [],
     hold: undefined,
+    refreshHold: undefined,
     error: undefined,
     ...overrides,
   };

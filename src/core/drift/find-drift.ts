@@ -1,0 +1,40 @@
+import type { Intent } from "../group/ledger-group.ts";
+import type { Drift } from "./drift.ts";
+
+/** What the ledger knew of a group before a GET. */
+interface Known {
+  /** Null if the service never told a token. */
+  readonly tokenFingerprint: string | null;
+  readonly intent: Intent | null;
+}
+
+interface Answer {
+  readonly isNew: boolean;
+  readonly tokenFingerprint: string;
+  /** The service has the name that was sent. */
+  readonly hasName: boolean;
+}
+
+/**
+ * What the answer to a GET shows that somebody else has changed. `sentAsConfirmed`: the GET sent the group as the service
+ * confirmed it last. The first row that fits counts.
+ *
+ * | known                                      | answer                              | drift             |
+ * |--------------------------------------------|-------------------------------------|-------------------|
+ * | nothing, or no token                       | any                                 | none              |
+ * | groupsync's own rotation or removal is     | any                                 | none: the token   |
+ * | under way                                  |                                     | may be groupsync's|
+ * | any other                                  | new                                 | gone              |
+ * | any other                                  | another token, another name, or both| token, name       |
+ *
+ * Another name counts only if the group was sent as confirmed: otherwise the service has not taken an update.
+ */
+export function findDrift(known: Known | null, answer: Answer, sentAsConfirmed: boolean): readonly Drift[] {
+  if (known === null || known.tokenFingerprint === null) return [];
+  if (known.intent !== null && known.intent !== "apply") return [];
+  if (answer.isNew) return ["gone"];
+  return [
+    ...(answer.tokenFingerprint === known.tokenFingerprint ? [] : ["token" as const]),
+    ...(answer.hasName || !sentAsConfirmed ? [] : ["name" as const]),
+  ];
+}

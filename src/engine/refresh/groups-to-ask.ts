@@ -1,0 +1,52 @@
+import type { Upsert } from "../../core/plan/change.ts";
+import type { RefreshCandidate, RefreshReads } from "../../ports/ledger/refresh.ts";
+import type { Plan } from "../plan/plan.ts";
+
+interface Wanted {
+  /** Only groups that were verified before this time. */
+  readonly before: Date;
+  /** Only groups with these ids. */
+  readonly of?: ReadonlySet<string> | undefined;
+  readonly most: number;
+}
+
+const PAGE = 1_000;
+
+/**
+ * Updates that send groups as the service confirmed them, the one first that was verified longest ago. Leaves out the groups
+ * whose rows are rejected or not ready: only the plan knows all of these.
+ */
+export async function* groupsToAsk(
+  plan: Plan,
+  { before, of, most }: Wanted,
+  ledger: RefreshReads,
+): AsyncGenerator<Upsert> {
+  const named = of && { of: [...of] };
+  let left = most;
+  let after: RefreshCandidate | undefined;
+  for (;;) {
+    const page = await ledger.refreshable({ before, limit: PAGE, after, ...named });
+    const passedOver = await passedOverIn(plan, page);
+    for (const { verifiedAt: _, ...confirmed } of page) {
+      if (passedOver.has(confirmed.user_group_id)) continue;
+      if (left-- <= 0) return;
+      yield { kind: "update", ...confirmed, refreshes: true, underWay: false, failedBefore: false };
+    }
+    after = page.at(-1);
+    if (page.length < PAGE) return;
+  }
+}
+
+async function passedOverIn(
+  { counts, entries }: Plan,
+  page: readonly RefreshCandidate[],
+): Promise<ReadonlySet<string>> {
+  const passedOver = new Set<string>();
+  if (counts.rejected + counts.not_ready === 0) return passedOver;
+  const ids = new Set(page.map(({ user_group_id }) => user_group_id));
+  for await (const batch of entries.read())
+    for (const { kind, user_group_id } of batch)
+      if ((kind === "rejected" || kind === "not_ready") && user_group_id !== null && ids.has(user_group_id))
+        passedOver.add(user_group_id);
+  return passedOver;
+}

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import type { PlanOptions } from "../../../src/engine/plan/make-plan.ts";
+import type { RunReport } from "../../../src/engine/report/run-report.ts";
+import { tenants, World } from "../../fakes/world.ts";
+
+const HOUR = 3_600_000;
+const WEEK = 7 * 24 * HOUR;
+const ids = (count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, index) => `t${String(index + from).padStart(3, "0")}`);
+
+/** A world in which these tenants have groups, an hour ago. */
+async function worldWith(...which: string[]): Promise<World> {
+  const world = new World(tenants(...which));
+  await world.sync();
+  await world.time.sleep(HOUR);
+  world.service.requests.length = 0;
+  return world;
+}
+
+const refresh = (world: World, options: PlanOptions = {}, settings = {}): Promise<RunReport> =>
+  world.sync({ refresh: true, ...options, settings });
+
+const rename = (world: World, id: string, name: string): void => {
+  const held = world.service.groups.get(id);
+  if (held) held.group = { ...held.group, name };
+};
+const rotateAt = (world: World, id: string): void => {
+  const held = world.service.groups.get(id);
+  if (held) held.token = world.service.newToken(id);
+};
+
+describe("sync --refresh", () => {
+  test("asks for every group once, and changes nothing if nobody has changed anything", async () => {
+    const world = await worldWith("a", "b", "c");
+    const before = new Map(world.service.tokens);
+    const report = await refresh(world);
+    expect(report).toMatchObject({ outcome: "ok", requests: 3, counts: { refreshed: 3, unchanged: 3 } });
+    expect(report.counts.drift).toEqual({ token: 0, gone: 0, name: 0 });
+    expect(world.service.tokens).toEqual(before);
+    expect([...world.ledger.rows.values()].map(({ intent }) => intent)).toEqual([null, null, null]);
+  });
+
+  test("stores another token, and makes a group again that is gone", async () => {
+    const world = await worldWith("a", "b", "c");
+    rotateAt(world, "a");
+    world.service.groups.delete("b");
+    const report = await refresh(world);
+    expect(report).toMatchObject({
+      outcome: "ok",
+      requests: 3,
+      counts: { refreshed: 3, created: 0, updated: 0 },
+    });
+    expect(report.counts.drift).toEqual({ token: 1, gone: 1, name: 0 });
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    expect(world.ledger.foundGone.map(({ user_group_id }) => user_group_id)).toEqual(["b"]);
+    expect(world.ledger.removals).toEqual([]);
+    expect(await refresh(world)).toMatchObject({ counts: { drift: { token: 0, gone: 0, name: 0 } } });
+  });
+
+  test.each([
+    ["upsert", { failed: 1, outdated: 0, replaced: 0 }, "the wrong name"],
+    ["replace", { failed: 0, outdated: 0, replaced: 1 }, "Name of a"],
+    ["never", { failed: 0, outdated: 1, replaced: 0 }, "the wrong name"],
+  ] as const)(
+    "tells another name, and the next sync mends it as service.update: %s has it",
+    async (update, next, name) => {
+      const world = await worldWith("a", "b");
+      world.ledger.service = { ...world.ledger.service, updates: false };
+      rename(world, "a", "the wrong name");
+      const report = await refresh(world, {}, { update });
+      expect(report).toMatchObject({ outcome: "partial", requests: 2, counts: { failed: 1, refreshed: 2 } });
+      expect(report.counts.drift).toEqual({ token: 0, gone: 0, name: 1 });
+      expect((await world.sync({ settings: { update } })).counts).toMatchObject(next);
+      expect(world.service.groups.get("a")?.group.name).toBe(name);
+    },
+  );
+
+  test("mends the name at a service that updates by the look itself, and counts all as unverified", async () => {
+    const world = await worldWith("a", "b");
+    world.service.existing = "update";
+    world.ledger.service = { ...world.ledger.service, updates: true };
+    rename(world, "a", "the wrong name");
+    const report = await refresh(world);
+    expect(report).toMatchObject({ outcome: "ok", counts: { refreshed: 2, unverified: 2 } });
+    expect(report.counts.drift).toEqual({ token: 0, gone: 0, name: 0 });
+    expect(world.service.groups.get("a")?.group.name).toBe("Name of a");
+  });
+
+  test("with service.update: never asks nobody, unless the service is known to keep what exists", async () => {
+    const world = await worldWith("a");
+    const start = world.start({ refresh: true, settings: { update: "never" } });
+    expect(await start.report).toMatchObject({ outcome: "ok", requests: 0 });
+    expect(start.events).toContainEqual(expect.objectContaining({ code: "REFRESH_UNSAFE" }));
+  });
+
+  test("with --only asks for that tenant alone", async () => {
+    const world = await worldWith("a", "b");
+    rotateAt(world, "a");
+    rotateAt(world, "b");
+    const report = await refresh(world, { only: new Set(["a"]) });
+    expect(report).toMatchObject({ requests: 1, counts: { refreshed: 1, drift: { token: 1 } } });
+  });
+
+  test("leaves groups alone whose tenants are gone, and whose rows are rejected", async () => {
+    const world = await worldWith("gone", "here", "rejected");
+    world.tenants = [...tenants("here"), { id: "rejected", name: null, plan: "gold" }];
+    world.service.groups.clear();
+    const deletion = { when: "absent", gracePeriodMs: HOUR, limit: { count: 9, percent: 9 } };
+    const report = await refresh(world, {}, { deletion });
+    expect(report).toMatchObject({ outcome: "partial", requests: 1, counts: { refreshed: 1, missing: 1 } });
+    expect([...world.service.groups.keys()]).toEqual(["here"]);
+  });
+
+  test("stops at the first answer of another team", async () => {
+    const world = await worldWith(...ids(9));
+    world.service.teamId = 8;
+    expect(await refresh(world)).toMatchObject({ outcome: "failed", error: { code: "TEAM_CHANGED" } });
+    expect(world.service.requests.filter(({ operation }) => operation === "GET")).toHaveLength(1);
+  });
+});
+
+describe("the guard", () => {
+  const limit = { deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 0 } } };
+
+  test("stops once more groups were gone than deletion.limit allows, and holds the rest", async () => {
+    const world = await worldWith(...ids(100));
+    world.service.groups.clear();
+    const report = await refresh(world, {}, limit);
+    expect(report).toMatchObject({ outcome: "held", hold: undefined, refreshHold: { code: "REFRESH_HELD" } });
+    const made = world.service.groups.size;
+    expect(made).toBeGreaterThan(3);
+    // Those in flight: `concurrency` is 4.
+    expect(made).toBeLessThanOrEqual(4 + 3);
+    expect(report.counts.drift.gone).toBe(made);
+    expect(report.refreshHold?.count).toBe(100 - made);
+    for (const [id, token] of world.service.tokens) expect(world.store.tokens.get(id)).toBe(token);
+
+    const later = await refresh(world, {}, limit);
+    expect(later).toMatchObject({ outcome: "held", requests: 0 });
+    expect(later.refreshHold?.approval).toBe(report.refreshHold?.approval);
+  });
+
+  test("lets the refresh go on with the code, and counts anew after it", async () => {
+    const world = await worldWith(...ids(20));
+    world.service.groups.clear();
+    const { refreshHold } = await refresh(world, {}, limit);
+    const wrong = await refresh(world, { refreshApproval: "no" }, limit);
+    expect(wrong.errors.map(({ code }) => code)).toEqual(["APPROVAL_MISMATCH", "REFRESH_HELD"]);
+    const approved = await refresh(world, { refreshApproval: refreshHold?.approval }, limit);
+    expect(approved).toMatchObject({ outcome: "ok" });
+    expect(world.service.groups.size).toBe(20);
+    expect(world.store.tokens).toEqual(world.service.tokens);
+    await world.time.sleep(HOUR);
+    expect(await refresh(world, {}, limit)).toMatchObject({ outcome: "ok", requests: 20 });
+  });
+
+  test("is over a day later", async () => {
+    const world = await worldWith(...ids(20));
+    world.service.groups.clear();
+    await refresh(world, {}, limit);
+    await world.time.sleep(25 * HOUR);
+    expect(await refresh(world, {}, limit)).toMatchObject({
+      outcome: "held",
+      counts: { refreshed: expect.any(Number) },
+    });
+    expect(world.service.groups.size).toBeGreaterThan(7);
+  });
+});
+
+test("service.refresh asks for each group within its time, spread over the syncs", async () => {
+  const world = await worldWith(...ids(50));
+  const settings = { refresh: { everyMs: WEEK } };
+  const asked: number[] = [];
+  for (let hour = 0; hour < 7 * 24; hour++) {
+    const { requests } = await world.sync({ settings });
+    asked.push(requests);
+    await world.time.sleep(HOUR);
+  }
+  expect(asked.reduce((sum, requests) => sum + requests, 0)).toBeLessThanOrEqual(56);
+  expect(new Set(world.service.requests.map(({ id }) => id)).size).toBe(50);
+  expect(Math.max(...asked)).toBe(1);
+});
+
+test("without service.refresh no sync asks for a group again", async () => {
+  const world = await worldWith("a");
+  await world.time.sleep(90 * 24 * HOUR);
+  expect(await world.sync()).toMatchObject({ requests: 0, counts: { refreshed: 0 } });
+});
+
+test("an ordinary update tells drift too", async () => {
+  const world = await worldWith("a");
+  world.service.existing = "update";
+  rotateAt(world, "a");
+  world.tenants = [{ id: "a", name: "Name of a", plan: "free" }];
+  expect(await world.sync()).toMatchObject({ counts: { updated: 1, refreshed: 0, drift: { token: 1 } } });
+});
