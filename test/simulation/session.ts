@@ -120,15 +120,11 @@ class WatchedTenantServer extends TenantServer {
         if (untold.delete(id)) this.#watch.hasServed(id, isUnserved, this.#run);
         served(id, what);
       };
-      const giveUp = (hasFailed: boolean): void => {
-        for (const id of untold) this.#watch.hasServed(id, hasFailed, this.#run);
-      };
       try {
         await run.serve(ids, { served: end, looked });
-        giveUp(false);
-      } catch (error) {
-        giveUp(true);
-        throw error;
+      } finally {
+        // Who isn't told of has not been served: a call has failed, or the session was ended, perhaps by a hand-over.
+        for (const id of untold) this.#watch.hasServed(id, true, this.#run);
       }
     };
     return super.serveIn({ serve, isIndexed: run.isIndexed }, until);
