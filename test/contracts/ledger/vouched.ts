@@ -7,6 +7,7 @@ import {
   begin,
   carryOut,
   groupOf,
+  hold,
   inDays,
   LATER,
   type LedgerPlace,
@@ -312,6 +313,20 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
         intent: "apply",
         failures: { change: before?.failures.change },
       });
+    });
+
+    test("is asked for, which says nothing of an absence that was found meanwhile", async () => {
+      const at = await withGroups("a");
+      const change = anApply({ kind: "update", user_group_id: "a", restores: true });
+      await begin(at, change);
+      await leave(at, "estranged", { ms: 0, reads: 1 }, "a");
+      await hold(at, [{ kind: "delete", user_group_id: "a" }]);
+      const left = { absence: { kind: "estranged" }, held: "delete" };
+
+      await carryOut(at, aFailed({ change, failure: TWICE, mayHaveHappened: false }), inDays(8));
+      expect(await groupOf(at, "a")).toMatchObject(left);
+      await carryOut(at, anApplied({ kind: "updated", change }));
+      expect(await groupOf(at, "a")).toMatchObject(left);
     });
 
     test("is forgotten with its group, whose token is still to be removed", async () => {

@@ -306,11 +306,13 @@ function changesBy(
         : { ...failures, change: failed(failure) },
       ...(sharedToken === undefined ? {} : { sharedToken }),
       ...(mayHaveHappened ? {} : NO_INTENT),
-      ...(change.kind === "delete" ? {} : PRESENT),
+      ...(change.kind === "delete" || isForToken(change) ? {} : PRESENT),
     };
   }
   const { change, serviceName } = outcome;
-  const answered = { serviceName, verifiedAt: at, sharedToken: null, ...NO_INTENT, ...PRESENT };
+  // Who asks for a token hasn't looked whether the tenant is there.
+  const presence = isForToken(change) ? {} : PRESENT;
+  const answered = { serviceName, verifiedAt: at, sharedToken: null, ...NO_INTENT, ...presence };
   const storing = notEverywhere ? lacking(notEverywhere) : null;
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.

@@ -5,6 +5,7 @@ import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
 import { isForToken } from "../../../core/plan/change.ts";
 import type { RecordedOutcome } from "../../../ports/ledger/groups.ts";
 import type { Assignments } from "../dialect/dialect.ts";
+import { NOTHING_MISSING } from "./deletions.ts";
 import { formerTokens } from "./rotations.ts";
 import { FAILURES, noFailure } from "./rows/failure-columns.ts";
 import {
@@ -37,6 +38,9 @@ const OF_A_GROUP = [
   ...["data_source_id", "unverified", "intent_fingerprint", "held"],
 ] as const;
 
+/** The tenant is there: nothing waits to be deleted. */
+const PRESENT = { ...NOTHING_MISSING, held: "NULL" };
+
 /** Records what became of the calls, with one statement for each kind of outcome that occurs. */
 export const recordOutcomes = (
   ledger: LedgerScope,
@@ -53,6 +57,7 @@ class OutcomeWriter {
 
   async write(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
     const applied: object[] = [];
+    const forTokens: object[] = [];
     const undeleted: FailedRow[] = [];
     const unremoved: FailedRow[] = [];
     const deleted: string[] = [];
@@ -63,6 +68,7 @@ class OutcomeWriter {
     const retokened: { id: string; token: string | null }[] = [];
     for (const { outcome, retryAt, notEverywhere, notRemoved, sharedToken } of outcomes) {
       const id = outcome.change.user_group_id;
+      const answers = isForToken(outcome.change) ? forTokens : applied;
       if (isFoundGone(outcome)) gone.push(id);
       if (outcome.kind === "deleted") retokened.push({ id, token: null });
       else if (outcome.kind !== "failed" && outcome.change.kind !== "create") {
@@ -72,7 +78,7 @@ class OutcomeWriter {
         case "failed":
           if (outcome.change.kind === "delete") undeleted.push(failedRow(outcome, retryAt));
           else
-            applied.push({
+            answers.push({
               ...(isForToken(outcome.change) ? untoldRow(outcome, retryAt) : failedRow(outcome, retryAt)),
               bucket: outcome.change.row.bucket,
               shared_token: sharedToken ?? null,
@@ -80,7 +86,7 @@ class OutcomeWriter {
           break;
         case "not_updated":
           if (outcome.wasRemoved) replaced.push(id);
-          applied.push(notUpdatedRow(outcome, retryAt));
+          answers.push(notUpdatedRow(outcome, retryAt));
           break;
         case "deleted":
           deleted.push(id);
@@ -88,16 +94,18 @@ class OutcomeWriter {
           break;
         case "replaced":
           replaced.push(id);
-          applied.push({ ...appliedRow(outcome), ...notEverywhereValues(notEverywhere, retryAt) });
+          answers.push({ ...appliedRow(outcome), ...notEverywhereValues(notEverywhere, retryAt) });
           break;
         case "created":
         case "adopted":
         case "updated":
-          applied.push({ ...appliedRow(outcome), ...notEverywhereValues(notEverywhere, retryAt) });
+          answers.push({ ...appliedRow(outcome), ...notEverywhereValues(notEverywhere, retryAt) });
       }
     }
     if (retokened.length > 0) await this.#keepFormerTokens(retokened, now);
-    for (const batch of jsonBatches(applied)) await this.#recordApplied(batch, now);
+    for (const batch of jsonBatches(applied)) await this.#recordAnswers(batch, PRESENT, now);
+    // Nobody has looked whether the tenant is there: a full sync may have found meanwhile that it is gone.
+    for (const batch of jsonBatches(forTokens)) await this.#recordAnswers(batch, {}, now);
     if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
     if (deleted.length > 0) await this.#countRemovals("delete", deleted, now);
     if (replaced.length > 0) await this.#countRemovals("replace", replaced, now);
@@ -108,7 +116,7 @@ class OutcomeWriter {
     if (closed.length > 0) await this.#closeRows(closed);
   }
 
-  async #recordApplied(rows: string, now: Date): Promise<void> {
+  async #recordAnswers(rows: string, presence: Readonly<Record<string, string>>, now: Date): Promise<void> {
     // `begin` has inserted the rows, but use an upsert: it finds each row by the primary key. For an UPDATE with a
     // join, PostgreSQL would read the whole table if it was filled lately, because its statistics still call the table
     // small.
@@ -139,11 +147,7 @@ class OutcomeWriter {
             THEN ${was("unverified")} ELSE ${is("unverified")} END`,
           intent: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent")} END`,
           intent_at: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent_at")} END`,
-          missing_since: "NULL",
-          missing_kind: "NULL",
-          missing_ms: "NULL",
-          missing_reads: "NULL",
-          held: "NULL",
+          ...presence,
           ...failures("change", is, was, `${is("confirmed")} IS NULL`),
           ...failures("storing", is, was, `${is("token_fingerprint")} IS NULL`),
           updated_at: is("updated_at"),
