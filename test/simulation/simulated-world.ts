@@ -237,7 +237,7 @@ export class SimulatedWorld {
     const noStep = async (): Promise<void> => {};
     const { held } = await inMemoryLedger(this.ledger, noStep, () => this.time.now()).status();
     if (!held?.code) return undefined;
-    this.watch.approve(held.groups.map((group) => group.user_group_id));
+    this.watch.approve(held.code);
     return held.code;
   }
 

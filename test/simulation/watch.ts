@@ -20,8 +20,11 @@ import type { SimulatedWorld } from "./simulated-world.ts";
 import { isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
 
 const DAY = 86_400_000;
-/** A sync asks how the tenants are that are served singly, and passes at most this many points from there to its end. */
-const LAST_POINTS = 20;
+/**
+ * A sync asks how the tenants are that are served singly. From there to its end the process passes at most this many points,
+ * those of the tenants that are served meanwhile included.
+ */
+const LAST_POINTS = 40;
 
 /** What the watch knows about one run of the program. */
 export interface RunRecord {
@@ -48,7 +51,7 @@ export interface RunRecord {
   readonly looked: Map<string, Look>;
   /** The tenants that were looked at singly and are still being served. */
   readonly served: Set<string>;
-  /** How many points the process has passed. */
+  /** How many points the process has passed, without those of the lease's heartbeat. */
   points: number;
   /** The point at which a session has failed to serve a tenant. */
   readonly failedAt: Map<string, number>;
@@ -99,6 +102,8 @@ export class Watch {
   /** The tenants that were seen singly, by the source. */
   readonly #seenSingly = { customers: new Set<string>(), clients: new Set<string>() };
   readonly #approved = new Set<string>();
+  /** The groups that were held when this code was made. */
+  readonly #held = new Map<string, readonly string[]>();
   /** The groups that a run has begun to remove when a sync ended. */
   readonly #underWay = new Set<string>();
   #clockHasJumped = false;
@@ -113,8 +118,19 @@ export class Watch {
     this.breaches.push(what);
   }
 
-  approve(ids: readonly string[]): void {
-    for (const id of ids) this.#approved.add(id);
+  /** The operator approves what was held when the code was made; since then a sync of a few tenants may have released some. */
+  approve(code: string): void {
+    this.#remembersHeld();
+    for (const id of this.#held.get(code) ?? []) this.#approved.add(id);
+  }
+
+  #remembersHeld(): void {
+    const { history, rows } = this.#world.ledger;
+    if (!history.heldCode || this.#held.has(history.heldCode)) return;
+    this.#held.set(
+      history.heldCode,
+      [...rows.keys()].filter((id) => rows.get(id)?.held),
+    );
   }
 
   /** A clock jumps during a run. From now on the watch can't measure grace periods. */
@@ -309,6 +325,7 @@ export class Watch {
 
   commits(run: RunRecord): void {
     this.#lastAtWork = run;
+    this.#remembersHeld();
     this.#insistOnLease(`a commit of ${run.holder}`, run);
   }
 
