@@ -2,6 +2,7 @@ import type { SyncError } from "../core/failure/sync-error.ts";
 import type { Finding } from "../core/report/finding.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import type { OwnersMark } from "../core/tokens/owner-mark.ts";
+import type { LaggingToken } from "../core/tokens/token-copies.ts";
 import type { FoundTokenTable } from "../core/tokens/token-tables.ts";
 import type { Lease } from "./ledger/lease.ts";
 import type { LedgerTransaction } from "./ledger/ledger.ts";
@@ -78,13 +79,13 @@ export interface TokenStore {
   /** The stored tokens by group. Leaves out groups that have none. Rejects with INTERRUPTED once the signal aborts. */
   read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>>;
   /**
-   * Which groups lack their token in some store, each with the token if another store has it, else with null. `expected`
-   * has the fingerprints of the live tokens by group. Rejects with INTERRUPTED once the signal aborts.
+   * Which groups lack their token in some store, and what the stores have instead. `expected` has the fingerprints of the
+   * tokens by group, as the ledger knows them. Rejects with INTERRUPTED once the signal aborts.
    */
   lagging(
     expected: ReadonlyMap<string, string>,
     signal?: AbortSignal,
-  ): Promise<ReadonlyMap<string, Secret | null>>;
+  ): Promise<ReadonlyMap<string, LaggingToken>>;
   /**
    * Removes the tokens of these groups, in `transaction` if `write` writes in it. A missing token counts as removed.
    * Returns, by id, why tokens could not be removed. Rejects with TOKEN_NOT_REMOVED if a token made the database roll the

@@ -4,7 +4,7 @@ import { compareIds } from "../../src/core/group/tenant-id.ts";
 import { type Finding, ok } from "../../src/core/report/finding.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/owner-mark.ts";
-import { laggingIn } from "../../src/core/tokens/token-copies.ts";
+import { type LaggingToken, laggingIn } from "../../src/core/tokens/token-copies.ts";
 import type { Lease } from "../../src/ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
 import type {
@@ -148,7 +148,7 @@ export class InMemoryTokenStore implements TokenStore {
     );
   }
 
-  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, LaggingToken>> {
     return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 

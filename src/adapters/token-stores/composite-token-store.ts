@@ -1,7 +1,7 @@
 import { asSyncError, SyncError } from "../../core/failure/sync-error.ts";
 import { asFinding, type Finding } from "../../core/report/finding.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import { laggingIn } from "../../core/tokens/token-copies.ts";
+import { type LaggingToken, laggingIn } from "../../core/tokens/token-copies.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type {
@@ -95,7 +95,7 @@ export class CompositeTokenStore implements TokenStore {
   async lagging(
     expected: ReadonlyMap<string, string>,
     signal?: AbortSignal,
-  ): Promise<ReadonlyMap<string, Secret | null>> {
+  ): Promise<ReadonlyMap<string, LaggingToken>> {
     const ids = [...expected.keys()];
     return laggingIn(expected, await Promise.all(this.#stores.map((store) => store.read(ids, signal))));
   }

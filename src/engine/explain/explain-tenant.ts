@@ -133,8 +133,9 @@ async function copiesOf(
   if (fingerprint === null) return { kind: "none known" };
   try {
     const lagging = await tokens.lagging(new Map([[id, fingerprint]]), stop);
-    if (!lagging.has(id)) return { kind: "in every store" };
-    if (lagging.get(id) !== null) return { kind: "in some stores" };
+    const copies = lagging.get(id);
+    if (copies === undefined) return { kind: "in every store" };
+    if (copies.token !== null) return { kind: "in some stores" };
     const token = (await tokens.read([id], stop)).get(id);
     return token === undefined
       ? { kind: "no token" }

@@ -1,6 +1,7 @@
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import type { Finding } from "../../core/report/finding.ts";
 import type { Secret } from "../../core/secret/secret.ts";
+import type { LaggingToken } from "../../core/tokens/token-copies.ts";
 import type { Lease } from "../../ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type {
@@ -61,7 +62,7 @@ export class RetryingTokenStore implements TokenStore {
     return retryWhileBusy(() => this.#tokens.read(ids, this.#waiting.signal), this.#waiting);
   }
 
-  lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+  lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, LaggingToken>> {
     return retryWhileBusy(() => this.#tokens.lagging(expected, this.#waiting.signal), this.#waiting);
   }
 

@@ -22,12 +22,12 @@ import type { TokenWriting } from "../tokens/token-writing.ts";
 /** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */
 const BATCH = 250;
 
-/** Groups whose tokens no store has, and that were not restored. */
+/** Groups whose tokens only the service can tell, and that were not restored. */
 export interface Unrestored {
   /** Their GETs failed, and the failures were reported. */
   readonly failedGets: ReadonlySet<string>;
   /** No GET was sent, because it could change the group. */
-  readonly unaskable: ReadonlySet<string>;
+  readonly unaskable: ReadonlyMap<string, Failure>;
 }
 
 /** A token that one store lacks and another store has. */
@@ -36,15 +36,16 @@ interface Found extends VouchedToken {
 }
 
 /**
- * Writes each token that the ledger vouches for to the stores that lack it. The token comes from a store that has it or,
- * if no store has it, from a GET. `select` chooses groups of a page.
+ * Writes each token that the ledger vouches for to the stores that lack it. The token comes from a store that has it. It
+ * comes from a GET if no store has it, or if a store has another token: the ledger may be older than that token, and only
+ * the service knows which one is live. `select` chooses groups of a page.
  */
 export async function restoreTokens(
   of: VouchedOptions["of"],
   run: Applying,
   select = (page: readonly VouchedToken[]): readonly VouchedToken[] => page,
 ): Promise<Unrestored> {
-  const unrestored = { failedGets: new Set<string>(), unaskable: new Set<string>() };
+  const unrestored = { failedGets: new Set<string>(), unaskable: new Map<string, Failure>() };
   let after: string | undefined;
   while (!run.signal.aborted) {
     const page = await run.ledger.vouchedTokens({ limit: BATCH, after, of });
@@ -73,20 +74,21 @@ async function upToDate(
 }
 
 /**
- * Reports the groups whose tokens no store has and no GET may ask for. Runs after the changes, because an update of such
+ * Reports the groups whose tokens only the service can tell and no GET may ask for. Runs after the changes, because an update of such
  * a group brings its token. Resolves to the reported groups.
  */
 export async function reportUnaskable(
-  ids: ReadonlySet<string>,
+  unaskable: ReadonlyMap<string, Failure>,
   run: Reporting & Pick<LedgerWriting, "ledger">,
 ): Promise<ReadonlySet<string>> {
   const told = new Set<string>();
-  const of = [...ids];
+  const of = [...unaskable.keys()];
   for (let from = 0; from < of.length; from += BATCH) {
     const page = await run.ledger.vouchedTokens({ limit: BATCH, of: of.slice(from, from + BATCH) });
     for (const { user_group_id, failure } of page) {
-      if (failure === null) continue;
-      reportFailure(user_group_id, UNASKABLE, run);
+      const problem = unaskable.get(user_group_id);
+      if (failure === null || problem === undefined) continue;
+      reportFailure(user_group_id, problem, run);
       told.add(user_group_id);
     }
   }
@@ -95,7 +97,7 @@ export async function reportUnaskable(
 
 async function restore(
   vouched: readonly VouchedToken[],
-  unrestored: Record<keyof Unrestored, Set<string>>,
+  unrestored: { readonly failedGets: Set<string>; readonly unaskable: Map<string, Failure> },
   run: Applying,
 ): Promise<void> {
   if (vouched.length === 0) return;
@@ -103,29 +105,36 @@ async function restore(
     new Map(vouched.map(({ user_group_id, tokenFingerprint }) => [user_group_id, tokenFingerprint])),
   );
   const found = vouched.flatMap((entry): Found[] => {
-    const token = lagging.get(entry.user_group_id);
-    return token ? [{ ...entry, token }] : [];
+    const copies = lagging.get(entry.user_group_id);
+    return copies?.token && !copies.isContradicted ? [{ ...entry, token: copies.token }] : [];
   });
   if (lagging.size > 0) run.observe({ kind: "restoring", tokens: lagging.size });
   for (let from = 0; from < found.length && !run.signal.aborted; from += WRITTEN_TOGETHER)
     await retryInHalves(found.slice(from, from + WRITTEN_TOGETHER), (batch) => copy(batch, run), run);
 
   const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
-  const lost = vouched.filter(({ user_group_id }) => lagging.get(user_group_id) === null);
+  const lost = vouched.flatMap((entry) => {
+    const copies = lagging.get(entry.user_group_id);
+    if (!copies || (copies.token && !copies.isContradicted)) return [];
+    return [{ ...entry, problem: copies.isContradicted ? CONTRADICTED : LOST }];
+  });
   const askable = lost.filter(isConfirmed);
   const unaskable = lost.filter(({ confirmed }) => confirmed === null);
   const now = run.clock.now();
   await record(
     [
       ...stored.filter(({ failure }) => failure !== null).map(everywhere),
-      // Record the loss first: if the run dies before the GET is answered, nothing else tells the next sync of it.
-      ...askable.filter(({ failure }) => failure === null).map((entry) => missing(entry, LOST, now)),
-      ...unaskable.map((entry) => missing(entry, UNASKABLE, now)),
+      // Record the problem first: if the run dies before the GET is answered, nothing else tells the next sync of it.
+      ...askable
+        .filter(({ failure }) => failure === null)
+        .map((entry) => missing(entry, notEverywhere(entry.problem), now)),
+      ...unaskable.map((entry) => missing(entry, unaskableNow(entry.problem), now)),
     ],
     now,
     run,
   );
-  for (const { user_group_id } of unaskable) unrestored.unaskable.add(user_group_id);
+  for (const { user_group_id, problem } of unaskable)
+    unrestored.unaskable.set(user_group_id, unaskableNow(problem));
   const observe: Observe = (event) => {
     if (event.kind === "failed") unrestored.failedGets.add(event.user_group_id);
     run.observe(event);
@@ -186,18 +195,26 @@ function missing(
   return { user_group_id, failure: { code, message, count, retryAt } };
 }
 
-const LOST: Failure = { code: "TOKEN_NOT_EVERYWHERE", message: "no token store has the token of this group" };
-const UNASKABLE: Failure = {
-  code: "TOKEN_NOT_EVERYWHERE",
-  message:
-    "no token store has the token of this group, and asking the service for it could change the group, because only the group's name at the service is known; a sync with service.update: upsert asks for it",
-};
+const LOST = "no token store has the token of this group";
+const CONTRADICTED =
+  "a token store has another token for this group than the ledger knows, and only the service can tell which one is live";
 
-interface Askable extends VouchedToken {
+const notEverywhere = (problem: string): Failure => ({ code: "TOKEN_NOT_EVERYWHERE", message: problem });
+const unaskableNow = (problem: string): Failure =>
+  notEverywhere(
+    `${problem}, and asking the service for it could change the group, because only the group's name at the service is known; a sync with service.update: upsert asks for it`,
+  );
+
+/** A group whose token only the service can tell. */
+interface Lost extends VouchedToken {
+  readonly problem: string;
+}
+
+interface Askable extends Lost {
   readonly confirmed: ConfirmedGroup;
 }
 
-const isConfirmed = (entry: VouchedToken): entry is Askable => entry.confirmed !== null;
+const isConfirmed = (entry: Lost): entry is Askable => entry.confirmed !== null;
 
 /** Updates that send each group as the service last confirmed it, and so change nothing but bring the token. */
 async function* getsOf(lost: readonly Askable[]): AsyncGenerator<Upsert> {

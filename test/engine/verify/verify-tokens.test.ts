@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import type { Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, type TwoStores } from "../../fakes/two-stores.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
@@ -8,7 +10,7 @@ const HOUR = 60 * MINUTE;
 describe("--verify-tokens", () => {
   test.each<[string, (world: TwoStores) => void, number]>([
     ["removed from one store", ({ second }) => second.tokens.delete("b"), 0],
-    ["changed in one", ({ store }) => store.tokens.set("b", "made up"), 0],
+    ["changed in one", ({ store }) => store.tokens.set("b", "made up"), 1],
     ["removed from both", ({ store, second }) => [store, second].map(({ tokens }) => tokens.delete("b")), 1],
     [
       "replaced by another group's in both",
@@ -72,6 +74,43 @@ test("after a verifying sync that died at any moment, the next sync restores the
     expect(await world.sync({ verifyTokens: true })).toMatchObject({ outcome: "ok" });
     expectBoth(world);
   }
+});
+
+describe("a ledger that was restored from a backup, together with one of the token stores", () => {
+  /** The ledger and the first store have a token of which the service and the second store know that it is dead. */
+  async function restored(): Promise<TwoStores> {
+    const world = await synced("a");
+    const before = { row: world.ledger.rows.get("a"), token: world.store.tokens.get("a") };
+    await world.startRotation({ kind: "all" }).report;
+    if (before.row === undefined || before.token === undefined) throw new Error("nothing was synced");
+    world.ledger.rows.set("a", before.row);
+    world.store.tokens.set("a", before.token);
+    return world;
+  }
+
+  test("has the service say which of two tokens is live", async () => {
+    const world = await restored();
+    const report = await world.sync({ verifyTokens: true });
+    expect(report).toMatchObject({ outcome: "ok", counts: { restored: 1 } });
+    expectBoth(world);
+  });
+
+  test("never has a dead token written over a live one, even if the run dies or the service refuses at any moment", async () => {
+    for (let diesAt = 0; ; diesAt++) {
+      const world = await restored();
+      const end = await world.start({ verifyTokens: true, diesAt }).report;
+      expect(world.second.tokens).toEqual(world.service.tokens);
+      if (end !== "died") break;
+    }
+    const world = await restored();
+    const refuse = ({ when, call }: Point): void => {
+      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("REFUSED", "HTTP 422");
+    };
+    expect(await world.sync({ verifyTokens: true, at: refuse })).toMatchObject({ outcome: "partial" });
+    expect(world.second.tokens).toEqual(world.service.tokens);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 1 } });
+    expectBoth(world);
+  });
 });
 
 describe("tokens.verify", () => {

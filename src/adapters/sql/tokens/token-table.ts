@@ -1,7 +1,7 @@
 import type { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Finding } from "../../../core/report/finding.ts";
 import { Secret } from "../../../core/secret/secret.ts";
-import { laggingIn } from "../../../core/tokens/token-copies.ts";
+import { type LaggingToken, laggingIn } from "../../../core/tokens/token-copies.ts";
 import type { Lease } from "../../../ports/ledger/lease.ts";
 import type { LedgerTransaction } from "../../../ports/ledger/ledger.ts";
 import type {
@@ -179,7 +179,7 @@ export class SqlTokenTable implements TokenStore {
     }
   }
 
-  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, Secret | null>> {
+  async lagging(expected: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, LaggingToken>> {
     return laggingIn(expected, [await this.read([...expected.keys()])]);
   }
 

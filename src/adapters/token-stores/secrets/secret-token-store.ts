@@ -2,7 +2,7 @@ import { interrupted, SyncError } from "../../../core/failure/sync-error.ts";
 import type { Finding } from "../../../core/report/finding.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import { type SecretPath, secretName } from "../../../core/tokens/secret-name.ts";
-import { laggingIn } from "../../../core/tokens/token-copies.ts";
+import { type LaggingToken, laggingIn } from "../../../core/tokens/token-copies.ts";
 import { formatToken, type TokenFormat, tokenIn } from "../../../core/tokens/token-format.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { LedgerTransaction } from "../../../ports/ledger/ledger.ts";
@@ -119,7 +119,7 @@ export class SecretTokenStore implements TokenStore {
   async lagging(
     expected: ReadonlyMap<string, string>,
     signal?: AbortSignal,
-  ): Promise<ReadonlyMap<string, Secret | null>> {
+  ): Promise<ReadonlyMap<string, LaggingToken>> {
     return laggingIn(expected, [await this.read([...expected.keys()], signal)]);
   }
 
