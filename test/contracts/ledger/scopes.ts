@@ -92,13 +92,14 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       await fill(at);
       const { ledger, lease: former } = at;
       await ledger.releaseLease(former);
-      await forget({ ...at, lease: await leaseOf(ledger, "who forgets") });
+      const forgetting = await leaseOf(ledger, "who forgets");
+      await forget({ ...at, lease: forgetting });
       const late = { ...at, lease: former };
       await expect(carryOut(late, anApplied())).rejects.toMatchObject({ code: "LEASE_LOST" });
       const [holder] = await ledger.history(new Date(0), 1);
       expect(holder?.command).toBe("forget");
       const again = await prepared(at.database);
-      await again.releaseLease({ epoch: String(BigInt(former.epoch) + 1n) });
+      await again.releaseLease(forgetting);
       await leaseOf(again, "who begins anew");
       await expect(carryOut(late, anApplied())).rejects.toMatchObject({ code: "LEASE_LOST" });
       expect(await collect(ledger.groups())).toEqual([]);

@@ -8,7 +8,7 @@ import { LockWait } from "../connection/session-watchdog.ts";
 import { LEASE_CALL } from "../connection/wait-limits.ts";
 import type { LedgerReader } from "./rows/scope.ts";
 
-/** The lease is a row whose epoch grows with every holder. */
+/** The lease is a row whose epoch grows with every holder, see `nextEpoch`. */
 export function leases(reader: LedgerReader): Leases {
   const rows = new LeaseRows(reader);
   return {
@@ -173,7 +173,7 @@ class LeaseRows implements Leases {
   async #take(connection: Queryable, current: CurrentLease, holder: string, ttlMs: number): Promise<Lease> {
     const { now, later } = this.#reader.database.dialect;
     const { leases } = await this.#reader.tables();
-    const epoch = String(BigInt(current.epoch) + 1n);
+    const epoch = nextEpoch(current);
     await connection.query(
       `UPDATE ${leases}
        SET epoch = $4, holder = $2, acquired_at = ${now}, expires_at = ${later("$3")}
@@ -195,6 +195,15 @@ type LeaseColumns = Omit<CurrentLease, "held"> & { readonly held: unknown };
 
 /** The holder of a lease that was given back, or that nobody has held yet. */
 const NOBODY = "";
+
+/**
+ * Greater than every epoch before, by the database's clock: a ledger that was restored from a backup has the epoch of that day,
+ * and must not give out one that an instance from before the restore still holds.
+ */
+function nextEpoch({ epoch, readAt }: CurrentLease): string {
+  const [next, time] = [BigInt(epoch) + 1n, BigInt(readAt.getTime())];
+  return String(next > time ? next : time);
+}
 
 const abandonedMs = (lease: CurrentLease): number | null =>
   lease.holder === NOBODY ? null : lease.readAt.getTime() - lease.expiresAt.getTime();

@@ -49,7 +49,7 @@ test.each([
   const ledger = await aLockedLease(ttlMs);
   expect(await ledger.acquireLease("another", 60_000)).toMatchObject({
     kind: "held",
-    by: { holder: "stopped", epoch: "1" },
+    by: { holder: "stopped", epoch: expect.any(String) },
   });
 });
 
