@@ -24,7 +24,7 @@ import { ServiceIdentity } from "./service/service-identity.ts";
 import { Throttle } from "./service/throttle.ts";
 import type { Companion, ServingRun } from "./serving/companion.ts";
 import { DestinationOwners, insistOnOwnership } from "./tokens/destination-owners.ts";
-import { detectMovedDestinations } from "./tokens/moved-destinations.ts";
+import { detectIncompleteDestinations } from "./tokens/moved-destinations.ts";
 import { RetryingTokenStore } from "./tokens/retrying-token-store.ts";
 import { insistOnTables, recordTables } from "./tokens/token-tables.ts";
 
@@ -83,7 +83,7 @@ export async function leasedRun(
     await warnOfRisks(ports.durability, observe);
     // Check what the last run of this process committed, because another instance may have been at work since.
     await checkCommits(run, lease, clock.now());
-    await detectMovedDestinations(settings.tokenDestinations, run);
+    await detectIncompleteDestinations(settings.tokenDestinations, run);
     await recordTables(run);
     companionEnded = await companion?.begin(run, AbortSignal.any([run.signal, bodyFailed.signal]));
     await withCommitsKept(run, lease, () =>

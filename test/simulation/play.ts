@@ -25,7 +25,7 @@ export async function play(history: History): Promise<void> {
 
 const SYNC: RunStep = {
   kind: "run",
-  command: { name: "sync", only: null, approves: false, verifies: false, refreshes: false },
+  command: { name: "sync", only: null, approves: false, verifies: false },
   faults: [],
   latencyMs: 0,
   meanwhileMs: null,
@@ -65,12 +65,7 @@ async function startRun(
   world: SimulatedWorld,
 ): Promise<void> {
   const approval = command.name === "sync" && command.approves ? await world.approval() : undefined;
-  const refreshApproval =
-    command.name === "sync" && command.approves ? await world.refreshApproval() : undefined;
-  const program = world.start({
-    ...{ command, faults, latencyMs, handsOver, session },
-    ...{ approval, refreshApproval },
-  });
+  const program = world.start({ command, faults, latencyMs, approval, handsOver, session });
   if (meanwhileMs === null) await program.endsWithin(LONGEST_RUN);
   else await world.time.sleep(meanwhileMs);
 }

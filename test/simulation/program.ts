@@ -29,7 +29,6 @@ export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "la
   readonly poison?: Poison | null;
   /** The code with which the operator approves held removals. */
   readonly approval?: string | undefined;
-  readonly refreshApproval?: string | undefined;
   readonly handsOver?: boolean | undefined;
   readonly session?: Session | undefined;
 }
@@ -63,7 +62,6 @@ export class Program {
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
       tamperingsBefore: world.tamperings,
-      isRefreshing: false,
       isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
       wallTime: () => this.clock.now().getTime(),
       toRotate: undefined,
@@ -120,10 +118,9 @@ export class Program {
     const { signal } = this.#stop;
     if (command.name === "rotate") return rotate(ports, settings, command.selection, signal);
     const only = command.only === null ? undefined : new Set(command.only);
-    const { approval, refreshApproval } = this.#options;
+    const { approval } = this.#options;
     const companion = this.#session?.companion({ ...ports, source: this.#source("looks") }, settings);
-    const { verifies: verifyTokens, refreshes: refresh } = command;
-    const options = { only, approval, refreshApproval, verifyTokens, refresh };
+    const options = { only, approval, verifyTokens: command.verifies };
     return sync(ports, settings, options, signal, companion).catch((error: unknown) => {
       // The sync has ended well, and the service of single tenants has failed after it.
       if (companion && error instanceof SyncError) return reportOn(new Tally(), 0, error);
@@ -208,7 +205,6 @@ export class Program {
     if (event.kind === "started" && command.name === "rotate")
       this.record.toRotate = this.#toRotate(command.selection);
     if (event.kind === "phase" && event.phase === "reading") this.#world.watch.begins(this.record);
-    if (event.kind === "refreshing") this.record.isRefreshing = true;
     if (event.kind === "planned") this.#world.watch.hasRead(this.record);
     if (event.kind !== "finished") return;
     this.#world.watch.finishes(this.record, event);

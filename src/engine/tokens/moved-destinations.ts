@@ -1,3 +1,4 @@
+import type { Warning } from "../../ports/observer.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import type { TokenWriting } from "./token-writing.ts";
 
@@ -17,23 +18,57 @@ export async function areSameDestinations(
 }
 
 /**
- * If the config names other token destinations than the last run's, warns, and clears the ledger's record of complete
- * destinations. The record is cleared before any token is written, because an interrupted run must not leave it set.
+ * If the config names other token destinations than the last run's, or if one of them has lost all its tokens, warns, and
+ * clears the ledger's record of complete destinations. The record is cleared before any token is written, because an
+ * interrupted run must not leave it set.
  */
-export async function detectMovedDestinations(present: readonly string[], run: TokenWriting): Promise<void> {
+export async function detectIncompleteDestinations(
+  present: readonly string[],
+  run: TokenWriting,
+): Promise<void> {
   const { ledger, lease, tokens, observe } = run;
   // A run that stores no tokens moves none.
   if (tokens.destinations.length === 0) return;
   const former = await ledger.tokenDestinations();
-  if (former === null || (await areSameDestinations(former, present, tokens))) return;
+  if (former === null) return;
+  const warning = (await areSameDestinations(former, present, tokens))
+    ? await lostWarning(run)
+    : movedWarning(former, present);
+  if (warning === undefined) return;
   await ledger.write(lease, (transaction) => transaction.recordTokenDestinations(null));
+  observe(warning);
+}
+
+function movedWarning(former: readonly string[], present: readonly string[]): Warning {
   const shown = (all: readonly string[]): string => all.join(", and to ");
-  observe({
+  return {
     kind: "warning",
     code: "TOKENS_MOVED",
     message: `tokens went to ${shown(former)}; from now on they go to ${shown(present)}`,
     hint: "a sync looks for every token there, and writes those that are missing; tokens in a place that the config no longer names stay there, and are yours to remove",
-  });
+  };
+}
+
+/** How many groups to ask about a token that an empty destination should have. */
+const SAMPLE = 100;
+
+/**
+ * Undefined if each destination has some token, or if none should be there: the ledger knows of no group at rest, or it knows
+ * already that these tokens are missing, and each is tried again with growing delays.
+ */
+async function lostWarning({ ledger, tokens }: TokenWriting): Promise<Warning | undefined> {
+  const empty: string[] = [];
+  for (const destination of tokens.destinations)
+    if (!(await destination.holdsAny())) empty.push(destination.title);
+  if (empty.length === 0) return undefined;
+  const some = await ledger.vouchedTokens({ limit: SAMPLE, of: "all" });
+  if (some.every(({ failure }) => failure !== null)) return undefined;
+  return {
+    kind: "warning",
+    code: "TOKENS_LOST",
+    message: `${empty.join(" and ")} ${empty.length === 1 ? "has" : "have"} lost all tokens of the groups that the ledger knows`,
+    hint: "a sync writes each token there again: from another store that has it, else by a GET",
+  };
 }
 
 /** Compares two descriptions of token destinations. Each has one line of words for a destination, and is sorted. */

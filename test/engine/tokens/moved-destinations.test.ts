@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
+import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { Point } from "../../fakes/instance.ts";
+import { expectBoth, synced, TwoStores } from "../../fakes/two-stores.ts";
 import { type StartOptions, tenants, World } from "../../fakes/world.ts";
 
 const MINUTE = 60_000;
@@ -199,4 +201,56 @@ test("a sync of some tenants restores their tokens only", async () => {
   const world = await movedWorld("a", "b");
   expect(await world.sync({ only: new Set(["a"]) })).toMatchObject({ outcome: "ok", requests: 1 });
   expect([...world.store.tokens.keys()]).toEqual(["a"]);
+});
+
+describe("if a token destination has lost all its tokens", () => {
+  const lostIn = (events: readonly RunEvent[]) =>
+    events.filter((event) => event.kind === "warning" && event.code === "TOKENS_LOST");
+
+  test("a sync warns and writes them again, even if it or a rotation dies at any moment before", async () => {
+    for (let diesAt = 0; ; diesAt++) {
+      const world = await movedWorld("a", "b");
+      const first = world.start({ diesAt });
+      const end = await first.report;
+      if (end !== "died") {
+        expect(lostIn(first.events)).toMatchObject([
+          { message: expect.stringContaining("the store has lost all tokens") },
+        ]);
+        expect(end).toMatchObject({ outcome: "ok", counts: { restored: 2, unchanged: 2 } });
+        break;
+      }
+      await world.time.sleep(MINUTE);
+      await world.startRotation({ kind: "only", ids: new Set(["b"]) }).report;
+      await world.time.sleep(MINUTE);
+      expect(await world.sync()).toMatchObject({ outcome: "ok" });
+      expectAll(world);
+    }
+  });
+
+  test("one of two is filled from the other, without a request", async () => {
+    const world = await synced("a", "b");
+    world.second.tokens.clear();
+    expect(await world.sync()).toMatchObject({ outcome: "ok", counts: { restored: 2 }, requests: 0 });
+    expectBoth(world);
+  });
+
+  test("nothing is said of a store that has refused all tokens, and they are tried with growing delays", async () => {
+    const world = new TwoStores(tenants("a"));
+    world.second.refused.add("a");
+    for (let sync = 1; sync <= 5; sync++) await world.sync();
+    const { events, report } = world.start();
+    expect(await report).toMatchObject({
+      errors: [{ message: expect.stringContaining("next try after") }],
+    });
+    expect(lostIn(events)).toEqual([]);
+  });
+
+  test("nothing is said if no group has a token, or if the ledger is new", async () => {
+    const world = new World([]);
+    for (const _ of [1, 2]) {
+      const { events, report } = world.start();
+      await report;
+      expect(lostIn(events)).toEqual([]);
+    }
+  });
 });
