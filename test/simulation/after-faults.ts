@@ -1,3 +1,4 @@
+import { UNKNOWN_STATE } from "../../src/core/group/ledger-group.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { LEASE_MS } from "./config.ts";
 import { refusingStores } from "./faults.ts";
@@ -23,10 +24,14 @@ const LONGEST_RUN = 2 * HOUR;
  */
 export async function checkAfterFaults(
   world: SimulatedWorld,
-  { poison, verifiesAtLast }: Pick<History, "poison" | "verifiesAtLast">,
+  {
+    poison,
+    verifiesAtLast: verifies,
+    refreshesAtLast: refreshes,
+  }: Pick<History, "poison" | "verifiesAtLast" | "refreshesAtLast">,
 ): Promise<void> {
   const { watch, time, config } = world;
-  const command: Command = { name: "sync", only: null, approves: false, verifies: verifiesAtLast };
+  const command: Command = { name: "sync", only: null, approves: false, verifies, refreshes };
   world.setEmpty(false);
   if (![...world.visibleRows().values()].some((row) => row.kind === "active"))
     world.setRow("z", { kind: "active", name: 0, mapping: 0, plan: 0 });
@@ -51,14 +56,15 @@ export async function checkAfterFaults(
     last = await oneSync(world, command);
   }
   for (const orphan of orphansIn(world, undefined)) watch.breach(`2: ${orphan}`);
+  if (refreshes) for (const complaint of unhealed(world)) watch.breach(`1: after a refresh ${complaint}`);
 
   await repairMeddling(world);
   const repaired = [...world.visibleRows()].filter(([id]) => !isBeyondRepair(id, world));
   for (const complaint of outOfSync(repaired, config, world)) watch.breach(`1: ${complaint}`);
   const { rotation } = config;
   const idle = await run(world, {
-    command,
-    config: { ...config, rotation: { ...rotation, maxAgeMs: null } },
+    command: { ...command, refreshes: false },
+    config: { ...config, rotation: { ...rotation, maxAgeMs: null }, refreshMs: null },
   });
   // A group whose update failed may need requests again.
   if (idle && last?.counts.failed === 0 && idle.requests > 0)
@@ -79,6 +85,26 @@ const excusedIn = (world: SimulatedWorld): string[] => [
 const isBeyondRepair = (id: string, world: SimulatedWorld): boolean =>
   excusedIn(world).includes(id) && !world.ledger.rows.get(id)?.confirmed;
 
+/**
+ * Complaints about present tenants whose groups another program has changed at the service. A group at rest has been asked
+ * for again, and is healed, if the config lets a refresh ask at all.
+ */
+function unhealed(world: SimulatedWorld): string[] {
+  const { service, ledger, config } = world;
+  if (config.update === "never" && ledger.service.updates !== false) return [];
+  return [...world.visibleRows()].flatMap(([id, { kind }]) => {
+    const known = ledger.rows.get(id);
+    if (kind !== "active" || !known?.confirmed || known.fingerprint === UNKNOWN_STATE) return [];
+    if (known.intent !== null || Object.values(known.failures).some((failure) => failure !== null)) return [];
+    const held = service.groups.get(id);
+    if (held === undefined) return [`${id} has no group`];
+    return [
+      ...(world.holdsLive(id, world.destinationsOf(config)) ? [] : [`the live token of ${id} is not stored`]),
+      ...(held.group.name === known.confirmed.name ? [] : [`nobody tells that ${id} has another name`]),
+    ];
+  });
+}
+
 async function oneSync(
   world: SimulatedWorld,
   command: Command,
@@ -89,9 +115,10 @@ async function oneSync(
   const options = { poison };
   let report = await run(world, { command, ...options });
   // The first sync may find out that a group has to be replaced, which changes the approval code.
-  for (let round = 1; report?.outcome === "held" && round <= 2; round++) {
+  for (let round = 1; report?.outcome === "held" && round <= 4; round++) {
     const approval = await world.approval();
-    report = await run(world, { command, approval, ...options });
+    const refreshApproval = await world.refreshApproval();
+    report = await run(world, { command, approval, refreshApproval, ...options });
   }
   for (const trouble of troubles) trouble.end();
   if (report === undefined) return undefined;

@@ -74,6 +74,7 @@ const config: fc.Arbitrary<SimulatedConfig> = fc.record({
   update,
   deletion,
   rotation,
+  refreshMs: fc.constantFrom(null, HOUR, DAY),
   concurrency: fc.integer({ min: 1, max: 4 }),
   source: fc.constant("customers" as const),
   hasTier: fc.constant(false),
@@ -168,6 +169,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       only: fc.constant(null),
       approves: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.boolean()),
       verifies: fc.boolean(),
+      refreshes: fc.boolean(),
     }),
   },
   {
@@ -177,6 +179,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       only: fc.uniqueArray(id, { minLength: 1, maxLength: 2 }),
       approves: fc.boolean(),
       verifies: fc.constant(false),
+      refreshes: fc.boolean(),
     }),
   },
   {
@@ -246,16 +249,17 @@ const session: fc.Arbitrary<Step[]> = fc
   .record({
     sync: run,
     verifies: fc.boolean(),
+    refreshes: fc.boolean(),
     lastsMs: fc.constantFrom(0, SECOND, 10 * SECOND, MINUTE),
     happenings,
     isUndisturbed: fc.boolean(),
     handsOver: fc.boolean(),
     next: fc.option(run),
   })
-  .map(({ sync, verifies, lastsMs, happenings, isUndisturbed, handsOver, next }) => [
+  .map(({ sync, verifies, refreshes, lastsMs, happenings, isUndisturbed, handsOver, next }) => [
     {
       ...sync,
-      command: { name: "sync", only: null, approves: false, verifies },
+      command: { name: "sync", only: null, approves: false, verifies, refreshes },
       ...(isUndisturbed ? { faults: [], latencyMs: 0 } : {}),
       meanwhileMs: next === null ? null : sync.meanwhileMs,
       handsOver,
@@ -266,7 +270,12 @@ const session: fc.Arbitrary<Step[]> = fc
 
 const meddling: fc.Arbitrary<Step> = fc.record({
   kind: fc.constant("meddling" as const),
-  what: fc.constantFrom<Meddling[]>("makes the group", "rotates the token", "deletes the group"),
+  what: fc.constantFrom<Meddling[]>(
+    "makes the group",
+    "rotates the token",
+    "deletes the group",
+    "renames the group",
+  ),
   id,
 });
 
@@ -286,7 +295,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("row" as const), id, row }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("table" as const), isEmpty: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("config" as const), change: configChange }) },
-  { weight: 1, arbitrary: meddling },
+  { weight: 2, arbitrary: meddling },
   { weight: 2, arbitrary: tampering },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("loss" as const), store }) },
   {
@@ -371,6 +380,7 @@ export const arbitraryHistory = (): fc.Arbitrary<History> =>
       )
       .map((steps) => steps.flat()),
     verifiesAtLast: fc.boolean(),
+    refreshesAtLast: fc.boolean(),
     poison: fc.option(fc.record({ id, kind: fc.constantFrom(...POISON_KINDS) })),
     seed: fc.nat(),
   });

@@ -11,7 +11,7 @@ export const TIER = "gold";
 
 /** Rows have the columns id, name, source and plan. */
 export const settingsOf = (
-  { update, deletion, rotation, concurrency, source, hasTier }: SimulatedConfig,
+  { update, deletion, rotation, refreshMs, concurrency, source, hasTier }: SimulatedConfig,
   tokenDestinations: readonly string[],
   holder: string,
   isDead: (holder: string) => Promise<boolean>,
@@ -28,7 +28,7 @@ export const settingsOf = (
   deletion,
   source,
   rotation: { ...rotation, window: null, concurrency },
-  refresh: { everyMs: null },
+  refresh: { everyMs: refreshMs },
   name: "default",
   tokenDestinations,
   baseUrl: "https://dashboards.example.com",

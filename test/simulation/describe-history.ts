@@ -22,6 +22,7 @@ export function describeHistory({
   startsInSync,
   steps,
   verifiesAtLast,
+  refreshesAtLast,
   poison,
   seed,
 }: History): string {
@@ -35,6 +36,7 @@ export function describeHistory({
       ? [`then all faults end but one: group ${poison.id} ${poison.kind}`]
       : ["then all faults end"]),
     verifiesAtLast ? "the last syncs verify tokens" : "the last syncs don't verify tokens",
+    ...(refreshesAtLast ? ["the last syncs ask for all groups again"] : []),
   ];
   return lines.map((line, index) => `${String(index + 1).padStart(3)}. ${line}`).join("\n");
 }
@@ -45,7 +47,7 @@ const storesInWords = ({ stores }: Place): string =>
     : `tokens are in two stores: the first ${stores[0]}, the last ${stores[1]}`;
 
 function configInWords(config: Partial<SimulatedConfig>): string {
-  const { update, deletion, rotation, concurrency, source, hasTier, tokens } = config;
+  const { update, deletion, rotation, refreshMs, concurrency, source, hasTier, tokens } = config;
   return [
     ...(update ? [`update: ${update}`] : []),
     ...(deletion
@@ -53,6 +55,7 @@ function configInWords(config: Partial<SimulatedConfig>): string {
           `deletion when ${deletion.when}, after ${duration(deletion.gracePeriodMs)}, at most ${deletion.limit.count} or ${deletion.limit.percent} %`,
         ]
       : []),
+    ...(refreshMs ? [`refresh: ${duration(refreshMs)}`] : []),
     ...(rotation
       ? [
           rotation.maxAgeMs === null
@@ -142,7 +145,7 @@ const noticeInWords = ({ way, afterMs }: Notice): string => `${way} after ${dura
 function commandInWords(command: Command): string {
   if (command.name === "sync") {
     const only = command.only?.map((id) => ` --only ${id}`).join("") ?? "";
-    return `sync${only}${command.approves ? " --approve-deletions (what status shows)" : ""}${command.verifies ? " --verify-tokens" : ""}`;
+    return `sync${only}${command.approves ? " --approve-deletions (what status shows)" : ""}${command.verifies ? " --verify-tokens" : ""}${command.refreshes ? " --refresh" : ""}`;
   }
   const { selection } = command;
   switch (selection.kind) {

@@ -15,6 +15,8 @@ export interface History {
   readonly steps: readonly Step[];
   /** Whether the sync after the faults verifies tokens: then it also repairs tampering in the token stores. */
   readonly verifiesAtLast: boolean;
+  /** Whether the sync after the faults asks for all groups again: then it also heals what others changed at the service. */
+  readonly refreshesAtLast: boolean;
   /** The group that still fails in one more sync after all other faults have ended. */
   readonly poison: Poison | null;
   /** The seed of latencies and jitter. */
@@ -41,6 +43,8 @@ export interface SimulatedConfig {
   readonly update: UpdatePolicy;
   readonly deletion: DeletionPolicy;
   readonly rotation: { readonly maxAgeMs: number | null; readonly maxPerRun: number | null };
+  /** `service.refresh`, in milliseconds. */
+  readonly refreshMs: number | null;
   /** Of calls and of rotations. */
   readonly concurrency: number;
   /** The source's description. After a change, tenants count as unseen in the new source. */
@@ -82,7 +86,7 @@ export type Step =
   | RunStep;
 
 /** What another program does with a group at the service. */
-export type Meddling = "makes the group" | "rotates the token" | "deletes the group";
+export type Meddling = "makes the group" | "rotates the token" | "deletes the group" | "renames the group";
 
 /** What another program does with a group's token in a store. */
 export type Tampering =
@@ -137,6 +141,8 @@ export type Command =
       readonly approves: boolean;
       /** Whether it verifies tokens. */
       readonly verifies: boolean;
+      /** Whether it asks for all groups again. */
+      readonly refreshes: boolean;
     }
   | { readonly name: "rotate"; readonly selection: RotationSelection };
 

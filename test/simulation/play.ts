@@ -25,7 +25,7 @@ export async function play(history: History): Promise<void> {
 
 const SYNC: RunStep = {
   kind: "run",
-  command: { name: "sync", only: null, approves: false, verifies: false },
+  command: { name: "sync", only: null, approves: false, verifies: false, refreshes: false },
   faults: [],
   latencyMs: 0,
   meanwhileMs: null,
@@ -65,7 +65,12 @@ async function startRun(
   world: SimulatedWorld,
 ): Promise<void> {
   const approval = command.name === "sync" && command.approves ? await world.approval() : undefined;
-  const program = world.start({ command, faults, latencyMs, approval, handsOver, session });
+  const refreshApproval =
+    command.name === "sync" && command.approves ? await world.refreshApproval() : undefined;
+  const program = world.start({
+    ...{ command, faults, latencyMs, handsOver, session },
+    ...{ approval, refreshApproval },
+  });
   if (meanwhileMs === null) await program.endsWithin(LONGEST_RUN);
   else await world.time.sleep(meanwhileMs);
 }

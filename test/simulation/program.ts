@@ -29,6 +29,7 @@ export interface ProgramOptions extends Pick<RunStep, "command" | "faults" | "la
   readonly poison?: Poison | null;
   /** The code with which the operator approves held removals. */
   readonly approval?: string | undefined;
+  readonly refreshApproval?: string | undefined;
   readonly handsOver?: boolean | undefined;
   readonly session?: Session | undefined;
 }
@@ -62,6 +63,7 @@ export class Program {
       isWhole: command.name === "sync" && command.only === null,
       verifies: command.name === "sync" && command.only === null && command.verifies,
       tamperingsBefore: world.tamperings,
+      isRefreshing: false,
       isAbout: (id) => command.name === "sync" && (command.only?.includes(id) ?? true),
       wallTime: () => this.clock.now().getTime(),
       toRotate: undefined,
@@ -118,9 +120,10 @@ export class Program {
     const { signal } = this.#stop;
     if (command.name === "rotate") return rotate(ports, settings, command.selection, signal);
     const only = command.only === null ? undefined : new Set(command.only);
-    const { approval } = this.#options;
+    const { approval, refreshApproval } = this.#options;
     const companion = this.#session?.companion({ ...ports, source: this.#source("looks") }, settings);
-    const options = { only, approval, verifyTokens: command.verifies };
+    const { verifies: verifyTokens, refreshes: refresh } = command;
+    const options = { only, approval, refreshApproval, verifyTokens, refresh };
     return sync(ports, settings, options, signal, companion).catch((error: unknown) => {
       // The sync has ended well, and the service of single tenants has failed after it.
       if (companion && error instanceof SyncError) return reportOn(new Tally(), 0, error);
@@ -205,6 +208,7 @@ export class Program {
     if (event.kind === "started" && command.name === "rotate")
       this.record.toRotate = this.#toRotate(command.selection);
     if (event.kind === "phase" && event.phase === "reading") this.#world.watch.begins(this.record);
+    if (event.kind === "refreshing") this.record.isRefreshing = true;
     if (event.kind === "planned") this.#world.watch.hasRead(this.record);
     if (event.kind !== "finished") return;
     this.#world.watch.finishes(this.record, event);

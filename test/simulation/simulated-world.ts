@@ -1,4 +1,6 @@
+import { exceedsLimit, refreshCode } from "../../src/core/drift/refresh-guard.ts";
 import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
+import { LIMIT_PERIOD_MS } from "../../src/core/plan/deletion-policy.ts";
 import { isSameMark, type OwnersMark } from "../../src/core/tokens/owner-mark.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { LedgerState } from "../fakes/ledger/ledger-state.ts";
@@ -47,6 +49,8 @@ export class SimulatedWorld {
   readonly makers = new Map<string, "groupsync" | "somebody else">();
   /** Groups whose token or existence another program changed at the service: a sync doesn't notice that. */
   readonly meddledWith = new Set<string>();
+  /** The groups that another program has renamed. */
+  readonly renamed = new Set<string>();
   /** Groups whose token another program changed in a store, each with the number of its last change, counted from 1. */
   readonly tamperedWith = new Map<string, number>();
   tamperings = 0;
@@ -136,6 +140,10 @@ export class SimulatedWorld {
         return;
       case "deletes the group":
         service.groups.delete(id);
+        return;
+      case "renames the group":
+        this.renamed.add(id);
+        if (held) held.group = { ...held.group, name: "Somebody else's name" };
     }
   }
 
@@ -239,6 +247,17 @@ export class SimulatedWorld {
     if (!held?.code) return undefined;
     this.watch.approve(held.code);
     return held.code;
+  }
+
+  /** The code of the held refresh, as an operator would approve it; undefined if none is held. */
+  async refreshApproval(): Promise<string | undefined> {
+    const noStep = async (): Promise<void> => {};
+    const now = new Date(this.time.now().getTime() + this.clockOffset);
+    const ledger = inMemoryLedger(this.ledger, noStep, () => this.time.now());
+    const gone = await ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+    const owned = await ledger.existingCount({});
+    const isHeld = exceedsLimit(gone.count, { limit: this.config.deletion.limit, owned });
+    return isHeld ? refreshCode("default", gone) : undefined;
   }
 
   isKnownToBeDead(holder: string): boolean {

@@ -28,6 +28,8 @@ function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: Simu
     known.unverified !== null ||
     known.failures.change !== null ||
     config.update === "never" ||
+    // Only a refresh looks at the name.
+    world.renamed.has(id) ||
     // Another program made the group in place of a known one.
     world.makers.get(id) === "somebody else";
   if (!isAdmitted && !world.isAsDesired(id, row, config))

@@ -45,6 +45,8 @@ export interface RunRecord {
   /** The tokens that were live when the run got its lease and that it has to replace; undefined if it is no rotation. */
   toRotate: LiveTokens | undefined;
   readonly events: RunEvent[];
+  /** Whether the run asks for groups again: everything else that its full sync does at the service is done. */
+  isRefreshing: boolean;
   /** The last read that began. */
   read: Read | undefined;
   /** The tenants that were looked at singly, each as it was at the last look. */
@@ -221,6 +223,7 @@ export class Watch {
     if (operation !== "POST" && !leavesAsItIs && row && isRejected(row)) {
       this.breach(`3: ${what}, whose row is rejected`);
     }
+    if (operation === "GET" && run.isRefreshing && !isServed) this.#insistOnRefresh(request, row, what);
     if (operation === "GET" && !leavesAsItIs && this.#isOutdated(request.group, run))
       this.breach(`1: ${what} sends an older state of its tenant than the one that was looked at`);
     if (operation !== "GET" && isServed) this.breach(`3: ${what}, whose tenant is being served singly`);
@@ -232,6 +235,14 @@ export class Watch {
     const reason = this.#whyNotDeleted(id, intent, run);
     if (reason !== undefined) this.breach(`3: ${what}, though ${reason}`);
     this.#removals.push({ id, wallTime: run.wallTime() });
+  }
+
+  /** A refresh asks for the groups of present tenants alone, and sends them as they were confirmed. */
+  #insistOnRefresh(request: Sent, row: Row | undefined, what: string): void {
+    if (row?.kind !== "active")
+      this.breach(`2: ${what} asks again for a tenant whose row is ${row?.kind ?? "gone"}`);
+    if (!this.#repeats(request))
+      this.breach(`1: ${what} asks again with another state than the confirmed one`);
   }
 
   #isOutdated(group: Group, { looked, config }: RunRecord): boolean {

@@ -1,6 +1,6 @@
 import type { Upsert } from "../../core/plan/change.ts";
 import type { RefreshCandidate, RefreshReads } from "../../ports/ledger/refresh.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan, PlanEntry } from "../plan/plan.ts";
 
 interface Wanted {
   /** Only groups that were verified before this time. */
@@ -14,7 +14,8 @@ const PAGE = 1_000;
 
 /**
  * Updates that send groups as the service confirmed them, the one first that was verified longest ago. Leaves out the groups
- * whose rows are rejected or not ready: only the plan knows all of these.
+ * whose rows are rejected or not ready, and in a plan for some tenants those whose tenants are gone: the ledger doesn't know
+ * all of these.
  */
 export async function* groupsToAsk(
   plan: Plan,
@@ -37,16 +38,18 @@ export async function* groupsToAsk(
   }
 }
 
+const PASSED_OVER: ReadonlySet<PlanEntry["kind"]> = new Set(["rejected", "not_ready", "missing"]);
+
 async function passedOverIn(
-  { counts, entries }: Plan,
+  { counts, entries, isWhole }: Plan,
   page: readonly RefreshCandidate[],
 ): Promise<ReadonlySet<string>> {
   const passedOver = new Set<string>();
-  if (counts.rejected + counts.not_ready === 0) return passedOver;
+  if (counts.rejected + counts.not_ready + (isWhole ? 0 : counts.missing) === 0) return passedOver;
   const ids = new Set(page.map(({ user_group_id }) => user_group_id));
   for await (const batch of entries.read())
     for (const { kind, user_group_id } of batch)
-      if ((kind === "rejected" || kind === "not_ready") && user_group_id !== null && ids.has(user_group_id))
+      if (PASSED_OVER.has(kind) && user_group_id !== null && ids.has(user_group_id))
         passedOver.add(user_group_id);
   return passedOver;
 }

@@ -111,6 +111,14 @@ describe("sync --refresh", () => {
     expect([...world.service.groups.keys()]).toEqual(["here"]);
   });
 
+  test("with --only doesn't ask for a tenant that has just gone", async () => {
+    const world = await worldWith("a", "b");
+    world.tenants = tenants("b");
+    world.service.groups.delete("a");
+    expect(await refresh(world, { only: new Set(["a"]) })).toMatchObject({ requests: 0 });
+    expect(world.service.groups.has("a")).toBe(false);
+  });
+
   test("stops at the first answer of another team", async () => {
     const world = await worldWith(...ids(9));
     world.service.teamId = 8;
