@@ -153,19 +153,23 @@ test("the source is restored to an older state: its tenants have their groups ag
   await expectAllStored(world);
 });
 
-test("the whole database is restored to yesterday: rotate --all heals dead tokens and groups that are gone", async () => {
+test("the whole database is restored to yesterday: --refresh heals dead tokens, names, and groups that are gone", async () => {
   const world = await synced();
   const restore = await backUp(world.database, ["customers", ...LEDGER, ...TOKENS]);
   await aDayPasses(world);
   await restore();
+  const live = await world.live();
   // Nothing in the database tells that it is old.
   expect(await world.sync("--verify-tokens")).toMatchObject({
     code: 0,
     report: { unchanged: 5, requests: 0 },
   });
-  expect(await world.rotate("--all")).toMatchObject({ code: 0, report: { rotated: 5 } });
+  const { code, report } = await world.sync("--refresh");
+  expect({ code, report }).toMatchObject({ code: 0, report: { drift: { token: 1, gone: 1 } } });
   const { [idOf(6)]: unknown, ...known } = await world.live();
   expect(await world.stored()).toEqual(known);
+  expect({ ...known, [idOf(6)]: unknown }).toMatchObject(live);
+  expect(await nameOf(world, 2)).toBe("Company 2");
   // The group of the tenant that came after the backup is adopted once the tenant is back.
   expect(unknown).toBeDefined();
   await world.addTenants(6, 6);
