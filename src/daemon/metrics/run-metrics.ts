@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from "prom-client";
+import { DRIFT_TEXT, type Drift } from "../../core/drift/drift.ts";
 import { isInterruption } from "../../core/failure/failure.ts";
 import type { RunOutcome } from "../../core/report/counts.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -10,6 +11,7 @@ type Ending = RunOutcome | "interrupted";
 
 const OUTCOMES: readonly Ending[] = ["ok", "partial", "held", "failed", "interrupted"];
 const CHANGES = ["created", "adopted", "updated", "replaced", "deleted", "rotated"] as const;
+const DRIFTS = Object.keys(DRIFT_TEXT) as Drift[];
 
 const RUN_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800];
 
@@ -19,6 +21,7 @@ export class RunMetrics {
   readonly #runs: Counter<"outcome">;
   readonly #durations: Histogram<"outcome">;
   readonly #changes: Counter<"change">;
+  readonly #drift: Counter<"drift">;
   readonly #failures: Counter;
   readonly #retries: Counter;
   readonly #unstored: Counter;
@@ -52,6 +55,12 @@ export class RunMetrics {
       labelNames: ["change"],
       registers,
     });
+    this.#drift = new Counter({
+      name: "groupsync_drift_total",
+      help: "What somebody else had changed at the service, as GETs found it: another token, a group that is gone, another name.",
+      labelNames: ["drift"],
+      registers,
+    });
     this.#failures = new Counter({
       name: "groupsync_change_failures_total",
       help: "Changes of groups that failed in a run, after all its tries; the next runs try again.",
@@ -79,6 +88,7 @@ export class RunMetrics {
       this.#durations.zero({ outcome });
     }
     for (const change of CHANGES) this.#changes.inc({ change }, 0);
+    for (const drift of DRIFTS) this.#drift.inc({ drift }, 0);
   }
 
   observe(event: RunEvent): void {
@@ -92,6 +102,9 @@ export class RunMetrics {
       case "deleted":
       case "rotated":
         this.#changes.inc({ change: event.kind });
+        break;
+      case "drift":
+        this.#drift.inc({ drift: event.drift });
         break;
       case "failed":
         this.#failures.inc();

@@ -81,6 +81,12 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
     over: "no more tenants went missing in the last 24 hours than deletion.limit lets go",
     advice: "look at the source first: are these tenants really gone? groupsync plan names them",
   },
+  drift: {
+    lasts: (count) =>
+      `${quantity(count, "change")} by somebody else ${count === 1 ? "was" : "were"} found at the service within 24 hours`,
+    over: "no change by somebody else was found at the service in the last 24 hours",
+    advice: "find out who changes groups beside groupsync: the log names each group with its drift",
+  },
   failing: {
     lasts: (count) => `${quantity(count, "group")} ${count === 1 ? "fails" : "fail"}`,
     over: "no group fails any more",

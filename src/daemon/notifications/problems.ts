@@ -7,6 +7,7 @@ export const PROBLEM_KINDS = [
   "service",
   "held",
   "missing",
+  "drift",
   "failing",
   "rejected",
 ] as const;

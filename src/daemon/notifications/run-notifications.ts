@@ -3,6 +3,7 @@ import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { DaemonState } from "../state/state.ts";
+import { driftProblem } from "./drift-problem.ts";
 import { messageText } from "./message.ts";
 import { missingProblem } from "./missing-problem.ts";
 import { type ProblemCounts, type Problems, updateProblems } from "./problems.ts";
@@ -26,13 +27,13 @@ export class RunNotifications {
     this.#problems = {};
     for (const { command, result, finishedAt } of history.toReversed())
       if (command === "sync" && result && finishedAt) this.#take(problemsOfRun(result), finishedAt);
-    this.#take(missingProblem(state), now);
+    this.#take(problemsOfLedger(state), now);
   }
 
   /** Sends in the background. `state` has the ledger as it is after the run; null if it could not be read. */
   announce(name: string, run: RunSummary, state: LedgerFacts | null, notifier: Notifier, now: Date): void {
     if (run.outcome !== "failed") this.#beat(notifier);
-    const changes = this.#take({ ...problemsOfRun(run), ...(state && missingProblem(state)) }, now);
+    const changes = this.#take({ ...problemsOfRun(run), ...(state && problemsOfLedger(state)) }, now);
     if (changes.length === 0) return;
     const reasons = reasonsOf(state?.ledger?.status.rejected ?? []);
     const text = messageText(name, changes, this.#problems, run, reasons, now);
@@ -56,3 +57,8 @@ export class RunNotifications {
     void beat.finally(() => this.#beats.delete(beat));
   }
 }
+
+const problemsOfLedger = (state: LedgerFacts): ProblemCounts => ({
+  ...missingProblem(state),
+  ...driftProblem(state),
+});

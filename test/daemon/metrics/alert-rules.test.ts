@@ -36,6 +36,7 @@ const promtool = await findPromtool();
 const ruled = [
   sectionOf("README.md", "Metrics and alerts"),
   sectionOf("docs/new-tenants.md", "How to see it"),
+  sectionOf("docs/drift.md", "How to see it"),
 ];
 /** Where the metrics are. */
 const sections = [...ruled, sectionOf("docs/rows.md", "How to see it")];

@@ -57,3 +57,28 @@ test("messages go one after the other, in the background", async () => {
   taken[1]?.();
   await ended;
 });
+
+test("drift is notified once in 24 hours, whichever runs have found it", async () => {
+  const heard: (string | undefined)[] = [];
+  const notifier = {
+    tell: async (message: string): Promise<void> => void heard.push(message.split("\n")[0]),
+    beat: async () => {},
+  };
+  const notifications = new RunNotifications();
+  const counts = { ...noCounts(), drift: { token: 2, gone: 1, name: 0 } };
+  const result = { outcome: "ok", counts, requests: 3, error: null } as const;
+  const history = [
+    aRecordedRun({ id: "2", finishedAt: NOON }),
+    aRecordedRun({ id: "1", finishedAt: NOON, result }),
+  ];
+  for (const hours of [0, 1, 24, 25]) {
+    const readAt = new Date(NOON.getTime() + hours * 3_600_000);
+    const state = aDaemonState({ ledger: aLedgerSnapshot({ readAt, history }) });
+    notifications.announce("eu", aRunSummary(), state, notifier, readAt);
+  }
+  await notifications.ended();
+  expect(heard).toEqual([
+    "groupsync eu: 3 changes by somebody else were found at the service within 24 hours",
+    expect.stringMatching(/^groupsync eu: recovered: no change by somebody else .+ \(after 25 h 0 min\)$/),
+  ]);
+});
