@@ -6,7 +6,7 @@ export const LONG = process.env.GROUPSYNC_TEST_LONG === "1";
 
 /**
  * How often something random is done: as often as said in a long run, a tenth of that in any other. The simulation plays
- * random histories of the engine, a thousand of them in every run.
+ * random histories of the engine, hundreds of them in every run.
  */
 export const rounds = (full: number): number => (LONG ? full : Math.ceil(full / 10));
 

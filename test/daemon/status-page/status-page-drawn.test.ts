@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { pageHeaders } from "../../../src/daemon/status-page/markup/document.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
-import { LONG } from "../../support/long.ts";
+import { LONG, someOf } from "../../support/long.ts";
 import { startChromium } from "../../support/servers/chromium.ts";
 import { NOW } from "../a-healthy-daemon.ts";
 import { SCENES } from "./status-page-scenes.ts";
@@ -21,14 +21,13 @@ mkdirSync(SCREENSHOTS, { recursive: true });
 const browser = await startChromium();
 afterAll(() => browser?.close());
 
-const LOOKS = (["light", "dark"] as const).flatMap((colours) =>
-  (
-    [
-      ["desktop", 1280],
-      ["phone", 390],
-    ] as const
-  ).map(([device, width]) => ({ colours, device, width })),
-);
+/** The first two have both colours and both devices. */
+const LOOKS = [
+  { colours: "light", device: "desktop", width: 1280 },
+  { colours: "dark", device: "phone", width: 390 },
+  { colours: "dark", device: "desktop", width: 1280 },
+  { colours: "light", device: "phone", width: 390 },
+] as const;
 
 const PAGES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(SCENES).map(([name, state]) => [name, statusPage(state, NOW)])),
@@ -36,21 +35,24 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 
 describe.skipIf(browser === null).each(Object.entries(PAGES))("the page, %s", (name, html) => {
-  test.each(LOOKS)("is drawn well, in $colours colours on a $device", async ({ colours, device, width }) => {
-    const { page, url, requests, complaints } = await opened(html, colours, width);
+  test.each(someOf(LOOKS, 2))(
+    "is drawn well, in $colours colours on a $device",
+    async ({ colours, device, width }) => {
+      const { page, url, requests, complaints } = await opened(html, colours, width);
 
-    // The table that is folded away has to do, too.
-    for (const summary of await page.locator("summary").all()) await summary.click();
-    if (LONG)
-      await page.screenshot({ path: `${SCREENSHOTS}${name}-${device}-${colours}.png`, fullPage: true });
+      // The table that is folded away has to do, too.
+      for (const summary of await page.locator("summary").all()) await summary.click();
+      if (LONG)
+        await page.screenshot({ path: `${SCREENSHOTS}${name}-${device}-${colours}.png`, fullPage: true });
 
-    expect(complaints).toEqual([]);
-    expect(requests).toEqual([url]);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
-    const texts = await drawnTexts(page);
-    expect(texts.map(({ text }) => text)).toContain("Find a tenant");
-    expect(texts.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
-  });
+      expect(complaints).toEqual([]);
+      expect(requests).toEqual([url]);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      const texts = await drawnTexts(page);
+      expect(texts.map(({ text }) => text)).toContain("Find a tenant");
+      expect(texts.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
+    },
+  );
 });
 
 test.skipIf(browser === null)(
