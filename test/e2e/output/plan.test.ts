@@ -94,6 +94,7 @@ test("--json is one object, with the fields that change", async () => {
     held: null,
     rotate: [],
     rotations_due: 0,
+    refresh_due: 0,
     unchanged: 3,
     not_ready: 0,
     tables: {

@@ -25,6 +25,8 @@ test(`a first sync sends one request for each of ${TENANTS} tenants, and a secon
     not_ready: 0,
     deleted: 0,
     rotated: 0,
+    refreshed: 0,
+    drift: { token: 0, gone: 0, name: 0 },
     restored: 0,
     held: 0,
     rejected: 0,
@@ -33,6 +35,7 @@ test(`a first sync sends one request for each of ${TENANTS} tenants, and a secon
     duration_ms: expect.any(Number),
     held_code: null,
     held_groups: [],
+    refresh_held_code: null,
     errors: [],
   });
   const { total, by_operation, by_group } = await world.requests();
