@@ -1,20 +1,23 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { recently, type WentMissing, wentMissing } from "../core/deletion/missing-tenants.ts";
+import { recently, wentMissing } from "../core/deletion/missing-tenants.ts";
 import { reasonsOf, rejectedRows } from "../core/group/rejections.ts";
 import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
 import type { ResolvedTables } from "../core/report/tables-text.ts";
 import { shownTable } from "../core/tokens/token-tables.ts";
+import { heldRefresh } from "../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { RecordedRun } from "../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../ports/ledger/status.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
 import { heldJson } from "./output/held-removals.ts";
-import { statusText } from "./output/status-text.ts";
+import { type Guards, statusText } from "./output/status-text.ts";
 
 const EVER = new Date(0);
 
 export interface StatusSetup {
   readonly ledger: LedgerView;
+  /** The scope: `name` in the config. */
+  readonly name: string;
   readonly deletionLimit: DeletionLimit;
 }
 
@@ -35,11 +38,12 @@ export function statusCommand(
     )
     .option("--json", "print it as one JSON object")
     .action(async (flags: Flags, command: Command) => {
-      await using(await open(command), async ({ ledger, deletionLimit }) => {
+      await using(await open(command), async ({ ledger, ...guarded }) => {
         const now = new Date();
         const status = await ledger.status();
         const count = await ledger.missingSince(recently(now));
-        const missing = wentMissing(count, status.groups.total, deletionLimit);
+        const missing = wentMissing(count, status.groups.total, guarded.deletionLimit);
+        const refreshHold = await heldRefresh(ledger, guarded, now);
         const runs = await ledger.history(EVER, flags.runs);
         const tables = {
           tokens: (await ledger.tokenTables()).map(shownTable),
@@ -47,8 +51,8 @@ export function statusCommand(
         };
         io.stdout(
           flags.json
-            ? statusJson(status, tables, missing, runs)
-            : statusText(status, tables, missing, runs, now, io.isTerminal),
+            ? statusJson(status, tables, { missing, refreshHold }, runs)
+            : statusText(status, tables, { missing, refreshHold }, runs, now, io.isTerminal),
         );
       });
     });
@@ -63,7 +67,7 @@ function wholeNumber(text: string): number {
 function statusJson(
   { groups, oldestToken, held, failing, rejected, lease, service }: LedgerStatus,
   tables: ResolvedTables,
-  missing: WentMissing,
+  { missing, refreshHold }: Guards,
   runs: readonly RecordedRun[],
 ): string {
   const object = {
@@ -87,6 +91,11 @@ function statusJson(
       ),
     },
     held: held && { code: held.code, count: held.count, groups: held.groups.map(heldJson) },
+    refresh_held: refreshHold && {
+      code: refreshHold.approval,
+      gone: refreshHold.gone,
+      allowed: refreshHold.allowed,
+    },
     runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
       id,
       command,

@@ -120,7 +120,9 @@ export async function composeDaemon(
       readLedgerSnapshot: async () => {
         const ledger = await composeLedgerView(accepted.current(), host);
         try {
-          return await readLedgerSnapshot(ledger.value, accepted.current().rotation, hostClock.now());
+          const { name, rotation, deletion } = accepted.current();
+          const settings = { name, maxAgeMs: rotation.maxAgeMs, deletionLimit: deletion.limit };
+          return await readLedgerSnapshot(ledger.value, settings, hostClock.now());
         } finally {
           await ledger.close();
         }

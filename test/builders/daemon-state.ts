@@ -78,6 +78,7 @@ export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledger
   tooOld: null,
   names: new Map(),
   wentMissing: 0,
+  refreshHold: null,
   ...overrides,
 });
 

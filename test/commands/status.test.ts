@@ -10,7 +10,7 @@ async function status(world: World, ...flags: string[]): Promise<string> {
   const { io, printed } = anIo();
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
   const open = async () => ({
-    value: { ledger, deletionLimit: { count: 1, percent: 10 } },
+    value: { ledger, name: "test", deletionLimit: { count: 1, percent: 10 } },
     close: async () => {},
   });
   await statusCommand(io, open).parseAsync(flags, { from: "user" });

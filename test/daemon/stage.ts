@@ -112,7 +112,9 @@ export class Stage {
           async () => {},
           () => clock.now(),
         );
-        return readLedgerSnapshot(ledger, { maxAgeMs: null }, clock.now());
+        const { name, deletion } = syncSettings(sync);
+        const settings = { name, maxAgeMs: null, deletionLimit: deletion.limit };
+        return readLedgerSnapshot(ledger, settings, clock.now());
       },
       timetable: (schedule, onTick) => {
         this.schedules.push(schedule);

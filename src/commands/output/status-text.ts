@@ -1,4 +1,5 @@
 import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
+import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh-guard.ts";
 import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
 import type { FailingGroup } from "../../core/report/failing-group.ts";
 import { healthOf, type Verdict } from "../../core/report/health.ts";
@@ -22,16 +23,24 @@ const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
   killed: "red",
   failed: "red",
   held: "yellow",
+  refresh: "yellow",
   missing: "yellow",
   attention: "yellow",
   well: "green",
 };
 
+/** How much is gone, of tenants and of groups. */
+export interface Guards {
+  readonly missing: WentMissing;
+  /** Null if no refresh is held. */
+  readonly refreshHold: RefreshHold | null;
+}
+
 /** What the ledger knows: all that is wrong, the numbers, what needs attention, the last runs. */
 export function statusText(
   status: LedgerStatus,
   tables: ResolvedTables,
-  missing: WentMissing,
+  { missing, refreshHold }: Guards,
   runs: readonly RecordedRun[],
   now: Date,
   colours: boolean,
@@ -46,7 +55,7 @@ export function statusText(
     [groups.unverified, "unverified"],
   ] as const;
   const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
-  const verdicts = healthOf({ ...status, rejected: rejectedRows(rejected), missing });
+  const verdicts = healthOf({ ...status, rejected: rejectedRows(rejected), missing, refreshHold });
   const lines = [
     ...verdicts.map(({ kind, sentence }) => {
       const colour = COLOURS[kind];
@@ -67,6 +76,13 @@ export function statusText(
       `  if they are meant to go: ${held.code === null ? "groupsync plan shows the code" : `groupsync sync --approve-deletions ${held.code}`}`,
     );
   }
+  if (refreshHold)
+    lines.push(
+      "",
+      "Held refresh",
+      "  find out who has deleted these groups: to ask for a group that is gone makes it again",
+      `  if they are to be made again: ${approveRefreshCommand(refreshHold.approval)}`,
+    );
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
   if (rejected.length > 0) {

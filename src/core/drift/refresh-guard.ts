@@ -41,6 +41,37 @@ export function refreshCode(scope: string, { last }: FoundGone): string {
 /** Hexadecimal digits, as for the approval of removals. */
 const CODE_LENGTH = 20;
 
+/** As long as this lasts, every refresh is held. */
+export interface RefreshHold {
+  /** How many groups were found gone. */
+  readonly gone: number;
+  /** Groups in the ledger. */
+  readonly owned: number;
+  /** How many groups may be gone, by `deletion.limit`. */
+  readonly allowed: number;
+  /** The code that approves that groups are made again. */
+  readonly approval: string;
+}
+
+/** Null if no refresh is held. */
+export const refreshHold = (scope: string, gone: FoundGone, limit: RefreshLimit): RefreshHold | null =>
+  exceedsLimit(gone.count, limit)
+    ? {
+        gone: gone.count,
+        owned: limit.owned,
+        allowed: removalsAllowed(limit.limit, limit.owned),
+        approval: refreshCode(scope, gone),
+      }
+    : null;
+
+export const refreshHoldText = (hold: RefreshHold): string => `the refresh is held: ${goneText(hold)}`;
+
+const goneText = ({ gone, owned, allowed }: Omit<RefreshHold, "approval">): string =>
+  `${quantity(gone, "group")} ${gone === 1 ? "was" : "were"} gone at the service in 24 hours and made again, and deletion.limit lets ${allowed} of ${quantity(owned, "group")} go`;
+
+export const approveRefreshCommand = (approval: string): string =>
+  `groupsync sync --refresh --approve-refresh ${approval}`;
+
 export function describeHeldRefresh(
   gone: FoundGone,
   { limit, owned }: RefreshLimit,
@@ -49,8 +80,8 @@ export function describeHeldRefresh(
 ): HeldRefresh {
   return {
     code: "REFRESH_HELD",
-    message: `the refresh is held, and ${quantity(count, "group")} ${count === 1 ? "is" : "are"} not asked for: ${quantity(gone.count, "group")} ${gone.count === 1 ? "was" : "were"} gone at the service in 24 hours and made again, and deletion.limit lets ${removalsAllowed(limit, owned)} of ${quantity(owned, "group")} go`,
-    hint: `find out who has deleted them: to ask for a group that is gone makes it again. If they are to be made again: groupsync sync --refresh --approve-refresh ${approval}`,
+    message: `the refresh is held, and ${quantity(count, "group")} ${count === 1 ? "is" : "are"} not asked for: ${goneText({ gone: gone.count, owned, allowed: removalsAllowed(limit, owned) })}`,
+    hint: `find out who has deleted them: to ask for a group that is gone makes it again. If they are to be made again: ${approveRefreshCommand(approval)}`,
     count,
     approval,
   };

@@ -1,4 +1,5 @@
 import { isAlarming, type WentMissing, wentMissingText } from "../deletion/missing-tenants.ts";
+import { type RefreshHold, refreshHoldText } from "../drift/refresh-guard.ts";
 import { type Failure, isHandOver } from "../failure/failure.ts";
 import { printable } from "../text/printable.ts";
 import { quantity } from "../text/quantity.ts";
@@ -12,6 +13,8 @@ export interface HealthFacts {
   readonly rejected: number;
   /** Null if nothing waits for approval. */
   readonly held: { readonly count: number } | null;
+  /** Null if no refresh is held. */
+  readonly refreshHold: RefreshHold | null;
   readonly missing: WentMissing;
   /** Newest first. */
   readonly runs: readonly PastRun[];
@@ -33,7 +36,16 @@ interface PastResult {
 
 /** One thing to say about the health of a scope. The last three kinds are no trouble. */
 export interface Verdict {
-  readonly kind: "killed" | "failed" | "held" | "missing" | "attention" | "empty" | "running" | "well";
+  readonly kind:
+    | "killed"
+    | "failed"
+    | "held"
+    | "refresh"
+    | "missing"
+    | "attention"
+    | "empty"
+    | "running"
+    | "well";
   /** For people, in one line. */
   readonly sentence: string;
 }
@@ -65,13 +77,15 @@ function troublesOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdi
 /** What the ledger knows counts, and not what the last run counted: single tenants may have been served since. */
 function troublesOfGroups(
   runs: readonly PastRun[],
-  { groups, rejected, held, missing }: HealthFacts,
+  { groups, rejected, held, refreshHold, missing }: HealthFacts,
 ): Verdict[] {
   const { outcome, counts, error } = decidingRun(runs)?.result ?? {};
   const outOfSync = outOfSyncText({ rejected, failed: groups.failing, outdated: counts?.outdated ?? 0 });
   const all: (readonly [Verdict["kind"], string])[] = [];
-  if (outcome === "held" && error) all.push(["held", printable(error.message, LONGEST)]);
+  if (outcome === "held" && error && error.code !== "REFRESH_HELD")
+    all.push(["held", printable(error.message, LONGEST)]);
   else if (held) all.push(["held", `${quantity(held.count, "removal")} held`]);
+  if (refreshHold) all.push(["refresh", refreshHoldText(refreshHold)]);
   if (isAlarming(missing)) all.push(["missing", wentMissingText(missing)]);
   if (outOfSync !== "") all.push(["attention", outOfSync]);
   return all.map(([kind, text]) => ({ kind, sentence: `Needs attention: ${text}.` }));

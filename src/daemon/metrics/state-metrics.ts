@@ -63,6 +63,11 @@ const GAUGES: readonly StateGauge[] = [
     value: ({ ledger }) => ledger && (ledger.status.held?.count ?? 0),
   },
   {
+    name: "groupsync_refresh_held",
+    help: "1 while every refresh is held, because too many groups were gone at the service, otherwise 0.",
+    value: ({ ledger }) => ledger && (ledger.refreshHold ? 1 : 0),
+  },
+  {
     name: "groupsync_recently_missing_groups",
     help: "Groups whose tenants went missing in the 24 hours before the ledger was read, without those that are held.",
     value: (state) => wentMissingOf(state)?.count,

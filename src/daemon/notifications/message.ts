@@ -76,6 +76,13 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
     lasts: (count) => `${quantity(count, "removal")} ${count === 1 ? "is" : "are"} held`,
     over: "no removal is held any more",
   },
+  refresh: {
+    lasts: (count) =>
+      `the refresh is held: ${quantity(count, "group")} ${count === 1 ? "was" : "were"} gone at the service`,
+    over: "the refresh is held no more",
+    advice:
+      "find out who has deleted these groups; groupsync status has the command that has more of them made again",
+  },
   missing: {
     lasts: (count) => `the tenants of ${quantity(count, "group")} went missing within 24 hours`,
     over: "no more tenants went missing in the last 24 hours than deletion.limit lets go",

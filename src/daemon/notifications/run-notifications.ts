@@ -3,7 +3,7 @@ import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { DaemonState } from "../state/state.ts";
-import { driftProblem } from "./drift-problem.ts";
+import { driftProblems } from "./drift-problems.ts";
 import { messageText } from "./message.ts";
 import { missingProblem } from "./missing-problem.ts";
 import { type ProblemCounts, type Problems, updateProblems } from "./problems.ts";
@@ -60,5 +60,5 @@ export class RunNotifications {
 
 const problemsOfLedger = (state: LedgerFacts): ProblemCounts => ({
   ...missingProblem(state),
-  ...driftProblem(state),
+  ...driftProblems(state),
 });

@@ -1,5 +1,7 @@
 import { recently } from "../../core/deletion/missing-tenants.ts";
+import type { DeletionLimit } from "../../core/plan/deletion-policy.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
+import { heldRefresh } from "../../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import type { LedgerSnapshot } from "./state.ts";
@@ -10,12 +12,19 @@ const MOST_RUNS = 5_000;
 /** The first day of each span in the histogram of token ages. */
 const AGES = [0, 1, 7, 30, 60, 90, 180, 365];
 
+export interface SnapshotSettings extends Pick<RotationPolicy, "maxAgeMs"> {
+  /** The scope: `name` in the config. */
+  readonly name: string;
+  readonly deletionLimit: DeletionLimit;
+}
+
 /** Reads what the status page and the metrics show of the ledger. Rejects with LEDGER_…. */
 export async function readLedgerSnapshot(
   ledger: LedgerView,
-  { maxAgeMs }: Pick<RotationPolicy, "maxAgeMs">,
+  settings: SnapshotSettings,
   now: Date,
 ): Promise<LedgerSnapshot> {
+  const { maxAgeMs } = settings;
   const before = (days: number): Date => new Date(now.getTime() - days * DAY);
   const status = await ledger.status();
   const history = await ledger.history(before(HISTORY_DAYS), MOST_RUNS);
@@ -27,8 +36,9 @@ export async function readLedgerSnapshot(
   }));
   const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: atLeast[AGES.length] ?? 0 };
   const wentMissing = await ledger.missingSince(recently(now));
+  const refreshHold = await heldRefresh(ledger, settings, now);
   const names = await ledger.names(listedIds(status));
-  return { readAt: now, status, history, tokenAges, tooOld, names, wentMissing };
+  return { readAt: now, status, history, tokenAges, tooOld, names, wentMissing, refreshHold };
 }
 
 const listedIds = ({ held, failing, rejected }: LedgerStatus): string[] => [

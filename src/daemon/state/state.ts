@@ -1,4 +1,5 @@
 import { type WentMissing, wentMissing } from "../../core/deletion/missing-tenants.ts";
+import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
 import type { DeletionLimit } from "../../core/plan/deletion-policy.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
@@ -68,6 +69,8 @@ export interface LedgerSnapshot {
   readonly names: ReadonlyMap<string, string>;
   /** How many groups' tenants went missing in the last 24 hours. Groups with a held removal don't count. */
   readonly wentMissing: number;
+  /** Null if no refresh is held. */
+  readonly refreshHold: RefreshHold | null;
 }
 
 /** How many groups have a token of at least `fromDays` days, and younger than the next entry's `fromDays`. */

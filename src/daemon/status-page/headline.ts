@@ -18,7 +18,7 @@ export interface Headline {
   readonly see: readonly Part[];
 }
 
-export type Part = "held" | "failing" | "rejected" | "serving";
+export type Part = "held" | "refresh" | "failing" | "rejected" | "serving";
 
 /**
  * Everything that is wrong, the worst first; or one headline if nothing is. What comes from the ledger is worded as in
@@ -66,6 +66,8 @@ function troubleOf(
       return ledger?.status.held
         ? [{ ...headline("attention", sentence, LOOK_AT_SOURCE), see: ["held"] }]
         : [headline("attention", sentence, hint || "Look at the source first: groupsync plan says more.")];
+    case "refresh":
+      return [{ ...headline("attention", withGrouped(sentence), WHO_DELETES), see: ["refresh"] }];
     case "missing":
       return [headline("attention", withGrouped(sentence), MISSING)];
     case "attention":
@@ -78,6 +80,7 @@ function troubleOf(
 }
 
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
+const WHO_DELETES = "Find out who has deleted these groups: to ask for a group that is gone makes it again.";
 const MISSING = `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`;
 
 function outOfSync(sentence: string, status: LedgerStatus | undefined): Headline {
@@ -166,6 +169,7 @@ const factsOf = (state: DaemonState, runs: readonly PastRun[]): HealthFacts => (
   groups: state.ledger?.status.groups ?? { failing: 0 },
   rejected: rejectedRows(state.ledger?.status.rejected ?? []),
   held: state.ledger?.status.held ?? null,
+  refreshHold: state.ledger?.refreshHold ?? null,
   missing: wentMissingOf(state) ?? NOBODY_MISSING,
   lease: state.ledger?.status.lease ?? null,
   runs,

@@ -1,3 +1,4 @@
+import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh-guard.ts";
 import {
   type RejectionReason,
   type RememberedRejection,
@@ -40,6 +41,13 @@ ${copied(command, configPath)}
     ({ kind, user_group_id }) => html`<li>${kind} ${tenant(user_group_id, names)}</li>`,
   )}${more(count - shown.length, "groupsync plan", "lists them")}</ul></section>`;
 }
+
+/** How many groups were gone at the service, and the command that has more of them made again. */
+export const heldRefreshSection = ({ gone, approval }: RefreshHold, configPath: string): Html =>
+  html`<section aria-labelledby="refresh"><h2 id="refresh">Held refresh ${badge(gone)}</h2>
+<p>${groupedCount(gone, "group")} ${gone === 1 ? "was" : "were"} gone at the service and made again. If the others that are gone are to be made again, too:</p>
+${copied(approveRefreshCommand(approval), configPath)}
+<p class="note">The code is good until another group is found gone. The page itself changes nothing.</p></section>`;
 
 /** The groups that fail, with the reason and the time of the next try. */
 export function failingSection(

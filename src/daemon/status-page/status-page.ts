@@ -1,7 +1,7 @@
 import { brokenWaysOf } from "../state/serving-state.ts";
 import type { DaemonState, LedgerSnapshot } from "../state/state.ts";
 import { type Headline, headlinesOf, type Part } from "./headline.ts";
-import { failingSection, heldSection, rejectedSection } from "./held-and-failing.ts";
+import { failingSection, heldRefreshSection, heldSection, rejectedSection } from "./held-and-failing.ts";
 import { documentOf } from "./markup/document.ts";
 import { headlineBox } from "./markup/headline-box.ts";
 import { type Content, type Html, html } from "./markup/html.ts";
@@ -36,9 +36,14 @@ ${aboutSection(state, at)}`;
   );
 }
 
-function troubleSections({ status, names }: LedgerSnapshot, { configPath }: DaemonState, at: PageTime): Html {
+function troubleSections(
+  { status, names, refreshHold }: LedgerSnapshot,
+  { configPath }: DaemonState,
+  at: PageTime,
+): Html {
   const { held, groups, failing, rejected } = status;
   return html`${held && heldSection(held, names, configPath)}
+${refreshHold && heldRefreshSection(refreshHold, configPath)}
 ${groups.failing > 0 ? failingSection(failing, groups.failing, names, at) : null}
 ${rejected.length > 0 ? rejectedSection(rejected, names, at) : null}`;
 }
@@ -55,6 +60,7 @@ const section = (id: string, title: string, content: Html): Html =>
 
 const SEE: Readonly<Record<Part, string>> = {
   held: "What is held, and how it is approved",
+  refresh: "How the refresh is approved",
   failing: "Why groups fail, and the next tries",
   rejected: "Which rows are rejected, and the reasons",
   serving: "The reason",

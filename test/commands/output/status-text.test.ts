@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { statusText } from "../../../src/commands/output/status-text.ts";
+import { type Guards, statusText } from "../../../src/commands/output/status-text.ts";
 import type { WentMissing } from "../../../src/core/deletion/missing-tenants.ts";
 import type { Failure } from "../../../src/core/failure/failure.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
@@ -18,6 +18,7 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
 
 const TABLES = { tokens: ["public.groupsync_tokens of groupsync"], ledger: "public.groupsync_*" };
 const NOBODY: WentMissing = { count: 0, owned: 9, allowed: 3 };
+const GUARDS: Guards = { missing: NOBODY, refreshHold: null };
 const GROUPS = { total: 9, in_sync: 9, under_way: 0, failing: 0, missing: 0, unverified: 0 };
 
 const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
@@ -35,7 +36,7 @@ const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
 
 /** The newest run first. */
 const textAfter = (runs: readonly RecordedRun[], overrides: Partial<LedgerStatus> = {}): string =>
-  statusText(aStatus({ runs, ...overrides }), TABLES, NOBODY, runs, NOW, false);
+  statusText(aStatus({ runs, ...overrides }), TABLES, GUARDS, runs, NOW, false);
 
 const rejected = [{ ...aRejection(), since: NOW }];
 
@@ -76,6 +77,17 @@ Held
   delete acme
   replace globex
   if they are meant to go: groupsync sync --approve-deletions 0123456789ab
+`);
+});
+
+test("shows the command that approves a held refresh", () => {
+  const refreshHold = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
+  const text = statusText(aStatus(), TABLES, { ...GUARDS, refreshHold }, [], NOW, false);
+  expect(text.split("\n")[0]).toMatch(/^Needs attention: the refresh is held: 6 groups were gone /);
+  expect(text).toContain(`
+Held refresh
+  find out who has deleted these groups: to ask for a group that is gone makes it again
+  if they are to be made again: groupsync sync --refresh --approve-refresh 0123456789ab
 `);
 });
 
@@ -123,7 +135,7 @@ test("only the newest run can be running: an earlier run without an end did not 
   const open = { ...aRun("sync", {}), finishedAt: null, result: null };
   const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW };
   const later = new Date(NOW.getTime() + 2_500);
-  expect(statusText(aStatus({ lease }), TABLES, NOBODY, [open, open], later, false)).toContain(`
+  expect(statusText(aStatus({ lease }), TABLES, GUARDS, [open, open], later, false)).toContain(`
 Last runs
   2026-03-01T12:00:00.000Z  sync  running for 2.5 s
   2026-03-01T12:00:00.000Z  sync  did not finish
@@ -132,14 +144,14 @@ Last runs
 
 test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
   const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { outdated: 2 })];
-  const text = statusText(aStatus({ runs }), TABLES, NOBODY, runs.slice(0, 1), NOW, false);
+  const text = statusText(aStatus({ runs }), TABLES, GUARDS, runs.slice(0, 1), NOW, false);
   expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
   expect(text).not.toContain("  sync  ");
 });
 
 test("shows since when a group has been failing", () => {
   const failing = [{ user_group_id: "acme", ...aChangeFailure(), since: new Date("2026-02-27T08:00:00Z") }];
-  expect(statusText(aStatus({ failing }), TABLES, NOBODY, [], NOW, false)).toContain(`
+  expect(statusText(aStatus({ failing }), TABLES, GUARDS, [], NOW, false)).toContain(`
 Failing
   acme  REFUSED (3 in a row since 2026-02-27T08:00:00.000Z, next try after 2026-03-01T00:00:00.000Z): GET was answered`);
 });

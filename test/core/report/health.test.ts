@@ -25,11 +25,15 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   groups: { failing: 0 },
   rejected: 0,
   held: null,
+  refreshHold: null,
   missing: { count: 0, owned: 40, allowed: 4 },
   runs: [aRun("ok")],
   lease: null,
   ...overrides,
 });
+
+const REFRESH_HOLD = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
+const REFRESH_HELD = { code: "REFRESH_HELD", message: "the refresh is held, and 1 group is not asked for" };
 
 test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ["no run yet", { runs: [] }, "empty", "Nothing has been synced yet."],
@@ -45,6 +49,15 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ],
   ["a sync that made room, and went on", { runs: [FAILED, HANDED_OVER] }, "failed", "no route to db"],
   ["held removals", { held: { count: 2 } }, "held", "2 removals held"],
+  [
+    "a held refresh, as the last sync says as well",
+    {
+      refreshHold: REFRESH_HOLD,
+      runs: [{ command: "sync", result: { outcome: "held", counts: noCounts(), error: REFRESH_HELD } }],
+    },
+    "refresh",
+    "Needs attention: the refresh is held: 6 groups were gone at the service in 24 hours and made again, and deletion.limit lets 4 of 40 groups go.",
+  ],
   ["many missing tenants", { missing: { count: 5, owned: 40, allowed: 4 } }, "missing", "5 of 40 groups"],
   ["as many as allowed", { missing: { count: 4, owned: 40, allowed: 4 } }, "well", "All is well."],
   ["a failing group", { groups: { failing: 1 } }, "attention", "1 failing group"],

@@ -32,6 +32,7 @@ describe("of the daemon's state", () => {
       standby: { since: at("00:00:00"), message: "another instance is at work" },
       current: aCurrentRun({ since: at("01:30:00"), done: 3, total: 10 }),
       ledger: aLedgerSnapshot({
+        refreshHold: { gone: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
         readAt: at("01:10:00"),
         status: aLedgerStatus({
           groups: { total: 50, in_sync: 40, under_way: 1, failing: 2, missing: 3, unverified: 4 },
@@ -58,6 +59,7 @@ describe("of the daemon's state", () => {
       groupsync_oldest_token_timestamp_seconds: seconds("00:10:00"),
       groupsync_oldest_unsynced_timestamp_seconds: seconds("00:20:00"),
       groupsync_held_removals: 7,
+      groupsync_refresh_held: 1,
     });
   });
 

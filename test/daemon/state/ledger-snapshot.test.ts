@@ -9,7 +9,8 @@ const DAY = 86_400_000;
 
 const snapshotOf = (world: World, maxAgeMs: number | null, now = world.time.now()) => {
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
-  return readLedgerSnapshot(ledger, { maxAgeMs }, now);
+  const deletionLimit = { count: 1, percent: 10 };
+  return readLedgerSnapshot(ledger, { maxAgeMs, name: "test", deletionLimit }, now);
 };
 
 test("tokens are counted by their age, and those beyond rotation.max_age", async () => {

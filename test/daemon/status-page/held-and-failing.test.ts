@@ -52,6 +52,14 @@ describe("failing groups", () => {
   });
 });
 
+test("a held refresh comes with the command that approves it", () => {
+  const refreshHold = { gone: 1_200, owned: 9_000, allowed: 900, approval: "4025bf58a4c4" };
+  const text = readOf(aHealthyDaemon({ ledger: aHealthySnapshot({ refreshHold }) }));
+  expect(text).toContain("Needs attention: the refresh is held: 1 200 groups were gone");
+  expect(text).toContain("Held refresh 1 200");
+  expect(text).toMatch(/groupsync --config \S+ sync --refresh --approve-refresh 4025bf58a4c4 /);
+});
+
 test("what is held is listed up to ten, with the command that approves it", () => {
   const groups = Array.from({ length: 100 }, (_, index) => ({
     kind: index === 0 ? ("replace" as const) : ("delete" as const),

@@ -1,0 +1,20 @@
+import { type RefreshHold, refreshHold } from "../../core/drift/refresh-guard.ts";
+import { type DeletionLimit, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
+import type { LedgerView } from "../../ports/ledger/ledger.ts";
+
+interface Guarded {
+  /** The scope: `name` in the config. */
+  readonly name: string;
+  readonly deletionLimit: DeletionLimit;
+}
+
+/** Why a refresh that began now would be held; null if it wouldn't be. */
+export async function heldRefresh(
+  ledger: Pick<LedgerView, "goneSince" | "existingCount">,
+  { name, deletionLimit: limit }: Guarded,
+  now: Date,
+): Promise<RefreshHold | null> {
+  const gone = await ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+  if (gone.count === 0) return null;
+  return refreshHold(name, gone, { limit, owned: await ledger.existingCount({}) });
+}
