@@ -74,6 +74,10 @@ export const isForToken = (change: Change): boolean =>
 export const isRefresh = (change: Change): boolean =>
   change.kind !== "delete" && change.kind !== "replace" && change.refreshes === true;
 
+/** Whether the change is made because a store lacks the group's token. */
+export const isRestored = (change: Change): boolean =>
+  change.kind !== "delete" && change.kind !== "replace" && change.restores === true;
+
 /** The intent to record before the change. `standing` is the intent that an earlier run left. */
 export function intentOf({ kind }: Change, standing: Intent | null = null): Intent {
   if (kind === "replace" || kind === "delete") return kind;

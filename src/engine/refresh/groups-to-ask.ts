@@ -14,8 +14,8 @@ const PAGE = 1_000;
 
 /**
  * Updates that send groups as the service confirmed them, the one first that was verified longest ago. Leaves out the groups
- * whose rows are rejected or not ready, and in a plan for some tenants those whose tenants are gone: the ledger doesn't know
- * all of these.
+ * whose rows are rejected or not ready, those that the plan removes, and in a plan for some tenants those whose tenants are
+ * gone: the ledger doesn't know all of these.
  */
 export async function* groupsToAsk(
   plan: Plan,
@@ -38,14 +38,22 @@ export async function* groupsToAsk(
   }
 }
 
-const PASSED_OVER: ReadonlySet<PlanEntry["kind"]> = new Set(["rejected", "not_ready", "missing"]);
+/** A removal that was not made after all: its row has changed since the plan was made. */
+const WITHDRAWN: readonly PlanEntry["kind"][] = ["replace", "delete"];
+const PASSED_OVER: ReadonlySet<PlanEntry["kind"]> = new Set([
+  "rejected",
+  "not_ready",
+  "missing",
+  ...WITHDRAWN,
+]);
 
 async function passedOverIn(
   { counts, entries, isWhole }: Plan,
   page: readonly RefreshCandidate[],
 ): Promise<ReadonlySet<string>> {
   const passedOver = new Set<string>();
-  if (counts.rejected + counts.not_ready + (isWhole ? 0 : counts.missing) === 0) return passedOver;
+  const removals = counts.replace + counts.delete + (isWhole ? 0 : counts.missing);
+  if (counts.rejected + counts.not_ready + removals === 0) return passedOver;
   const ids = new Set(page.map(({ user_group_id }) => user_group_id));
   for await (const batch of entries.read())
     for (const { kind, user_group_id } of batch)

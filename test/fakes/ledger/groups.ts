@@ -15,6 +15,7 @@ import {
   intentOf,
   isForToken,
   isRefresh,
+  isRestored,
 } from "../../../src/core/plan/change.ts";
 import type { SettledUpdate } from "../../../src/core/plan/ledger-update.ts";
 import type {
@@ -310,9 +311,10 @@ function changesBy(
     };
   }
   const { change, serviceName } = outcome;
-  // Who asks for a token hasn't looked whether the tenant is there.
+  // Who asks for a token compares no name, and hasn't looked whether the tenant is there.
   const presence = isForToken(change) ? {} : PRESENT;
-  const answered = { serviceName, verifiedAt: at, sharedToken: null, ...NO_INTENT, ...presence };
+  const verified = isRestored(change) ? {} : { verifiedAt: at };
+  const answered = { serviceName, sharedToken: null, ...NO_INTENT, ...presence, ...verified };
   const storing = notEverywhere ? lacking(notEverywhere) : null;
   if (outcome.kind === "not_updated") {
     // There, but perhaps in a state that nobody has asked for.

@@ -65,7 +65,7 @@ export const rotationWrites = (ledger: LedgerChanges): RotationWrites => ({
         ledger.fails(id, { storing: null });
       }
       if (failure) ledger.fails(id, { rotation: failedOnce(row.failures.rotation, failure, now) });
-      if (tokenFingerprint !== null) ledger.change(id, { sharedToken: null, verifiedAt: now });
+      if (tokenFingerprint !== null) ledger.change(id, { sharedToken: null });
       else if (sharedToken !== undefined) ledger.change(id, { sharedToken });
       if (!isOpen) ledger.change(id, NO_INTENT);
     });

@@ -2,7 +2,7 @@ import { isFoundGone } from "../../../core/apply/outcome.ts";
 import type { FailureKind } from "../../../core/failure/group-failures.ts";
 import { tokenFingerprint } from "../../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
-import { isForToken } from "../../../core/plan/change.ts";
+import { isForToken, isRestored } from "../../../core/plan/change.ts";
 import type { RecordedOutcome } from "../../../ports/ledger/groups.ts";
 import type { Assignments } from "../dialect/dialect.ts";
 import { NOTHING_MISSING } from "./deletions.ts";
@@ -57,7 +57,8 @@ class OutcomeWriter {
 
   async write(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
     const applied: object[] = [];
-    const forTokens: object[] = [];
+    const refreshed: object[] = [];
+    const restored: object[] = [];
     const undeleted: FailedRow[] = [];
     const unremoved: FailedRow[] = [];
     const deleted: string[] = [];
@@ -68,7 +69,11 @@ class OutcomeWriter {
     const retokened: { id: string; token: string | null }[] = [];
     for (const { outcome, retryAt, notEverywhere, notRemoved, sharedToken } of outcomes) {
       const id = outcome.change.user_group_id;
-      const answers = isForToken(outcome.change) ? forTokens : applied;
+      const answers = isRestored(outcome.change)
+        ? restored
+        : isForToken(outcome.change)
+          ? refreshed
+          : applied;
       if (isFoundGone(outcome)) gone.push(id);
       if (outcome.kind === "deleted") retokened.push({ id, token: null });
       else if (outcome.kind !== "failed" && outcome.change.kind !== "create") {
@@ -103,9 +108,14 @@ class OutcomeWriter {
       }
     }
     if (retokened.length > 0) await this.#keepFormerTokens(retokened, now);
-    for (const batch of jsonBatches(applied)) await this.#recordAnswers(batch, PRESENT, now);
+    const ofTenants = { isThere: true, isVerified: true };
+    for (const batch of jsonBatches(applied)) await this.#recordAnswers(batch, ofTenants, now);
     // Nobody has looked whether the tenant is there: a full sync may have found meanwhile that it is gone.
-    for (const batch of jsonBatches(forTokens)) await this.#recordAnswers(batch, {}, now);
+    const ofGroups = { isThere: false, isVerified: true };
+    for (const batch of jsonBatches(refreshed)) await this.#recordAnswers(batch, ofGroups, now);
+    // Nobody has compared the name, either.
+    const ofTokens = { isThere: false, isVerified: false };
+    for (const batch of jsonBatches(restored)) await this.#recordAnswers(batch, ofTokens, now);
     if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
     if (deleted.length > 0) await this.#countRemovals("delete", deleted, now);
     if (replaced.length > 0) await this.#countRemovals("replace", replaced, now);
@@ -116,7 +126,11 @@ class OutcomeWriter {
     if (closed.length > 0) await this.#closeRows(closed);
   }
 
-  async #recordAnswers(rows: string, presence: Readonly<Record<string, string>>, now: Date): Promise<void> {
+  async #recordAnswers(
+    rows: string,
+    { isThere, isVerified }: { readonly isThere: boolean; readonly isVerified: boolean },
+    now: Date,
+  ): Promise<void> {
     // `begin` has inserted the rows, but use an upsert: it finds each row by the primary key. For an UPDATE with a
     // join, PostgreSQL would read the whole table if it was filled lately, because its statistics still call the table
     // small.
@@ -136,8 +150,11 @@ class OutcomeWriter {
           service_name: `coalesce(${is("service_name")}, ${was("service_name")})`,
           token_since: `CASE WHEN ${isSameToken(is, was)}
             THEN ${was("token_since")} ELSE ${is("updated_at")} END`,
-          verified_at: `CASE WHEN ${is("token_fingerprint")} IS NULL
-            THEN ${was("verified_at")} ELSE ${is("updated_at")} END`,
+          ...(isThere && PRESENT),
+          ...(isVerified && {
+            verified_at: `CASE WHEN ${is("token_fingerprint")} IS NULL
+              THEN ${was("verified_at")} ELSE ${is("updated_at")} END`,
+          }),
           shared_token: `CASE WHEN ${is("token_fingerprint")} IS NULL
             THEN coalesce(${is("shared_token")}, ${was("shared_token")}) END`,
           token_fingerprint: `coalesce(${is("token_fingerprint")}, ${was("token_fingerprint")})`,
@@ -147,7 +164,6 @@ class OutcomeWriter {
             THEN ${was("unverified")} ELSE ${is("unverified")} END`,
           intent: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent")} END`,
           intent_at: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent_at")} END`,
-          ...presence,
           ...failures("change", is, was, `${is("confirmed")} IS NULL`),
           ...failures("storing", is, was, `${is("token_fingerprint")} IS NULL`),
           updated_at: is("updated_at"),

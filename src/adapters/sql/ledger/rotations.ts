@@ -103,7 +103,6 @@ async function recordRotation(
     rotation_count: failure ? "rotation_count + 1" : `coalesce(${unlessOther("rotation_count")}, 0)`,
     ...(tokenFingerprint !== null && noFailure("storing")),
     token_since: `CASE WHEN ${isSameToken} THEN token_since ELSE $4 END`,
-    verified_at: "CASE WHEN $3 IS NULL THEN verified_at ELSE $4 END",
     shared_token: "CASE WHEN $3 IS NULL THEN coalesce($9, shared_token) END",
     token_fingerprint: "coalesce($3, token_fingerprint)",
     intent: "CASE WHEN $5 THEN intent END",
