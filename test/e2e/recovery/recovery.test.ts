@@ -183,6 +183,10 @@ test("a config of staging on a copy of production's database changes nothing of 
   const staging = await aWorld({ tenants: 0, service: { teamId: 2 } });
   const copy = await freshDatabase();
   await world.database.query(`DROP DATABASE "${copy.name}"`);
+  // The server may still be ending the program's sessions, and copies no database that somebody uses.
+  await world.database.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+  );
   await world.database.query(`CREATE DATABASE "${copy.name}" TEMPLATE "${world.database.name}"`);
   await copy.query("DELETE FROM customers WHERE id = 't-00001'");
   await world.forgetRequests();
