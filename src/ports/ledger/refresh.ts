@@ -31,7 +31,7 @@ export interface RefreshableOptions {
 /** A group that a refresh may ask for, as the service last confirmed it. */
 export interface RefreshCandidate extends ConfirmedGroup {
   readonly user_group_id: string;
-  /** When the service last answered a GET that compared the group's name and token. */
+  /** When a GET last told the group's name and token, and both were compared. */
   readonly verifiedAt: Date;
 }
 

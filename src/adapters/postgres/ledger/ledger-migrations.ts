@@ -215,7 +215,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     -- When a run began that read every token in every store.
     ALTER TABLE ${tokenDestinations} ADD COLUMN verified_at timestamptz;`,
   ({ groups, evidence }) => `
-    -- When the service last answered a call for this group with its live token.
+    -- When a GET last told this group's name and token.
     ALTER TABLE ${groups} ADD COLUMN verified_at timestamptz;
     UPDATE ${groups} SET verified_at = updated_at WHERE fingerprint IS NOT NULL;
     -- A refresh asks first for the group that was asked for longest ago.
