@@ -68,8 +68,7 @@ export function fingerprintOf(change: Change): string {
 }
 
 /** Whether the group itself is to stay as it is: the GET is sent for its token, or to look at it. Its failure counts as `storing` in `GroupFailures`. */
-export const isForToken = (change: Change): boolean =>
-  change.kind !== "delete" && change.kind !== "replace" && (change.restores ?? change.refreshes) === true;
+export const isForToken = (change: Change): boolean => isRestored(change) || isRefresh(change);
 
 export const isRefresh = (change: Change): boolean =>
   change.kind !== "delete" && change.kind !== "replace" && change.refreshes === true;
