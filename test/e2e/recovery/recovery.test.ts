@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { freshDatabase } from "../../support/databases/fresh-database.ts";
+import { newPlace, openDatabase, removeDatabase } from "../../support/databases/fresh-database.ts";
 import { aWorld, idOf, type World, type WorldOptions } from "../world.ts";
 import { backUp, LEDGER, lose, TOKENS } from "./backup.ts";
 
@@ -181,8 +181,8 @@ test("a config of staging on a copy of production's database changes nothing of 
   const world = await synced({ config: { ...AT_ONCE, name: "production" } });
   const live = await world.live();
   const staging = await aWorld({ tenants: 0, service: { teamId: 2 } });
-  const copy = await freshDatabase();
-  await world.database.query(`DROP DATABASE "${copy.name}"`);
+  const place = newPlace("postgres");
+  const copy = openDatabase(place, () => removeDatabase(place));
   // The server may still be ending the program's sessions, and copies no database that somebody uses.
   await world.database.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
