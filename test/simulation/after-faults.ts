@@ -96,8 +96,6 @@ function unhealed(world: SimulatedWorld): string[] {
     const known = ledger.rows.get(id);
     if (kind !== "active" || !known?.confirmed || known.fingerprint === UNKNOWN_STATE) return [];
     if (known.intent !== null || Object.values(known.failures).some((failure) => failure !== null)) return [];
-    // A clock that was wrong has dated its last answer into the future: until then nobody asks.
-    if ((known.verifiedAt?.getTime() ?? 0) > world.time.now().getTime() + world.clockOffset) return [];
     const held = service.groups.get(id);
     if (held === undefined) return [`${id} has no group`];
     return [

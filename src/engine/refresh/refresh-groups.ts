@@ -42,6 +42,10 @@ export async function refreshGroups(
   // Without a valid row, nobody knows which tenants are present.
   if (plan.isWhole && !plan.conclusive) return;
   const { at: now } = plan.reading;
+  // Nothing is known of a time that is yet to come.
+  await ledger.write(run.lease, (transaction) =>
+    transaction.redateVerified({ now: clock.now(), as: new Date(now.getTime() - 1) }),
+  );
   // The newest of them is this sync.
   const earlier = asksForAll ? [] : (await lastSyncs(ledger, now, settings.refresh)).slice(1);
   const due = asksForAll

@@ -13,6 +13,8 @@ export interface RefreshReads {
 }
 
 export interface RefreshWrites {
+  /** Groups that were verified after `now`, by a clock that was ahead, count as verified at `as` from now on. */
+  redateVerified(times: { readonly now: Date; readonly as: Date }): Promise<void>;
   /** The operator has approved what refreshes have made again until now. */
   approveRefresh(now: Date): Promise<void>;
 }

@@ -95,6 +95,16 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
   });
 
   describe(`${name}: when a group was verified`, () => {
+    test("is redated if that is yet to come", async () => {
+      const at = await withGroups("now");
+      await recordAt(at, anApplied({ change: anApply({ user_group_id: "later" }) }), LATER);
+      await write(at, (transaction) => transaction.redateVerified({ now: NOW, as: SOON }));
+      expect(await timesIn(at)).toEqual([
+        ["now", NOW],
+        ["later", SOON],
+      ]);
+    });
+
     test("moves with every answer to a GET, and with no failure and no rotation, whose name nobody compares", async () => {
       const at = await withGroups("failed", "lost", "replaced", "rotated");
       await recordAt(at, aFailed({ change: aRefresh("failed"), mayHaveHappened: false }), SOON);

@@ -40,6 +40,15 @@ describe("sync --refresh", () => {
     expect([...world.ledger.rows.values()].map(({ intent }) => intent)).toEqual([null, null, null]);
   });
 
+  test("asks for groups that a clock which was ahead has verified, and asks only once", async () => {
+    const world = await worldWith("a", "b");
+    const row = world.ledger.rows.get("a");
+    const tomorrow = new Date(world.time.now().getTime() + 24 * HOUR);
+    if (row) world.ledger.rows.set("a", { ...row, verifiedAt: tomorrow });
+    world.tenants = [...world.tenants, { id: "new", name: "New", plan: "free" }];
+    expect(await refresh(world)).toMatchObject({ requests: 3, counts: { created: 1, refreshed: 2 } });
+  });
+
   test("stores another token, and makes a group again that is gone", async () => {
     const world = await worldWith("a", "b", "c");
     rotateAt(world, "a");

@@ -33,6 +33,15 @@ export const refreshReads = ({ state, step }: CommittedLedger): RefreshReads => 
 });
 
 export const refreshWrites = (ledger: LedgerChanges): RefreshWrites => ({
+  async redateVerified({ now, as }): Promise<void> {
+    await ledger.step({ when: "before", call: "redateVerified" });
+    ledger.enlist(() => {
+      for (const [id, row] of ledger.state.rows)
+        if (row.verifiedAt !== null && row.verifiedAt > now)
+          ledger.state.rows.set(id, { ...row, verifiedAt: as });
+    });
+  },
+
   async approveRefresh(now: Date): Promise<void> {
     await ledger.step({ when: "before", call: "approveRefresh" });
     ledger.enlist(() => {

@@ -16,6 +16,7 @@ export const refreshReads = (reader: LedgerReader): RefreshReads => ({
 });
 
 export const refreshWrites = (ledger: LedgerScope): RefreshWrites => ({
+  redateVerified: ({ now, as }) => redateVerified(ledger, now, as),
   approveRefresh: (now) => approveRefresh(ledger, now),
 });
 
@@ -71,6 +72,13 @@ async function goneSince({ connection, tables, scope }: LedgerScope, time: Date)
   );
   if (!row) return { count: 0, last: null };
   return { count: Number(row.count), last: { user_group_id: row.user_group_id, at: row.at } };
+}
+
+async function redateVerified({ connection, tables, scope }: LedgerScope, now: Date, as: Date) {
+  await connection.query(
+    `UPDATE ${tables.groups} SET verified_at = $3 WHERE scope = $1 AND verified_at > $2`,
+    [scope, now, as],
+  );
 }
 
 async function approveRefresh({ connection, tables, scope }: LedgerScope, now: Date): Promise<void> {
