@@ -60,8 +60,8 @@ export const EVERY_SESSION = `
   time_zone = '+00:00',
   sql_select_limit = 18446744073709551615, sql_big_selects = 1`;
 
+/** Opens a transaction that reads the data of one point in time, in a session whose transactions are REPEATABLE READ. */
+export const BEGIN_SNAPSHOT = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+
 /** Opens a transaction that reads the data of one point in time. */
-export const SNAPSHOT = [
-  "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-  "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-] as const;
+export const SNAPSHOT = ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", BEGIN_SNAPSHOT] as const;

@@ -4,7 +4,13 @@ import { SessionWatchdog } from "../../sql/connection/session-watchdog.ts";
 import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import type { SourceSession } from "../../sql/source/source-session.ts";
-import { connectionOptions, cutOff, EVERY_SESSION, endInTime, SNAPSHOT } from "../connection/connection.ts";
+import {
+  BEGIN_SNAPSHOT,
+  connectionOptions,
+  cutOff,
+  EVERY_SESSION,
+  endInTime,
+} from "../connection/connection.ts";
 import { readStream } from "../connection/read-stream.ts";
 import { type Thread, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
 
@@ -49,6 +55,7 @@ export class MysqlSourceSession implements SourceSession {
       await session.query(
         `${SESSION}, lock_wait_timeout = ${lockSeconds}, innodb_lock_wait_timeout = ${lockSeconds}`,
       );
+      await session.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
       return session;
     } catch (error) {
       cutOff(session.#connection);
@@ -61,7 +68,7 @@ export class MysqlSourceSession implements SourceSession {
   }
 
   async begin(): Promise<void> {
-    for (const statement of SNAPSHOT) await this.query(statement);
+    await this.query(BEGIN_SNAPSHOT);
   }
 
   async commit(): Promise<void> {
@@ -110,6 +117,13 @@ export class MysqlSourceSession implements SourceSession {
     } finally {
       this.#isReading = false;
     }
+  }
+
+  async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    await this.begin();
+    const rows = await this.rows<Row>(sql);
+    await this.commit();
+    return rows;
   }
 
   async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {

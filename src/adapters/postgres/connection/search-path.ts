@@ -1,4 +1,5 @@
-import pg from "pg";
+import type pg from "pg";
+import { inOneRoundTrip, setLocally } from "./one-round-trip.ts";
 
 /**
  * PostgreSQL looks names up in each schema of the role's search_path. If somebody else may create functions or
@@ -26,38 +27,12 @@ export const PIN = `SELECT pg_catalog.set_config(${KEPT}, pg_catalog.current_set
 export const UNPIN = `SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting(${KEPT}), true)`;
 export const PIN_AGAIN = `SET LOCAL search_path = ${PATH}`;
 
-/** Returns no row, because the driver would take the row for one of the next statement's. */
-const PIN_STATEMENT = `SELECT 1 WHERE pg_catalog.set_config('search_path', '${PATH}', true) IS NULL`;
+const PIN_STATEMENT = setLocally({ search_path: PATH });
 
 /** Runs one statement with the path pinned, in a transaction of its own and in one round trip. */
-export async function pinnedQuery<Row extends object>(
+export const pinnedQuery = <Row extends object>(
   client: pg.ClientBase,
   text: string,
   values: readonly unknown[],
-): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
-  const results: unknown = await new Promise((resolve, reject) => {
-    const callback = (error: Error | null, result: unknown): void =>
-      error ? reject(error) : resolve(result);
-    client.query(
-      new PinnedQuery({ text, values: [...values], queryMode: "extended", callback } as pg.QueryConfig),
-    );
-  });
-  // The first of two results is that of the pin.
-  return [results].flat().at(-1) as pg.QueryResult<Row & pg.QueryResultRow>;
-}
-
-/** The driver's messages to the server. Messages with one Sync at the end run in one transaction. */
-interface Protocol {
-  parse(message: object): void;
-  bind(message: object): void;
-  execute(message: object): void;
-}
-
-class PinnedQuery extends pg.Query {
-  prepare(connection: Protocol): void {
-    connection.parse({ text: PIN_STATEMENT });
-    connection.bind({});
-    connection.execute({});
-    Reflect.apply(Reflect.get(pg.Query.prototype, "prepare"), this, [connection]);
-  }
-}
+): Promise<pg.QueryResult<Row & pg.QueryResultRow>> =>
+  inOneRoundTrip<Row>(client, PIN_STATEMENT, { text, values: [...values] });

@@ -4,6 +4,7 @@ import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts"
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import type { SourceSession } from "../../sql/source/source-session.ts";
 import { connectionOptions } from "../connection/connection.ts";
+import { inOneRoundTrip, setLocally } from "../connection/one-round-trip.ts";
 import { type Backend, endInTime, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
 import { readCursor } from "../database.ts";
 
@@ -24,16 +25,19 @@ export class PostgresSourceSession implements SourceSession {
   readonly #client: pg.Client;
   readonly #watchdog: SessionWatchdog;
   readonly #begin: string;
+  readonly #beforeLook: string;
   /** Of the transaction: a pooler may give each transaction another session of the server. */
   #backend: Backend | undefined;
   #isOpen = true;
 
   private constructor(options: SourceOptions, stop: AbortSignal) {
-    this.#begin = beginWith({
+    const settings = {
       ...TEXTS,
       row_security: options.rowSecurity === "filter" ? "on" : "off",
       lock_timeout: String(serverLockMs(options.timeouts)),
-    });
+    };
+    this.#begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${setLocally(settings)}; ${WHO_AM_I}`;
+    this.#beforeLook = setLocally({ ...settings, transaction_read_only: "on" });
     this.#client = new pg.Client(connectionOptions(options.url, options.applicationName));
     // Without a listener a broken connection would end the process. The waiting query rejects in any case.
     this.#client.on("error", () => {
@@ -85,6 +89,14 @@ export class PostgresSourceSession implements SourceSession {
     await this.query(`EXPLAIN ${sql}`);
   }
 
+  async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
+    const query = { text: sql, ...AS_TEXTS };
+    const { rows } = await this.#watchdog.wait(() =>
+      inOneRoundTrip<[...Row]>(this.#client, this.#beforeLook, query),
+    );
+    return rows;
+  }
+
   async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     const query = { text: sql, ...AS_TEXTS, queryMode: "extended" } as const;
     const { rows } = await this.#watchdog.wait(() => this.#client.query<[...Row]>(query));
@@ -111,12 +123,4 @@ export class PostgresSourceSession implements SourceSession {
     };
     return this.#watchdog.wait(() => this.#client.query<Row & pg.QueryResultRow>(query));
   }
-}
-
-/** Begins a transaction that sees one moment. A daemon looks at single tenants every second: one SELECT costs less than a SET for each. */
-function beginWith(settings: Readonly<Record<string, string>>): string {
-  const set = Object.entries(settings).map(
-    ([name, value]) => `pg_catalog.set_config('${name}', '${value}', true)`,
-  );
-  return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${WHO_AM_I}, ${set.join(", ")}`;
 }

@@ -27,7 +27,7 @@ export interface FeedOptions extends SourceOptions {
   readonly columns: readonly string[];
 }
 
-/** Asks the change column over one connection. Each look is a transaction of its own. */
+/** Asks the change column over one connection. */
 export class SqlChangeFeed<Session extends SourceSession> implements ChangeFeed {
   readonly #dialect: ChangeDialect<Session>;
   readonly #options: FeedOptions;
@@ -67,24 +67,27 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
   }
 
   newest(): Promise<NewestChange | null> {
-    return this.#look(async () => {
+    return this.#explained(async () => {
       const newest = selectNewest(this.#change, this.#opened.query);
-      const [row] = await this.#opened.session.rows<readonly [string, string]>(newest);
+      const [row] = await this.#opened.session.look<readonly [string, string]>(newest);
       return row === undefined ? null : { value: row[0], before: row[1] };
     });
   }
 
   rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
-    return this.#look(async () => {
-      const rows = await this.#opened.session.rows<RawChange>(this.#select(limit)(from));
+    return this.#explained(async () => {
+      const rows = await this.#opened.session.look<RawChange>(this.#select(limit)(from));
       return rows.map(([value, id, digest]) => ({ user_group_id: id, value, digest }));
     });
   }
 
   missingIndex(from: ChangePosition): Promise<string | null> {
     const { session, request } = this.#opened;
-    return this.#look(async () => {
-      if (await this.#dialect.isIndexed(session, this.#change, this.#select(1), from)) return null;
+    return this.#explained(async () => {
+      await session.begin();
+      const isIndexed = await this.#dialect.isIndexed(session, this.#change, this.#select(1), from);
+      await session.commit();
+      if (isIndexed) return null;
       if (request.query !== undefined) {
         return `the database has to apply a condition on ${this.#change.column} before it does the rest of source.query, and to have an index for it: see docs/new-tenants.md`;
       }
@@ -101,15 +104,11 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
   }
 
-  async #look<T>(look: () => Promise<T>): Promise<T> {
-    const { session, explain } = this.#opened;
+  async #explained<T>(look: () => Promise<T>): Promise<T> {
     try {
-      await session.begin();
-      const answer = await look();
-      await session.commit();
-      return answer;
+      return await look();
     } catch (error) {
-      throw explain(error);
+      throw this.#opened.explain(error);
     }
   }
 }

@@ -12,6 +12,8 @@ export interface SourceSession {
   prepare(sql: string): Promise<void>;
   /** Reads a query's rows, as arrays, at once: for a query with few rows. */
   rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]>;
+  /** Like `rows`, in a transaction of its own: as often as every second. */
+  look<Row extends readonly unknown[]>(sql: string): Promise<Row[]>;
   /** Streams a query's rows, as arrays, in batches of at most `size`. */
   batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncIterable<Row[]>;
   /** Ends the transaction with the connection: there is nothing to commit. Idempotent. */
