@@ -46,6 +46,16 @@ test("a domain counts as the type below it", async () => {
   expect(await idsOf(reader)).toEqual(["a"]);
 });
 
+test("a view that writes is refused at each look", async () => {
+  const database = await freshDatabase("postgres");
+  await database.query(`CREATE TABLE looks (at timestamptz DEFAULT now());
+    CREATE FUNCTION note() RETURNS text LANGUAGE sql AS $$ INSERT INTO looks DEFAULT VALUES RETURNING 'a' $$;
+    CREATE VIEW customers AS SELECT note() AS id, now() AS changed`);
+  const reader = await readerOf(database);
+  await expect(reader.rows(null, 10)).rejects.toThrow("read-only transaction");
+  expect(await database.query("SELECT * FROM looks")).toEqual([]);
+});
+
 test.each([
   ["timestamptz", "infinity", "now()"],
   ["timestamp", "infinity", "now()"],
