@@ -31,6 +31,7 @@ export function explainJson(explanation: Explanation): string {
     desired: tenant?.kind === "desired" ? tenant.group : null,
     confirmed: group?.confirmed ?? null,
     unverified: known?.unverified ?? null,
+    last_asked: group?.lastAsked ?? null,
     changes,
     under_way: known?.intent ? { action: known.intent, since: group?.intentAt ?? null } : null,
     held: known?.held ? { action: known.held, code: approval } : null,

@@ -64,7 +64,7 @@ function rowLines({ columns, rows, table, tenant }: ExplainedTenant): Line[] {
 }
 
 function groupLines({ tenant, known, record, changes }: ExplainedTenant): Line[] {
-  const confirmed = record.group?.confirmed ?? null;
+  const { confirmed = null, serviceName = null, lastAsked = null } = record.group ?? {};
   const desired = tenant?.kind === "desired" ? tenant.group : null;
   if (desired === null && confirmed === null) return [];
   const shown = desired ?? (confirmed as Group);
@@ -84,7 +84,8 @@ function groupLines({ tenant, known, record, changes }: ExplainedTenant): Line[]
     ...gone.map(({ field, from = null }) => ({
       ...{ name: printable(field), value: "(none)", confirmed: quoted(from) },
     })),
-    ...doubts({ desired, confirmed, known, serviceName: record.group?.serviceName ?? null }),
+    ...doubts({ desired, confirmed, known, serviceName }),
+    ...(lastAsked === null ? [] : [["the service was last asked for it at ", lastAsked]]),
   ];
 }
 

@@ -39,6 +39,8 @@ export interface RecordedGroup {
   /** Of the live token. */
   readonly tokenFingerprint: string | null;
   readonly tokenSince: Date | null;
+  /** When a GET last told the group's name and token, and both were compared; null if none has. */
+  readonly lastAsked: Date | null;
   readonly failures: Readonly<Record<FailureKind, RecordedFailure | null>>;
 }
 

@@ -50,6 +50,7 @@ Group
     mapping.40       "warehouse-7"
   ~ properties.plan  (none)  the service confirmed "gold"
   unverified: no answer of the service shows whether it took mapping and properties
+  the service was last asked for it at 2026-02-03T12:00:00.000Z
 
 Failures
   rotation: REFUSED (2 in a row since 2026-02-05T00:00:00.000Z, next try after 2026-02-06T00:00:00.000Z): no\\u001b
@@ -90,6 +91,19 @@ History
     expect(text({ copies: { kind: "unreadable", error } })).toContain(
       "  stored: can't be told: TOKEN_STORE_UNAVAILABLE: no such directory\n",
     );
+  });
+
+  test("says when the service was last asked for the group, if it ever was", () => {
+    const lastAskedAt = (lastAsked: Date | null) => ({
+      record: aRecord({ group: aRecordedGroup({ lastAsked }) }),
+    });
+    const json = (...page: Parameters<typeof aPage>) => JSON.parse(explainJson(aPage(...page)));
+    expect(text(lastAskedAt(at(9)))).toContain(
+      "\n  the service was last asked for it at 2026-02-09T00:00:00.000Z\n",
+    );
+    expect(json(lastAskedAt(at(9)))).toMatchObject({ last_asked: "2026-02-09T00:00:00.000Z" });
+    expect(text(lastAskedAt(null))).not.toContain("last asked");
+    expect(json(lastAskedAt(null))).toMatchObject({ last_asked: null });
   });
 
   test("has what is open", () => {

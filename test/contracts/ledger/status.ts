@@ -85,7 +85,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
 
       await begin(at, change);
       const begun = { createdAt: NOW, changedAt: NOW, intentAt: NOW, confirmed: null, serviceName: null };
-      const untold = { tokenFingerprint: null, tokenSince: null, failures: NO_FAILURES };
+      const untold = { tokenFingerprint: null, tokenSince: null, lastAsked: null, failures: NO_FAILURES };
       expect(await at.ledger.record("acme")).toEqual({ ...nothing, group: { ...begun, ...untold } });
 
       const recordAt = (now: Date, outcome: Outcome, retryAt?: Date): Promise<void> =>
@@ -107,6 +107,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
           serviceName: "Acme",
           tokenFingerprint: tokenFingerprint(second),
           tokenSince: LATER,
+          lastAsked: LATER,
           failures: {
             ...NO_FAILURES,
             change: { ...failure, count: 1, since: inDays(5), retryAt: inDays(6) },

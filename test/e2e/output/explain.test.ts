@@ -51,6 +51,7 @@ Group
     name             "Company 1"
     mapping.40       "warehouse-1"
     properties.plan  "gold"
+  the service was last asked for it at TIME
 
 Token
   hash HASH

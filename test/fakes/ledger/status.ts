@@ -78,6 +78,7 @@ function recordedGroup(row: LedgerRow): RecordedGroup {
   const { change, rotation, storing } = row.failures;
   return {
     ...{ createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince },
+    lastAsked: row.verifiedAt,
     failures: { change: change && withoutFingerprint(change), rotation, storing },
   };
 }

@@ -181,7 +181,7 @@ async function groupRecord({ connection, tables, scope }: LedgerScope, id: strin
   const rows = await connection.query<RecordColumns>(
     `SELECT created_at AS "createdAt", updated_at AS "changedAt", intent_at AS "intentAt", confirmed,
        service_name AS "serviceName", token_fingerprint AS "tokenFingerprint", token_since AS "tokenSince",
-       ${FAILURE_COLUMNS}
+       verified_at AS "lastAsked", ${FAILURE_COLUMNS}
      FROM ${tables.groups} WHERE scope = $1 AND user_group_id = $2`,
     [scope, id],
   );
@@ -207,6 +207,7 @@ const recordedGroup = (row: RecordColumns): RecordedGroup => ({
   serviceName: row.serviceName,
   tokenFingerprint: row.tokenFingerprint,
   tokenSince: row.tokenSince,
+  lastAsked: row.lastAsked,
   failures: {
     change: failureIn(row, "change"),
     rotation: failureIn(row, "rotation"),
