@@ -11,7 +11,8 @@ import {
 } from "../engine/plan/make-plan.ts";
 import { changeCount, type Plan } from "../engine/plan/plan.ts";
 import { predictedFailures, predictedWarnings } from "../engine/predict-sync.ts";
-import { dueForRefresh, lastSyncs, type RefreshPolicy } from "../engine/refresh/due-for-refresh.ts";
+import type { RefreshPolicy } from "../engine/refresh/due-for-refresh.ts";
+import { foreseenRefresh } from "../engine/refresh/refresh-start.ts";
 import { areSameDestinations } from "../engine/tokens/moved-destinations.ts";
 import { tokenTables } from "../engine/tokens/token-tables.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
@@ -57,7 +58,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .action(async (flags: Flags, command: Command) => {
       await using(
         await open(command),
-        async ({ ports, settings, rotation, refresh, now: clock, ...setup }) => {
+        async ({ ports, settings, rotation, refresh: policy, now: clock, ...setup }) => {
           const { ledger } = ports;
           const now = clock();
           const only = flags.only && new Set(flags.only);
@@ -79,6 +80,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
             const { service } = state;
             const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup));
             const failures = await foreseen(service);
+            const refresh = await foreseenRefresh(plan, { ...settings, refresh: policy }, ledger, service);
             const forecast: SyncForecast = {
               tables: {
                 source: plan.sourceTable,
@@ -87,14 +89,14 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
                 ledger: await ledger.ownTables(),
               },
               rotations: plan.isWhole ? await dueRotations(ledger, rotation, now) : NO_ROTATIONS,
-              refreshes: plan.isWhole ? await refreshesDue(ledger, refresh, now) : 0,
+              refresh,
               // Without a known service there are no groups yet, so no token can be missing.
               tokensMayBeMissingIn: looksAtAll && service.baseUrl !== null ? setup.tokenDestinations : [],
               failures,
               warnings:
                 failures.length > 0
                   ? []
-                  : await predictedWarnings(plan, { ...setup, ledger, service }, { looksAtAll }),
+                  : await predictedWarnings(plan, { ...setup, ledger, service }, { looksAtAll, refresh }),
             };
             if (flags.json) await writePlanJson(plan, forecast, ledger, io.stdout);
             else await writePlanText(plan, forecast, ledger, io.stdout, io.isTerminal);
@@ -117,13 +119,8 @@ async function mayLackTokens(
   return !(await areSameDestinations((await ledger.tokenDestinations()) ?? [], tokenDestinations, tokens));
 }
 
-/** How many groups a sync that begins now would ask for again. */
-async function refreshesDue(ledger: LedgerView, refresh: RefreshPolicy, now: Date): Promise<number> {
-  return dueForRefresh(refresh, { now, earlier: await lastSyncs(ledger, now, refresh) }, ledger);
-}
-
-function detailedExitCode(plan: Plan, { rotations, tokensMayBeMissingIn }: SyncForecast): ExitCode {
+function detailedExitCode(plan: Plan, { rotations, refresh, tokensMayBeMissingIn }: SyncForecast): ExitCode {
   if (changeCount(plan) + rotations.count + tokensMayBeMissingIn.length > 0) return EXIT.changesPending;
-  if (plan.guard.kind !== "allowed") return EXIT.held;
+  if (plan.guard.kind !== "allowed" || refresh?.hold) return EXIT.held;
   return plan.counts.rejected + plan.counts.waiting + rotations.waiting.length > 0 ? EXIT.partial : EXIT.done;
 }

@@ -9,7 +9,7 @@ import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { RecordedRun } from "../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../ports/ledger/status.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
-import { heldJson } from "./output/held-removals.ts";
+import { heldJson, refreshHoldJson } from "./output/held.ts";
 import { type Guards, statusText } from "./output/status-text.ts";
 
 const EVER = new Date(0);
@@ -91,11 +91,7 @@ function statusJson(
       ),
     },
     held: held && { code: held.code, count: held.count, groups: held.groups.map(heldJson) },
-    refresh_held: refreshHold && {
-      code: refreshHold.approval,
-      gone: refreshHold.gone,
-      allowed: refreshHold.allowed,
-    },
+    refresh_held: refreshHoldJson(refreshHold),
     runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
       id,
       command,

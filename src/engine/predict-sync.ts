@@ -9,6 +9,7 @@ import {
   tokenConditions,
 } from "./check/sync-conditions.ts";
 import type { Plan } from "./plan/plan.ts";
+import type { RefreshStart } from "./refresh/refresh-start.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { untrackedWarnings } from "./verify/untracked-tokens.ts";
 
@@ -18,17 +19,18 @@ export interface PredictionInputs extends ConditionInputs {
 }
 
 /**
- * The warnings that a sync would give before it changes anything. `looksAtAll` is true if the sync would verify every token,
- * because the token destinations may lack some tokens.
+ * What a sync would warn of, as far as that is known now. `looksAtAll` is true if the sync would verify every token, because
+ * the token destinations may lack some tokens. `refresh` is how its refresh would start.
  */
 export const predictedWarnings = async (
   plan: Plan,
   { ledger, tokens, service }: Pick<PredictionInputs, "ledger" | "tokens" | "service">,
-  { looksAtAll }: { readonly looksAtAll: boolean },
+  { looksAtAll, refresh }: { readonly looksAtAll: boolean; readonly refresh: RefreshStart | null },
 ): Promise<readonly Warning[]> => [
   ...plan.warnings,
   ...(await lostLedgerWarnings({ ledger, tokens }, service)),
   ...(looksAtAll ? await untrackedWarnings(plan, { ledger, tokens }) : []),
+  ...(refresh?.unsafe ? [refresh.unsafe] : []),
 ];
 
 /** Every known reason why a sync would fail now, in the order in which the sync would meet them. Sends no request. */

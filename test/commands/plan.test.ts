@@ -3,6 +3,9 @@ import { planCommand } from "../../src/commands/plan.ts";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
+import type { PlanSettings } from "../../src/engine/plan/make-plan.ts";
+import type { RefreshPolicy } from "../../src/engine/refresh/due-for-refresh.ts";
+import type { SyncSettings } from "../../src/engine/sync.ts";
 import { someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -19,6 +22,8 @@ interface PlanOptions {
   /** What the token store says when it is inspected. */
   readonly inspect?: () => Promise<void>;
   readonly flags?: string[];
+  readonly settings?: Partial<PlanSettings>;
+  readonly refresh?: RefreshPolicy;
   readonly at?: Fate["at"];
 }
 
@@ -30,6 +35,8 @@ async function plan(
     baseUrl = BASE_URL,
     inspect = async () => {},
     flags = ["--detailed-exitcode"],
+    settings: overrides = {},
+    refresh = { everyMs: null },
     at,
   }: PlanOptions = {},
 ): Promise<Printed> {
@@ -44,13 +51,14 @@ async function plan(
     update: "upsert",
     deletion: { when: "absent", gracePeriodMs: 0, limit: { count: 9, percent: 9 } },
     source: "customers",
+    ...overrides,
   } as const;
   const open = async () => ({
     value: {
       ports: { source, ledger, openSpool },
       settings,
       rotation,
-      refresh: { everyMs: null },
+      refresh,
       tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
       tokenDestinations,
       baseUrl,
@@ -188,18 +196,18 @@ Plan: 1 to create, 1 to update, 0 to delete, 1 unchanged, 1 missing.
   });
 });
 
+const warningsOf = async (world: World, settings: Partial<SyncSettings> = {}): Promise<unknown> => {
+  const { events, report } = world.start({ settings: { rules, ...settings } });
+  await report;
+  return events.flatMap((event) => {
+    if (event.kind !== "warning") return [];
+    const { kind: _, ...warning } = event;
+    return [warning];
+  });
+};
+
 describe("a plan says what a sync would warn of", () => {
   const rotation = { ...ROTATION, maxAgeMs: null };
-  const warningsOf = async (world: World): Promise<unknown> => {
-    const { events, report } = world.start({ settings: { rules } });
-    await report;
-    return events.flatMap((event) => {
-      if (event.kind !== "warning") return [];
-      const { kind: _, ...warning } = event;
-      return [warning];
-    });
-  };
-
   test("about a lost ledger: groups are adopted, and groups of missing tenants are not tracked any more", async () => {
     const world = new World(tenants("a", "b", "c"));
     await world.sync({ settings: { rules } });
@@ -268,6 +276,77 @@ describe("a plan says why a sync would fail, and ends with that sync's exit code
       { code: "SERVICE_CHANGED", message: expect.any(String), hint: expect.stringContaining("old address") },
       { code: "CONFIG_COLUMNS", message: "tokens.table: customers has no column token", hint: null },
     ]);
+  });
+});
+
+describe("a plan says of the refresh what the next sync does", () => {
+  const rotation = { ...ROTATION, maxAgeMs: null };
+  const refresh = { everyMs: 2 * HOUR };
+  const deletion = { when: "absent", gracePeriodMs: 0, limit: { count: 3, percent: 0 } } as const;
+  const ids = Array.from({ length: 20 }, (_, index) => `t${index + 10}`);
+  const aWorld = async (): Promise<World> => {
+    const world = new World(tenants(...ids));
+    await world.sync({ settings: { rules } });
+    await world.time.sleep(HOUR);
+    return world;
+  };
+
+  test("how many groups it asks for", async () => {
+    const world = await aWorld();
+    const { stdout, code } = await plan(world, rotation, { refresh });
+    const json = await plan(world, rotation, { refresh, flags: ["--json"] });
+    const { counts } = await world.sync({ settings: { rules, refresh } });
+    expect(counts.refreshed).toBeGreaterThan(0);
+    expect(stdout).toContain(
+      `\nBeyond that, ${counts.refreshed} groups to ask for again (service.refresh).\n`,
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(json.stdout)).toMatchObject({ refresh_due: counts.refreshed, refresh_held: null });
+  });
+
+  test("that it is held, with the code", async () => {
+    const world = await aWorld();
+    world.service.groups.clear();
+    await world.sync({ refresh: true, settings: { rules, deletion } });
+    await world.time.sleep(HOUR);
+    const options = { refresh, settings: { deletion } };
+    const text = await plan(world, rotation, options);
+    const json = await plan(world, rotation, { ...options, flags: ["--json"] });
+    const { refreshHold, outcome } = await world.sync({ settings: { rules, deletion, refresh } });
+    expect(outcome).toBe("held");
+    expect(text.code).toBe(4);
+    expect(text.stdout).toContain(`\nHeld: ${refreshHold?.message}.\n  ${refreshHold?.hint}\n`);
+    expect(text.stdout).not.toContain("Beyond that");
+    const { refresh_due, refresh_held } = JSON.parse(json.stdout);
+    const gone = world.ledger.foundGone.length;
+    expect({ refresh_due, refresh_held }).toEqual({
+      refresh_due: refreshHold?.count,
+      refresh_held: { code: refreshHold?.approval, gone, allowed: 3 },
+    });
+  });
+
+  test("that nobody may be asked, because service.update is never", async () => {
+    const world = await aWorld();
+    world.ledger.service = { ...world.ledger.service, updates: true };
+    const options = { refresh, settings: { update: "never" } } as const;
+    const text = await plan(world, rotation, options);
+    const json = await plan(world, rotation, { ...options, flags: ["--json"] });
+    const warnings = await warningsOf(world, { update: "never", refresh });
+    expect(warnings).toMatchObject([{ code: "REFRESH_UNSAFE" }]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ warnings, refresh_held: null });
+    expect(text.stdout).toContain(
+      "\nA sync would warn: no group is asked for again: service.update is never",
+    );
+    expect(text.stdout).not.toContain("Beyond that");
+  });
+
+  test("nothing, if no row is valid or the plan is for some tenants", async () => {
+    const world = await aWorld();
+    const json = await plan(world, rotation, { refresh, flags: ["--json", "--only", "t10"] });
+    expect(JSON.parse(json.stdout)).toMatchObject({ refresh_due: 0 });
+    world.tenants = [];
+    const empty = await plan(world, rotation, { refresh, flags: ["--json"] });
+    expect(JSON.parse(empty.stdout)).toMatchObject({ refresh_due: 0 });
   });
 });
 

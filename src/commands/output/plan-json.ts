@@ -6,7 +6,7 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type DetailedEntry, detailedEntries } from "./detailed-entries.ts";
 import type { FailedRotation } from "./due-rotations.ts";
-import { heldJson } from "./held-removals.ts";
+import { heldJson, refreshHoldJson } from "./held.ts";
 import type { SyncForecast } from "./sync-forecast.ts";
 
 /** The lists of `plan --json`, each with the kinds of entries in it. */
@@ -24,7 +24,7 @@ const LISTS: readonly (readonly [name: string, kinds: readonly PlanEntry["kind"]
 /** Writes the object of `plan --json` piece by piece, because a plan may be larger than the memory. */
 export async function writePlanJson(
   plan: Plan,
-  { tables, rotations, refreshes, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
+  { tables, rotations, refresh, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
   ledger: LedgerView,
   write: (text: string) => void,
 ): Promise<void> {
@@ -68,7 +68,7 @@ export async function writePlanJson(
   }
   write(`,"rotate":${JSON.stringify(rotations.next.map(rotationJson))}`);
   write(
-    `,"rotations_due":${rotations.total},"refresh_due":${refreshes},"unchanged":${plan.unchanged},"not_ready":${plan.notReady}`,
+    `,"rotations_due":${rotations.total},"refresh_due":${refresh?.due ?? 0},"refresh_held":${JSON.stringify(refreshHoldJson(refresh?.hold ?? null))},"unchanged":${plan.unchanged},"not_ready":${plan.notReady}`,
   );
   write(`,"tables":${JSON.stringify(tables)}`);
   write(`,"tokens_may_be_missing_in":${JSON.stringify(tokensMayBeMissingIn)}`);

@@ -1,5 +1,6 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
 import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
+import { describeHeldRefresh } from "../../core/drift/refresh-guard.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import type { FieldChange } from "../../core/group/group-diff.ts";
 import { tablesText } from "../../core/report/tables-text.ts";
@@ -21,7 +22,7 @@ const LONGEST_REASON = 2_000;
  */
 export async function writePlanText(
   plan: Plan,
-  { tables, rotations, refreshes, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
+  { tables, rotations, refresh, tokensMayBeMissingIn, failures, warnings }: SyncForecast,
   ledger: LedgerView,
   write: (text: string) => void,
   colours: boolean,
@@ -42,13 +43,20 @@ export async function writePlanText(
   }
   const isWell = failures.length === 0;
   write(`${any ? "\n" : ""}${summary(plan, rotations, isWell ? paint : painter(false))}\n`);
-  if (refreshes > 0)
-    write(`Beyond that, ${quantity(refreshes, "group")} to ask for again (service.refresh).\n`);
+  if (refresh) write(refreshText(refresh, paint));
   if (tokensMayBeMissingIn.length > 0) write(`${lackText(tokensMayBeMissingIn)}\n`);
   for (const { message, hint } of warnings)
     write(`${withHint(paint("yellow", `A sync would warn: ${printable(message, LONGEST_REASON)}`), hint)}\n`);
   for (const failure of failures) write(`${failureText(failure, paint)}\n`);
   write(`${paint("dim", `Tables: ${tablesText(tables)}.`)}\n`);
+}
+
+/** If it is unsafe, a warning says so. */
+function refreshText({ due, unsafe, hold }: NonNullable<SyncForecast["refresh"]>, paint: Paint): string {
+  if (unsafe) return "";
+  if (hold === null) return `Beyond that, ${quantity(due, "group")} to ask for again (service.refresh).\n`;
+  const { message, hint } = describeHeldRefresh(hold, due);
+  return `${paint("yellow", `Held: ${message}.`)}\n  ${hint}\n`;
 }
 
 const lackText = (places: readonly string[]): string =>

@@ -6,7 +6,7 @@ import { quantity } from "../../core/text/quantity.ts";
 import type { RunReport } from "../../engine/report/run-report.ts";
 import type { ReportedError } from "../../engine/report/tally.ts";
 import { type Paint, painter } from "./colours.ts";
-import { heldJson, heldLines } from "./held-removals.ts";
+import { heldJson, heldLines } from "./held.ts";
 
 /** The kind of run that the report is about. */
 type Reported = "sync" | "rotation";

@@ -11,7 +11,7 @@ import { quantity } from "../../core/text/quantity.ts";
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import { type Paint, painter } from "./colours.ts";
-import { heldLines } from "./held-removals.ts";
+import { heldLines } from "./held.ts";
 
 const SHOWN_FAILURES = 20;
 const SHOWN_REASONS = 20;

@@ -1,5 +1,6 @@
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import type { ResolvedTables } from "../../core/report/tables-text.ts";
+import type { RefreshStart } from "../../engine/refresh/refresh-start.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { DueRotations } from "./due-rotations.ts";
 
@@ -7,8 +8,8 @@ import type { DueRotations } from "./due-rotations.ts";
 export interface SyncForecast {
   readonly tables: ResolvedTables;
   readonly rotations: DueRotations;
-  /** How many groups a sync would ask for again, by `service.refresh`. */
-  readonly refreshes: number;
+  /** How the refresh of a sync would start, by `service.refresh`; null if no group is due to be asked for again. */
+  readonly refresh: Pick<RefreshStart, "due" | "unsafe" | "hold"> | null;
   /**
    * Destinations in which a sync would check every token and write the missing ones. Empty if no token can be missing.
    */

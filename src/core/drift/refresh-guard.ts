@@ -55,32 +55,30 @@ export interface RefreshHold {
 
 /** Null if no refresh is held. */
 export const refreshHold = (scope: string, gone: FoundGone, limit: RefreshLimit): RefreshHold | null =>
-  exceedsLimit(gone.count, limit)
-    ? {
-        gone: gone.count,
-        owned: limit.owned,
-        allowed: removalsAllowed(limit.limit, limit.owned),
-        approval: refreshCode(scope, gone),
-      }
-    : null;
+  exceedsLimit(gone.count, limit) ? holdFor(scope, gone, limit) : null;
+
+/** The hold for these groups that were found gone, whether or not they are too many. */
+export const holdFor = (scope: string, gone: FoundGone, { limit, owned }: RefreshLimit): RefreshHold => ({
+  gone: gone.count,
+  owned,
+  allowed: removalsAllowed(limit, owned),
+  approval: refreshCode(scope, gone),
+});
 
 export const refreshHoldText = (hold: RefreshHold): string => `the refresh is held: ${goneText(hold)}`;
 
-const goneText = ({ gone, owned, allowed }: Omit<RefreshHold, "approval">): string =>
+const goneText = ({ gone, owned, allowed }: RefreshHold): string =>
   `${quantity(gone, "group")} ${gone === 1 ? "was" : "were"} gone at the service in 24 hours and made again, and deletion.limit lets ${allowed} of ${quantity(owned, "group")} go`;
 
 export const approveRefreshCommand = (approval: string): string =>
   `groupsync sync --refresh --approve-refresh ${approval}`;
 
-export function describeHeldRefresh(
-  gone: FoundGone,
-  { limit, owned }: RefreshLimit,
-  count: number,
-  approval: string,
-): HeldRefresh {
+/** `count` groups were to be asked for. */
+export function describeHeldRefresh(hold: RefreshHold, count: number): HeldRefresh {
+  const { approval } = hold;
   return {
     code: "REFRESH_HELD",
-    message: `the refresh is held, and ${quantity(count, "group")} ${count === 1 ? "is" : "are"} not asked for: ${goneText({ gone: gone.count, owned, allowed: removalsAllowed(limit, owned) })}`,
+    message: `the refresh is held, and ${quantity(count, "group")} ${count === 1 ? "is" : "are"} not asked for: ${goneText(hold)}`,
     hint: `find out who has deleted them: to ask for a group that is gone makes it again. If they are to be made again: ${approveRefreshCommand(approval)}`,
     count,
     approval,

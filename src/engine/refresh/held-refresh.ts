@@ -1,4 +1,4 @@
-import { type RefreshHold, refreshHold } from "../../core/drift/refresh-guard.ts";
+import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/refresh-guard.ts";
 import { type DeletionLimit, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 
@@ -14,7 +14,11 @@ export async function heldRefresh(
   { name, deletionLimit: limit }: Guarded,
   now: Date,
 ): Promise<RefreshHold | null> {
-  const gone = await ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+  const gone = await goneLately(ledger, now);
   if (gone.count === 0) return null;
   return refreshHold(name, gone, { limit, owned: await ledger.existingCount({}) });
 }
+
+/** The groups that refreshes found gone in the time in which they count. */
+export const goneLately = (ledger: Pick<LedgerView, "goneSince">, now: Date): Promise<FoundGone> =>
+  ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));

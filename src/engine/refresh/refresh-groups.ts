@@ -2,22 +2,17 @@ import { isFoundGone } from "../../core/apply/outcome.ts";
 import {
   describeHeldRefresh,
   exceedsLimit,
-  type FoundGone,
-  type RefreshLimit,
-  refreshCode,
+  holdFor,
+  type RefreshHold,
 } from "../../core/drift/refresh-guard.ts";
 import { syncIntervalMs } from "../../core/drift/refresh-share.ts";
-import { LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
+import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { dueForRefresh, lastSyncs, type RefreshPolicy } from "./due-for-refresh.ts";
+import { lastSyncs } from "./due-for-refresh.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
-import { isSafeToAsk } from "./safe-to-ask.ts";
-
-export interface RefreshSettings extends Pick<PlanSettings, "name" | "update" | "deletion"> {
-  readonly refresh: RefreshPolicy;
-}
+import { goneLately } from "./held-refresh.ts";
+import { isRefreshing, type RefreshSettings, startOfRefresh } from "./refresh-start.ts";
 
 /** The time that a refresh may take, as a part of the time between two syncs. */
 const PART_OF_INTERVAL = 0.5;
@@ -36,11 +31,9 @@ export async function refreshGroups(
   settings: RefreshSettings,
   run: Applying,
 ): Promise<void> {
-  const { ledger, clock, signal, tally, observe } = run;
+  const { ledger, clock, signal, tally, observe, identity } = run;
+  if (signal.aborted || !isRefreshing(plan, options, settings)) return;
   const asksForAll = options.refresh === true;
-  if (signal.aborted || (!asksForAll && (!plan.isWhole || settings.refresh.everyMs === null))) return;
-  // Without a valid row, nobody knows which tenants are present.
-  if (plan.isWhole && !plan.conclusive) return;
   const { at: now } = plan.reading;
   // Nothing is known of a time that is yet to come.
   await ledger.write(run.lease, (transaction) =>
@@ -48,25 +41,22 @@ export async function refreshGroups(
   );
   // The newest of them is this sync.
   const earlier = asksForAll ? [] : (await lastSyncs(ledger, now, settings.refresh)).slice(1);
-  const due = asksForAll
-    ? Math.min(await ledger.refreshableCount(now), options.only?.size ?? Number.POSITIVE_INFINITY)
-    : await dueForRefresh(settings.refresh, { now, earlier }, ledger);
-  if (due === 0 || !isSafeToAsk(settings.update, run)) return;
-
-  const since = new Date(now.getTime() - LIMIT_PERIOD_MS);
-  const limit = { limit: settings.deletion.limit, owned: await ledger.existingCount({}) };
-  const before = await ledger.goneSince(since);
-  const isApproved = isApprovedBy(options.refreshApproval, before, limit, settings.name, run);
-  const hold = (gone: FoundGone, count: number): void => {
-    const held = describeHeldRefresh(gone, limit, count, refreshCode(settings.name, gone));
+  const { updates } = identity;
+  const start = await startOfRefresh(plan, options, settings, { ledger, updates, earlier });
+  if (start === null) return;
+  if (start.unsafe) return observe(start.unsafe);
+  const { due, limit } = start;
+  const isApproved = isApprovedBy(options.refreshApproval, start.hold, run);
+  const hold = (by: RefreshHold, count: number): void => {
+    const held = describeHeldRefresh(by, count);
     tally.refreshHold = held;
     tally.report(null, held);
     observe({ kind: "held", ...held });
   };
-  if (!isApproved && exceedsLimit(before.count, limit)) return hold(before, due);
+  if (start.hold && !isApproved) return hold(start.hold, due);
 
   const ending = new AbortController();
-  const asked = { groups: 0, gone: before.count };
+  const asked = { groups: 0, gone: start.gone };
   let isHeld = false;
   const changes = groupsToAsk(plan, { before: now, of: options.only, most: due }, ledger);
   observe({ kind: "refreshing", groups: due });
@@ -94,7 +84,10 @@ export async function refreshGroups(
   } finally {
     budget.abort();
   }
-  if (isHeld) return hold(await ledger.goneSince(since), Math.max(0, due - asked.groups));
+  if (isHeld) {
+    const gone = await goneLately(ledger, now);
+    return hold(holdFor(settings.name, gone, limit), Math.max(0, due - asked.groups));
+  }
   if (isApproved && !signal.aborted)
     await ledger.write(run.lease, (transaction) => transaction.approveRefresh(clock.now()));
 }
@@ -102,13 +95,11 @@ export async function refreshGroups(
 /** Whether the operator's code lets the refresh go on although too many groups were gone. Reports a code that doesn't. */
 function isApprovedBy(
   approval: string | undefined,
-  gone: FoundGone,
-  limit: RefreshLimit,
-  scope: string,
+  hold: RefreshHold | null,
   { tally, observe }: Applying,
 ): boolean {
   if (approval === undefined) return false;
-  if (!exceedsLimit(gone.count, limit)) {
+  if (hold === null) {
     observe({
       kind: "warning",
       code: "APPROVAL_NOT_NEEDED",
@@ -117,7 +108,7 @@ function isApprovedBy(
     });
     return false;
   }
-  if (approval === refreshCode(scope, gone)) return true;
+  if (approval === hold.approval) return true;
   const refusal = {
     code: "APPROVAL_MISMATCH",
     message: "the given code doesn't match the refresh that is held now",

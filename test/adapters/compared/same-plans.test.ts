@@ -103,7 +103,7 @@ class Side {
         {
           tables: { tokens: [], ledger: null },
           rotations,
-          refreshes: 0,
+          refresh: null,
           tokensMayBeMissingIn: [],
           failures: [],
           warnings: [],

@@ -28,7 +28,7 @@ const aProspect = (rotations: DueRotations): SyncForecast => ({
     ledger: "public.groupsync_*",
   },
   rotations,
-  refreshes: 0,
+  refresh: null,
   tokensMayBeMissingIn: [],
   failures: [],
   warnings: [],

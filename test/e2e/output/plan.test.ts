@@ -95,6 +95,7 @@ test("--json is one object, with the fields that change", async () => {
     rotate: [],
     rotations_due: 0,
     refresh_due: 0,
+    refresh_held: null,
     unchanged: 3,
     not_ready: 0,
     tables: {

@@ -1,4 +1,5 @@
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
+import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
 import { printableId } from "../../core/text/printable.ts";
 
 const SHOWN = 10;
@@ -14,3 +15,7 @@ export function heldLines(groups: readonly HeldRemoval[], count: number): string
 
 /** A held removal in the `--json` output of `sync`, `plan` and `status`. */
 export const heldJson = ({ kind, user_group_id }: HeldRemoval): object => ({ user_group_id, action: kind });
+
+/** A held refresh in the `--json` output of `plan` and `status`. */
+export const refreshHoldJson = (hold: RefreshHold | null): object | null =>
+  hold && { code: hold.approval, gone: hold.gone, allowed: hold.allowed };

@@ -1,0 +1,20 @@
+import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import type { KnownService } from "../../ports/ledger/service.ts";
+import type { Warning } from "../../ports/observer.ts";
+
+/**
+ * A warning if a GET could change a group although `service.update: never` forbids that, else null. Anybody may have changed
+ * the group at the service, and a service that updates would change it back.
+ */
+export function unsafeToAsk(update: UpdatePolicy, updates: KnownService["updates"]): Warning | null {
+  if (update !== "never" || updates === false) return null;
+  return {
+    kind: "warning",
+    code: "REFRESH_UNSAFE",
+    message: `no group is asked for again: service.update is never, and ${updates === null ? "nobody knows whether" : "at this service"} a GET changes an existing group`,
+    hint:
+      updates === null
+        ? "groupsync probe finds that out"
+        : "leave service.refresh out, or choose another service.update",
+  };
+}
