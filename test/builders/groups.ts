@@ -207,6 +207,7 @@ export const aNotUpdated = (overrides: Partial<NotUpdated> = {}): NotUpdated => 
   change: anApply(),
   token: new Secret("ugt_acme"),
   serviceName: "Acme",
+  isUnknownState: false,
   wasRemoved: false,
   failure: { code: "NOT_UPDATED", message: "it kept the old name" },
   ...overrides,

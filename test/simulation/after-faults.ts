@@ -79,11 +79,22 @@ const excusedIn = (world: SimulatedWorld): string[] => [
 ];
 
 /**
- * Another program changed the group or its token while nothing but the group's name was known. A GET could make the group
- * anew from its name alone, so nobody is asked for its token.
+ * Another program changed the group or its token, or the tokens moved, while nothing but the group's name was known. A GET could
+ * make the group anew from its name alone, so nobody is asked for its token.
  */
 const isBeyondRepair = (id: string, world: SimulatedWorld): boolean =>
-  excusedIn(world).includes(id) && !world.ledger.rows.get(id)?.confirmed;
+  (excusedIn(world).includes(id) || isLeftBehind(id, world)) && !world.ledger.rows.get(id)?.confirmed;
+
+/**
+ * A store may lack the token of a group whose state nobody knows: the config did not name this store for a while, and no update
+ * brings the token.
+ */
+function isLeftBehind(id: string, world: SimulatedWorld): boolean {
+  const { config, abandoned, ledger } = world;
+  const isUpdated = config.update !== "never" && world.visibleRows().get(id)?.kind === "active";
+  if (isUpdated || ledger.rows.get(id)?.fingerprint !== UNKNOWN_STATE) return false;
+  return world.storesOf(config).some((store) => abandoned.has(store));
+}
 
 /**
  * Complaints about present tenants whose groups another program has changed at the service. A group at rest has been asked
@@ -180,14 +191,17 @@ const isUnsettled = (id: string | null, world: SimulatedWorld): boolean =>
   id !== null && world.ledger.rows.get(id)?.intent !== null && world.visibleRows().get(id)?.kind !== "active";
 
 /**
- * A token is asked for that was lost, overwritten or rotated by somebody else, or that did not move with the others because its
- * tenant is gone; unless asking could change the group.
+ * A token is asked for that was lost, overwritten or rotated by somebody else, or that did not move with the others, and nobody
+ * is asked because asking could change the group. A sync doesn't ask either if somebody else has renamed the group; a rotation
+ * does.
  */
 function isUnaskable(id: string | null, code: string, world: SimulatedWorld): boolean {
   const group = id === null ? undefined : world.ledger.rows.get(id);
-  if (id === null || group?.confirmed) return false;
+  if (id === null) return false;
+  const isRenamed = code === "TOKEN_NOT_EVERYWHERE" && group?.fingerprint === UNKNOWN_STATE;
+  if (group?.confirmed && !isRenamed) return false;
   if (code === "REFUSED") return world.meddledWith.has(id);
-  const isLost = world.tamperedWith.has(id) || group?.absence != null;
+  const isLost = world.tamperedWith.has(id) || group?.absence != null || isLeftBehind(id, world);
   return ["UNSETTLED", "TOKEN_NOT_EVERYWHERE"].includes(code) && isLost;
 }
 

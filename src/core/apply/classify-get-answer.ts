@@ -33,7 +33,13 @@ export type GetResult =
       /** Set if this answer shows whether GET changes an existing group. */
       readonly serviceUpdates?: boolean;
     }
-  | { readonly kind: "not_updated"; readonly reason: string; readonly serviceUpdates?: boolean };
+  | {
+      readonly kind: "not_updated";
+      readonly reason: string;
+      /** The group has another name than the service confirmed last, or the service never confirmed one. */
+      readonly isUnknownState: boolean;
+      readonly serviceUpdates?: boolean;
+    };
 
 /**
  * Says what a GET did, by its answer and by what was known before. The first row that fits counts. "Updates" means that
@@ -61,6 +67,7 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
     return {
       kind: "not_updated",
       reason: `the service still calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
+      isUnknownState: confirmedAs !== null || confirmedName === null || !sameName(answer.name, confirmedName),
       serviceUpdates: false,
     };
   }
@@ -75,6 +82,7 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
       return {
         kind: "not_updated",
         reason: "this service has shown that a GET doesn't change an existing group",
+        isUnknownState: confirmedName === null,
       };
     }
     return { kind: "updated", unverified: serviceUpdates === null };

@@ -24,6 +24,8 @@ export interface NotUpdated {
   readonly change: Apply;
   readonly token: Secret;
   readonly serviceName: string;
+  /** The group has another name than the service confirmed last, or the service never confirmed one. */
+  readonly isUnknownState: boolean;
   /** An earlier run deleted the group, and a later call made it again: that counts as a removal. */
   readonly wasRemoved: boolean;
   readonly drift?: readonly Drift[];

@@ -50,6 +50,7 @@ const notReplaced = (change: Replace, { group: { token, name } }: GetAnswer): Ou
   change,
   token,
   serviceName: name,
+  isUnknownState: false,
   wasRemoved: false,
   failure: {
     code: "NOT_REPLACED",

@@ -44,8 +44,9 @@ export async function upsertGroup(
     isForToken(change),
   );
   if (result.kind === "not_updated") {
-    const failure = { code: "NOT_UPDATED", message: result.reason };
-    return { kind: "not_updated", change, token, serviceName, wasRemoved, failure, drift };
+    const { kind: notUpdated, reason, isUnknownState } = result;
+    const failure = { code: "NOT_UPDATED", message: reason };
+    return { kind: notUpdated, change, token, serviceName, isUnknownState, wasRemoved, failure, drift };
   }
   const kind = wasRemoved ? "replaced" : result.kind;
   return { kind, change, token, serviceName, unverified: result.unverified, drift };

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant-id.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import type { BucketOptions } from "../../../src/ports/ledger/groups.ts";
@@ -129,6 +130,18 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map());
     });
 
+    test("not updated: a group that is not as it was confirmed is in an unknown state", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ change }));
+      await carryOut(at, aNotUpdated({ change, isUnknownState: true }), LATER);
+      expect(await groupOf(at)).toMatchObject({
+        fingerprint: UNKNOWN_STATE,
+        row: atRest.row,
+        intent: null,
+        failures: { change: { code: "NOT_UPDATED" } },
+      });
+    });
+
     test.each([
       [true, "apply"],
       [false, null],
@@ -196,6 +209,9 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       await carryOut(at, anApplied({ change: of("gone", 7) }));
       await carryOut(at, anApplied({ change: of("unverified", 7), kind: "updated", unverified: true }));
       await carryOut(at, aFailed({ change: of("failed", 7) }), LATER);
+      await carryOut(at, anApplied({ change: of("unknown", 7) }));
+      await carryOut(at, aNotUpdated({ change: of("unknown", 7), isUnknownState: true }), LATER);
+      await write(at, (to) => to.forgetFailedChanges(["unknown"]));
       await begin(at, of("under way", 7));
       await carryOut(at, anApplied({ change: of("alone", 8) }));
       await leave(at, "absent", { ms: 0, reads: 1 }, "gone");
@@ -204,11 +220,11 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
         (await at.ledger.buckets(options)).toSorted((one, other) => one.bucket - other.bucket);
       const alone = { bucket: 8, rows: 1, sum: "9223372036854775807", restless: 0 };
       expect(await bucketsIn({ unverifiedAtRest: true })).toEqual([
-        { bucket: 7, rows: 3, sum: "27670116110564327421", restless: 3 },
+        { bucket: 7, rows: 3, sum: "27670116110564327421", restless: 4 },
         alone,
       ]);
       expect(await bucketsIn({ unverifiedAtRest: false })).toEqual([
-        { bucket: 7, rows: 2, sum: "18446744073709551614", restless: 4 },
+        { bucket: 7, rows: 2, sum: "18446744073709551614", restless: 5 },
         alone,
       ]);
       const some = await collect(at.ledger.groups([8, 9]));

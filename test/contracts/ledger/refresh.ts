@@ -1,14 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
-import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RefreshCandidate } from "../../../src/ports/ledger/refresh.ts";
 import { aFailed, aNotUpdated, anApplied, anApply, aReplace, aRotation } from "../../builders/groups.ts";
 import {
   begin,
   carryOut,
-  groupOf,
   hold,
   inDays,
   LATER,
@@ -125,12 +123,6 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
   });
 
   describe(`${name}: a refresh`, () => {
-    test("that finds another name leaves the group in an unknown state", async () => {
-      const at = await withGroups("acme");
-      await recordAt(at, aNotUpdated({ change: aRefresh("acme"), drift: ["name"] }), LATER);
-      expect(await groupOf(at)).toMatchObject({ fingerprint: UNKNOWN_STATE, intent: null });
-    });
-
     test("counts a group that was gone apart from removals, until the operator approves it", async () => {
       const at = await withGroups("a", "b", "c");
       await runOf(at);

@@ -45,7 +45,9 @@ const updates: Record<Updates, boolean | null> = {
 const sents: Record<Sent, boolean> = { "not sent before": false, "maybe sent before": true };
 
 const created = { kind: "created", unverified: false } as const;
-const notUpdated = { kind: "not_updated", serviceUpdates: false } as const;
+const notUpdated = { kind: "not_updated", serviceUpdates: false, isUnknownState: false } as const;
+/** Nobody asked for the name that it has, or the service confirmed another name last. */
+const unknown = { ...notUpdated, isUnknownState: true } as const;
 const renamed = { kind: "updated", unverified: false, serviceUpdates: true } as const;
 
 type Row = Record<Updates, Partial<GetResult>>;
@@ -63,7 +65,7 @@ const asFarAsKnown = (kind: "created" | "adopted"): Row => ({
 const unseen: Row = {
   "updates unknown": { kind: "updated", unverified: true },
   "service updates": { kind: "updated", unverified: false },
-  "service keeps": { kind: "not_updated" },
+  "service keeps": { kind: "not_updated", isUnknownState: false },
 };
 const either = (row: Row): Record<Sent, Row> => ({ "not sent before": row, "maybe sent before": row });
 
@@ -80,15 +82,15 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
     "updated like this, unverified": either(always(created)),
   },
   "there, the old name": {
-    "not in the ledger": either(always(notUpdated)),
-    "in the ledger, never confirmed": either(always(notUpdated)),
-    "never confirmed, perhaps made otherwise": either(always(notUpdated)),
+    "not in the ledger": either(always(unknown)),
+    "in the ledger, never confirmed": either(always(unknown)),
+    "never confirmed, perhaps made otherwise": either(always(unknown)),
     "confirmed as Old": either(always(notUpdated)),
     "confirmed as Old, perhaps made otherwise": either(always(notUpdated)),
-    "confirmed as New, otherwise different": either(always(notUpdated)),
-    "confirmed like this": either(always(notUpdated)),
-    "adopted like this": either(always(notUpdated)),
-    "updated like this, unverified": either(always(notUpdated)),
+    "confirmed as New, otherwise different": either(always(unknown)),
+    "confirmed like this": either(always(unknown)),
+    "adopted like this": either(always(unknown)),
+    "updated like this, unverified": either(always(unknown)),
   },
   "there, the new name": {
     "not in the ledger": { "not sent before": asFarAsKnown("adopted"), "maybe sent before": always(created) },
@@ -96,7 +98,10 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
       "not sent before": asFarAsKnown("created"),
       "maybe sent before": always(created),
     },
-    "never confirmed, perhaps made otherwise": either(unseen),
+    "never confirmed, perhaps made otherwise": either({
+      ...unseen,
+      "service keeps": { kind: "not_updated", isUnknownState: true },
+    }),
     "confirmed as Old": {
       "not sent before": always(renamed),
       // It may have been gone, and made anew by the call whose answer was lost.

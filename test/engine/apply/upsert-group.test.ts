@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tenants, World } from "../../fakes/world.ts";
 
 it.each(["name", "plan"])(
@@ -47,4 +47,47 @@ it("a group that may have existed before a crash is not taken for one with the r
     expect(counts.unverified + counts.unchanged).toBe(1);
     expect(world.ledger.rows.get("a")?.unverified).toBe("adopted");
   }
+});
+
+describe("a group that somebody else has renamed", () => {
+  const DAY = 86_400_000;
+  const namedAs = (name: string) => [{ id: "a", name, plan: "gold" }];
+
+  const rename = (world: World, name: string): void => {
+    const held = world.service.groups.get("a");
+    if (held) held.group = { ...held.group, name };
+  };
+
+  const GETS: Record<string, (world: World) => Promise<unknown>> = {
+    "that settles a rotation": (world) => {
+      const row = world.ledger.rows.get("a");
+      if (row) world.ledger.rows.set("a", { ...row, intent: "rotate" });
+      return world.sync();
+    },
+    "for a lost token": (world) => {
+      world.store.tokens.clear();
+      return world.sync({ verifyTokens: true });
+    },
+    "for an update that is taken back": async (world) => {
+      world.tenants = namedAs("New");
+      await world.sync();
+      world.tenants = namedAs("Name of a");
+    },
+  };
+
+  it.each(Object.keys(GETS))("is not forgotten after a GET %s", async (which) => {
+    const world = new World(tenants("a"));
+    await world.sync();
+    rename(world, "the wrong name");
+    await GETS[which]?.(world);
+    for (let times = 0; times < 2; times++) {
+      await world.time.sleep(DAY);
+      const { errors, requests } = await world.sync();
+      expect({ errors, requests }).toMatchObject({ errors: [{ code: "NOT_UPDATED" }], requests: 1 });
+    }
+    rename(world, "Name of a");
+    await world.time.sleep(DAY);
+    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 1 });
+    expect(await world.sync()).toMatchObject({ outcome: "ok", requests: 0 });
+  });
 });

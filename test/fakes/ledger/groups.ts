@@ -14,7 +14,6 @@ import {
   fingerprintOf,
   intentOf,
   isForToken,
-  isRefresh,
   isRestored,
 } from "../../../src/core/plan/change.ts";
 import type { SettledUpdate } from "../../../src/core/plan/ledger-update.ts";
@@ -48,6 +47,7 @@ export const groupReads = ({ state, step, batch }: CommittedLedger): GroupReads 
     await step({ when: "before", call: "ledgerBuckets" });
     const atRest = (row: LedgerRow): boolean =>
       row.fingerprint !== null &&
+      row.fingerprint !== UNKNOWN_STATE &&
       row.row !== null &&
       row.intent === null &&
       row.absence === null &&
@@ -321,7 +321,7 @@ function changesBy(
     return {
       ...answered,
       failures: { ...failures, storing, change: failed(outcome.failure) },
-      fingerprint: isRefresh(change) ? UNKNOWN_STATE : (row.fingerprint ?? UNKNOWN_STATE),
+      fingerprint: outcome.isUnknownState ? UNKNOWN_STATE : (row.fingerprint ?? UNKNOWN_STATE),
     };
   }
   // It was as it should be before; and if a change of it has failed, that stands.

@@ -1,5 +1,5 @@
 import type { Group } from "../../../core/group/group.ts";
-import type { LedgerGroup } from "../../../core/group/ledger-group.ts";
+import { type LedgerGroup, UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
 import type { SettledUpdate } from "../../../core/plan/ledger-update.ts";
 import type {
   BucketOptions,
@@ -55,13 +55,13 @@ async function buckets(
        coalesce(sum(CASE WHEN at_rest THEN row_digest END), 0) AS "sum",
        count(CASE WHEN NOT at_rest THEN 1 END) AS "restless"
      FROM (
-       SELECT bucket, row_digest, fingerprint IS NOT NULL AND row_digest IS NOT NULL AND intent IS NULL
-         AND missing_kind IS NULL AND failure_count = 0
+       SELECT bucket, row_digest, fingerprint IS NOT NULL AND fingerprint <> $3 AND row_digest IS NOT NULL
+         AND intent IS NULL AND missing_kind IS NULL AND failure_count = 0
          AND (unverified IS NULL OR unverified <> 'updated' OR $2) AS at_rest
        FROM ${tables.groups} WHERE scope = $1
        UNION ALL SELECT bucket, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g
      GROUP BY bucket`,
-    [scope, unverifiedAtRest],
+    [scope, unverifiedAtRest, UNKNOWN_STATE],
   );
   return rows.map(({ bucket, rows, sum, restless }) => {
     return { bucket, rows: Number(rows), sum, restless: Number(restless) };

@@ -8,7 +8,6 @@ import {
   fingerprintOf,
   intentOf,
   isForToken,
-  isRefresh,
 } from "../../../../core/plan/change.ts";
 import { storable } from "../../connection/storable.ts";
 import { failureValues } from "./failure-columns.ts";
@@ -63,8 +62,8 @@ export function appliedRow({ kind, change, token, serviceName, unverified }: App
 
 export const notUpdatedRow = (outcome: NotUpdated, retryAt: Date | undefined) => ({
   ...answeredRow(outcome.change, outcome),
-  // The group was as desired, so nothing but this makes a plan look at it again.
-  ...(isRefresh(outcome.change) && { fingerprint: UNKNOWN_STATE }),
+  // If the group was as desired, nothing but this makes a plan look at it again.
+  ...(outcome.isUnknownState && { fingerprint: UNKNOWN_STATE }),
   ...changeFailed(outcome.change, outcome.failure, retryAt),
 });
 
