@@ -107,8 +107,9 @@ export async function leasedRun(
       await insistOnScope(ports);
       // The outer check covers the commit that closes the run's record, and the companion's commits.
       await withCommitsKept({ ...ports, signal }, lease, async () => {
+        let recordLaterDrift = async (): Promise<void> => {};
         try {
-          await recorded(command, ports, lease, tally, () =>
+          recordLaterDrift = await recorded(command, ports, lease, tally, () =>
             runUnder(lease).catch((thrown: unknown) => {
               throw reasonOfEnd(thrown, lease, signal);
             }),
@@ -119,7 +120,7 @@ export async function leasedRun(
           await companionEnded?.().catch(() => {});
           throw thrown;
         }
-        await companionEnded?.();
+        await companionEnded?.().finally(recordLaterDrift);
       });
     });
   } catch (thrown) {
@@ -202,17 +203,20 @@ function summaryOf(
   return { command, outcome, counts, requests, durationMs, error: failure };
 }
 
-/** Records the run in the ledger's history, even if it fails. Discards a run that a usage mistake ended. */
+/**
+ * Records the run in the ledger's history, even if it fails. Discards a run that a usage mistake ended. Returns what records
+ * the drift that the companion has found after the run.
+ */
 async function recorded(
   command: string,
   { ledger, clock, observe }: RunPorts,
   lease: HeldLease,
   tally: Tally,
   body: () => Promise<void>,
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const run = await ledger.write(lease, (transaction) => transaction.startRun(command, clock.now()));
   observe({ kind: "started", run });
-  const finish = async (error: SyncError | undefined): Promise<void> => {
+  const finish = async (error: SyncError | undefined, at = clock.now()): Promise<void> => {
     if (error && isUsageMistake(error)) {
       await ledger.write(lease, (transaction) => transaction.discardRun(run));
       return;
@@ -221,7 +225,7 @@ async function recorded(
     const reason = error ?? tally.hold ?? tally.refreshHold;
     const failure = reason ? { code: reason.code, message: reason.message } : null;
     const result = { outcome, counts, requests, error: failure };
-    await ledger.write(lease, (transaction) => transaction.finishRun(run, result, clock.now()));
+    await ledger.write(lease, (transaction) => transaction.finishRun(run, result, at));
   };
   try {
     await body();
@@ -231,5 +235,10 @@ async function recorded(
     await finish(error).catch(() => {});
     throw thrown;
   }
-  await finish(undefined);
+  const finishedAt = clock.now();
+  const found = tally.drift;
+  await finish(undefined, finishedAt);
+  return async () => {
+    if (tally.drift > found) await finish(undefined, finishedAt);
+  };
 }

@@ -20,7 +20,9 @@ export interface RunReport {
 
 /** Builds the report of a run from its tally. `error` is why the run did not reach its end. */
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
-  const { counts, requests, errors, hold, refreshHold } = tally;
+  const { requests, errors, hold, refreshHold } = tally;
+  // Drift that is found after the run still counts in the tally.
+  const counts = structuredClone(tally.counts);
   const report = { counts, requests, durationMs, hold, refreshHold, error };
   // A hold decides the outcome even if no removal is held: the source may have had no valid row.
   if (!error) return { ...report, outcome: hold || refreshHold ? "held" : runOutcome(counts), errors };

@@ -48,6 +48,11 @@ export class Tally {
     return [...merged.values()];
   }
 
+  /** How much drift was found, of any kind. */
+  get drift(): number {
+    return Object.values(this.counts.drift).reduce((sum, count) => sum + count, 0);
+  }
+
   report(user_group_id: string | null, failure: Failure): void {
     this.#report(user_group_id, failure, null);
   }

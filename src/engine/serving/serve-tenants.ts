@@ -94,6 +94,8 @@ async function serveInTurn(
   const observing =
     (ends: (id: string, what: ServedTenant) => void) =>
     (event: RunEvent): void => {
+      // The other counts are of the full sync alone.
+      if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
       const ended = endOf(event);
       if (ended) ends(ended.id, { served: ended.served });
       else if (isForOperators(event)) outer.observe(event);
