@@ -251,10 +251,15 @@ export class Watch {
     return look !== undefined && sent !== undefined && sent < look.version;
   }
 
-  /** Whether a GET sends the group as the ledger has it, and so asks for the token alone. */
+  /**
+   * Whether a GET sends the group as the service confirmed it last, and so asks for the token alone. If somebody else has renamed
+   * the group since, its present state is unknown, and a GET at a service that keeps groups still asks for the token alone.
+   */
   #repeats(request: Sent): boolean {
-    const known = this.#world.ledger.rows.get(request.id)?.fingerprint;
-    return request.operation === "GET" && known === groupFingerprint(request.group);
+    const known = this.#world.ledger.rows.get(request.id)?.confirmed;
+    return (
+      request.operation === "GET" && !!known && groupFingerprint(known) === groupFingerprint(request.group)
+    );
   }
 
   /** Checks what has to hold at any moment, whatever is under way and whichever process has died. */
