@@ -39,6 +39,8 @@ export interface Refusal {
   readonly retryAfterMs: number;
   /** The same call was refused before and other calls passed in between, so the reason seems to be this call. */
   readonly isOwn: boolean;
+  /** The call is given up, because it was refused for too long. */
+  readonly isLast: boolean;
 }
 
 /** The first pause if the service names none, in milliseconds. */
@@ -63,7 +65,8 @@ const TELLING_PAUSE = 1_500;
  * and now and then above the limit that was found, because a service may allow more later.
  *
  * Random refusals must not lower the limits. If lowering the rate three times didn't help, the former rate is restored.
- * If a call is refused again although others passed in between, there is a pause and neither limit changes.
+ * If a call is refused again although others passed in between, there is a pause and neither limit changes. Neither limit
+ * changes either if a call was refused until it was given up, and the next call passes: the pause was that call's alone.
  *
  * Invariants: no more calls are in flight than the ceiling; calls begin no closer together than the rate's ceiling
  * allows; no call begins in a pause that the service asked for; and there is always a next call to start, or a call in
@@ -141,13 +144,9 @@ export class AdaptiveLimiter {
   }
 
   /** The service refused the call for now. */
-  refused(call: Call, now: number, { retryAfterMs, isOwn }: Refusal, random: () => number): void {
+  refused(call: Call, now: number, { retryAfterMs, isOwn, isLast }: Refusal, random: () => number): void {
     this.ended(call, now);
-    const suspect = isOwn
-      ? (this.#pause?.suspect ?? "call")
-      : call.isProbe || this.#concurrency.isProven(call.load)
-        ? "rate"
-        : "concurrency";
+    const suspect = isLast ? "call" : this.#suspectOf(call, isOwn);
     if (this.#pause && !call.isProbe) {
       // Calls that are in flight together are refused together. Count them as one refusal, with the longest of their
       // pauses, and attribute it to the rate if any of them is.
@@ -168,6 +167,11 @@ export class AdaptiveLimiter {
     const ms = retryAfterMs || this.#backoffMs * (0.8 + random() / 5);
     this.#backoffMs = Math.min(LONGEST_BACKOFF, this.#backoffMs * BACKOFF_GROWTH);
     this.#pause = { suspect, since: this.#pause?.since ?? now, until: now + ms };
+  }
+
+  #suspectOf({ isProbe, load }: Call, isOwn: boolean): Pause["suspect"] {
+    if (isOwn) return this.#pause?.suspect ?? "call";
+    return isProbe || this.#concurrency.isProven(load) ? "rate" : "concurrency";
   }
 
   /** The call timed out: the service seems to be overloaded. */

@@ -78,7 +78,7 @@ export class CallAttempts {
     const { breaker, clock, retries } = this.#context;
     const wasOvertaken = this.#servedBefore !== undefined && breaker.served > this.#servedBefore;
     this.#servedBefore = breaker.served;
-    const feedback = wasOvertaken && this.#count > 1 ? "pause" : "limits";
+    const isOwn = wasOvertaken && this.#count > 1;
     const isAttempt = code === "OVERLOADED" || wasOvertaken;
     const isSpent = isAttempt && this.#count >= MAX_ATTEMPTS;
     if (isAttempt) this.#count++;
@@ -89,6 +89,7 @@ export class CallAttempts {
       askedMs: retryAfterMs,
       hasAnswered: retries.hasAnswered,
     });
+    const feedback = isHopeless ? "given up" : isOwn ? "pause" : "limits";
     return { waitMs: isSpent || isHopeless || this.#mustBeLast ? undefined : 0, feedback };
   }
 

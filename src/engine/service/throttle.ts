@@ -9,10 +9,10 @@ const LEAST_REPORTED_PAUSE = 500;
 const LEAST_REPORTED_SPACING = 5_000;
 
 /**
- * What the throttle may conclude from a failed call: something about the service's limits, only how long to pause, or
- * nothing.
+ * What the throttle may conclude from a failed call: something about the service's limits, only how long to pause, that the
+ * service has refused this call for too long, or nothing.
  */
-export type LimitFeedback = "limits" | "pause" | "none";
+export type LimitFeedback = "limits" | "pause" | "given up" | "none";
 
 /** Which of the calls that wait starts first: a lower number before a higher one. */
 export const PRIORITY = { newTenant: 0, changedTenant: 1, fullSync: 2 } as const;
@@ -65,7 +65,8 @@ export class Throttle {
     if (feedback === "none") {
       this.#limits.ended(call, now);
     } else if (failure?.reaction === "slow") {
-      const refusal = { retryAfterMs: failure.retryAfterMs ?? 0, isOwn: feedback === "pause" };
+      const { retryAfterMs = 0 } = failure;
+      const refusal = { retryAfterMs, isOwn: feedback === "pause", isLast: feedback === "given up" };
       this.#limits.refused(call, now, refusal, () => this.#clock.random());
     } else if (failure?.code === "TIMEOUT") {
       this.#limits.timedOut(call, now);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { AdaptiveLimiter, type Call, type Refusal } from "../../../src/core/limits/adaptive-limiter.ts";
 
 const noJitter = (): number => 1;
-const asking = (retryAfterMs: number): Refusal => ({ retryAfterMs, isOwn: false });
+const asking = (retryAfterMs: number): Refusal => ({ retryAfterMs, isOwn: false, isLast: false });
 
 /** One call after the other, each as soon as it may begin, or after so long a rest. The time at the end. */
 function pass(limits: AdaptiveLimiter, calls: number, now: number, restMs = 0): number {
@@ -49,4 +49,30 @@ it("a probe that is refused beside long calls makes the pause longer, and not th
   limits.refused(limits.start(5_000), 5_000, asking(0), noJitter);
   expect(limits.dueAt()).toBeGreaterThan(5_000);
   expect(limits.dueAt()).toBeLessThan(Infinity);
+});
+
+/** One call is refused for ten minutes, and the last refusal is this one. */
+function afterTenMinutes(last: Refusal): { limits: AdaptiveLimiter; now: number } {
+  const { limits, now } = learned();
+  let time = limits.dueAt();
+  for (let since = now; time - since < 600_000; time = limits.dueAt())
+    limits.refused(limits.start(time), time, asking(0), noJitter);
+  limits.refused(limits.start(time), time, last, noJitter);
+  return { limits, now: time };
+}
+
+it("a call that is given up after ten minutes doesn't lower the rate if the next one passes", () => {
+  const { limits, now } = afterTenMinutes({ ...asking(0), isLast: true });
+  pass(limits, 1, now);
+  expect(limits.perSecond).toBeCloseTo(3);
+});
+
+it("a call that is refused for ten minutes lowers the rate if it passes in the end, or if the next one is refused too", () => {
+  const first = afterTenMinutes(asking(0));
+  pass(first.limits, 1, first.now);
+  expect(first.limits.perSecond).toBeLessThan(1);
+  const { limits } = afterTenMinutes({ ...asking(0), isLast: true });
+  limits.refused(limits.start(limits.dueAt()), limits.dueAt(), asking(0), noJitter);
+  pass(limits, 1, limits.dueAt());
+  expect(limits.perSecond).toBeLessThan(1);
 });
