@@ -22,24 +22,14 @@ function endToEndOnMysql(): string[] {
   const files = [
     "first-steps", // from an empty schema to a daemon in sync, with the rights that init writes
     "first-sync", // from the rows to the tokens, in several batches
-    "check", // finds what a sync would stumble over, and leaves the database as it is
-    "plan", // leaves the database as it is
-    "places", // tokens and ledger in other databases, of the other kind too
     "database-trouble", // what the driver's errors become, rights, connections that are cut
-    "rotation-refused", // rights and triggers that refuse a token
     "broken-read", // a stream of rows that breaks off
     "bad-lines", // a connection that is slow, cut or silent
     "rotation-crash", // commits that a kill or a cut leaves in doubt
     "lease", // one at a time, and the fence
-    "forget", // the rows of one scope in every table, and the marks of its tokens
-    "copied-config", // two scopes, or one by mistake, in the same tables
-    "tenant-page", // locks, and ids without an index
     "told-to-stop", // a lock that is waited for
     "documented-rights", // the GRANTs in docs/security.md
-    "source-role", // what the source's user can read
-    "leaks", // what errors and ledger hold of secrets
     "database-logs", // what the server's log holds of them
-    "plaintext", // what a url says of TLS
     "tls",
   ];
   return files.map((name) => `test/e2e/**/${name}.test.ts`);

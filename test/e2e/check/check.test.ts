@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listening } from "../../support/servers/listening.ts";
 import { dump } from "../dump.ts";
-import { onOneDatabase } from "../on-one-database.ts";
 import { asRole, withReader } from "../role.ts";
 import { aWorld, fromEnvironment, type World, type WorldOptions } from "../world.ts";
 
@@ -134,7 +133,7 @@ test("finds a column that is not there, and a database that is away, and goes on
   expect(troubleOf(await check(world))).toContain("✗ tokens TOKEN_STORE_UNAVAILABLE");
 });
 
-onOneDatabase("what plan says of a sync that would fail, check says too", async () => {
+test("what plan says of a sync that would fail, check says too", async () => {
   const world = await aWorldToCheck();
   expect((await world.sync()).code).toBe(0);
   await world.configure({ name: "other", http: { listen: "off" } });
@@ -177,7 +176,7 @@ test("tries the customers' own column and a directory, and leaves both as they a
   expect(await everything(world)).toEqual(synced);
 });
 
-onOneDatabase("finds a config that everybody can read, with a key in it", async () => {
+test("finds a config that everybody can read, with a key in it", async () => {
   const world = await aWorldToCheck();
   await world.configure({ http: LISTEN, service: { api_key: world.sandbox.apiKey } });
   await chmod(world.folder, 0o755);
@@ -187,7 +186,7 @@ onOneDatabase("finds a config that everybody can read, with a key in it", async 
   expect(shown.stdout).toContain("chmod 600");
 });
 
-onOneDatabase("finds a revoked key, and never asks for a group with a good one", async () => {
+test("finds a revoked key, and never asks for a group with a good one", async () => {
   const world = await aWorldToCheck();
   await world.forgetRequests();
   const found = (await check(world)).found.filter((line) => line.includes("service"));
@@ -203,30 +202,27 @@ onOneDatabase("finds a revoked key, and never asks for a group with a good one",
   expect(await world.groups()).toEqual([]);
 });
 
-onOneDatabase(
-  "--notify sends a test, and finds a receiver that refuses it, without its address",
-  async () => {
-    const heard: string[] = [];
-    const server = createServer((request, response) => {
-      heard.push(`${request.method} ${request.url}`);
-      response.writeHead(request.method === "POST" ? 404 : 200).end();
-    });
-    const { port } = await listening(server);
-    const address = `http://127.0.0.1:${port}`;
-    const notify = { webhook: `${address}/hook-secret`, heartbeat: `${address}/beat-secret` };
-    const world = await aWorldToCheck({ config: { http: LISTEN, notify } });
-    expect(troubleOf(await check(world))).not.toContain("✗ notify NOTIFY_FAILED");
-    expect(heard).toEqual([]);
+test("--notify sends a test, and finds a receiver that refuses it, without its address", async () => {
+  const heard: string[] = [];
+  const server = createServer((request, response) => {
+    heard.push(`${request.method} ${request.url}`);
+    response.writeHead(request.method === "POST" ? 404 : 200).end();
+  });
+  const { port } = await listening(server);
+  const address = `http://127.0.0.1:${port}`;
+  const notify = { webhook: `${address}/hook-secret`, heartbeat: `${address}/beat-secret` };
+  const world = await aWorldToCheck({ config: { http: LISTEN, notify } });
+  expect(troubleOf(await check(world))).not.toContain("✗ notify NOTIFY_FAILED");
+  expect(heard).toEqual([]);
 
-    const shown = await check(world, "--notify");
-    expect(shown).toMatchObject({ code: 1 });
-    expect(troubleOf(shown)).toEqual(["✗ notify NOTIFY_FAILED"]);
-    expect(shown.stdout).not.toContain("-secret");
-    expect(new Set(heard)).toEqual(new Set(["POST /hook-secret", "GET /beat-secret"]));
-  },
-);
+  const shown = await check(world, "--notify");
+  expect(shown).toMatchObject({ code: 1 });
+  expect(troubleOf(shown)).toEqual(["✗ notify NOTIFY_FAILED"]);
+  expect(shown.stdout).not.toContain("-secret");
+  expect(new Set(heard)).toEqual(new Set(["POST /hook-secret", "GET /beat-secret"]));
+});
 
-onOneDatabase("a wrong config is reported as by every command, and nothing is contacted", async () => {
+test("a wrong config is reported as by every command, and nothing is contacted", async () => {
   const world = await aWorldToCheck({ config: { schedule: "every day" } });
   await world.forgetRequests();
   const { code, stdout, stderr } = await world.run("check");
