@@ -1,10 +1,5 @@
 import { expect, test } from "vitest";
 import { hostClock } from "../../../../src/adapters/host/clock.ts";
-import { mysql } from "../../../../src/adapters/mysql/dialect.ts";
-import { MIGRATIONS as MYSQL_MIGRATIONS } from "../../../../src/adapters/mysql/ledger/ledger-migrations.ts";
-import { postgres } from "../../../../src/adapters/postgres/dialect.ts";
-import { MIGRATIONS as POSTGRES_MIGRATIONS } from "../../../../src/adapters/postgres/ledger/ledger-migrations.ts";
-import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { desiredTenants, digestSeed } from "../../../../src/core/group/desired-group.ts";
 import { tokenFingerprint } from "../../../../src/core/group/group.ts";
 import { columnsOf } from "../../../../src/core/group/group-rules.ts";
@@ -17,7 +12,7 @@ import { openSpool } from "../../../fakes/spool.ts";
 import { aTenantRow, InMemoryTenantSource } from "../../../fakes/tenant-source.ts";
 import { InMemoryTokenStore, TokenState } from "../../../fakes/token-store.ts";
 import { syncSettings, tenants } from "../../../fakes/world.ts";
-import { LOCATION, ledgerDatabase } from "./ledger-database.ts";
+import { anOldLedger } from "./old-ledger.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -101,25 +96,7 @@ const STATES: Readonly<Record<string, State>> = {
 
 test("a sync after the migration from version 5 does with every state what one before would have done", async () => {
   const ids = Object.keys(STATES);
-  const database = await ledgerDatabase();
-  const tables = ledgerTables(database.kind === "mysql" ? mysql : postgres, LOCATION);
-  const timeType = database.kind === "mysql" ? "DATETIME(6)" : "timestamptz";
-  await database.query(`CREATE TABLE groupsync_migrations (version INT PRIMARY KEY, applied_at ${timeType})`);
-  const statements =
-    database.kind === "mysql"
-      ? MYSQL_MIGRATIONS.filter(({ version }) => version <= 5).flatMap((each) => each.statements(tables))
-      : POSTGRES_MIGRATIONS.slice(0, 5).map((migration) => migration(tables));
-  for (const statement of statements) await database.query(statement);
-  await database.setVersion(5);
-  const insert = async (table: string, row: object): Promise<void> => {
-    const columns = Object.keys(row);
-    const places = columns.map((_, index) => `$${index + 1}`);
-    await database.query(
-      `INSERT INTO groupsync_${table} (${columns.join(", ")}) VALUES (${places.join(", ")})`,
-      Object.values(row),
-    );
-  };
-
+  const { database, insert } = await anOldLedger(5);
   const scope = "default";
   const service = new ServiceState();
   service.existing = "update";
