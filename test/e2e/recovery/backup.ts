@@ -4,16 +4,17 @@ import { LEDGER_TABLES } from "../ledger-tables.ts";
 export const LEDGER = LEDGER_TABLES.map((name) => `groupsync_${name}`);
 export const TOKENS = ["groupsync_tokens", "groupsync_token_owners"];
 
-/** Copies these tables of a PostgreSQL database, and resolves to what puts the copies back. */
+/** Copies these tables, and resolves to what puts the copies back. */
 export async function backUp(
-  { query }: Pick<FreshDatabase, "query">,
+  { kind, query }: Pick<FreshDatabase, "kind" | "query">,
   tables: readonly string[],
 ): Promise<() => Promise<void>> {
-  for (const table of tables) await query(`CREATE TABLE backup_of_${table} AS TABLE ${table}`);
+  for (const table of tables) await query(`CREATE TABLE backup_of_${table} AS SELECT * FROM ${table}`);
+  const withItsIds = kind === "postgres" ? "OVERRIDING SYSTEM VALUE" : "";
   return async () => {
     for (const table of tables) {
       await query(`DELETE FROM ${table}`);
-      await query(`INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM backup_of_${table}`);
+      await query(`INSERT INTO ${table} ${withItsIds} SELECT * FROM backup_of_${table}`);
     }
   };
 }
