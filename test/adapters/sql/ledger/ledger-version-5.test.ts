@@ -1,18 +1,14 @@
 import { expect, test } from "vitest";
 import { hostClock } from "../../../../src/adapters/host/clock.ts";
-import { desiredTenants, digestSeed } from "../../../../src/core/group/desired-group.ts";
-import { tokenFingerprint } from "../../../../src/core/group/group.ts";
-import { columnsOf } from "../../../../src/core/group/group-rules.ts";
-import { Secret } from "../../../../src/core/secret/secret.ts";
 import { RecentCommits } from "../../../../src/engine/durability/recent-commits.ts";
 import { sync } from "../../../../src/engine/sync.ts";
 import { Instance } from "../../../fakes/instance.ts";
 import { InMemoryGroupService, ServiceState } from "../../../fakes/service.ts";
 import { openSpool } from "../../../fakes/spool.ts";
-import { aTenantRow, InMemoryTenantSource } from "../../../fakes/tenant-source.ts";
+import { InMemoryTenantSource } from "../../../fakes/tenant-source.ts";
 import { InMemoryTokenStore, TokenState } from "../../../fakes/token-store.ts";
 import { syncSettings, tenants } from "../../../fakes/world.ts";
-import { anOldLedger } from "./old-ledger.ts";
+import { anOldLedger, desiredTenant, groupAtRest } from "./old-ledger.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -105,24 +101,13 @@ test("a sync after the migration from version 5 does with every state what one b
   for (const record of records) {
     const id = String(record.id);
     const state = STATES[id];
-    const row = aTenantRow(
-      columnsOf(settings.rules).map((name) => record[name] ?? null),
-      digestSeed(settings.rules),
-    );
-    const tenant = desiredTenants(settings.rules)(row);
-    if (state === undefined || tenant.kind !== "desired") throw new Error(id);
+    if (state === undefined) throw new Error(id);
+    const tenant = desiredTenant(settings.rules, record);
     const token = state.isUnmade ? "" : service.put(tenant.group).token;
     if (!state.isUnmade && !state.isNotStored) store.tokens.set(id, token);
     if (state.isRotated) service.groups.set(id, { group: tenant.group, token: "ugt_new" });
     await insert("groups", {
-      scope,
-      user_group_id: id,
-      bucket: tenant.row.bucket,
-      row_digest: tenant.row.digest,
-      fingerprint: tenant.fingerprint,
-      confirmed: JSON.stringify(tenant.group),
-      service_name: tenant.group.name,
-      token_fingerprint: tokenFingerprint(new Secret(token)),
+      ...groupAtRest(scope, tenant, token),
       token_since: hoursAgo(24),
       created_at: hoursAgo(24),
       updated_at: hoursAgo(2),

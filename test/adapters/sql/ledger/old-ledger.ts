@@ -3,6 +3,12 @@ import { MIGRATIONS as MYSQL_MIGRATIONS } from "../../../../src/adapters/mysql/l
 import { postgres } from "../../../../src/adapters/postgres/dialect.ts";
 import { MIGRATIONS as POSTGRES_MIGRATIONS } from "../../../../src/adapters/postgres/ledger/ledger-migrations.ts";
 import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
+import { desiredTenants, digestSeed } from "../../../../src/core/group/desired-group.ts";
+import { tokenFingerprint } from "../../../../src/core/group/group.ts";
+import { columnsOf, type GroupRules } from "../../../../src/core/group/group-rules.ts";
+import type { DesiredTenant } from "../../../../src/core/group/tenant.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import { aTenantRow, type TenantRecord } from "../../../fakes/tenant-source.ts";
 import { LOCATION, ledgerDatabase } from "./ledger-database.ts";
 
 /** A ledger's tables as this version made them, on the database of the project, and what puts a row into one of them. */
@@ -27,3 +33,23 @@ export async function anOldLedger(version: number) {
   };
   return { database, insert };
 }
+
+/** What the row becomes under these rules. */
+export function desiredTenant(rules: GroupRules, record: TenantRecord): DesiredTenant {
+  const cells = columnsOf(rules).map((name) => record[name] ?? null);
+  const tenant = desiredTenants(rules)(aTenantRow(cells, digestSeed(rules)));
+  if (tenant.kind !== "desired") throw new Error(`the row ${record.id} is ${tenant.kind}`);
+  return tenant;
+}
+
+/** The columns of a group at rest that each version of the ledger has, without its times. */
+export const groupAtRest = (scope: string, { row, group, fingerprint }: DesiredTenant, token: string) => ({
+  scope,
+  user_group_id: group.user_group_id,
+  bucket: row.bucket,
+  row_digest: row.digest,
+  fingerprint,
+  confirmed: JSON.stringify(group),
+  service_name: group.name,
+  token_fingerprint: tokenFingerprint(new Secret(token)),
+});
