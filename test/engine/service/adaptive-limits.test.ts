@@ -60,7 +60,7 @@ describe.each(Object.entries(LIMITS))("%s", (name, aLimit) => {
 it.each(Object.entries(LIMITS).filter(([name]) => !/at once|no burst/.test(name)))(
   "%s is learned where many calls are under way before the first refusal is heard",
   async (_, aLimit) => {
-    const forms = ["seconds", "none", "date", "seconds", "seconds"] as const;
+    const forms = ["seconds", "date", "none", "seconds", "seconds"] as const;
     for (const [seed, retryAfter] of someOf(forms, 2).entries()) {
       const limit = aLimit();
       const done = await backfill({
