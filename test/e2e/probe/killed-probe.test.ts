@@ -20,6 +20,12 @@ const KINDS: readonly SandboxOptions[] = [
 /** More requests than any probe of these services needs, if none is repeated. */
 const MOST_REQUESTS = 12;
 
+/** More syncs than a canary outlives where calls fail at random. */
+const MOST_SYNCS = 3;
+
+const marks = (world: World) =>
+  world.database.query<{ user_group_id: string }>("SELECT user_group_id FROM groupsync_canaries");
+
 /** Kills the program once the service has this many more requests. */
 async function killedAfter(world: World, requests: number): Promise<void> {
   const { total } = await world.requests();
@@ -33,7 +39,7 @@ async function killedAfter(world: World, requests: number): Promise<void> {
   await untilQuiet(world);
 }
 
-test.each(someOf(KINDS))("no canary outlives the sync after a killed probe: %o", async (kind) => {
+test.each(someOf(KINDS))("a sync deletes the canary of a killed probe: %o", async (kind) => {
   const world = await aWorld({
     tenants: 2,
     // Slow enough for the kill to come while the request is under way.
@@ -44,17 +50,16 @@ test.each(someOf(KINDS))("no canary outlives the sync after a killed probe: %o",
   for (let requests = 0; requests <= MOST_REQUESTS; requests++) {
     await killedAfter(world, requests);
     const left = (await world.groups()).filter(({ user_group_id: id }) => id.startsWith("groupsync-canary-"));
-    const marks = await world.database.query<{ user_group_id: string }>(
-      "SELECT user_group_id FROM groupsync_canaries",
-    );
-    for (const { user_group_id } of left) expect(marks).toMatchObject([{ user_group_id }]);
+    for (const { user_group_id } of left) expect(await marks(world)).toMatchObject([{ user_group_id }]);
 
-    const { code, report } = await world.sync();
-    expect({ requests, code, report }).toMatchObject({
-      code: 0,
-      report: { outcome: "ok", unchanged: 2, deleted: 0, adopted: 0, errors: [] },
-    });
-    expect(await world.database.query("SELECT * FROM groupsync_canaries")).toEqual([]);
+    for (let syncs = 0; syncs === 0 || (await marks(world)).length > 0; syncs++) {
+      expect(syncs).toBeLessThan(kind.shares ? MOST_SYNCS : 1);
+      const { code, report } = await world.sync();
+      expect({ requests, code, report }).toMatchObject({
+        code: 0,
+        report: { outcome: "ok", unchanged: 2, deleted: 0, adopted: 0, errors: [] },
+      });
+    }
     await expectInSync(world);
   }
 });
@@ -70,7 +75,7 @@ test("a probe that is told to stop deletes its canary first", async () => {
     code: 1,
     report: { outcome: "failed", canary: { gone: true }, errors: [{ code: "INTERRUPTED" }] },
   });
-  expect(await world.database.query("SELECT * FROM groupsync_canaries")).toEqual([]);
+  expect(await marks(world)).toEqual([]);
   await expectInSync(world);
 });
 
