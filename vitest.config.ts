@@ -44,7 +44,7 @@ export default defineConfig({
     reporters: ["default", tally],
     sequence: { sequencer: LongestFirst },
     // For two cores: half of the tests' time is waiting.
-    maxWorkers: 4,
+    maxWorkers: 6,
   },
 });
 

@@ -8,9 +8,11 @@ import { EXIT } from "../../src/core/report/exit-code.ts";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
 import type { GroupsReport } from "../../src/sandbox/routes.ts";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
+import { preparedDatabase } from "../adapters/sql/ledger/prepared-database.ts";
 import { aClient, type Client } from "../sandbox/client.ts";
 import { insistOnSchema } from "../support/config-schema.ts";
 import { type FreshDatabase, freshDatabase } from "../support/databases/fresh-database.ts";
+import { LONG } from "../support/long.ts";
 import { programSessions } from "./database/database-acts.ts";
 import { type Ended, type Program, startProgram } from "./program.ts";
 import { runCommand } from "./warm-program.ts";
@@ -21,7 +23,7 @@ export type ConfigChanges = Readonly<
 >;
 
 export interface WorldOptions {
-  /** An empty database to use instead of a fresh one. */
+  /** By default one that has the ledger's tables already. In a long run, by default an empty one. */
   readonly database?: FreshDatabase;
   /** Rows in the customers table. */
   readonly tenants?: number;
@@ -91,7 +93,7 @@ export async function aWorld({
   config = {},
   ...given
 }: WorldOptions = {}): Promise<World> {
-  const database = given.database ?? (await freshDatabase());
+  const database = given.database ?? (await (LONG ? freshDatabase() : preparedDatabase()));
   await database.query(
     `CREATE TABLE customers (
        id varchar(100) PRIMARY KEY, company_name text, warehouse text, plan text, dashboard_token text)`,

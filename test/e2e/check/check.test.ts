@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { listening } from "../../support/servers/listening.ts";
 import { dump } from "../dump.ts";
 import { asRole, withReader } from "../role.ts";
@@ -26,8 +27,12 @@ const troubleOf = ({ found }: Shown): string[] => found.filter((line) => !line.s
 
 const LISTEN = { listen: "127.0.0.1:0" };
 
-const aWorldToCheck = ({ config, ...options }: WorldOptions = {}): Promise<World> =>
-  aWorld({ tenants: 3, ...options, config: { http: LISTEN, ...config } });
+/** A world before its first sync. */
+const aWorldToCheck = async ({ config, ...options }: WorldOptions = {}): Promise<World> =>
+  aWorld({
+    ...{ database: await freshDatabase(), tenants: 3, ...options },
+    config: { http: LISTEN, ...config },
+  });
 
 /** Everything outside of the program that it could have changed. */
 const everything = async (world: World) => ({

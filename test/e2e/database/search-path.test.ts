@@ -1,4 +1,5 @@
 import { expect, inject, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { aRole, type Role } from "../../support/databases/role.ts";
 import { type Planted, plantOverloads } from "../../support/postgres/overloads.ts";
 import { aWorld, type ConfigChanges, idOf, type World } from "../world.ts";
@@ -13,6 +14,7 @@ interface Attacked {
  */
 async function anAttackedWorld(config: ConfigChanges, setUp: readonly string[] = []): Promise<Attacked> {
   const world = await aWorld({
+    database: await freshDatabase(),
     tenants: 4,
     service: { existing: "update" },
     config: { deletion: { grace_period: "0s" }, ...config },

@@ -1,4 +1,5 @@
 import { expect, inject, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { aRole } from "../../support/databases/role.ts";
 import { asRole } from "../role.ts";
 import { aWorld, type World } from "../world.ts";
@@ -9,7 +10,7 @@ const COLUMNS = "(user_group_id text PRIMARY KEY, token text NOT NULL, updated_a
 
 /** A world in which everybody may create tables in public, as before PostgreSQL 15. */
 async function aSharedWorld(): Promise<{ world: World; role: string; mallory: string }> {
-  const world = await aWorld({ tenants: 3 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   const { name: mallory } = await aRole(world.database);
   const role = await asRole(world);
   await world.database.query("GRANT ALL ON SCHEMA public TO public");

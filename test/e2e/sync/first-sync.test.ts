@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { LONG } from "../../support/long.ts";
 import { onOneDatabase } from "../on-one-database.ts";
 import { withReader } from "../role.ts";
@@ -8,7 +9,7 @@ import { aWorld } from "../world.ts";
 const TENANTS = LONG ? 10_000 : 2_500;
 
 test(`a first sync sends one request for each of ${TENANTS} tenants, and a second sync sends none`, async () => {
-  const world = await aWorld({ tenants: TENANTS });
+  const world = await aWorld({ database: await freshDatabase(), tenants: TENANTS });
 
   const first = await world.sync();
   expect(first.code).toBe(0);
@@ -54,7 +55,7 @@ test(`a first sync sends one request for each of ${TENANTS} tenants, and a secon
 });
 
 onOneDatabase("rejected rows fail alone, with exit code 3", async () => {
-  const world = await aWorld({ tenants: 4 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 4 });
   await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
   await world.database.query("UPDATE customers SET warehouse = NULL WHERE id = 't-00003'");
 
@@ -73,7 +74,7 @@ onOneDatabase("rejected rows fail alone, with exit code 3", async () => {
 });
 
 test("rejected rows are remembered until they are corrected, and the log names each once", async () => {
-  const world = await aWorld({ tenants: 3 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   await world.database.query("UPDATE customers SET company_name = NULL WHERE id = 't-00002'");
   const logged = async (): Promise<string[]> => {
     const { stderr } = await world.run("sync");
@@ -95,7 +96,7 @@ test("rejected rows are remembered until they are corrected, and the log names e
 });
 
 onOneDatabase("prints a short report on standard output, and the log on standard error", async () => {
-  const world = await aWorld({ tenants: 3 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   await world.configure(await withReader(world));
   const { code, stdout, stderr } = await world.run("sync");
   expect(code).toBe(0);
@@ -114,7 +115,7 @@ onOneDatabase("prints a short report on standard output, and the log on standard
 });
 
 onOneDatabase("at no log level does the output hold a token, the key or the password", async () => {
-  const world = await aWorld({ tenants: 3 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   const { code, stderr } = await world.run("--log-level", "trace", "sync");
   expect(code).toBe(0);
   // world.ts searches the output for secrets. Expect here that there is output.
@@ -122,7 +123,7 @@ onOneDatabase("at no log level does the output hold a token, the key or the pass
 });
 
 onOneDatabase("--only syncs the named tenants and no others", async () => {
-  const world = await aWorld({ tenants: 4 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 4 });
   const { code, report } = await world.sync("--only", "t-00002", "--only", "t-00004");
   expect(code).toBe(0);
   expect(report).toMatchObject({ created: 2, requests: 2 });
@@ -130,7 +131,7 @@ onOneDatabase("--only syncs the named tenants and no others", async () => {
 });
 
 onOneDatabase("--only with an unknown id is wrong usage, and changes nothing", async () => {
-  const world = await aWorld({ tenants: 2 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 2 });
   const { code, stdout, stderr } = await world.run("sync", "--only", "t-00001", "--only", "T-00001");
   expect(code).toBe(64);
   expect(stdout + stderr).toContain('neither the source nor the ledger has "T-00001"');
@@ -138,7 +139,7 @@ onOneDatabase("--only with an unknown id is wrong usage, and changes nothing", a
 });
 
 onOneDatabase("status shows the groups and how the last sync ended", async () => {
-  const world = await aWorld({ tenants: 2 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 2 });
   await world.sync();
   const { code, stdout } = await world.run("status", "--json");
   expect(code).toBe(0);

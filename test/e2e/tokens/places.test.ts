@@ -44,8 +44,9 @@ test("rows: existing writes only the token column, and a tenant without a row fa
 });
 
 test("tokens and ledger can be in databases of their own", async () => {
-  const [tokens, ledger] = [await freshDatabase(), await freshDatabase()];
+  const [database, tokens, ledger] = [await freshDatabase(), await freshDatabase(), await freshDatabase()];
   const world = await aWorld({
+    database,
     config: {
       tokens: { url: fromEnvironment("TOKENS_URL") },
       ledger: { url: fromEnvironment("LEDGER_URL"), table_prefix: LEDGER_ELSEWHERE[kind] },
