@@ -1,8 +1,10 @@
 /**
  * A process that has loaded the built program, and runs one command after the other. The first argument is main.js.
- * warm-program.ts sends each command. Its exit code is the answer, and a NUL byte ends its output on both streams.
+ * warm-program.ts sends each command. A NUL byte ends its output on both streams, and the answer is its exit code
+ * with whether the process can run another command.
  */
 import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
 const { cli } = await import(new URL("cli.js", pathToFileURL(process.argv[2])).href);
@@ -37,5 +39,14 @@ process.on("message", async ({ args, env }) => {
   };
   await cli(args, io, host);
   for (const stream of [stdout, stderr]) stream.write("\0");
-  process.send(exitCode);
+  process.send({ code: exitCode, isFree: await isFree() });
 });
+
+/** Whether the last command has left nothing open. A connection takes some milliseconds to close. */
+async function isFree() {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    if (process.getActiveResourcesInfo().every((name) => name === "PipeWrap")) return true;
+    await sleep(5);
+  }
+  return false;
+}

@@ -8,8 +8,12 @@ import { type Ended, MAIN, type Program, startProgram } from "./program.ts";
 
 const PROCESS = fileURLToPath(new URL("warm-process.mjs", import.meta.url));
 const END_OF_OUTPUT = "\0";
-/** After any other exit code, a run may leave something in its process, such as a lease that it couldn't return. */
-const CLEAN_ENDS: readonly (number | null)[] = [0, 2, 3, 4, 64, 78];
+
+interface Answer {
+  readonly code: number;
+  /** Whether nothing is left of the command, so that the process can run another one. */
+  readonly isFree: boolean;
+}
 
 /** The processes of this file of tests that wait for a command. They end together with the process of the file. */
 const idle: ChildProcess[] = [];
@@ -37,13 +41,13 @@ export function runWarm(args: readonly string[], env: Readonly<Record<string, st
     const end = (code: number | null, signal: NodeJS.Signals | null): void => {
       isOver = true;
       child.off("close", end);
-      if (signal === null && CLEAN_ENDS.includes(code)) idle.push(child);
-      else child.kill("SIGKILL");
       resolve({ code, signal, stdout: stdout.text(), stderr: stderr.text() });
     };
     child.once("close", end);
-    child.once("message", async (code: number) => {
+    child.once("message", async ({ code, isFree }: Answer) => {
       await Promise.all([stdout.whole, stderr.whole]);
+      if (isFree) idle.push(child);
+      else child.kill("SIGKILL");
       end(code, null);
     });
   });
