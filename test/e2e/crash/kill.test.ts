@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../../src/sandbox/request-faults.ts";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { SEED, SEEDED } from "../../support/databases/seed.ts";
 import { rounds } from "../../support/long.ts";
 import { tablesIn } from "../database/database-acts.ts";
@@ -19,6 +20,7 @@ const MOST_UNRECORDED = 8 * CONCURRENCY + CONCURRENCY;
 test(`a first sync that is killed ${KILLS} times ends in sync ${SEEDED}`, async () => {
   const random = seededRandom(SEED);
   const world = await aWorld({
+    database: await freshDatabase(),
     tenants: TENANTS,
     service: { latency: { min: 5, max: 25 } },
     config: { service: { concurrency: CONCURRENCY, timeout: "1s" } },

@@ -1,12 +1,13 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { tcpProxy } from "../../support/servers/tcp-proxy.ts";
 import { aWorld, idOf, until } from "../world.ts";
 import { aDaemon, EVERY_SECOND } from "./a-daemon.ts";
 
 test("a daemon syncs at its start, and at each tick what has changed since", async () => {
-  const world = await aWorld({ tenants: 3, config: EVERY_SECOND });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 3, config: EVERY_SECOND });
   const daemon = await aDaemon(world);
   await daemon.ran(1);
   expect(daemon.runs()[0]).toMatchObject({

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { dump } from "../dump.ts";
 import { MAIN, startProcess } from "../program.ts";
 import { withReader } from "../role.ts";
@@ -43,7 +44,7 @@ function expectAsText(printed: string): void {
 }
 
 test("changes nothing, with or without a ledger", async () => {
-  const world = await aWorld({ tenants: 3 });
+  const world = await aWorld({ database: await freshDatabase(), tenants: 3 });
   const untouched = await dump(world.database);
   expect(await world.run("plan")).toMatchObject({
     code: 0,
