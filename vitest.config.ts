@@ -43,7 +43,7 @@ export default defineConfig({
     globalSetup: ["test/support/databases/databases.ts"],
     reporters: ["default", tally],
     sequence: { sequencer: LongestFirst },
-    // For two cores: half of the tests' time is waiting.
+    // For two cores: tests wait for two thirds of their time.
     maxWorkers: 6,
   },
 });
