@@ -12,7 +12,7 @@ import {
 import { changeCount, type Plan } from "../engine/plan/plan.ts";
 import { predictedFailures, predictedWarnings } from "../engine/predict-sync.ts";
 import type { RefreshPolicy } from "../engine/refresh/due-for-refresh.ts";
-import { foreseenRefresh } from "../engine/refresh/refresh-start.ts";
+import { startOfRefresh } from "../engine/refresh/refresh-start.ts";
 import { areSameDestinations } from "../engine/tokens/moved-destinations.ts";
 import { tokenTables } from "../engine/tokens/token-tables.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
@@ -46,8 +46,8 @@ interface Flags {
 const UNKNOWN_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
 
 /**
- * `groupsync plan`: reads the source and the ledger, or some tenants of them, sends nothing to the service, changes nothing. If a sync would
- * fail for a reason that is known already, prints the reason and exits with that sync's code.
+ * `groupsync plan`: reads the source and the ledger, or some tenants of them, sends nothing to the service, changes nothing.
+ * If a sync would fail for a reason that is known already, prints the reason and exits with that sync's code.
  */
 export function planCommand(io: CommandIo, open: (command: Command) => Promise<Opened<PlanSetup>>): Command {
   return new Command("plan")
@@ -80,7 +80,12 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
             const { service } = state;
             const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup));
             const failures = await foreseen(service);
-            const refresh = await foreseenRefresh(plan, { ...settings, refresh: policy }, ledger, service);
+            const refresh = await startOfRefresh(
+              plan,
+              {},
+              { ...settings, refresh: policy },
+              { ledger, updates: service.updates, now, isRecorded: false },
+            );
             const forecast: SyncForecast = {
               tables: {
                 source: plan.sourceTable,

@@ -54,16 +54,12 @@ export interface RefreshHold {
 }
 
 /** Null if no refresh is held. */
-export const refreshHold = (scope: string, gone: FoundGone, limit: RefreshLimit): RefreshHold | null =>
-  exceedsLimit(gone.count, limit) ? holdFor(scope, gone, limit) : null;
-
-/** The hold for these groups that were found gone, whether or not they are too many. */
-export const holdFor = (scope: string, gone: FoundGone, { limit, owned }: RefreshLimit): RefreshHold => ({
-  gone: gone.count,
-  owned,
-  allowed: removalsAllowed(limit, owned),
-  approval: refreshCode(scope, gone),
-});
+export function refreshHold(scope: string, gone: FoundGone, limit: RefreshLimit): RefreshHold | null {
+  if (!exceedsLimit(gone.count, limit)) return null;
+  const { owned } = limit;
+  const allowed = removalsAllowed(limit.limit, owned);
+  return { gone: gone.count, owned, allowed, approval: refreshCode(scope, gone) };
+}
 
 export const refreshHoldText = (hold: RefreshHold): string => `the refresh is held: ${goneText(hold)}`;
 

@@ -3,8 +3,8 @@ import type { DaemonState } from "../state/state.ts";
 import type { ProblemCounts } from "./problems.ts";
 
 /**
- * Whether the refresh is held, and how much drift the runs of the last 24 hours have found. What is found is healed in the same run, and each run asks for
- * other groups: if each run were judged alone, the same trouble would begin and end all day.
+ * Whether the refresh is held, and how much drift the runs of the last 24 hours have found. What is found is healed in the
+ * same run, and each run asks for other groups: if each run were judged alone, the same trouble would begin and end all day.
  */
 export function driftProblems({ ledger }: Pick<DaemonState, "ledger">): ProblemCounts {
   if (ledger === null) return {};

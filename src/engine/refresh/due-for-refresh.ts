@@ -1,4 +1,4 @@
-import { refreshShare } from "../../core/drift/refresh-share.ts";
+import { refreshShare, syncIntervalMs } from "../../core/drift/refresh-share.ts";
 import type { RefreshReads } from "../../ports/ledger/refresh.ts";
 import type { RunReads } from "../../ports/ledger/runs.ts";
 
@@ -8,35 +8,48 @@ export interface RefreshPolicy {
   readonly everyMs: number | null;
 }
 
-interface Syncs {
-  readonly now: Date;
-  /** When the syncs of all tenants before this one began, newest first. */
-  readonly earlier: readonly Date[];
+/** What one refresh is to do. */
+export interface DueRefresh {
+  /** How many groups it asks for. */
+  readonly due: number;
+  /** The longest time that it may take; null if it takes as long as all of them need. */
+  readonly withinMs: number | null;
 }
 
-/** How many groups a sync of all tenants asks for again. */
+interface SyncTimes {
+  /** When this sync began. */
+  readonly began: Date;
+  readonly now: Date;
+  /** The run history has this sync already. */
+  readonly isRecorded: boolean;
+}
+
+/** The time that a refresh may take, as a part of the time between two syncs. */
+const PART_OF_INTERVAL = 0.5;
+
+/** The share of the groups that a sync of all tenants asks for again. */
 export async function dueForRefresh(
   { everyMs }: RefreshPolicy,
-  { now, earlier }: Syncs,
-  ledger: Pick<RefreshReads, "refreshableCount">,
-): Promise<number> {
-  if (everyMs === null) return 0;
-  const groups = await ledger.refreshableCount(now);
-  if (groups === 0) return 0;
-  const late = await ledger.refreshableCount(new Date(now.getTime() - everyMs));
-  return refreshShare({ now, earlier, everyMs, groups, late });
+  { began, now, isRecorded }: SyncTimes,
+  ledger: Pick<RefreshReads, "refreshableCount"> & RunReads,
+): Promise<DueRefresh> {
+  if (everyMs === null) return { due: 0, withinMs: 0 };
+  const groups = await ledger.refreshableCount({ since: began, now });
+  if (groups === 0) return { due: 0, withinMs: 0 };
+  const start = new Date(began.getTime() - everyMs);
+  const late = await ledger.refreshableCount({ since: start, now });
+  const earlier = (await lastSyncs(ledger, start)).slice(isRecorded ? 1 : 0);
+  return {
+    due: refreshShare({ now: began, earlier, everyMs, groups, late }),
+    withinMs: syncIntervalMs(began, earlier) * PART_OF_INTERVAL,
+  };
 }
 
 /** Enough to find three syncs of all tenants among the runs of other commands. */
 const MOST_RUNS = 30;
 
 /** When the last syncs of all tenants began, newest first, whatever became of them. */
-export async function lastSyncs(
-  ledger: RunReads,
-  now: Date,
-  { everyMs }: RefreshPolicy,
-): Promise<readonly Date[]> {
-  const since = new Date(now.getTime() - (everyMs ?? 0));
+async function lastSyncs(ledger: RunReads, since: Date): Promise<readonly Date[]> {
   const runs = await ledger.history(since, MOST_RUNS);
   return runs.filter(({ command }) => command === "sync").map(({ startedAt }) => startedAt);
 }

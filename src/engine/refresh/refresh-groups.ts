@@ -1,21 +1,12 @@
-import { isFoundGone } from "../../core/apply/outcome.ts";
-import {
-  describeHeldRefresh,
-  exceedsLimit,
-  holdFor,
-  type RefreshHold,
-} from "../../core/drift/refresh-guard.ts";
-import { syncIntervalMs } from "../../core/drift/refresh-share.ts";
+import { isFoundGone, type Outcome } from "../../core/apply/outcome.ts";
+import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh-guard.ts";
+import type { Change } from "../../core/plan/change.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { lastSyncs } from "./due-for-refresh.ts";
 import { groupsToAsk } from "./groups-to-ask.ts";
-import { goneLately } from "./held-refresh.ts";
-import { isRefreshing, type RefreshSettings, startOfRefresh } from "./refresh-start.ts";
-
-/** The time that a refresh may take, as a part of the time between two syncs. */
-const PART_OF_INTERVAL = 0.5;
+import { heldRefresh } from "./held-refresh.ts";
+import { type RefreshSettings, type RefreshStart, startOfRefresh } from "./refresh-start.ts";
 
 /**
  * Asks the service for groups about which nothing else is to be done, and heals what somebody else has changed there. A sync
@@ -31,65 +22,51 @@ export async function refreshGroups(
   settings: RefreshSettings,
   run: Applying,
 ): Promise<void> {
-  const { ledger, clock, signal, tally, observe, identity } = run;
-  if (signal.aborted || !isRefreshing(plan, options, settings)) return;
-  const asksForAll = options.refresh === true;
-  const { at: now } = plan.reading;
-  // Nothing is known of a time that is yet to come.
-  await ledger.write(run.lease, (transaction) =>
-    transaction.redateVerified({ now: clock.now(), as: new Date(now.getTime() - 1) }),
-  );
-  // The newest of them is this sync.
-  const earlier = asksForAll ? [] : (await lastSyncs(ledger, now, settings.refresh)).slice(1);
-  const { updates } = identity;
-  const start = await startOfRefresh(plan, options, settings, { ledger, updates, earlier });
+  const { ledger, clock, signal, observe } = run;
+  if (signal.aborted) return;
+  const known = { ledger, updates: run.identity.updates, now: clock.now(), isRecorded: true };
+  const start = await startOfRefresh(plan, options, settings, known);
   if (start === null) return;
   if (start.unsafe) return observe(start.unsafe);
-  const { due, limit } = start;
   const isApproved = isApprovedBy(options.refreshApproval, start.hold, run);
-  const hold = (by: RefreshHold, count: number): void => {
-    const held = describeHeldRefresh(by, count);
-    tally.refreshHold = held;
-    tally.report(null, held);
-    observe({ kind: "held", ...held });
-  };
-  if (start.hold && !isApproved) return hold(start.hold, due);
+  if (start.hold && !isApproved) return reportHold(start.hold, start.due, run);
 
+  observe({ kind: "refreshing", groups: start.due });
+  const unverified = { since: plan.reading.at, of: options.only, most: start.due };
+  const asked = await ask(
+    groupsToAsk(plan, unverified, run),
+    isApproved ? { ...start, mayBeGone: Number.POSITIVE_INFINITY } : start,
+    run,
+  );
+  if (signal.aborted) return;
+  if (isApproved) return ledger.write(run.lease, (transaction) => transaction.approveRefresh(clock.now()));
+  const guarded = { name: settings.name, deletionLimit: settings.deletion.limit };
+  const hold = await heldRefresh(ledger, guarded, clock.now());
+  if (hold) reportHold(hold, start.due - asked, run);
+}
+
+/** Sends the GETs until the time is over or too many groups are gone. Resolves to how many groups were asked for. */
+async function ask(
+  changes: AsyncIterable<Change>,
+  { withinMs, mayBeGone }: Pick<RefreshStart, "withinMs" | "mayBeGone">,
+  run: Applying,
+): Promise<number> {
   const ending = new AbortController();
-  const asked = { groups: 0, gone: start.gone };
-  let isHeld = false;
-  const changes = groupsToAsk(plan, { before: now, of: options.only, most: due }, ledger);
-  observe({ kind: "refreshing", groups: due });
-  const budget = new AbortController();
-  if (!asksForAll)
-    void clock
-      .sleep(syncIntervalMs(now, earlier) * PART_OF_INTERVAL, budget.signal)
-      .then(() => ending.abort());
+  if (withinMs !== null) void run.clock.sleep(withinMs, ending.signal).then(() => ending.abort());
+  let asked = 0;
+  let gone = 0;
+  const answered = (outcome: Outcome): void => {
+    asked++;
+    if (isFoundGone(outcome)) gone++;
+    if (gone > mayBeGone) ending.abort();
+  };
   try {
-    await applyChanges(
-      changes,
-      // Nobody else repeats these calls: a look at the tenant would send none.
-      { ...run, handOn: undefined },
-      {
-        until: ending.signal,
-        answered: (outcome) => {
-          asked.groups++;
-          if (isFoundGone(outcome)) asked.gone++;
-          if (isApproved || !exceedsLimit(asked.gone, limit)) return;
-          isHeld = true;
-          ending.abort();
-        },
-      },
-    );
+    // Nobody else repeats these calls: a look at the tenant would send none.
+    await applyChanges(changes, { ...run, handOn: undefined }, { until: ending.signal, answered });
   } finally {
-    budget.abort();
+    ending.abort();
   }
-  if (isHeld) {
-    const gone = await goneLately(ledger, now);
-    return hold(holdFor(settings.name, gone, limit), Math.max(0, due - asked.groups));
-  }
-  if (isApproved && !signal.aborted)
-    await ledger.write(run.lease, (transaction) => transaction.approveRefresh(clock.now()));
+  return asked;
 }
 
 /** Whether the operator's code lets the refresh go on although too many groups were gone. Reports a code that doesn't. */
@@ -116,4 +93,12 @@ function isApprovedBy(
   tally.report(null, refusal);
   observe({ kind: "warning", ...refusal, hint: "another group was found gone since the code was shown" });
   return false;
+}
+
+/** `count` groups were to be asked for, and were not. */
+function reportHold(hold: RefreshHold, count: number, { tally, observe }: Applying): void {
+  const held = describeHeldRefresh(hold, count);
+  tally.refreshHold = held;
+  tally.report(null, held);
+  observe({ kind: "held", ...held });
 }

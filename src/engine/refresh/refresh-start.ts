@@ -1,10 +1,11 @@
-import { type RefreshHold, type RefreshLimit, refreshHold } from "../../core/drift/refresh-guard.ts";
+import { type RefreshHold, refreshHold } from "../../core/drift/refresh-guard.ts";
+import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { dueForRefresh, lastSyncs, type RefreshPolicy } from "./due-for-refresh.ts";
+import { type DueRefresh, dueForRefresh, type RefreshPolicy } from "./due-for-refresh.ts";
 import { goneLately } from "./held-refresh.ts";
 import { unsafeToAsk } from "./unsafe-to-ask.ts";
 
@@ -12,66 +13,49 @@ export interface RefreshSettings extends Pick<PlanSettings, "name" | "update" | 
   readonly refresh: RefreshPolicy;
 }
 
-/** What is known before the first GET of a refresh. */
-export interface RefreshStart {
-  /** How many groups it is to ask for, one at least. */
-  readonly due: number;
+/** What is known before the first GET of a refresh, which asks for one group at least. */
+export interface RefreshStart extends DueRefresh {
   /** Why no group may be asked for, whatever the operator approves; null if groups may be asked for. */
   readonly unsafe: Warning | null;
   /** Why it is held unless the operator approves it; null if it isn't held, or unsafe. */
   readonly hold: RefreshHold | null;
-  readonly limit: RefreshLimit;
-  /** How many groups were found gone before it. */
-  readonly gone: number;
+  /** How many more groups may be found gone before it is held. */
+  readonly mayBeGone: number;
 }
 
 interface Known {
-  readonly ledger: Pick<LedgerView, "refreshableCount" | "goneSince" | "existingCount">;
+  readonly ledger: Pick<LedgerView, "refreshableCount" | "goneSince" | "existingCount" | "history">;
   readonly updates: KnownService["updates"];
-  /** When the syncs of all tenants before this one began, newest first. */
-  readonly earlier: readonly Date[];
-}
-
-type Asked = Pick<PlanOptions, "refresh" | "only">;
-
-/** Whether a sync with this plan refreshes groups at all. */
-export function isRefreshing(
-  { isWhole, conclusive }: Plan,
-  { refresh: asksForAll }: Asked,
-  { refresh }: RefreshSettings,
-): boolean {
-  if (!asksForAll && (!isWhole || refresh.everyMs === null)) return false;
-  // Without a valid row, nobody knows which tenants are present.
-  return !isWhole || conclusive;
+  readonly now: Date;
+  /** The run history has this sync already. */
+  readonly isRecorded: boolean;
 }
 
 /** How a refresh starts; null if no group is due. A sync of all tenants asks for its share, `refresh` for all groups. */
 export async function startOfRefresh(
   plan: Plan,
-  { refresh: asksForAll, only }: Asked,
-  settings: RefreshSettings,
-  { ledger, updates, earlier }: Known,
+  { refresh: asksForAll, only }: Pick<PlanOptions, "refresh" | "only">,
+  { name, update, deletion, refresh }: RefreshSettings,
+  { ledger, updates, now, isRecorded }: Known,
 ): Promise<RefreshStart | null> {
-  const { at: now } = plan.reading;
-  const due = asksForAll
-    ? Math.min(await ledger.refreshableCount(now), only?.size ?? Number.POSITIVE_INFINITY)
-    : await dueForRefresh(settings.refresh, { now, earlier }, ledger);
+  const { at: began } = plan.reading;
+  // Without a valid row, nobody knows which tenants are present.
+  if (plan.isWhole ? !plan.conclusive : !asksForAll) return null;
+  const { due, withinMs } = asksForAll
+    ? {
+        due: Math.min(await ledger.refreshableCount({ since: began, now }), only?.size ?? Infinity),
+        withinMs: null,
+      }
+    : await dueForRefresh(refresh, { began, now, isRecorded }, ledger);
   if (due === 0) return null;
-  const unsafe = unsafeToAsk(settings.update, updates);
-  const limit = { limit: settings.deletion.limit, owned: await ledger.existingCount({}) };
+  const unsafe = unsafeToAsk(update, updates);
+  const limit = { limit: deletion.limit, owned: await ledger.existingCount({}) };
   const gone = await goneLately(ledger, now);
-  const hold = unsafe ? null : refreshHold(settings.name, gone, limit);
-  return { due, unsafe, hold, limit, gone: gone.count };
-}
-
-/** How the refresh of a sync that began now would start; null if it would ask for no group. */
-export async function foreseenRefresh(
-  plan: Plan,
-  settings: RefreshSettings,
-  ledger: LedgerView,
-  { updates }: KnownService,
-): Promise<RefreshStart | null> {
-  if (!isRefreshing(plan, {}, settings)) return null;
-  const earlier = await lastSyncs(ledger, plan.reading.at, settings.refresh);
-  return startOfRefresh(plan, {}, settings, { ledger, updates, earlier });
+  return {
+    due,
+    withinMs,
+    unsafe,
+    hold: unsafe ? null : refreshHold(name, gone, limit),
+    mayBeGone: removalsAllowed(limit.limit, limit.owned) - gone.count,
+  };
 }

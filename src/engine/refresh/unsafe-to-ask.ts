@@ -8,13 +8,14 @@ import type { Warning } from "../../ports/observer.ts";
  */
 export function unsafeToAsk(update: UpdatePolicy, updates: KnownService["updates"]): Warning | null {
   if (update !== "never" || updates === false) return null;
+  const [whether, hint] =
+    updates === null
+      ? ["nobody knows whether", "groupsync probe finds that out"]
+      : ["at this service", "leave service.refresh out, or choose another service.update"];
   return {
     kind: "warning",
     code: "REFRESH_UNSAFE",
-    message: `no group is asked for again: service.update is never, and ${updates === null ? "nobody knows whether" : "at this service"} a GET changes an existing group`,
-    hint:
-      updates === null
-        ? "groupsync probe finds that out"
-        : "leave service.refresh out, or choose another service.update",
+    message: `no group is asked for again: service.update is never, and ${whether} a GET changes an existing group`,
+    hint,
   };
 }

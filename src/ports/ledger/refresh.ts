@@ -1,3 +1,4 @@
+import type { FoundGone } from "../../core/drift/refresh-guard.ts";
 import type { ConfirmedGroup } from "./tokens.ts";
 
 export interface RefreshReads {
@@ -7,21 +8,23 @@ export interface RefreshReads {
    */
   refreshable(options: RefreshableOptions): Promise<readonly RefreshCandidate[]>;
   /** How many groups `refreshable` returns over all pages. */
-  refreshableCount(before: Date): Promise<number>;
+  refreshableCount(unverified: Unverified): Promise<number>;
   /** The groups that refreshes found gone, at this time or later and since the last approval. */
-  goneSince(time: Date): Promise<GoneGroups>;
+  goneSince(time: Date): Promise<FoundGone>;
 }
 
 export interface RefreshWrites {
-  /** Groups that were verified after `now`, by a clock that was ahead, count as verified at `as` from now on. */
-  redateVerified(times: { readonly now: Date; readonly as: Date }): Promise<void>;
   /** The operator has approved what refreshes have made again until now. */
   approveRefresh(now: Date): Promise<void>;
 }
 
-export interface RefreshableOptions {
-  /** Return only groups that were verified before this time. */
-  readonly before: Date;
+/** Groups that were not verified between `since` and `now`. A later time tells nothing: a clock was ahead. */
+export interface Unverified {
+  readonly since: Date;
+  readonly now: Date;
+}
+
+export interface RefreshableOptions extends Unverified {
   /** Page size. */
   readonly limit: number;
   /** Return only entries after this one. */
@@ -35,10 +38,4 @@ export interface RefreshCandidate extends ConfirmedGroup {
   readonly user_group_id: string;
   /** When a GET last told the group's name and token, and both were compared. */
   readonly verifiedAt: Date;
-}
-
-export interface GoneGroups {
-  readonly count: number;
-  /** The group that was found gone last, and when; null if there is none. */
-  readonly last: { readonly user_group_id: string; readonly at: Date } | null;
 }

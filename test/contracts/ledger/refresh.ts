@@ -19,7 +19,8 @@ import {
 } from "./rig.ts";
 
 const SOON = inDays(1);
-const FOREVER = inDays(10_000);
+/** As if no group had been verified. */
+const EVER = { since: inDays(10_000), now: inDays(10_000) };
 const NEW = tokenFingerprint(new Secret("ugt_new"));
 const aRefresh = (id: string) => anApply({ kind: "update", user_group_id: id, refreshes: true });
 
@@ -41,13 +42,17 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
         ["c", NOW],
         ["a", LATER],
       ]);
-      expect((await candidatesOf(at, LATER)).map(({ user_group_id }) => user_group_id)).toEqual(["b", "c"]);
-      expect(await at.ledger.refreshableCount(LATER)).toBe(2);
-      expect(await at.ledger.refreshableCount(NOW)).toBe(0);
-      const [first] = await at.ledger.refreshable({ before: FOREVER, limit: 1 });
-      const next = await at.ledger.refreshable({ before: FOREVER, limit: 1, after: first });
+      const unverified = { since: LATER, now: LATER };
+      expect((await candidatesOf(at, unverified)).map(({ user_group_id }) => user_group_id)).toEqual([
+        "b",
+        "c",
+      ]);
+      expect(await at.ledger.refreshableCount(unverified)).toBe(2);
+      expect(await at.ledger.refreshableCount({ since: NOW, now: LATER })).toBe(0);
+      const [first] = await at.ledger.refreshable({ ...EVER, limit: 1 });
+      const next = await at.ledger.refreshable({ ...EVER, limit: 1, after: first });
       expect(next.map(({ user_group_id }) => user_group_id)).toEqual(["c"]);
-      const named = await at.ledger.refreshable({ before: FOREVER, limit: 9, of: ["a", "unknown"] });
+      const named = await at.ledger.refreshable({ ...EVER, limit: 9, of: ["a", "unknown"] });
       expect(named.map(({ user_group_id }) => user_group_id)).toEqual(["a"]);
     });
 
@@ -88,19 +93,19 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
         "rest",
         "unrotated",
       ]);
-      expect(await at.ledger.refreshableCount(FOREVER)).toBe(2);
+      expect(await at.ledger.refreshableCount(EVER)).toBe(2);
     });
   });
 
   describe(`${name}: when a group was verified`, () => {
-    test("is redated if that is yet to come", async () => {
+    test("tells nothing if that is yet to come", async () => {
       const at = await withGroups("now");
       await recordAt(at, anApplied({ change: anApply({ user_group_id: "later" }) }), LATER);
-      await write(at, (transaction) => transaction.redateVerified({ now: NOW, as: SOON }));
-      expect(await timesIn(at)).toEqual([
-        ["now", NOW],
-        ["later", SOON],
+      const unverified = { since: NOW, now: new Date(LATER.getTime() - 1) };
+      expect((await candidatesOf(at, unverified)).map(({ user_group_id }) => user_group_id)).toEqual([
+        "later",
       ]);
+      expect(await at.ledger.refreshableCount(unverified)).toBe(1);
     });
 
     test("moves with every answer to a GET, and with no failure and no rotation, whose name nobody compares", async () => {
@@ -148,8 +153,8 @@ const recordAt = async (at: Opened, outcome: Outcome, now: Date): Promise<void> 
   await write(at, (transaction) => transaction.record([{ outcome, retryAt: inDays(2) }], now));
 };
 
-const candidatesOf = ({ ledger }: Opened, before = FOREVER): Promise<readonly RefreshCandidate[]> =>
-  ledger.refreshable({ before, limit: 100 });
+const candidatesOf = ({ ledger }: Opened, unverified = EVER): Promise<readonly RefreshCandidate[]> =>
+  ledger.refreshable({ ...unverified, limit: 100 });
 
 const timesIn = async (at: Opened): Promise<[id: string, verifiedAt: Date][]> =>
   (await candidatesOf(at)).map(({ user_group_id, verifiedAt }) => [user_group_id, verifiedAt]);

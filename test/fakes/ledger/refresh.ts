@@ -1,30 +1,36 @@
+import type { FoundGone } from "../../../src/core/drift/refresh-guard.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant-id.ts";
 import type {
-  GoneGroups,
   RefreshableOptions,
   RefreshCandidate,
   RefreshReads,
   RefreshWrites,
+  Unverified,
 } from "../../../src/ports/ledger/refresh.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 import type { LedgerRow, LedgerState } from "./ledger-state.ts";
 
 export const refreshReads = ({ state, step }: CommittedLedger): RefreshReads => ({
-  async refreshable({ before, limit, after, of }: RefreshableOptions): Promise<readonly RefreshCandidate[]> {
+  async refreshable({
+    limit,
+    after,
+    of,
+    ...unverified
+  }: RefreshableOptions): Promise<readonly RefreshCandidate[]> {
     await step({ when: "before", call: "refreshable" });
-    return candidates(state, before)
+    return candidates(state, unverified)
       .filter((candidate) => after === undefined || byAge(candidate, after) > 0)
       .filter(({ user_group_id }) => of?.includes(user_group_id) ?? true)
       .slice(0, limit);
   },
 
-  async refreshableCount(before: Date): Promise<number> {
+  async refreshableCount(unverified: Unverified): Promise<number> {
     await step({ when: "before", call: "refreshableCount" });
-    return candidates(state, before).length;
+    return candidates(state, unverified).length;
   },
 
-  async goneSince(time: Date): Promise<GoneGroups> {
+  async goneSince(time: Date): Promise<FoundGone> {
     await step({ when: "before", call: "goneSince" });
     const { refreshApprovedAt: approved } = state;
     const gone = state.foundGone.filter(({ at }) => at >= time && (approved === null || at > approved));
@@ -33,15 +39,6 @@ export const refreshReads = ({ state, step }: CommittedLedger): RefreshReads => 
 });
 
 export const refreshWrites = (ledger: LedgerChanges): RefreshWrites => ({
-  async redateVerified({ now, as }): Promise<void> {
-    await ledger.step({ when: "before", call: "redateVerified" });
-    ledger.enlist(() => {
-      for (const [id, row] of ledger.state.rows)
-        if (row.verifiedAt !== null && row.verifiedAt > now)
-          ledger.state.rows.set(id, { ...row, verifiedAt: as });
-    });
-  },
-
   async approveRefresh(now: Date): Promise<void> {
     await ledger.step({ when: "before", call: "approveRefresh" });
     ledger.enlist(() => {
@@ -50,11 +47,12 @@ export const refreshWrites = (ledger: LedgerChanges): RefreshWrites => ({
   },
 });
 
-const candidates = ({ rows }: LedgerState, before: Date): RefreshCandidate[] =>
+const candidates = ({ rows }: LedgerState, { since, now }: Unverified): RefreshCandidate[] =>
   [...rows]
     .flatMap(([user_group_id, ledgerRow]) => {
       const { confirmed: group, fingerprint, row, dataSourceId, verifiedAt } = ledgerRow;
-      if (!isAtRest(ledgerRow) || verifiedAt === null || verifiedAt >= before) return [];
+      if (!isAtRest(ledgerRow) || verifiedAt === null) return [];
+      if (verifiedAt >= since && verifiedAt <= now) return [];
       if (group === null || row === null || fingerprint === null || fingerprint === UNKNOWN_STATE) return [];
       return [{ user_group_id, verifiedAt, group, fingerprint, row, dataSourceId }];
     })

@@ -1,34 +1,34 @@
+import type { FoundGone } from "../../../core/drift/refresh-guard.ts";
 import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
 import type {
-  GoneGroups,
   RefreshableOptions,
   RefreshCandidate,
   RefreshReads,
   RefreshWrites,
+  Unverified,
 } from "../../../ports/ledger/refresh.ts";
 import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
 import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 
 export const refreshReads = (reader: LedgerReader): RefreshReads => ({
   refreshable: (options) => reader.read([], (ledger) => refreshable(ledger, options)),
-  refreshableCount: (before) => reader.read(0, (ledger) => refreshableCount(ledger, before)),
+  refreshableCount: (unverified) => reader.read(0, (ledger) => refreshableCount(ledger, unverified)),
   goneSince: (time) => reader.read({ count: 0, last: null }, (ledger) => goneSince(ledger, time)),
 });
 
 export const refreshWrites = (ledger: LedgerScope): RefreshWrites => ({
-  redateVerified: ({ now, as }) => redateVerified(ledger, now, as),
   approveRefresh: (now) => approveRefresh(ledger, now),
 });
 
-const REFRESHABLE = `scope = $1 AND verified_at < $2 AND intent IS NULL AND held IS NULL AND missing_kind IS NULL
+const REFRESHABLE = `scope = $1 AND (verified_at < $2 OR verified_at > $3) AND intent IS NULL AND held IS NULL AND missing_kind IS NULL
   AND failure_count = 0 AND storing_count = 0
-  AND confirmed IS NOT NULL AND row_digest IS NOT NULL AND fingerprint <> $3`;
+  AND confirmed IS NOT NULL AND row_digest IS NOT NULL AND fingerprint <> $4`;
 
 async function refreshable(
   { connection, dialect, tables, scope }: LedgerScope,
-  { before, limit, after, of }: RefreshableOptions,
+  { since, now, limit, after, of }: RefreshableOptions,
 ): Promise<readonly RefreshCandidate[]> {
-  const values: unknown[] = [scope, before, UNKNOWN_STATE, limit];
+  const values: unknown[] = [scope, since, now, UNKNOWN_STATE, limit];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   const conditions = [REFRESHABLE];
   if (after) {
@@ -40,7 +40,7 @@ async function refreshable(
   const rows = await connection.query<CandidateColumns>(
     `SELECT user_group_id, verified_at AS "verifiedAt", confirmed, fingerprint, bucket, row_digest AS "digest",
        data_source_id AS "dataSourceId"
-     FROM ${tables.groups} WHERE ${conditions.join(" AND ")} ORDER BY verified_at, user_group_id LIMIT $4`,
+     FROM ${tables.groups} WHERE ${conditions.join(" AND ")} ORDER BY verified_at, user_group_id LIMIT $5`,
     values,
   );
   return rows.flatMap(({ user_group_id, verifiedAt, ...columns }) => {
@@ -54,15 +54,18 @@ interface CandidateColumns extends ConfirmedColumns {
   readonly verifiedAt: Date;
 }
 
-async function refreshableCount({ connection, tables, scope }: LedgerScope, before: Date): Promise<number> {
+async function refreshableCount(
+  { connection, tables, scope }: LedgerScope,
+  { since, now }: Unverified,
+): Promise<number> {
   const [row] = await connection.query<{ count: string }>(
     `SELECT count(*) AS "count" FROM ${tables.groups} WHERE ${REFRESHABLE}`,
-    [scope, before, UNKNOWN_STATE],
+    [scope, since, now, UNKNOWN_STATE],
   );
   return Number(row?.count ?? 0);
 }
 
-async function goneSince({ connection, tables, scope }: LedgerScope, time: Date): Promise<GoneGroups> {
+async function goneSince({ connection, tables, scope }: LedgerScope, time: Date): Promise<FoundGone> {
   const [row] = await connection.query<{ user_group_id: string; at: Date; count: string }>(
     `SELECT user_group_id, removed_at AS "at", count(*) OVER () AS "count" FROM ${tables.removals}
      WHERE scope = $1 AND kind = 'gone' AND removed_at >= $2 AND NOT EXISTS (
@@ -72,13 +75,6 @@ async function goneSince({ connection, tables, scope }: LedgerScope, time: Date)
   );
   if (!row) return { count: 0, last: null };
   return { count: Number(row.count), last: { user_group_id: row.user_group_id, at: row.at } };
-}
-
-async function redateVerified({ connection, tables, scope }: LedgerScope, now: Date, as: Date) {
-  await connection.query(
-    `UPDATE ${tables.groups} SET verified_at = $3 WHERE scope = $1 AND verified_at > $2`,
-    [scope, now, as],
-  );
 }
 
 async function approveRefresh({ connection, tables, scope }: LedgerScope, now: Date): Promise<void> {

@@ -64,7 +64,7 @@ test.each([9, 10])(
     if (attempt.kind !== "acquired") throw new Error("the lease should be free");
     await ledger.migrate(attempt.lease);
     await ledger.releaseLease(attempt.lease);
-    const due = await ledger.refreshable({ before: new Date(START), limit: 9 });
+    const due = await ledger.refreshable({ since: new Date(START), now: new Date(START), limit: 9 });
     expect(due.map(({ user_group_id, verifiedAt }) => [user_group_id, verifiedAt])).toEqual(
       IN_ORDER.map((id) => [id, hoursAgo(CHANGED[id] ?? 0)]),
     );
