@@ -61,20 +61,19 @@ export function refreshHold(scope: string, gone: FoundGone, limit: RefreshLimit)
   return { gone: gone.count, owned, allowed, approval: refreshCode(scope, gone) };
 }
 
-export const refreshHoldText = (hold: RefreshHold): string => `the refresh is held: ${goneText(hold)}`;
-
-const goneText = ({ gone, owned, allowed }: RefreshHold): string =>
-  `${quantity(gone, "group")} ${gone === 1 ? "was" : "were"} gone at the service in 24 hours and made again, and deletion.limit lets ${allowed} of ${quantity(owned, "group")} go`;
+export const refreshHoldText = ({ gone, owned, allowed }: RefreshHold): string =>
+  `the refresh is held: ${quantity(gone, "group")} ${gone === 1 ? "was" : "were"} gone at the service in 24 hours and made again, and deletion.limit lets ${allowed} of ${quantity(owned, "group")} go`;
 
 export const approveRefreshCommand = (approval: string): string =>
   `groupsync sync --refresh --approve-refresh ${approval}`;
 
-/** `count` groups were to be asked for. */
+/** `count` groups were to be asked for, and are not. */
 export function describeHeldRefresh(hold: RefreshHold, count: number): HeldRefresh {
   const { approval } = hold;
+  const rest = `; ${quantity(count, "group")} ${count === 1 ? "is" : "are"} not asked for`;
   return {
     code: "REFRESH_HELD",
-    message: `the refresh is held, and ${quantity(count, "group")} ${count === 1 ? "is" : "are"} not asked for: ${goneText(hold)}`,
+    message: `${refreshHoldText(hold)}${count > 0 ? rest : ""}`,
     hint: `find out who has deleted them: to ask for a group that is gone makes it again. If they are to be made again: ${approveRefreshCommand(approval)}`,
     count,
     approval,

@@ -91,7 +91,11 @@ function isApprovedBy(
     message: "the given code doesn't match the refresh that is held now",
   };
   tally.report(null, refusal);
-  observe({ kind: "warning", ...refusal, hint: "another group was found gone since the code was shown" });
+  observe({
+    kind: "warning",
+    ...refusal,
+    hint: "take the code that is shown now: it changes with each group that is found gone",
+  });
   return false;
 }
 

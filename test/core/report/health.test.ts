@@ -33,7 +33,10 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
 });
 
 const REFRESH_HOLD = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
-const REFRESH_HELD = { code: "REFRESH_HELD", message: "the refresh is held, and 1 group is not asked for" };
+const REFRESH_HELD = {
+  code: "REFRESH_HELD",
+  message: "the refresh is held: 5 groups were gone; 1 group is not asked for",
+};
 
 test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ["no run yet", { runs: [] }, "empty", "Nothing has been synced yet."],
