@@ -13,7 +13,10 @@ export interface DeletionReads {
 }
 
 export interface DeletionWrites {
-  /** Marks the tenants of these groups as gone since `now` and since this reading of the grace clock. */
+  /**
+   * Marks the tenants of these groups as gone since `now`, or since when they were known to be gone in the same way. The
+   * grace period is counted from this reading of the grace clock.
+   */
   markLeft(left: readonly LeftUpdate[], clock: GraceClock, now: Date): Promise<void>;
   markReturned(ids: readonly string[]): Promise<void>;
   /** Marks these groups, which come in the order of their ids, as held, and no others. */

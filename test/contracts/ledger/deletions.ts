@@ -70,6 +70,16 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
       expect((await groupOf(at, "b"))?.absence).toEqual({ kind: "estranged", ...since });
     });
 
+    test("keep the time since when they are gone if the grace period begins anew", async () => {
+      const at = await withGroups("acme");
+      await leave(at, "absent", { ms: 1, reads: 1 }, "acme");
+      const left = { kind: "left", user_group_id: "acme", absence: "absent" } as const;
+      await write(at, (transaction) =>
+        transaction.markLeft([left], { ms: 2, reads: 2 }, new Date(NOW.getTime() + 1)),
+      );
+      expect((await groupOf(at))?.absence).toEqual({ kind: "absent", since: NOW, at: { ms: 2, reads: 2 } });
+    });
+
     test("are no longer gone once they are settled", async () => {
       const at = await withGroups("acme");
       await leave(at, "absent", { ms: 0, reads: 1 }, "acme");

@@ -29,7 +29,11 @@ export const deletionWrites = (ledger: LedgerChanges): DeletionWrites => ({
   async markLeft(left: readonly LeftUpdate[], clock: GraceClock, now: Date): Promise<void> {
     await ledger.step({ when: "before", call: "markLeft" });
     for (const { user_group_id, absence: kind } of left) {
-      ledger.enlist(() => ledger.change(user_group_id, { absence: { kind, since: now, at: clock } }));
+      ledger.enlist(() => {
+        const known = ledger.state.rows.get(user_group_id)?.absence;
+        const since = known?.kind === kind ? known.since : now;
+        ledger.change(user_group_id, { absence: { kind, since, at: clock } });
+      });
     }
   },
 

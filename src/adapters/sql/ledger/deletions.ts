@@ -100,7 +100,13 @@ function markLeft(
     ledger,
     rows,
     KIND_COLUMNS,
-    { missing_since: "$4", missing_kind: "t.kind", missing_ms: "$5", missing_reads: "$6" },
+    {
+      // First: MySQL assigns in this order, and the kind of before decides.
+      missing_since: "CASE WHEN g.missing_kind = t.kind THEN g.missing_since ELSE $4 END",
+      missing_kind: "t.kind",
+      missing_ms: "$5",
+      missing_reads: "$6",
+    },
     [now, clock.ms, clock.reads],
   );
 }
