@@ -66,7 +66,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
             predictedFailures({ ledger, service, name: settings.name, ...setup });
           let known: LedgerState | undefined;
           const made = async () => {
-            const state = await readLedgerState(ledger);
+            const state = await readLedgerState(ledger, now);
             known = state;
             return { state, plan: await makePlan(ports, settings, state, now, io.signal, { only }) };
           };

@@ -189,7 +189,7 @@ async function unusedId(
   { ledger, signal }: Run,
 ): Promise<string> {
   const { rules } = settings;
-  const before = await tableBefore({ ledger }, { source: settings.source, now: clock.now() });
+  const before = await tableBefore({ ledger }, settings);
   const lookUps = await source.lookUps(columnsOf(rules), digestSeed(rules), signal, before);
   try {
     for (;;) {

@@ -30,7 +30,7 @@ export async function readExplanation(
   const { source, ledger } = ports;
   const { tokens, tokenDestinations } = setup;
   const now = clock();
-  const state = await readLedgerState(ledger);
+  const state = await readLedgerState(ledger, now);
   const explained = await explainTenant(id, { source, ledger, tokens }, settings, state, now, stop);
   const { service } = state;
   const failures = await predictedFailures({ ledger, service, name: settings.name, ...setup });

@@ -10,6 +10,7 @@ import { recordRejections } from "./apply/record-rejections.ts";
 import { RemovalCheck } from "./apply/removal-check.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
+import { readLongPause } from "./plan/read-long-pause.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
 import { deleteCanaryOrWarn } from "./probe/left-canary.ts";
 import type { RefreshPolicy } from "./refresh/due-for-refresh.ts";
@@ -71,7 +72,8 @@ async function syncOnce(
   const now = clock.now();
   if (isWhole) run.turns.beginPlan();
   const history = isWhole ? await pauseGraceClock(run) : await run.ledger.readHistory();
-  const plan = await makePlan(ports, settings, { service, history }, now, run.signal, options);
+  const longPauseMs = isWhole ? await readLongPause(run.ledger, now) : null;
+  const plan = await makePlan(ports, settings, { service, history, longPauseMs }, now, run.signal, options);
   if (isWhole) run.turns.planIsMade();
   const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);
   try {

@@ -126,6 +126,7 @@ export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
   at: new Date("2026-03-01T02:00:00Z"),
   clock: { ms: 7_200_000, reads: 3 },
   sourceChanged: false,
+  afterLongPause: false,
   ...overrides,
 });
 

@@ -50,7 +50,9 @@ export async function checkAfterFaults(
     if (last && last.counts.failed > unsettledIn(last, world))
       watch.breach("1: what is to be replaced fails again");
   }
-  if (config.deletion.gracePeriodMs > 0) {
+  // The first wait may be a pause so long that grace periods begin anew. Then the second one is as long as usual.
+  for (let wait = 0; wait < 2 && config.deletion.gracePeriodMs > 0; wait++) {
+    if (wait > 0 && last?.counts.missing === 0) break;
     await time.sleep(config.deletion.gracePeriodMs);
     await untilNextTries(world);
     last = await oneSync(world, command);

@@ -1,4 +1,3 @@
-import { hostClock } from "../../adapters/host/clock.ts";
 import type { Config } from "../../config/model/config.ts";
 import { describeSource } from "../../config/model/database-description.ts";
 import { channelFindings, columnFindings } from "../../engine/check/changes.ts";
@@ -29,17 +28,13 @@ export function sourceChecks(config: Config, host: Host): readonly Check[] {
   return [
     whileOpen("source", host, open, (ports, stop) => {
       const database = checkedDatabase(source.url);
-      return sourceFindings(
-        ports,
-        { rules: group, source: description, database, now: hostClock.now() },
-        stop,
-      );
+      return sourceFindings(ports, { rules: group, source: description, database }, stop);
     }),
     ...(column === undefined
       ? []
       : [
           whileOpen("changes", host, open, async function* (ports, stop) {
-            const before = await tableBefore(ports, { source: description, now: hostClock.now() });
+            const before = await tableBefore(ports, { source: description });
             yield* columnFindings(await changeFeed(config, column.name), before, stop);
           }),
         ]),

@@ -8,7 +8,7 @@ import {
   wasNeverMade,
 } from "./planned-action.ts";
 
-/** The tenant is gone, and the ledger has recorded no absence yet, or another kind of absence. */
+/** The tenant is gone, and the ledger has recorded no absence yet, or another one than `standingAbsence` tells. */
 export interface LeftUpdate {
   readonly kind: "left";
   readonly user_group_id: string;
@@ -52,7 +52,7 @@ export type LedgerUpdate = LeftUpdate | BareUpdate | SetAsideUpdate | SettledUpd
  * | not ready           | any            | the group was never created             | forgotten     |
  * | not ready           | any            | an absence, or a failed change          | set aside     |
  * | gone                | any            | no absence, another kind of absence, or | left          |
- * |                     |                | one from a run that ended early         |               |
+ * |                     |                | one that doesn't stand any more         |               |
  * | desired             | none           | an absence, a failed change, or another | settled       |
  * |                     |                | row digest                              |               |
  * | desired or rejected | any            | an absence                              | returned      |

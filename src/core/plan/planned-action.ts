@@ -176,14 +176,15 @@ export function absenceKind(
 }
 
 /**
- * The recorded absence, if it is of this kind. Undefined if the absence began later than the grace clock shows now: the
- * run that recorded the absence ended before it recorded its grace clock.
+ * The recorded absence, if it is of this kind and still stands. It doesn't after a long pause. Nor does it if it began later
+ * than the grace clock shows now: the run that recorded it ended before it recorded its grace clock.
  */
 export const standingAbsence = (
   { absence }: LedgerGroup,
   kind: AbsenceKind,
-  { clock }: Reading,
-): Absence | undefined => (absence?.kind === kind && absence.at.ms <= clock.ms ? absence : undefined);
+  { clock, afterLongPause }: Reading,
+): Absence | undefined =>
+  absence?.kind === kind && absence.at.ms <= clock.ms && !afterLongPause ? absence : undefined;
 
 /** Whether no group exists: the service refused to create it, and nothing is under way. */
 export const wasNeverMade = ({ fingerprint, intent }: LedgerGroup): boolean =>

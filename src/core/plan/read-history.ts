@@ -41,16 +41,27 @@ export interface Reading {
    * made until then may come from any source.
    */
   readonly sourceChanged: boolean;
+  /** Tenants that were missing may have been back since the last read: see `longPause`. */
+  readonly afterLongPause: boolean;
 }
 
+/** The table of the last read, if that was a read of this source. */
+export const lastTable = (history: ReadHistory, source: string): string | null =>
+  history.source === source ? history.table : null;
+
 /** The grace clock advances by the time from one good read to the next one of the same source. */
-export function nextReading(history: ReadHistory, source: string, now: Date): Reading {
+export function nextReading(
+  history: ReadHistory,
+  source: string,
+  now: Date,
+  afterLongPause = false,
+): Reading {
   const sourceChanged = history.source !== source;
   const { clock, healthyAt } = history;
   const elapsed = healthyAt === null || sourceChanged ? 0 : now.getTime() - healthyAt.getTime();
   const graceClock = { ms: clock.ms + Math.max(0, elapsed), reads: clock.reads + 1 };
-  const table = sourceChanged ? null : history.table;
-  return { source, table, at: now, clock: graceClock, sourceChanged };
+  const table = lastTable(history, source);
+  return { source, table, at: now, clock: graceClock, sourceChanged, afterLongPause };
 }
 
 /** Pauses the grace clock: if the read that begins now fails, the time since the last good read must not count. */

@@ -1,7 +1,7 @@
 import { LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
-import { nextReading } from "../../core/plan/read-history.ts";
+import { lastTable } from "../../core/plan/read-history.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
@@ -21,7 +21,6 @@ export interface SourceSettings {
   /** Describes the source, as the ledger remembers it. */
   readonly source: string;
   readonly database: CheckedDatabase;
-  readonly now: Date;
 }
 
 /** Connection, rights, columns and SQL of the source, what its role can do besides, and all of its rows. */
@@ -44,10 +43,10 @@ export async function* sourceFindings(
 /** The table that the last run read. Null if the ledger doesn't say: its own check tells why. */
 export const tableBefore = (
   { ledger }: Pick<Ports, "ledger">,
-  { source, now }: Pick<SourceSettings, "source" | "now">,
+  { source }: Pick<SourceSettings, "source">,
 ): Promise<string | null> =>
   ledger.readHistory().then(
-    (history) => nextReading(history, source, now).table,
+    (history) => lastTable(history, source),
     () => null,
   );
 

@@ -10,13 +10,17 @@ import {
   type UpdatePolicy,
 } from "../../core/plan/planned-action.ts";
 import { nextReading, type ReadHistory } from "../../core/plan/read-history.ts";
+import { durationText } from "../../core/text/duration.ts";
+import { quantity } from "../../core/text/quantity.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
+import type { Warning } from "../../ports/observer.ts";
 import type { OpenSpool } from "../../ports/spool.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
 import { PlanBuilder } from "./plan-builder.ts";
 import { type PlanRead, readAll } from "./read-all.ts";
+import { readLongPause } from "./read-long-pause.ts";
 import { readSome } from "./read-some.ts";
 
 export interface PlanPorts {
@@ -54,12 +58,15 @@ export interface PlanOptions {
 export interface LedgerState {
   readonly service: KnownService;
   readonly history: ReadHistory;
+  /** See `longPause`. Only a plan of all tenants asks for it. */
+  readonly longPauseMs?: number | null;
 }
 
 /** Read once per run, so that the plan and its records use the same state. */
-export const readLedgerState = async (ledger: LedgerView): Promise<LedgerState> => ({
+export const readLedgerState = async (ledger: LedgerView, now: Date): Promise<LedgerState> => ({
   service: await ledger.service(),
   history: await ledger.readHistory(),
+  longPauseMs: await readLongPause(ledger, now),
 });
 
 /**
@@ -70,17 +77,18 @@ export const readLedgerState = async (ledger: LedgerView): Promise<LedgerState> 
 export async function makePlan(
   ports: PlanPorts,
   settings: PlanSettings,
-  { service, history }: LedgerState,
+  state: LedgerState,
   now: Date,
   stop: AbortSignal,
   { only, isNoticed = false, approval }: PlanOptions = {},
 ): Promise<Plan> {
   const { source, ledger } = ports;
   const { name, rules, deletion } = settings;
+  const { service, history } = state;
   const isWhole = only === undefined;
   const recent = await ledger.removalsSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
   const eager = !isWhole && !isNoticed;
-  const context = planningContext(settings, { service, history }, now, { isWhole, eager });
+  const context = planningContext(settings, state, now, { isWhole, eager });
   const expected = context.reading;
   const entries = ports.openSpool<PlanEntry>();
   const { baseUrl } = service;
@@ -95,10 +103,11 @@ export async function makePlan(
   try {
     const { table, warnings, unknown } = await (isWhole ? readAll(read) : readSome(only, read));
     if (unknown.size > 0 && !isNoticed) throw unknownIds(unknown);
-    return builder.build(
+    const plan = builder.build(
       { reading: { ...expected, table }, isWhole, sourceTable: table, warnings, unknown },
       { recent, limit: deletion.limit, approval },
     );
+    return { ...plan, warnings: [...warnings, ...graceWarnings(plan, state)] };
   } catch (error) {
     entries.close();
     throw error;
@@ -108,17 +117,31 @@ export async function makePlan(
 /** What the decision about each tenant depends on, beside the tenant and its group. */
 export const planningContext = (
   { update, deletion, source }: PlanSettings,
-  { service, history }: LedgerState,
+  { service, history, longPauseMs = null }: LedgerState,
   now: Date,
   which: Pick<PlanningContext, "isWhole" | "eager">,
 ): PlanningContext => ({
   now,
   update,
   deletion,
-  reading: nextReading(history, source, now),
+  reading: nextReading(history, source, now, longPauseMs !== null),
   serviceUpdates: service.updates,
   ...which,
 });
+
+/** Warns if tenants that were missing before a long pause start their grace period anew. */
+function graceWarnings({ counts, isWhole }: Plan, { longPauseMs = null }: LedgerState): readonly Warning[] {
+  const { missing } = counts;
+  if (!isWhole || longPauseMs === null || missing === 0) return [];
+  return [
+    {
+      kind: "warning",
+      code: "GRACE_PERIOD_RESTARTED",
+      message: `the last good sync ended ${durationText(longPauseMs)} ago, which is far longer than usual, and the tenants of ${quantity(missing, "group")} are missing: they may have been back in between, so their grace period begins anew`,
+      hint: "there is nothing to do, unless the ledger was restored from a backup: then see docs/recovery.md",
+    },
+  ];
+}
 
 export const unknownIds = (ids: ReadonlySet<string>): SyncError =>
   new SyncError(

@@ -11,7 +11,7 @@ import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import { recordLedgerUpdates } from "../apply/record-ledger-updates.ts";
 import { recordRejections } from "../apply/record-rejections.ts";
 import { type JointTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
-import { makePlan, type PlanPorts, type PlanSettings, readLedgerState } from "../plan/make-plan.ts";
+import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
 import { Tally } from "../report/tally.ts";
 import { settleRotations } from "../rotation/settle-rotations.ts";
@@ -111,7 +111,8 @@ async function serveInTurn(
   try {
     if (ids.length === 0) return looked();
     await outer.turns.looksAt(ids);
-    const state = await readLedgerState(run.ledger);
+    const history = await run.ledger.readHistory();
+    const state = { service: await run.ledger.service(), history };
     const only = new Set(ids);
     const plan = await makePlan(ports, settings, state, run.clock.now(), run.signal, {
       only,
@@ -131,7 +132,7 @@ async function serveInTurn(
           if (entry.kind === "create" || entry.kind === "update") changing.add(entry.user_group_id);
         }
       const unsettled = new Set(plan.leftUnderWay.map(({ user_group_id }) => user_group_id));
-      await recordLedgerUpdates(plan, state.history, run);
+      await recordLedgerUpdates(plan, history, run);
       // That the group waits for something matters more than a token that was stored again, and less than one that wasn't.
       const observingTokens = (ends: (id: string, what: ServedTenant) => void): Observe =>
         observing((id, what) => {

@@ -92,7 +92,7 @@ class Side {
       const plan = await makePlan(
         ports,
         SETTINGS,
-        await readLedgerState(ledger),
+        await readLedgerState(ledger, hostClock.now()),
         hostClock.now(),
         new AbortController().signal,
       );

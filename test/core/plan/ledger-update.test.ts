@@ -119,6 +119,14 @@ describe("a tenant's presence is noted once:", () => {
     expect(noted({ failures: failures({ rotation: change, storing: change }) })).toBeNull();
   });
 
+  it("an absence begins anew after a long pause", () => {
+    const known = aLedgerGroup({ absence: anAbsence({ kind: "absent" }) });
+    const noted = (afterLongPause: boolean) =>
+      ledgerUpdateOf(undefined, known, null, aDecisionContext({ reading: aReading({ afterLongPause }) }))
+        ?.kind;
+    expect([noted(false), noted(true)]).toEqual([undefined, "left"]);
+  });
+
   it("a creation that may have happened is not forgotten", () => {
     const known = aLedgerGroup({ fingerprint: null, intent: "apply" });
     expect(ledgerUpdateOf(tenants["not ready"], known, null, aDecisionContext())).toBeNull();

@@ -311,6 +311,17 @@ describe("a tenant that is gone", () => {
     expect(planAction(undefined, held, aContext({ deletion: grace(0, "never") }))).toEqual(missing(null));
   });
 
+  it("has all of the grace period again after a long pause, in which it may have been back", () => {
+    const reading = aReading({ clock: clock(100, 50), afterLongPause: true });
+    const context = aContext({ reading });
+    expect(planAction(undefined, goneSince(clock(76, 49)), context)).toEqual(missing(24));
+    expect(planAction(undefined, aLedgerGroup({ intent: "delete" }), context)).toEqual(
+      deleted("absent", true),
+    );
+    const held = aLedgerGroup({ held: "delete", absence: anAbsence({ at: clock(76, 49) }) });
+    expect(planAction(undefined, held, context)).toEqual(deleted());
+  });
+
   it("has no deletion held by a replacement that is", () => {
     const held = aLedgerGroup({ held: "replace", absence: anAbsence({ at: clock(99, 49) }) });
     expect(planAction(undefined, held, aContext())).toEqual(missing(23));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { newPlace, openDatabase, removeDatabase } from "../../support/databases/fresh-database.ts";
 import { aWorld, idOf, type World, type WorldOptions } from "../world.ts";
-import { backUp, LEDGER, lose, TOKENS } from "./backup.ts";
+import { backUp, LEDGER, lose, putBack, TOKENS } from "./backup.ts";
 
 /** Groups whose tenants are gone are deleted at once. */
 const AT_ONCE = { deletion: { grace_period: "0", limit: { count: 1, percent: 0 } } };
@@ -60,6 +60,16 @@ describe("the ledger is restored from yesterday's backup", () => {
     expect(await world.live()).toEqual(live);
     await expectAllStored(world);
     expect(await world.sync("--verify-tokens")).toMatchObject({ report: { unchanged: 5, requests: 0 } });
+  });
+
+  test("a tenant that was missing in the backup has all of its grace period again", async () => {
+    const world = await synced({ config: {} });
+    await world.removeTenants(1, 1);
+    expect(await world.sync()).toMatchObject({ code: 0, report: { missing: 1, deleted: 0 } });
+    await putBack(world.database, { hours: 25, syncs: 10 });
+    const { code, report, stderr } = await world.sync();
+    expect({ code, report }).toMatchObject({ code: 0, report: { missing: 1, deleted: 0, requests: 0 } });
+    expect(stderr).toContain("GRACE_PERIOD_RESTARTED");
   });
 
   test("with the table of its tokens: a live token in another store is not overwritten by the dead one of the table", async () => {

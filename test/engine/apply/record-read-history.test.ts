@@ -76,6 +76,56 @@ describe("the grace period", () => {
     expect(await later(world, 1)).toBe(1);
   });
 
+  describe("after a long pause, in which tenants may have been back", () => {
+    /** A tenant has been missing for 23 hours, and a sync ran in each of them. */
+    async function nearlyOver(): Promise<World> {
+      const world = await aSyncedWorld(settings);
+      keep(world, "a", "b", "c");
+      for (let hour = 0; hour < 24; hour++) expect(await later(world, 1)).toBe(0);
+      return world;
+    }
+
+    it("begins anew, and says so", async () => {
+      const world = await nearlyOver();
+      await world.time.sleep(3 * HOUR);
+      const { events, report } = world.start({ settings });
+      expect(await report).toMatchObject({ counts: { deleted: 0, missing: 1 } });
+      expect(events).toContainEqual(
+        expect.objectContaining({ kind: "warning", code: "GRACE_PERIOD_RESTARTED" }),
+      );
+      for (let hour = 0; hour < 23; hour++) expect(await later(world, 1)).toBe(0);
+      expect(await later(world, 1)).toBe(1);
+    });
+
+    it("begins anew, even if the first sync dies at any moment or reads no valid row", async () => {
+      const { report, instance } = (await nearlyOver()).start({ settings });
+      await report;
+      for (let diesAt = 0; diesAt < instance.passed.length; diesAt++) {
+        const world = await nearlyOver();
+        await world.time.sleep(3 * HOUR);
+        expect(await world.start({ settings, diesAt }).report).toBe("died");
+        await world.time.sleep(60_000);
+        expect((await world.sync({ settings })).counts.deleted).toBe(0);
+        expect(await later(world, 1)).toBe(0);
+      }
+      const world = await nearlyOver();
+      await world.time.sleep(3 * HOUR);
+      world.tenants = [];
+      await world.sync({ settings });
+      keep(world, "a", "b", "c");
+      expect((await world.sync({ settings })).counts.deleted).toBe(0);
+      expect(await later(world, 1)).toBe(0);
+    });
+
+    it("goes on if such a pause is usual", async () => {
+      const world = await aSyncedWorld(settings);
+      for (let sync = 0; sync < 10; sync++) await later(world, 12);
+      keep(world, "a", "b", "c");
+      await later(world, 12);
+      expect(await later(world, 24)).toBe(1);
+    });
+  });
+
   it.each<[string, (world: World) => Promise<unknown>]>([
     [
       "failed",
@@ -90,7 +140,7 @@ describe("the grace period", () => {
     [
       "died",
       async (world) => {
-        const { report, instance } = world.start({ settings, diesAt: 22 });
+        const { report, instance } = world.start({ settings, diesAt: 24 });
         expect(await report).toBe("died");
         expect(instance.passed.map(({ call }) => call)).toContain("openSource");
         // A dead process doesn't renew its lease, so wait until it ends.

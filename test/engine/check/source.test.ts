@@ -34,7 +34,6 @@ function find(records: readonly TenantRecord[], { role, isIndexed = true }: Faul
         rules,
         source: "customers",
         database: { title: "db:5432/app", privacy: "verified" },
-        now: world.time.now(),
       },
       new AbortController().signal,
     ),
@@ -108,7 +107,6 @@ test("the table of the last run is asked for, so that another one is refused as 
       rules,
       source: "customers",
       database: { title: "db:5432/app", privacy: "local" },
-      now: world.time.now(),
     },
     new AbortController().signal,
   );

@@ -51,7 +51,7 @@ export async function aPlan(
     ledger: inMemoryLedger(state, step, () => NOW, batches[1]),
     openSpool,
   };
-  const before = await readLedgerState(ports.ledger);
+  const before = await readLedgerState(ports.ledger, NOW);
   const options = { only: only && new Set(only) };
   const planned = await makePlan(
     ports,
