@@ -98,7 +98,12 @@ Nothing was changed. To forget it: groupsync forget default --yes
 
   test("groups under way, a canary and a holder of the lease are named", async () => {
     const world = new World(tenants("a", "b"));
-    await world.start({ diesAt: 40 }).report;
+    const { instance, report } = world.start({
+      at: ({ when, call }) => {
+        if (when === "after" && call === "getOrCreate") instance.kill();
+      },
+    });
+    await report;
     world.ledger.canary = { user_group_id: "groupsync-canary-1", baseUrl: "https://dashboards.example.com" };
     const underWay = [...world.ledger.rows].filter(([, { intent }]) => intent !== null).map(([id]) => id);
     expect(underWay).not.toEqual([]);
