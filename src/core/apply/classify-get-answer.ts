@@ -48,7 +48,10 @@ export type GetResult =
  * | answer and group                        | result                                                    |
  * |-----------------------------------------|-----------------------------------------------------------|
  * | the group is new                        | created                                                   |
- * | another name than the name sent         | not updated; this service doesn't update                  |
+ * | another name than the name sent, unless | not updated; this service doesn't update                  |
+ * | the service confirmed the same state    |                                                           |
+ * | under that name, as one that shortens   |                                                           |
+ * | names does                              |                                                           |
  * | `confirmedAs` is `verified`             | updated                                                   |
  * | `confirmedAs` is `adopted`              | adopted; unverified unless this service updates           |
  * | the name sent; another name was         | updated; this service updates, unless an earlier attempt  |
@@ -63,7 +66,9 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
   const { sent, confirmedName, confirmedAs, serviceUpdates } = expected;
   if (answer.isNew) return { kind: "created", unverified: false };
 
-  if (!sameName(answer.name, sent.name)) {
+  const isAsConfirmed =
+    confirmedAs !== null && confirmedName !== null && sameName(answer.name, confirmedName);
+  if (!sameName(answer.name, sent.name) && !isAsConfirmed) {
     return {
       kind: "not_updated",
       reason: `the service still calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
