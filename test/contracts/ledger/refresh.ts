@@ -141,6 +141,17 @@ export function ledgerRefreshContract(name: string, makePlace: () => Promise<Led
       await write(at, (transaction) => transaction.approveRefresh(SOON));
       expect(await at.ledger.goneSince(NOW)).toEqual({ count: 0, last: null });
     });
+
+    test("counts no group after an approval that a clock which was ahead found gone before it", async () => {
+      const at = await withGroups("a", "b");
+      await runOf(at);
+      const gone = (id: string) => anApplied({ change: aRefresh(id), drift: ["gone"] });
+      await recordAt(at, gone("a"), inDays(3));
+      await write(at, (transaction) => transaction.approveRefresh(NOW));
+      expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 0 });
+      await recordAt(at, gone("b"), SOON);
+      expect(await at.ledger.goneSince(NOW)).toMatchObject({ count: 1 });
+    });
   });
 }
 

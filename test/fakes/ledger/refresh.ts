@@ -43,6 +43,9 @@ export const refreshWrites = (ledger: LedgerChanges): RefreshWrites => ({
     await ledger.step({ when: "before", call: "approveRefresh" });
     ledger.enlist(() => {
       ledger.state.refreshApprovedAt = now;
+      const { foundGone } = ledger.state;
+      const untilNow = foundGone.map((gone) => (gone.at > now ? { ...gone, at: now } : gone));
+      foundGone.splice(0, foundGone.length, ...untilNow);
     });
   },
 });

@@ -78,6 +78,11 @@ async function goneSince({ connection, tables, scope }: LedgerScope, time: Date)
 }
 
 async function approveRefresh({ connection, tables, scope }: LedgerScope, now: Date): Promise<void> {
+  // Those that a clock which was ahead has found would else count until that time comes.
+  await connection.query(
+    `UPDATE ${tables.removals} SET removed_at = $2 WHERE scope = $1 AND kind = 'gone' AND removed_at > $2`,
+    [scope, now],
+  );
   // The read of the source has made the row.
   await connection.query(`UPDATE ${tables.evidence} SET refresh_approved_at = $2 WHERE scope = $1`, [
     scope,
