@@ -10,6 +10,8 @@ interface Known {
 
 interface Answer {
   readonly isNew: boolean;
+  /** An earlier attempt of this run may have reached the service, and its answer was lost. */
+  readonly mayHaveBeenSent: boolean;
   readonly tokenFingerprint: string;
   /** The service has the name that was sent. */
   readonly hasName: boolean;
@@ -24,7 +26,8 @@ interface Answer {
  * | nothing, or no token                       | any                                 | none              |
  * | groupsync's own rotation or removal is     | any                                 | none: the token   |
  * | under way                                  |                                     | may be groupsync's|
- * | any other                                  | new                                 | gone              |
+ * | any other                                  | new, or another token after a lost  | gone              |
+ * |                                            | answer: that GET may have made it   |                   |
  * | any other                                  | another token, another name, or both| token, name       |
  *
  * Another name counts only if the group was sent as confirmed: otherwise the service has not taken an update.
@@ -32,9 +35,10 @@ interface Answer {
 export function findDrift(known: Known | null, answer: Answer, sentAsConfirmed: boolean): readonly Drift[] {
   if (known === null || known.tokenFingerprint === null) return [];
   if (known.intent !== null && known.intent !== "apply") return [];
-  if (answer.isNew) return ["gone"];
+  const isOtherToken = answer.tokenFingerprint !== known.tokenFingerprint;
+  if (answer.isNew || (isOtherToken && answer.mayHaveBeenSent)) return ["gone"];
   return [
-    ...(answer.tokenFingerprint === known.tokenFingerprint ? [] : ["token" as const]),
+    ...(isOtherToken ? ["token" as const] : []),
     ...(answer.hasName || !sentAsConfirmed ? [] : ["name" as const]),
   ];
 }

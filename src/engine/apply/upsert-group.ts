@@ -38,6 +38,7 @@ export async function upsertGroup(
     before,
     {
       isNew,
+      mayHaveBeenSent: called.mayHaveBeenSent,
       tokenFingerprint: tokenFingerprint(token),
       hasName: result.kind !== "not_updated",
     },

@@ -2,13 +2,14 @@ import { expect, test } from "vitest";
 import { findDrift } from "../../../src/core/drift/find-drift.ts";
 
 const known = { tokenFingerprint: "t", intent: null };
-const same = { isNew: false, tokenFingerprint: "t", hasName: true };
-const another = { isNew: false, tokenFingerprint: "u", hasName: false };
+const same = { isNew: false, mayHaveBeenSent: false, tokenFingerprint: "t", hasName: true };
+const another = { isNew: false, mayHaveBeenSent: false, tokenFingerprint: "u", hasName: false };
 
 test.each([
   ["nothing, if the group is as it was", known, same, true, []],
   ["that the group was gone", known, { ...another, isNew: true }, true, ["gone"]],
   ["another token", known, { ...another, hasName: true }, true, ["token"]],
+  ["that the group was gone, if a lost answer may have made it", known, { ...another, mayHaveBeenSent: true }, true, ["gone"]],
   ["another name", known, { ...another, tokenFingerprint: "t" }, true, ["name"]],
   ["another token and another name", known, another, true, ["token", "name"]],
   ["no other name, if another state was sent", known, { ...same, hasName: false }, false, []],
