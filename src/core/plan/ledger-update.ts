@@ -21,7 +21,7 @@ interface BareUpdate {
   readonly user_group_id: string;
 }
 
-/** The tenant is not ready: clears its absence and its failed change, which nothing tries again until it is ready. */
+/** The tenant is not ready, or its group is left as it is: clears its absence and its failed change, which nothing tries again. */
 export interface SetAsideUpdate {
   readonly kind: "set_aside";
   readonly user_group_id: string;
@@ -51,6 +51,7 @@ export type LedgerUpdate = LeftUpdate | BareUpdate | SetAsideUpdate | SettledUpd
  * | gone                | any            | the group was never created             | forgotten     |
  * | not ready           | any            | the group was never created             | forgotten     |
  * | not ready           | any            | an absence, or a failed change          | set aside     |
+ * | desired             | outdated       | a failed change                         | set aside     |
  * | gone                | any            | no absence, another kind of absence, or | left          |
  * |                     |                | one that doesn't stand any more         |               |
  * | desired             | none           | an absence, a failed change, or another | settled       |
@@ -77,6 +78,8 @@ export function ledgerUpdateOf(
     const wasGone = absence !== null;
     return wasGone || failures.change !== null ? { kind: "set_aside", user_group_id, wasGone } : null;
   }
+  if (action?.kind === "outdated" && failures.change !== null)
+    return { kind: "set_aside", user_group_id, wasGone: absence !== null };
   if (action === null && tenant.kind === "desired") {
     const isRecorded = absence === null && failures.change === null && sameRow(known.row, tenant.row);
     return isRecorded

@@ -89,8 +89,8 @@ export interface PlanningContext {
  * |           | deletion under way of a group that   |                                      |
  * |           | was never confirmed                  |                                      |
  * | desired   | unknown, or never confirmed          | create                               |
- * | desired   | another intent of an earlier run     | update; or replace, if the next row  |
- * |           |                                      | fits too and says replace            |
+ * | desired   | another intent of an earlier run     | update; or replace or outdated, if   |
+ * |           |                                      | the next row fits too and says so    |
  * | desired   | another fingerprint, or an update    | update, replace or outdated, by      |
  * |           | that this service can't have done    | `service.update`                     |
  * | desired   | the same fingerprint                 | none                                 |
@@ -124,10 +124,12 @@ function decidePresent(
   const differs = known.fingerprint !== tenant.fingerprint;
   const wasNotTaken = known.unverified === "updated" && context.serviceUpdates === false;
   const isOutdated = differs || wasNotTaken;
-  if (known.intent === null) {
-    if (!isOutdated) return null;
-    if (context.update === "never") return { kind: "outdated", user_group_id: tenant.user_group_id };
-  }
+  if (known.intent === null && !isOutdated) return null;
+  // A GET for the token that was left under way must not become an update: it is settled with the state that was confirmed.
+  const isSettledApart =
+    known.intent === null || (!intendsRemoval(known.intent) && known.fingerprint !== UNKNOWN_STATE);
+  if (isOutdated && context.update === "never" && isSettledApart)
+    return { kind: "outdated", user_group_id: tenant.user_group_id };
   const replaces = known.intent === "replace" || (context.update === "replace" && isOutdated);
   return apply(replaces ? "replace" : "update", tenant, known, context);
 }

@@ -138,7 +138,7 @@ describe("under every service.update, a desired tenant whose group in the ledger
     "the same": null,
     another: asConfigured,
     "under way": "update",
-    "under way, another": finish,
+    "under way, another": asConfigured,
     "being replaced": "replace",
     "being replaced, another": "replace",
     "being deleted": "update",
