@@ -149,8 +149,9 @@ function decideGone(
   if (!isEvidence) return { kind: "missing", user_group_id, absence: kind, dueInMs: null };
 
   const absence = standingAbsence(known, kind, reading) ?? { kind, since: now, at: reading.clock };
-  // A held deletion stays due, because its approval code has to stay valid.
-  if (!underWay && held !== "delete" && !isGraceOver(absence, reading.clock, deletion)) {
+  // A held deletion stays due, because its approval code has to stay valid. Not after a long pause: the tenant may have been back.
+  const isHeld = held === "delete" && !reading.afterLongPause;
+  if (!underWay && !isHeld && !isGraceOver(absence, reading.clock, deletion)) {
     const dueInMs = graceLeftMs(absence, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }

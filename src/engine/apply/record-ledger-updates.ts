@@ -28,7 +28,7 @@ export async function recordLedgerUpdates(
   const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const planned of plan.entries.read()) {
-    const entries = planned.flatMap((entry) => recordedOf(entry, turns));
+    const entries = planned.flatMap((entry) => recordedOf(entry, plan.reading, turns));
     // An inconclusive read shows which tenants are there, but not which are gone.
     const gone = plan.conclusive ? entries : [];
     const leftUpdates = gone.filter((entry) => entry.kind === "left");
@@ -59,14 +59,16 @@ export async function recordLedgerUpdates(
 
 /**
  * What to record of an entry. A look at a single tenant records what it sees itself, but not that a tenant is gone. So record
- * in any case what protects a group: that the tenant was there, which ends its absence, and that a new source never had it.
+ * in any case what protects a group: that the tenant was there, which ends its absence, that a new source never had it, and
+ * that its grace period begins anew.
  */
-function recordedOf(entry: PlanEntry, turns: Turns): PlanEntry[] {
+function recordedOf(entry: PlanEntry, { afterLongPause }: Plan["reading"], turns: Turns): PlanEntry[] {
   const { kind, user_group_id: id } = entry;
   if (id === null || !turns.wasLookedAt(id)) return [entry];
   if ((kind === "settled" || kind === "set_aside") && entry.wasGone)
     return [{ kind: "returned", user_group_id: id }];
-  return kind === "returned" || (kind === "left" && entry.absence === "estranged") ? [entry] : [];
+  if (kind === "left") return entry.absence === "estranged" || afterLongPause ? [entry] : [];
+  return kind === "returned" ? [entry] : [];
 }
 
 /** Why the token may not be stored: if the tokens moved while the tenant was gone, this token was left behind. */

@@ -319,7 +319,7 @@ describe("a tenant that is gone", () => {
       deleted("absent", true),
     );
     const held = aLedgerGroup({ held: "delete", absence: anAbsence({ at: clock(76, 49) }) });
-    expect(planAction(undefined, held, context)).toEqual(deleted());
+    expect(planAction(undefined, held, context)).toEqual(missing(24));
   });
 
   it("has no deletion held by a replacement that is", () => {
