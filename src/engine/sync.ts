@@ -72,7 +72,7 @@ async function syncOnce(
   const now = clock.now();
   if (isWhole) run.turns.beginPlan();
   const history = isWhole ? await pauseGraceClock(run) : await run.ledger.readHistory();
-  const longPauseMs = isWhole ? await readLongPause(run.ledger, now) : null;
+  const longPauseMs = isWhole ? await readLongPause(run.ledger, history, now) : null;
   const plan = await makePlan(ports, settings, { service, history, longPauseMs }, now, run.signal, options);
   if (isWhole) run.turns.planIsMade();
   const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);

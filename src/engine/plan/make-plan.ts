@@ -63,11 +63,11 @@ export interface LedgerState {
 }
 
 /** Read once per run, so that the plan and its records use the same state. */
-export const readLedgerState = async (ledger: LedgerView, now: Date): Promise<LedgerState> => ({
-  service: await ledger.service(),
-  history: await ledger.readHistory(),
-  longPauseMs: await readLongPause(ledger, now),
-});
+export async function readLedgerState(ledger: LedgerView, now: Date): Promise<LedgerState> {
+  const service = await ledger.service();
+  const history = await ledger.readHistory();
+  return { service, history, longPauseMs: await readLongPause(ledger, history, now) };
+}
 
 /**
  * Reads all tenants and groups, or looks some of them up, and keeps the differences. Changes nothing. The caller closes

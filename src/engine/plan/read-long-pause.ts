@@ -1,14 +1,26 @@
 import { type GoodSync, longPause, SHORTEST_LONG_PAUSE_MS } from "../../core/plan/long-pause.ts";
+import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { RecordedRun, RunReads } from "../../ports/ledger/runs.ts";
 
 /** Of a ledger that is synced each minute, these are the runs of a day. */
 const MOST_RUNS = 1500;
 
-/** See `longPause`. Reads the whole run history only if there was no sync for some time. */
-export async function readLongPause(ledger: RunReads, now: Date): Promise<number | null> {
-  const lately = await ledger.history(new Date(now.getTime() - SHORTEST_LONG_PAUSE_MS), MOST_RUNS);
-  if (goodSyncs(lately).length > 0) return null;
-  return longPause(now, goodSyncs(await ledger.history(new Date(0), MOST_RUNS)));
+/**
+ * See `longPause`. Reads the whole run history only if there was no sync for some time. A good read counts as a good sync,
+ * even if the service failed after it.
+ */
+export async function readLongPause(
+  ledger: RunReads,
+  { healthyAt }: Pick<ReadHistory, "healthyAt">,
+  now: Date,
+): Promise<number | null> {
+  const shortAgo = new Date(now.getTime() - SHORTEST_LONG_PAUSE_MS);
+  if (healthyAt !== null && healthyAt > shortAgo) return null;
+  if (goodSyncs(await ledger.history(shortAgo, MOST_RUNS)).length > 0) return null;
+  const syncs = goodSyncs(await ledger.history(new Date(0), MOST_RUNS));
+  const [last] = syncs;
+  const isAfterAll = healthyAt !== null && last !== undefined && healthyAt > last.finishedAt;
+  return longPause(now, isAfterAll ? [{ startedAt: healthyAt, finishedAt: healthyAt }, ...syncs] : syncs);
 }
 
 /** A run that read no valid row has not seen which tenants are there. */

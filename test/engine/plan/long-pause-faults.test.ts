@@ -38,7 +38,7 @@ test("a pause of two hours each week is no long one, with syncs each five minute
   }
   const history = async (since: Date, limit: number) =>
     runs.filter(({ startedAt }) => startedAt >= since).slice(0, limit);
-  expect(await readLongPause({ history }, new Date(now))).toBeNull();
+  expect(await readLongPause({ history }, { healthyAt: null }, new Date(now))).toBeNull();
 });
 
 test("syncs that a refused key ends have read the source: they are no pause", async () => {
