@@ -159,3 +159,29 @@ test.each([
   }
   expect(oldest / DAY).toBeLessThan(8);
 });
+
+test("service.refresh is kept beside syncs of single tenants", async () => {
+  const world = await worldWith(...ids(100));
+  const settings = { refresh: { everyMs: DAY } };
+  for (let hour = 0; hour < 26; hour++) {
+    for (let n = 0; n < 30; n++) await world.sync({ only: new Set(["t000"]), settings });
+    await world.time.sleep(HOUR);
+    await world.sync({ settings });
+  }
+  const asked = new Set(
+    world.service.requests
+      .filter(({ operation }) => operation === "GET")
+      .slice(100)
+      .map(({ id }) => id),
+  );
+  expect(asked.size).toBe(100);
+});
+
+test("a code that nothing needs is told of, also if no group is due", async () => {
+  const world = await worldWith("a");
+  await world.sync({ refresh: true });
+  world.tenants = [{ id: "a", name: null, plan: "gold" }];
+  const { events, report } = world.start({ refresh: true, refreshApproval: "wrong", only: new Set(["a"]) });
+  await report;
+  expect(events).toContainEqual(expect.objectContaining({ code: "APPROVAL_NOT_NEEDED" }));
+});
