@@ -3,7 +3,7 @@ import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { RecordedRun, RunReads } from "../../ports/ledger/runs.ts";
 
 /** Of a ledger that is synced each minute, these are the runs of a day. */
-const MOST_RUNS = 1500;
+const MOST_SYNCS = 1500;
 
 /**
  * See `longPause`. Reads the whole run history only if there was no sync for some time. A good read counts as a good sync,
@@ -16,8 +16,8 @@ export async function readLongPause(
 ): Promise<number | null> {
   const shortAgo = new Date(now.getTime() - SHORTEST_LONG_PAUSE_MS);
   if (healthyAt !== null && healthyAt > shortAgo) return null;
-  if (goodSyncs(await ledger.history(shortAgo, MOST_RUNS)).length > 0) return null;
-  const syncs = goodSyncs(await ledger.history(new Date(0), MOST_RUNS));
+  if (goodSyncs(await ledger.history(shortAgo, MOST_SYNCS, "sync")).length > 0) return null;
+  const syncs = goodSyncs(await ledger.history(new Date(0), MOST_SYNCS, "sync"));
   const [last] = syncs;
   const isAfterAll = healthyAt !== null && last !== undefined && healthyAt > last.finishedAt;
   return longPause(now, isAfterAll ? [{ startedAt: healthyAt, finishedAt: healthyAt }, ...syncs] : syncs);
@@ -25,8 +25,7 @@ export async function readLongPause(
 
 /** A run that read no valid row has not seen which tenants are there. */
 const goodSyncs = (runs: readonly RecordedRun[]): GoodSync[] =>
-  runs.flatMap(({ command, startedAt, finishedAt, result }) =>
-    command === "sync" &&
+  runs.flatMap(({ startedAt, finishedAt, result }) =>
     finishedAt !== null &&
     result !== null &&
     result.outcome !== "failed" &&

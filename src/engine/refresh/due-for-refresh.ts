@@ -45,11 +45,11 @@ export async function dueForRefresh(
   };
 }
 
-/** Enough to find three syncs of all tenants among the runs of other commands. */
-const MOST_RUNS = 30;
+/** This sync, and those of the last two intervals. */
+const MOST_SYNCS = 3;
 
 /** When the last syncs of all tenants began, newest first, whatever became of them. */
 async function lastSyncs(ledger: RunReads, since: Date): Promise<readonly Date[]> {
-  const runs = await ledger.history(since, MOST_RUNS);
-  return runs.filter(({ command }) => command === "sync").map(({ startedAt }) => startedAt);
+  const syncs = await ledger.history(since, MOST_SYNCS, "sync");
+  return syncs.map(({ startedAt }) => startedAt);
 }

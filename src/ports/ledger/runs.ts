@@ -2,8 +2,8 @@ import type { Failure } from "../../core/failure/failure.ts";
 import type { Counts, RunOutcome } from "../../core/report/counts.ts";
 
 export interface RunReads {
-  /** The runs that began at this time or later, newest first, at most `limit`. */
-  history(since: Date, limit: number): Promise<readonly RecordedRun[]>;
+  /** The runs that began at this time or later, newest first, at most `limit`; only those of `command`, if given. */
+  history(since: Date, limit: number, command?: string): Promise<readonly RecordedRun[]>;
 }
 
 export interface RunWrites {

@@ -127,6 +127,7 @@ export function ledgerRunsContract(name: string, makePlace: () => Promise<Ledger
       expect(await commandsIn(at, inDays(1, 1))).toEqual(["day 3", "day 2"]);
       expect(await commandsIn(at, inDays(1), 2)).toEqual(["day 3", "day 2"]);
       expect(await commandsIn(at, inDays(4))).toEqual([]);
+      expect(await at.ledger.history(EVER, 1, "day 1")).toMatchObject([{ command: "day 1" }]);
     });
 
     test("keeps the order of the runs if the clock was set back", async () => {

@@ -11,9 +11,11 @@ const KEPT_REMOVALS = 90 * DAY;
 const KEPT_TOKENS = 365 * DAY;
 
 export const runReads = ({ state, step }: CommittedLedger): RunReads => ({
-  async history(since: Date, limit: number): Promise<readonly RecordedRun[]> {
+  async history(since: Date, limit: number, of?: string): Promise<readonly RecordedRun[]> {
     await step({ when: "before", call: "history" });
-    return state.runs.filter(({ startedAt }) => startedAt >= since).slice(0, limit);
+    return state.runs
+      .filter(({ startedAt, command }) => startedAt >= since && (of === undefined || command === of))
+      .slice(0, limit);
   },
 });
 

@@ -15,8 +15,12 @@ const KEPT_REMOVALS = 90;
 const KEPT_TOKENS = 365;
 
 export const runReads = (reader: LedgerReader): RunReads => ({
-  history: (since, limit) =>
-    reader.read([], (ledger) => recordedRuns(ledger, "started_at >= $3", limit, [since])),
+  history: (since, limit, command) =>
+    reader.read([], (ledger) =>
+      command === undefined
+        ? recordedRuns(ledger, "started_at >= $3", limit, [since])
+        : recordedRuns(ledger, "started_at >= $3 AND command = $4", limit, [since, command]),
+    ),
 });
 
 /** `historyMs`: how long the history of the runs is kept. */
