@@ -124,6 +124,22 @@ describe("the guard", () => {
     expect(world.ledger.foundGone).toHaveLength(1);
   });
 
+  test("counts a group that the next sync makes again, because a GET of the refresh got no answer", async () => {
+    const world = await worldWith(...ids(50));
+    world.service.groups.clear();
+    await world.sync({
+      refresh: true,
+      settings: limit,
+      at: ({ when, call }) => {
+        if (when === "before" && call === "getOrCreate")
+          throw new ServiceFailure("TIMEOUT", "no answer came");
+      },
+    });
+    await world.time.sleep(HOUR);
+    await world.sync({ settings: limit });
+    expect(world.ledger.foundGone).toHaveLength(world.service.groups.size);
+  });
+
   test("is appeased by the code even if the clock that found the groups gone was ahead", async () => {
     const world = await worldWith(...ids(20));
     world.service.groups.clear();
