@@ -211,7 +211,8 @@ const unsettledIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
   errors.filter(({ user_group_id: id, code }) => code === "UNSETTLED" && isUnsettled(id, world)).length;
 
 function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {
-  if (id === null) return false;
+  // With service.update: never, no refresh is sent to a service that may change groups.
+  if (id === null) return code === "REFRESH_UNSAFE";
   const row = world.visibleRows().get(id);
   if (row === undefined) return false;
   if (isRejected(row)) return true;

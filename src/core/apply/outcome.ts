@@ -1,6 +1,6 @@
 import type { Drift } from "../drift/drift.ts";
 import type { Failure } from "../failure/failure.ts";
-import { type Apply, type Change, type Delete, isRefresh } from "../plan/change.ts";
+import type { Apply, Change, Delete } from "../plan/change.ts";
 import type { Secret } from "../secret/secret.ts";
 
 /** What became of a planned change, ready to be recorded. */
@@ -44,8 +44,10 @@ export interface Failed {
   readonly failure: Failure;
   /** The service may have carried out a call: the intent stays until a later call shows whether it did. */
   readonly mayHaveHappened: boolean;
+  /** What the answer told, although its token is not stored. */
+  readonly drift?: readonly Drift[];
 }
 
-/** Whether a refresh has found the group gone, and made it again. */
+/** Whether a GET has found the group gone, and made it again: that of a refresh, or one that a refresh left under way. */
 export const isFoundGone = (outcome: Outcome): boolean =>
-  "drift" in outcome && isRefresh(outcome.change) && outcome.drift?.includes("gone") === true;
+  "drift" in outcome && outcome.drift?.includes("gone") === true;

@@ -14,12 +14,19 @@ export interface RefreshState {
 /** All groups are asked for in this part of `everyMs`, because a sync may fail or come late. */
 const PART_OF_TIME = 0.9;
 
+/** In a sync after a longer pause, no more groups are asked for than are due in this part of `everyMs`. */
+const LONGEST_PART = 1 / 7;
+
 /**
- * How many groups this sync asks for: as many of all groups as the time between two syncs is of the time for all of them. If
- * some are late, twice as many, and never all at once: after an outage, or when the key is new, every group may be late.
+ * How many groups this sync asks for: as many of all groups as the time since the last sync is of the time for all of them.
+ * If some are late, twice as many, and never all at once: after an outage, or when the key is new, every group may be late.
  */
 export function refreshShare({ now, earlier, everyMs, groups, late }: RefreshState): number {
-  const interval = Math.min(everyMs, syncIntervalMs(now, earlier));
+  const interval = Math.min(
+    everyMs,
+    now.getTime() - (earlier[0] ?? now).getTime(),
+    Math.max(syncIntervalMs(now, earlier), everyMs * LONGEST_PART),
+  );
   // Count by a clock that all syncs share. A share that was rounded up would ask for a few groups far too often.
   const askedUntil = (time: number): number => Math.floor((time / (everyMs * PART_OF_TIME)) * groups);
   const share = askedUntil(now.getTime()) - askedUntil(now.getTime() - interval);

@@ -117,7 +117,8 @@ async function record(batch: readonly Finished[], run: OutcomeRecording): Promis
     recorded = await recordWith(async () => new Map([[idOf(only), error]]), batch, run);
   }
   for (const [index, entry] of recorded.entries()) {
-    reportDrift(entry, batch[index]?.begun, run);
+    const finished = batch[index];
+    if (finished) reportDrift(finished, run);
     report(entry, run);
   }
   insistOnStore(recorded, run);
@@ -159,7 +160,8 @@ function recordedAs(
   // The token is not lost: the next sync copies it from a store that has it to the stores that lack it.
   const isSomewhere = refusal.code === "TOKEN_NOT_EVERYWHERE" && "unverified" in outcome;
   if (isSomewhere) return withRetry({ outcome, notEverywhere: failure }, begun, now, run);
-  const failed = { kind: "failed", change: outcome.change, failure, mayHaveHappened: true } as const;
+  const { change, drift } = { drift: undefined, ...outcome };
+  const failed = { kind: "failed", change, failure, mayHaveHappened: true, ...(drift && { drift }) } as const;
   const more = "token" in outcome ? sharedBy(refusal, outcome.token) : {};
   return withRetry({ outcome: failed, ...more }, begun, now, run);
 }
@@ -224,8 +226,8 @@ function withRetry(
   return { ...recorded, retryAt: new Date(now.getTime() + waitMs) };
 }
 
-function reportDrift({ outcome }: RecordedOutcome, begun: Begun | undefined, run: OutcomeRecording): void {
-  if (!("drift" in outcome)) return;
+function reportDrift({ begun, outcome }: Finished, run: OutcomeRecording): void {
+  if (!("token" in outcome)) return;
   const { tally, observe } = run;
   for (const drift of outcome.drift ?? []) {
     tally.counts.drift[drift]++;
@@ -234,7 +236,7 @@ function reportDrift({ outcome }: RecordedOutcome, begun: Begun | undefined, run
       user_group_id: outcome.change.user_group_id,
       drift,
       tokenFingerprint: tokenFingerprint(outcome.token),
-      formerTokenFingerprint: begun?.before?.tokenFingerprint ?? null,
+      formerTokenFingerprint: begun.before?.tokenFingerprint ?? null,
       name: outcome.serviceName,
     });
   }

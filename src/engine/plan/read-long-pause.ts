@@ -2,8 +2,8 @@ import { type GoodSync, longPause, SHORTEST_LONG_PAUSE_MS } from "../../core/pla
 import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { RecordedRun, RunReads } from "../../ports/ledger/runs.ts";
 
-/** Of a ledger that is synced each minute, these are the runs of a day. */
-const MOST_SYNCS = 1500;
+/** The syncs of a month, one each five minutes: pauses that come each week are usual. */
+const MOST_SYNCS = 10_000;
 
 /**
  * See `longPause`. Reads the whole run history only if there was no sync for some time. A good read counts as a good sync,

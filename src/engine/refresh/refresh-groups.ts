@@ -1,6 +1,7 @@
 import { isFoundGone, type Outcome } from "../../core/apply/outcome.ts";
 import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh-guard.ts";
 import type { Change } from "../../core/plan/change.ts";
+import type { Warning } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -26,9 +27,13 @@ export async function refreshGroups(
   if (signal.aborted) return;
   const known = { ledger, updates: run.identity.updates, now: clock.now(), isRecorded: true };
   const start = await startOfRefresh(plan, options, settings, known);
+  const isApproved = isApprovedBy(options.refreshApproval, start?.hold ?? null, run);
   if (start === null) return;
-  if (start.unsafe) return observe(start.unsafe);
-  const isApproved = isApprovedBy(options.refreshApproval, start.hold, run);
+  if (start.unsafe) {
+    // The operator asked for what is not done: say so in the outcome, too.
+    if (options.refresh) reportUnsafe(start.unsafe, start.due, run);
+    return observe(start.unsafe);
+  }
   if (start.hold && !isApproved) return reportHold(start.hold, start.due, run);
 
   observe({ kind: "refreshing", groups: start.due });
@@ -97,6 +102,12 @@ function isApprovedBy(
     hint: "take the code that is shown now: it changes with each group that is found gone",
   });
   return false;
+}
+
+/** `count` groups were to be asked for, and were not. */
+function reportUnsafe(unsafe: Warning, count: number, { tally }: Applying): void {
+  tally.counts.failed += count;
+  tally.report(null, unsafe);
 }
 
 /** `count` groups were to be asked for, and were not. */

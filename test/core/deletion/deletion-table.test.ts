@@ -220,7 +220,7 @@ const CHANGED: Record<UpdatePolicy, Record<Ownership, Record<Limit, Fate>>> = {
     unknown:   { within: "create",   beyond: "create"   },
     owned:     { within: "outdated", beyond: "outdated" },
     creating:  { within: "create",   beyond: "create"   },
-    updating:  { within: "update",   beyond: "update"   },
+    updating:  { within: "outdated", beyond: "outdated" },
     replacing: { within: "replace",  beyond: "replace"  },
     deleting:  { within: "update",   beyond: "update"   },
   },

@@ -98,8 +98,20 @@ describe("sync --refresh", () => {
   test("with service.update: never asks nobody, unless the service is known to keep what exists", async () => {
     const world = await worldWith("a");
     const start = world.start({ refresh: true, settings: { update: "never" } });
-    expect(await start.report).toMatchObject({ outcome: "ok", requests: 0 });
+    expect(await start.report).toMatchObject({
+      outcome: "partial",
+      requests: 0,
+      counts: { failed: 1 },
+      errors: [{ user_group_id: null, code: "REFRESH_UNSAFE" }],
+    });
     expect(start.events).toContainEqual(expect.objectContaining({ code: "REFRESH_UNSAFE" }));
+    // Nobody asked for a refresh that the config alone wants.
+    const scheduled = await refresh(
+      world,
+      { refresh: false },
+      { update: "never", refresh: { everyMs: HOUR } },
+    );
+    expect(scheduled.outcome).toBe("ok");
   });
 
   test("with --only asks for that tenant alone", async () => {

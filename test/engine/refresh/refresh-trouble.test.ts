@@ -44,20 +44,6 @@ test.each(["upsert", "replace", "never"] as const)(
 describe("with service.update: never", () => {
   const settings = { update: "never" } as const;
 
-  test("a group that was renamed is asked for again, and so is its token", async () => {
-    const world = await worldWith("a", "b");
-    const held = world.service.groups.get("a");
-    if (held) held.group = { ...held.group, name: "other" };
-    await world.sync({ refresh: true, settings });
-    await world.time.sleep(DAY);
-    rotateAt(world, "a");
-    const report = await world.sync({ refresh: true, only: new Set(["a"]), settings });
-    expect({ outcome: report.outcome, tokens: world.store.tokens }).toEqual({
-      outcome: expect.anything(),
-      tokens: world.service.tokens,
-    });
-  });
-
   test("a refresh that died leaves an outdated group as it is, and the next one asks for it", async () => {
     const world = await worldWith("a", "b");
     world.tenants = world.tenants.map((row) => (row.id === "a" ? { ...row, name: "New name" } : row));
@@ -87,12 +73,6 @@ describe("with service.update: never", () => {
     await world.time.sleep(HOUR);
     await world.sync({ refresh: true, settings });
     expect(world.store.tokens).toEqual(world.service.tokens);
-  });
-
-  test("a refresh that was asked for and is unsafe is not done", async () => {
-    const world = await worldWith("a");
-    world.ledger.service = { ...world.ledger.service, updates: null };
-    expect(await world.sync({ refresh: true, settings })).not.toMatchObject({ outcome: "ok" });
   });
 });
 
