@@ -1,0 +1,22 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+
+const REPOSITORY = new URL("../../", import.meta.url);
+
+/** Every page of the project by its path in the repository, those in folders of docs/ and deploy/ included. */
+export const pages: readonly string[] = [
+  ...namesIn("", false),
+  ...["docs/", "deploy/"].flatMap((folder) => namesIn(folder, true).map((name) => `${folder}${name}`)),
+].filter((path) => path.endsWith(".md"));
+
+export const pageText = (page: string): string => readFileSync(new URL(page, REPOSITORY), "utf8");
+
+/** Whether the repository has a file or folder of this path. */
+export const isThere = (path: string): boolean => existsSync(new URL(path, REPOSITORY));
+
+/** The YAML blocks of a page, also those inside of a list. */
+export const yamlBlocks = (page: string): string[] =>
+  [...pageText(page).matchAll(/^ *```yaml\n(.*?)^ *```$/gms)].map(([, text = ""]) => text);
+
+function namesIn(folder: string, recursive: boolean): string[] {
+  return readdirSync(new URL(folder, REPOSITORY), { recursive, encoding: "utf8" }).sort();
+}
