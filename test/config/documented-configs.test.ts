@@ -26,7 +26,9 @@ function firstKey(yaml: string): string | undefined {
 
 /** A part of a config, with the required keys that the part leaves out. */
 function completed(part: Sections): Sections {
-  const [service, source, group] = [part.service, part.source, part.group].map((it) => (it ?? {}) as Sections);
+  const [service, source, group] = [part.service, part.source, part.group].map(
+    (it) => (it ?? {}) as Sections,
+  );
   const { table, ...queried } = MINIMAL.source;
   return {
     ...MINIMAL,

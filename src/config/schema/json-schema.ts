@@ -1,11 +1,15 @@
 import * as z from "zod";
+import { describeConfig } from "../descriptions/describe-keys.ts";
 import { configSchema } from "./schema.ts";
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** The JSON Schema of a config file as a user writes it, before any `${…}` is replaced. In draft 7, which all editors know. */
-export const configJsonSchema = (): JsonSchema =>
-  z.toJSONSchema(configSchema, {
+/**
+ * The JSON Schema of a config file as a user writes it, before any `${…}` is replaced, with what each key means. In draft 7,
+ * which all editors know.
+ */
+export function configJsonSchema(): JsonSchema {
+  const schema = z.toJSONSchema(configSchema, {
     io: "input",
     target: "draft-7",
     override: ({ zodSchema, jsonSchema }) => {
@@ -14,6 +18,9 @@ export const configJsonSchema = (): JsonSchema =>
       if (zodSchema instanceof z.ZodPreprocess) allowUnprocessed(jsonSchema);
     },
   });
+  describeConfig(schema);
+  return schema;
+}
 
 const REFERENCE = "\\$\\{.*\\}";
 /** As text, because a `${…}` gives text: see `scalars.ts`. */

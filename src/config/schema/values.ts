@@ -93,10 +93,8 @@ export const query = parsedText(
   mustBe("a query", "write SELECT …"),
 );
 
-export const condition = parsedText(
-  (sql) => sql.trim() || undefined,
-  mustBe("a condition", "write it like status = 'active'"),
-);
+export const condition = (example: string) =>
+  parsedText((sql) => sql.trim() || undefined, mustBe("a condition", `write it like ${example}`));
 
 export const tablePrefix = parsedText(
   (written): Pick<LedgerConfig, "schema" | "tablePrefix"> | undefined => {
