@@ -50,7 +50,7 @@ export class Metrics {
     this.#serving = new ServingMetrics(this.#registry, state);
     this.#requests = new Counter({
       name: "groupsync_requests_total",
-      help: "Requests to the service, by operation and result: ok, or why they failed.",
+      help: "Requests to the service, by operation and result: ok, or the code of the failure in small letters.",
       labelNames: ["operation", "result"],
       registers,
     });

@@ -38,7 +38,7 @@ export class RunMetrics {
     this.#clock = clock;
     this.#runs = new Counter({
       name: "groupsync_runs_total",
-      help: "Runs that have ended, by outcome; waiting for the lease is no run.",
+      help: "Runs that have ended, by outcome: as in sync --json, or interrupted if a run was told to stop or made room for a command. Waiting for the lease is no run, and no failure.",
       labelNames: ["outcome"],
       registers,
     });
@@ -68,7 +68,7 @@ export class RunMetrics {
     });
     this.#retries = new Counter({
       name: "groupsync_request_retries_total",
-      help: "Requests that were sent again because they failed.",
+      help: "Requests that were sent again because they failed; those that were throttled don't count.",
       registers,
     });
     this.#unstored = new Counter({

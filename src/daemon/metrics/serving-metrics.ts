@@ -33,13 +33,13 @@ export class ServingMetrics {
     for (const outcome of ENDS) this.#served.inc({ outcome }, 0);
     this.#seconds = new Histogram({
       name: "groupsync_notice_to_token_seconds",
-      help: "How long after a tenant was noticed its token was stored and its group was as its row says.",
+      help: "How long after a tenant was noticed its token was stored and its group was as its row says. A look that found nothing to do doesn't count.",
       buckets: TOKEN_SECONDS,
       registers,
     });
     new Gauge({
       name: "groupsync_oldest_unserved_tenant_seconds",
-      help: "For how long the noticed tenant waits that has waited for longest; 0 if none waits.",
+      help: "For how long the noticed tenant waits that has waited for longest; 0 if none waits, none on standby. A tenant whose change fails isn't counted here.",
       registers,
       collect() {
         const { serving, standby } = state();
@@ -50,7 +50,7 @@ export class ServingMetrics {
     });
     new Gauge({
       name: "groupsync_noticing_up",
-      help: "1 while tenants are noticed in this way, 0 while they should be, and are not.",
+      help: "1 while tenants are noticed in this way, 0 while they should be, and are not; none while another instance holds the lease.",
       labelNames: ["way"],
       registers,
       collect() {

@@ -14,7 +14,7 @@ interface StateGauge {
 const GAUGES: readonly StateGauge[] = [
   {
     name: "groupsync_last_good_sync_timestamp_seconds",
-    help: "When a sync last reached its end, of whichever instance.",
+    help: "When a sync last reached its end (ok, partial or held), of whichever instance.",
     value: ({ lastGoodSync }) => timestamp(lastGoodSync),
   },
   {
@@ -24,7 +24,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_next_run_timestamp_seconds",
-    help: "When the next run begins.",
+    help: "When the next run begins; none once the daemon is told to stop.",
     value: ({ nextRun }) => timestamp(nextRun),
   },
   {
@@ -34,7 +34,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_current_run_start_timestamp_seconds",
-    help: "When the run that goes on began.",
+    help: "When the run that goes on began; only while one does.",
     value: ({ current }) => timestamp(current?.since),
   },
   {
@@ -84,7 +84,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_oldest_rejected_row_timestamp_seconds",
-    help: "Since when the row is rejected that has been so for the longest.",
+    help: "Since when the row is rejected that has been so for the longest; none if no row is.",
     value: ({ ledger }) => ledger && timestamp(oldestOf(ledger.status.rejected.map(({ since }) => since))),
   },
   {
@@ -94,7 +94,7 @@ const GAUGES: readonly StateGauge[] = [
   },
   {
     name: "groupsync_oldest_unsynced_timestamp_seconds",
-    help: "Since when the change waits that has been failing or under way for the longest.",
+    help: "Since when the change waits that has been failing or under way for the longest; none if all is in sync.",
     value: ({ ledger }) => timestamp(ledger?.status.oldestUnsynced),
   },
   {
