@@ -1,16 +1,7 @@
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { isThere, pages, pageText, yamlBlocks } from "./support/pages.ts";
-
-/** As a page of Markdown calls its headings: in small letters, without punctuation, with - for a blank. */
-const anchorsOf = (text: string): string[] =>
-  [...text.replace(/^```.*?^```$/gms, "").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\w\- ]/g, "")
-      .replaceAll(" ", "-"),
-  );
+import { anchorsOf, isThere, pages, pageText, yamlBlocks } from "./support/pages.ts";
 
 describe.each(pages)("%s", (page) => {
   test("has YAML that can be read", () => {
@@ -23,7 +14,7 @@ describe.each(pages)("%s", (page) => {
     const dead = links.filter(([, path = "", anchor]) => {
       const target = path === "" ? page : join(dirname(page), path);
       if (!isThere(target)) return true;
-      return anchor !== undefined && !anchorsOf(pageText(target)).includes(anchor);
+      return anchor !== undefined && !anchorsOf(target).includes(anchor);
     });
     expect(dead.map(([link]) => link)).toEqual([]);
   });

@@ -17,6 +17,19 @@ export const isThere = (path: string): boolean => existsSync(new URL(path, REPOS
 export const yamlBlocks = (page: string): string[] =>
   [...pageText(page).matchAll(/^ *```yaml\n(.*?)^ *```$/gms)].map(([, text = ""]) => text);
 
+/** As a page of Markdown calls its headings: in small letters, without punctuation, with - for a blank. */
+export const anchorsOf = (page: string): string[] =>
+  [
+    ...pageText(page)
+      .replace(/^```.*?^```$/gms, "")
+      .matchAll(/^#+ (.*)$/gm),
+  ].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+
 function namesIn(folder: string, recursive: boolean): string[] {
   return readdirSync(new URL(folder, REPOSITORY), { recursive, encoding: "utf8" }).sort();
 }

@@ -13,13 +13,17 @@ import {
   aServingState,
 } from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
+import { anchorsOf } from "../../support/pages.ts";
 import { findPromtool } from "../../support/servers/promtool.ts";
 import { type Family, familiesIn } from "./exposition.ts";
 
 interface Rules {
-  readonly groups: readonly {
-    readonly rules: readonly { readonly alert: string; readonly annotations: object }[];
-  }[];
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
+}
+
+interface Rule {
+  readonly alert: string;
+  readonly annotations: { readonly runbook?: string };
 }
 
 interface Scenarios {
@@ -32,15 +36,14 @@ interface Scenarios {
 }
 
 const promtool = await findPromtool();
-/** Where metrics and rules about them are. */
-const ruled = [
+/** Where the metrics are. */
+const sections = [
   sectionOf("README.md", "Metrics and alerts"),
   sectionOf("docs/new-tenants.md", "How to see it"),
   sectionOf("docs/drift.md", "How to see it"),
+  sectionOf("docs/rows.md", "How to see it"),
 ];
-/** Where the metrics are. */
-const sections = [...ruled, sectionOf("docs/rows.md", "How to see it")];
-const rules = stringify({ groups: ruled.flatMap((section) => rulesOf(section).groups) });
+const rules = textOf("deploy/prometheus/rules.yaml");
 const scenarios = readFileSync(new URL("alert-rules.test.yaml", import.meta.url), "utf8");
 
 describe("the documentation", () => {
@@ -48,16 +51,26 @@ describe("the documentation", () => {
     const own = familiesIn(await everyMetric()).filter(({ name }) => name.startsWith("groupsync_"));
     expect(documented().toSorted(byName)).toEqual(own.toSorted(byName));
   });
+});
 
-  test("has rules about metrics that there are", async () => {
+describe("the alert rules", () => {
+  test("are about metrics that there are", async () => {
     const samples = (await everyMetric()).match(/^[a-z_]+/gm);
     const asked = new Set(rules.match(/\b(groupsync|process|nodejs)_[a-z_]+/g));
     expect(asked.size).toBeGreaterThan(0);
     for (const name of asked) expect(samples).toContain(name);
   });
 
-  test("has no rule but those that are tried", () => {
-    const written = (parse(rules) as Rules).groups.flatMap((group) => group.rules.map(({ alert }) => alert));
+  test.each(allRules().map(({ alert, annotations }) => [alert, annotations.runbook ?? ""]))(
+    "%s names a runbook that is there: %s",
+    (_, runbook) => {
+      const [page = "", anchor = ""] = runbook.split("#");
+      expect(anchorsOf(page)).toContain(anchor);
+    },
+  );
+
+  test("are all tried", () => {
+    const written = allRules().map(({ alert }) => alert);
     for (const isRaised of [true, false]) {
       expect([...new Set(tried(isRaised))].sort()).toEqual(written.toSorted());
     }
@@ -87,18 +100,18 @@ describe.skipIf(promtool === null)("promtool", () => {
   });
 });
 
+function textOf(path: string): string {
+  return readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+}
+
 function sectionOf(document: string, title: string): string {
-  const text = readFileSync(new URL(`../../../${document}`, import.meta.url), "utf8");
-  const [, section] = new RegExp(`\\n## ${title}\\n([^]*?)(?:\\n## |$)`).exec(text) ?? [];
+  const [, section] = new RegExp(`\\n## ${title}\\n([^]*?)(?:\\n## |$)`).exec(textOf(document)) ?? [];
   if (section === undefined) throw new Error(`${document} has no section "${title}"`);
   return section;
 }
 
-/** The alerts that a section has a reader copy. */
-function rulesOf(section: string): Rules {
-  const [, written] = /```yaml\n(groups:\n[\s\S]*?)```/.exec(section) ?? [];
-  if (written === undefined) throw new Error("a section has no rules");
-  return parse(written);
+function allRules(): Rule[] {
+  return (parse(rules) as Rules).groups.flatMap((group) => group.rules);
 }
 
 /** The rows of the tables. */
