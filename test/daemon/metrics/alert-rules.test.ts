@@ -4,18 +4,11 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
-import {
-  aCurrentRun,
-  aDaemonState,
-  aLedgerSnapshot,
-  aLedgerStatus,
-  aRecordedRun,
-  aServingState,
-} from "../../builders/daemon-state.ts";
+import { aDaemonState } from "../../builders/daemon-state.ts";
+import { everyMetric } from "../../builders/every-metric.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 import { anchorsOf } from "../../support/pages.ts";
 import { findPromtool } from "../../support/servers/promtool.ts";
-import { type Family, familiesIn } from "./exposition.ts";
 
 interface Rules {
   readonly groups: readonly { readonly rules: readonly Rule[] }[];
@@ -36,22 +29,8 @@ interface Scenarios {
 }
 
 const promtool = await findPromtool();
-/** Where the metrics are. */
-const sections = [
-  sectionOf("README.md", "Metrics and alerts"),
-  sectionOf("docs/new-tenants.md", "How to see it"),
-  sectionOf("docs/drift.md", "How to see it"),
-  sectionOf("docs/rows.md", "How to see it"),
-];
 const rules = textOf("deploy/prometheus/rules.yaml");
 const scenarios = readFileSync(new URL("alert-rules.test.yaml", import.meta.url), "utf8");
-
-describe("the documentation", () => {
-  test("has a row for every metric, with its type and labels, and every row has a metric", async () => {
-    const own = familiesIn(await everyMetric()).filter(({ name }) => name.startsWith("groupsync_"));
-    expect(documented().toSorted(byName)).toEqual(own.toSorted(byName));
-  });
-});
 
 describe("the alert rules", () => {
   test("are about metrics that there are", async () => {
@@ -104,25 +83,9 @@ function textOf(path: string): string {
   return readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 }
 
-function sectionOf(document: string, title: string): string {
-  const [, section] = new RegExp(`\\n## ${title}\\n([^]*?)(?:\\n## |$)`).exec(textOf(document)) ?? [];
-  if (section === undefined) throw new Error(`${document} has no section "${title}"`);
-  return section;
-}
-
 function allRules(): Rule[] {
   return (parse(rules) as Rules).groups.flatMap((group) => group.rules);
 }
-
-/** The rows of the tables. */
-const documented = (): Family[] =>
-  [...sections.join("\n").matchAll(/^\| `(groupsync_\w+)` \| (\w+) \| (.*?)\| /gm)].map(
-    ([, name = "", type = "", labels = ""]) => ({
-      name,
-      type,
-      labels: [...labels.matchAll(/`(\w+)`/g)].flatMap(([, label]) => label ?? []).sort(),
-    }),
-  );
 
 /** The alerts that a scenario expects to be raised, or not to be. */
 const tried = (isRaised: boolean): string[] =>
@@ -140,25 +103,9 @@ function withoutAnnotations(text: string): string {
   return stringify({ groups: bare });
 }
 
-/** All that a daemon can tell is known. */
-function everyMetric(): Promise<string> {
-  const state = aDaemonState({
-    lastGoodSync: new Date("2026-03-01T00:00:01Z"),
-    current: aCurrentRun(),
-    serving: aServingState(),
-    ledger: aLedgerSnapshot({
-      status: aLedgerStatus({ oldestUnsynced: new Date("2026-03-01T00:00:00Z") }),
-      history: [aRecordedRun()],
-    }),
-  });
-  return new Metrics(() => state, aClock()).text();
-}
-
 function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), "groupsync-rules-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }
-
-const byName = (one: Family, other: Family): number => (one.name < other.name ? -1 : 1);

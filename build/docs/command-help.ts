@@ -1,0 +1,57 @@
+import { cli } from "../../src/cli.ts";
+import type { CommandIo } from "../../src/commands/command-io.ts";
+import type { Host } from "../../src/compose/host.ts";
+
+/** In the help of a command, the options that all commands have. */
+const GLOBAL_OPTIONS = /\nGlobal Options:\n(?: .*\n)+/;
+
+/** What `groupsync --help` or `groupsync COMMAND --help` prints, but for the options that all commands have. */
+export async function commandHelp(...command: readonly string[]): Promise<string> {
+  const help = (await helpOf(command)).replace(GLOBAL_OPTIONS, "");
+  return `\`\`\`console\n$ ${["groupsync", ...command, "--help"].join(" ")}\n${help.trim()}\n\`\`\``;
+}
+
+async function helpOf(command: readonly string[]): Promise<string> {
+  let printed = "";
+  const io: CommandIo = {
+    stdout: (text) => {
+      printed += text;
+    },
+    stderr: (text) => {
+      printed += text;
+    },
+    isTerminal: false,
+    onReload: () => {},
+    endOnHangUp: () => {},
+    onWarning: () => {},
+    quit: () => {},
+    signal: new AbortController().signal,
+    finish: (code) => {
+      throw new Error(`groupsync ${command.join(" ")} --help ends with exit code ${code}: ${printed}`);
+    },
+  };
+  await withoutTerminal(() => cli([...command, "--help"], io, HOST));
+  return printed;
+}
+
+/** A process without variables and without anybody at a terminal. */
+const HOST: Host = {
+  env: {},
+  pid: 1,
+  uid: 0,
+  isRunning: () => false,
+  terminal: undefined,
+  person: () => undefined,
+  stop: new AbortController().signal,
+};
+
+/** Commander breaks the lines of a help text for the width of the terminal. */
+async function withoutTerminal(print: () => Promise<void>): Promise<void> {
+  const { isTTY } = process.stdout;
+  process.stdout.isTTY = false;
+  try {
+    await print();
+  } finally {
+    process.stdout.isTTY = isTTY;
+  }
+}

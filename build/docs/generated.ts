@@ -1,0 +1,16 @@
+import { commandHelp } from "./command-help.ts";
+import { configReference } from "./config-reference.ts";
+import { jsonExample } from "./json-examples.ts";
+import { metricsTable } from "./metrics-table.ts";
+import { type Generator, regenerated } from "./regions.ts";
+
+/** What `<!-- generated: NAME … -->` in a page may name. */
+const GENERATORS: Readonly<Record<string, Generator>> = {
+  config: configReference,
+  help: commandHelp,
+  json: jsonExample,
+  metrics: metricsTable,
+};
+
+/** The page with its regions made anew from the code. */
+export const generated = (page: string): Promise<string> => regenerated(page, GENERATORS);
