@@ -3,6 +3,7 @@ import { configReference } from "./config-reference.ts";
 import { jsonExample } from "./json-examples.ts";
 import { metricsTable } from "./metrics-table.ts";
 import { type Generator, regenerated } from "./regions.ts";
+import { serviceFailures } from "./service-failures.ts";
 
 /** What `<!-- generated: NAME … -->` in a page may name. */
 const GENERATORS: Readonly<Record<string, Generator>> = {
@@ -10,6 +11,7 @@ const GENERATORS: Readonly<Record<string, Generator>> = {
   help: commandHelp,
   json: jsonExample,
   metrics: metricsTable,
+  "service-failures": serviceFailures,
 };
 
 /** The page with its regions made anew from the code. */

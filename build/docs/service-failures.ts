@@ -1,0 +1,46 @@
+import {
+  type Reaction,
+  SERVICE_FAILURES,
+  type ServiceFailureCode,
+} from "../../src/core/failure/service-failure.ts";
+import { markdownTable } from "./markdown-table.ts";
+
+/** Without the failure that no answer shows by itself. */
+type AnswerCode = Exclude<ServiceFailureCode, "TOKEN_SHARED">;
+
+/** Every way in which a call to the service can fail, and what groupsync does then. */
+export const serviceFailures = (): string =>
+  markdownTable(
+    ["the service's answer", "code", "groupsync", "may the call have had its effect?"],
+    (Object.keys(ANSWERS) as AnswerCode[]).map((code) => {
+      const { reaction, mayHaveHappened } = SERVICE_FAILURES[code];
+      const does = EXCEPTIONS[code] ?? REACTIONS[reaction];
+      return [ANSWERS[code], `\`${code}\``, does, mayHaveHappened ? "yes" : "no"];
+    }),
+  );
+
+/** As `adapters/service/answer-failure.ts` decides. */
+const ANSWERS: Readonly<Record<AnswerCode, string>> = {
+  REFUSED: "2xx with `success: 0`, or a 4xx in JSON that has no row below",
+  KEY_REFUSED: "401, or 403 without HTML",
+  INTERMEDIARY_REFUSED: "400, 403 or 405 with HTML, to a GET",
+  THROTTLED: "429",
+  OVERLOADED: "503",
+  UNREACHABLE: "none: no connection comes about",
+  TIMEOUT: "none within `service.timeout`, or 408",
+  CONNECTION_LOST: "none: the connection breaks",
+  SERVICE_ERROR: "any other 5xx",
+  BAD_RESPONSE: "anything else: a redirect, no JSON, no HTTP, more than 1 MiB, another group",
+};
+
+const EXCEPTIONS: Readonly<Partial<Record<AnswerCode, string>>> = {
+  OVERLOADED: "waits, and sends fewer calls; after eight times it fails this group",
+  UNREACHABLE: "tries again, up to eight times in all, then ends the run",
+};
+
+const REACTIONS: Readonly<Record<Reaction, string>> = {
+  stop: "ends the run",
+  slow: "waits, and sends fewer calls; once others have passed this one eight times, it fails this group",
+  retry: "tries again, up to eight times in all, then fails this group",
+  fail: "fails this group",
+};
