@@ -8,6 +8,10 @@ const GLOBAL_OPTIONS = /\nGlobal Options:\n(?: .*\n)+/;
 /** What `groupsync --help` or `groupsync COMMAND --help` prints, but for the options that all commands have. */
 export async function commandHelp(...command: readonly string[]): Promise<string> {
   const help = (await helpOf(command)).replace(GLOBAL_OPTIONS, "");
+  // An unknown command gets the help of all.
+  if (!help.startsWith(`Usage: ${["groupsync", ...command, "[options]"].join(" ")}`)) {
+    throw new Error(`there is no command ${command.join(" ")}`);
+  }
   return `\`\`\`console\n$ ${["groupsync", ...command, "--help"].join(" ")}\n${help.trim()}\n\`\`\``;
 }
 
