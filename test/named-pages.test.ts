@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CONFIG_KEYS } from "../src/config/descriptions/config-keys.ts";
+import { type Descriptions, describing } from "../src/config/descriptions/description.ts";
+import { anchorsOf, isThere } from "./support/pages.ts";
+
+const REPOSITORY = new URL("../", import.meta.url);
+
+/** Files that send their reader to a page of docs/, in a message or a comment. */
+const files = [
+  ...["config.example.yaml", "Dockerfile"],
+  ...["src/", "deploy/"].flatMap((folder) =>
+    readdirSync(new URL(folder, REPOSITORY), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith(".md"))
+      .map(({ parentPath, name }) => join(parentPath, name).replace(REPOSITORY.pathname, "")),
+  ),
+];
+
+test.each(files.flatMap((file) => pagesNamedIn(file).map((page) => [file, page])))(
+  "%s names a page that is there: %s",
+  (_, named = "") => expectPage(named),
+);
+
+test.each(pagesOf(CONFIG_KEYS))(
+  "the description of a key of the config names a page that is there: %s",
+  (see) => expectPage(`docs/${see}`),
+);
+
+function expectPage(named: string): void {
+  const [page = "", anchor] = named.split("#");
+  expect(isThere(page)).toBe(true);
+  if (anchor !== undefined) expect(anchorsOf(page)).toContain(anchor);
+}
+
+function pagesNamedIn(file: string): string[] {
+  const text = readFileSync(new URL(file, REPOSITORY), "utf8");
+  return [...new Set(text.match(/\bdocs\/[a-z/-]+\.md(#[a-z0-9_-]+)?/gi) ?? [])];
+}
+
+function pagesOf(descriptions: Descriptions): string[] {
+  const pages = Object.values(descriptions).flatMap((described) => {
+    const { see, keys = {}, kinds = {} } = describing(described);
+    return [...(see === undefined ? [] : [see]), ...pagesOf(keys), ...Object.values(kinds).flatMap(pagesOf)];
+  });
+  return [...new Set(pages)];
+}
