@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { keepDaemon } from "./daemon.ts";
 import { paint, print } from "./page.ts";
 import { openStage } from "./stage.ts";
 import { SANDBOX, tellStory } from "./story.ts";
@@ -11,16 +12,27 @@ for (const signal of SIGNALS) process.on(signal, () => stopping.abort(signal));
 /** The reader of the output has gone, as in `npm run demo | head`. */
 process.stdout.on("error", () => stopping.abort("SIGPIPE"));
 
+const [flag, ...more] = process.argv.slice(2);
+const keep = flag === "--keep";
+if ((flag !== undefined && !keep) || more.length > 0) {
+  print(
+    "usage: npm run demo [-- --keep]   --keep: leaves the daemon running, with its status page, until Ctrl-C",
+  );
+  process.exit(64);
+}
+
 print(
   `${paint("bold", "groupsync, on its own little stage.")} It takes ten seconds and leaves nothing behind.`,
 );
 try {
   const stage = await openStage(SANDBOX);
   try {
-    await tellStory(stage, stopping.signal);
+    await tellStory(stage, stopping.signal, keep);
+    if (keep) await keepDaemon(stage, stopping.signal);
   } finally {
     await stage.close();
   }
+  if (keep) print("\nStopped, and cleaned up.");
 } catch (error) {
   if (!stopping.signal.aborted) throw error;
   print("\nStopped, and cleaned up.");

@@ -14,7 +14,7 @@ const READER = { username: "customers_reader", password: randomBytes(12).toStrin
 /** A service that updates existing groups, and answers as fast as a service in the same country. */
 export const SANDBOX = "groupsync sandbox --port 0 --existing update --latency 20-60";
 
-const config = (baseUrl: string): string => `service:
+const config = (baseUrl: string, keep: boolean): string => `${keep ? SCHEDULE : ""}service:
   base_url: ${baseUrl}
   api_key: \${GROUPSYNC_API_KEY}
 source:
@@ -39,6 +39,9 @@ deletion:
   grace_period: 0s  # 24h unless you say otherwise
 `;
 
+/** With seconds. Only the daemon goes by it. */
+const SCHEDULE = 'schedule: "*/10 * * * * *"\n';
+
 const NEXT = `In this folder, with DATABASE_URL set to your database's url:
 
   npx groupsync init      proposes a config from your tables, and writes it with the statements for its two roles
@@ -51,8 +54,11 @@ const NEXT = `In this folder, with DATABASE_URL set to your database's url:
 No service at hand? npx groupsync sandbox is one, and prints the lines of the config that lead to it.
 README.md says how to put it into production.`;
 
-/** The demo from its first line to its last. Rejects with the signal's reason if the signal aborts. */
-export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void> {
+/**
+ * The demo from its first line to its last, or up to the daemon with `keep`. Rejects with the signal's reason if the
+ * signal aborts.
+ */
+export async function tellStory(stage: Stage, signal: AbortSignal, keep: boolean): Promise<void> {
   const chapter = (title: string): void => {
     signal.throwIfAborted();
     heading(title);
@@ -83,7 +89,7 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
   print(`It listens at ${baseUrl} and holds no groups yet.`);
 
   chapter("config.yaml says how a row becomes a group");
-  writeFileSync(join(stage.folder, "config.yaml"), config(baseUrl));
+  writeFileSync(join(stage.folder, "config.yaml"), config(baseUrl, keep));
   stage.env.DATABASE_URL = stage.databaseUrl;
   stage.env.CUSTOMERS_URL = Object.assign(new URL(stage.databaseUrl), READER).href;
   stage.env.GROUPSYNC_API_KEY = apiKey;
@@ -147,6 +153,7 @@ export async function tellStory(stage: Stage, signal: AbortSignal): Promise<void
 
   chapter("Now with your own database");
   print(NEXT);
+  if (!keep) print("\nTo see the daemon's status page with these customers: npm run demo -- --keep");
 }
 
 async function createCustomers({ database }: Stage): Promise<void> {
