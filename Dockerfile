@@ -1,8 +1,10 @@
-# groupsync as a container: `docker build -t groupsync .`; docs/deploy.md says how to run it.
+# groupsync as a container: docs/image.md says how to build it, docs/deploy.md how to run it. Needs no BuildKit.
 #
 # Node.js 26 ("Lithium") is LTS until April 2029. For builds that repeat to the byte, name an image by its digest:
 # --build-arg NODE_IMAGE=node:26-trixie-slim@sha256:…
 ARG NODE_IMAGE=node:26-trixie-slim
+# An SBOM also lists package-lock.json: a scanner of the image doesn't see the packages inside of the program's one file.
+ARG BUILDKIT_SBOM_SCAN_CONTEXT=true
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
@@ -12,15 +14,21 @@ COPY tsconfig.json ./
 COPY build build
 COPY src src
 RUN npm run build
-# dist has all packages in it: to add a vendor's client in another image must not install them again.
-RUN npm pkg delete dependencies devDependencies scripts
+# dist has all packages in it but the vendors' clients of secret stores. The image gets those that the build is told:
+# --build-arg STORE_CLIENTS="@aws-sdk/client-secrets-manager@3.1162.0"; docs/image.md has the list. Versions that are in
+# package-lock.json come with what that file locks. No --prefix: with one, npm passes over the npmrc of the base image.
+ARG STORE_CLIENTS
+RUN npm pkg delete dependencies devDependencies scripts && if [ -n "$STORE_CLIENTS" ]; then \
+      npm install --no-save --save-prod --omit=dev --ignore-scripts --prefer-offline $STORE_CLIENTS && \
+      find node_modules -type d -empty -delete; \
+    else rm -r node_modules; fi
+# Readable for everybody, whatever the umask was under which they were checked out. COPY --chmod would need BuildKit.
+COPY LICENSE ./
+RUN rm -r .npmrc package-lock.json tsconfig.json build src && chmod -R u=rwX,go=rX .
 
 FROM ${NODE_IMAGE}
 WORKDIR /opt/groupsync
-COPY --from=build /build/dist dist
-# Readable for everybody, whatever the umask was under which they were checked out.
-COPY --from=build --chmod=0644 /build/package.json ./
-COPY --chmod=0644 LICENSE ./
+COPY --from=build /build ./
 RUN ln -s /opt/groupsync/dist/main.js /usr/local/bin/groupsync
 
 # The page and the probes are for others than the container itself, which 127.0.0.1 would shut out.

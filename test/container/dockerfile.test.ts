@@ -39,7 +39,8 @@ test("in .dockerignore the last matching line decides, and a star also matches d
 
 test.each([
   ["FROM a\nADD x y\n", "line 2: ADD is not understood"],
-  ["FROM a\nCOPY --chown=1 x y\n", "line 2: --chown is not understood"],
+  ["FROM a\nCOPY --chmod=0644 x y\n", "line 2: --chmod is not understood"],
+  ["FROM a\nRUN --mount=type=cache,target=/x true\n", "line 2: --mount is not understood"],
   ["FROM a\nCOPY --from=b x y\n", "line 2: there is no stage b yet"],
   ["FROM a\nCOPY x y\n", "line 2: .dockerignore keeps x out"],
   ["WORKDIR /x\nFROM a\n", "line 1: WORKDIR before FROM"],

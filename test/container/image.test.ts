@@ -13,13 +13,17 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/secrets/optional-package.ts";
 import { aWorld, until, type World } from "../e2e/world.ts";
+import { LONG } from "../support/long.ts";
 import { freePort } from "../support/servers/embedded-server.ts";
 import { type ContainerOptions, runContainer, startContainer } from "./container.ts";
 import { contextOf } from "./context.ts";
 import { buildImage, type Image } from "./image.ts";
-import { baseLinks, whyNoContainer } from "./machine.ts";
-import { npmAccess } from "./npm-access.ts";
+import { imagePage } from "./image-page.ts";
+import { baseLinks, type Mount, whyNoContainer } from "./machine.ts";
+import { type NpmAccess, npmAccess } from "./npm-access.ts";
+import { anOwnRegistry, OWN_CLIENT } from "./own-registry.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
 const manifest = JSON.parse(readFileSync(join(REPOSITORY, "package.json"), "utf8"));
@@ -139,6 +143,45 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
     });
   });
 
+  test("an image derived from it as docs/image.md says has a vendor's client, with npm set up by the base image", async () => {
+    const registry = await anOwnRegistry(join(folder, "registry"));
+    const context = join(folder, "derived");
+    writeContext(context, imagePage.derived.replace(AWS_CLIENT, `$& ${OWN_CLIENT}`));
+    const withClients = await buildImage({
+      ...{ context, folder: join(folder, "derived-stages"), images: { groupsync: image } },
+      ...withNpmrcOfBase(registry.trusted),
+    });
+    expect(withClients).toMatchObject({ user: image.user, entrypoint: image.entrypoint });
+    expect(await clientsIn(withClients)).toEqual(["SecretsManagerClient", "own registry"]);
+    expect(registry.asked()).toEqual(["/@own/client", "/client.tgz"]);
+  });
+
+  test.runIf(LONG)(
+    "STORE_CLIENTS puts vendors' clients into it, behind a proxy's certificates too",
+    async () => {
+      const registry = await anOwnRegistry(join(folder, "registry-of-build"));
+      const context = join(folder, "base");
+      writeContext(context, imagePage.behindProxy);
+      copyFileSync(registry.certificates, join(context, "ca.pem"));
+      const access = withNpmrcOfBase(registry.untrusted);
+      const behindProxy = await buildImage({ context, folder: join(folder, "base-stages"), ...access });
+      const withClients = await buildImage({
+        ...{ context: join(folder, "context"), folder: join(folder, "stages-with-clients") },
+        images: { "node-behind-proxy": behindProxy },
+        args: { NODE_IMAGE: "node-behind-proxy", STORE_CLIENTS: `${AWS_CLIENT} ${OWN_CLIENT}` },
+        ...access,
+      });
+      expect(await clientsIn(withClients)).toEqual(["SecretsManagerClient", "own registry"]);
+      expect(registry.asked()).toEqual(["/@own/client", "/client.tgz"]);
+      // What package-lock.json names, and none of the packages that groupsync is developed with.
+      const found = packagesIn(join(withClients.root, "opt/groupsync/node_modules/.package-lock.json"));
+      const locked = packagesIn(join(REPOSITORY, "package-lock.json"));
+      const { "node_modules/@own/client": _, ...others } = found;
+      expect(others).toEqual(Object.fromEntries(Object.keys(others).map((path) => [path, locked[path]])));
+      expect(Object.keys(others)).not.toContain("node_modules/vitest");
+    },
+  );
+
   test("`docker run IMAGE plan` holds more changes than fit into the memory buffer", async () => {
     const world = await aWorld({ tenants: 10_001 });
     const { code, stdout, stderr } = await runContainer(image, {
@@ -172,6 +215,38 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
     expect(await check()).toBe(1);
   });
 });
+
+const [AWS_CLIENT] = OPTIONAL_PACKAGES.aws_secrets_manager;
+
+function writeContext(folder: string, dockerfile: string): void {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "Dockerfile"), dockerfile);
+  writeFileSync(join(folder, ".dockerignore"), "Dockerfile\n");
+}
+
+/** The npmrc comes from the base image, and from nowhere else. */
+function withNpmrcOfBase(mounts: readonly Mount[]): NpmAccess {
+  const access = npmAccess();
+  const others = access.mounts.filter(({ target }) => target !== "/root/.npmrc");
+  return { ...access, mounts: [...others, ...mounts] };
+}
+
+/** What groupsync finds if it imports the clients: the name of one export of each. */
+async function clientsIn(image: Image): Promise<unknown> {
+  const script = `
+    const { SecretsManagerClient } = await import("@aws-sdk/client-secrets-manager");
+    console.log(JSON.stringify([SecretsManagerClient.name, (await import("@own/client")).default.of]));`;
+  const command = ["node", "--input-type=module", "-e", script];
+  const { stdout, stderr } = await runContainer(image, { command });
+  return stdout === "" ? stderr : JSON.parse(stdout);
+}
+
+function packagesIn(lockfile: string): Record<string, string> {
+  const { packages } = JSON.parse(readFileSync(lockfile, "utf8"));
+  return Object.fromEntries(
+    Object.entries<{ version: string }>(packages).map(([path, { version }]) => [path, version]),
+  );
+}
 
 /** Files that a working copy may hold, and that must not get into the image. */
 const LYING_ABOUT = [

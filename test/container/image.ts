@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  cpSync,
-  lchownSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-} from "node:fs";
+import { cpSync, lchownSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { contextOf } from "./context.ts";
 import { commandOf, expand, type Instruction, pairsOf, parseDockerfile } from "./dockerfile.ts";
@@ -36,6 +27,8 @@ export interface BuildOptions {
   readonly folder: string;
   /** `--build-arg`. */
   readonly args?: Readonly<Record<string, string>>;
+  /** Images that FROM may name. Any other name is the base image. */
+  readonly images?: Readonly<Record<string, Image>>;
   /** What RUN gets from the machine and the image doesn't keep: a cache, and the access to a registry. */
   readonly mounts: readonly Mount[];
   readonly env: Readonly<Record<string, string>>;
@@ -76,9 +69,10 @@ async function build(options: BuildOptions): Promise<Image> {
   const stages: Stage[] = [];
   const globals = new Map<string, string>();
   for (const instruction of parseDockerfile(readFileSync(join(options.context, "Dockerfile"), "utf8"))) {
+    refuseFlags(instruction);
     const stage = stages.at(-1);
     if (instruction.name === "FROM") {
-      stages.push(newStage(instruction, globals, join(options.folder, `stage-${stages.length}`)));
+      stages.push(newStage(instruction, globals, options, stages.length));
     } else if (stage) {
       await carryOut(instruction, stage, stages, options);
     } else {
@@ -90,11 +84,39 @@ async function build(options: BuildOptions): Promise<Image> {
   return last;
 }
 
-function newStage({ text }: Instruction, globals: ReadonlyMap<string, string>, root: string): Stage {
+/** Other flags than these need BuildKit, which Docker's classic builder and older builders don't have. */
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  COPY: ["from"],
+  HEALTHCHECK: ["interval", "timeout", "start-period", "retries"],
+};
+
+function refuseFlags({ line, name, flags }: Instruction): void {
+  const unknown = [...flags.keys()].find((flag) => !FLAGS[name]?.includes(flag));
+  if (unknown !== undefined) throw new Error(`line ${line}: --${unknown} is not understood`);
+}
+
+function newStage(
+  { text }: Instruction,
+  globals: ReadonlyMap<string, string>,
+  { folder, images }: BuildOptions,
+  number: number,
+): Stage {
   const [image = "", , name = ""] = text.split(/\s+/);
+  const base = expand(image, globals);
+  const root = join(folder, `stage-${number}`);
+  const from = images?.[base];
+  if (from) {
+    cpSync(from.root, root, { recursive: true, verbatimSymlinks: true });
+    giveToRoot(root);
+    return {
+      ...{ ...from, name, root, base, variables: new Map(Object.entries(from.env)) },
+      ...{ env: { ...from.env }, labels: { ...from.labels } },
+      ...{ entrypoint: [...from.entrypoint], cmd: [...from.cmd], healthcheck: [...from.healthcheck] },
+    };
+  }
   layBase(root);
   return {
-    ...{ name, root, base: expand(image, globals), variables: new Map(), env: {}, labels: {} },
+    ...{ name, root, base, variables: new Map(), env: {}, labels: {} },
     ...{ workdir: "/", user: "", entrypoint: [], cmd: [], healthcheck: [], exposed: "", stopSignal: "" },
   };
 }
@@ -121,11 +143,13 @@ async function carryOut(
     case "COPY":
       return copy(instruction, stage, stages, options.context);
     case "RUN":
-      if (stage.user !== "")
+      if (stage.user !== "" && stage.user !== "0")
         throw new Error(`line ${instruction.line}: RUN as ${stage.user} is not understood`);
       return runInRoot({
         ...{ root: stage.root, readOnly: false, workdir: stage.workdir, command: commandOf(text) },
-        ...{ mounts: options.mounts, env: { HOME: "/root", ...options.env, ...stage.env } },
+        mounts: options.mounts,
+        // What ARG declares is in the environment of RUN, too.
+        env: { HOME: "/root", ...options.env, ...Object.fromEntries(stage.variables) },
       });
     case "LABEL":
       return void Object.assign(stage.labels, Object.fromEntries(pairsOf(text, stage.variables)));
@@ -161,8 +185,6 @@ function declare({ line, name, text }: Instruction, into: Map<string, string>, o
 
 function copy(instruction: Instruction, stage: Stage, stages: readonly Stage[], context: string): void {
   const { line, flags, text } = instruction;
-  const unknown = [...flags.keys()].find((flag) => flag !== "from" && flag !== "chmod");
-  if (unknown !== undefined) throw new Error(`line ${line}: --${unknown} is not understood`);
   const from = flags.get("from");
   const other = stages.find(({ name }) => name !== "" && name === from);
   if (from !== undefined && !other) throw new Error(`line ${line}: there is no stage ${from} yet`);
@@ -184,8 +206,6 @@ function copy(instruction: Instruction, stage: Stage, stages: readonly Stage[], 
     mkdirSync(dirname(into), { recursive: true });
     cpSync(source, into, { recursive: true, verbatimSymlinks: true, filter: taken });
     giveToRoot(into);
-    const mode = flags.get("chmod");
-    if (mode !== undefined) chmodSync(into, Number.parseInt(mode, 8));
   }
 }
 

@@ -10,13 +10,12 @@ export interface NpmAccess {
 /** What npm needs in a container to get packages as it does outside: from the cache, if the cache has them. */
 export function npmAccess(): NpmAccess {
   const cache = setting("cache");
-  const files = [setting("cafile"), process.env.NODE_EXTRA_CA_CERTS ?? ""].filter(existsSync);
   const userConfig = setting("userconfig");
   return {
     mounts: [
       ...(existsSync(cache) ? [{ source: cache, target: "/root/.npm", writable: true }] : []),
       ...(existsSync(userConfig) ? [{ source: userConfig, target: "/root/.npmrc" }] : []),
-      ...files.map((path) => ({ source: path, target: path })),
+      ...trustedFiles().map((path) => ({ source: path, target: path })),
     ],
     env: {
       ...Object.fromEntries(
@@ -29,6 +28,10 @@ export function npmAccess(): NpmAccess {
     },
   };
 }
+
+/** The files with certificates that npm trusts on this machine, beside those that Node.js has itself. */
+export const trustedFiles = (): string[] =>
+  [setting("cafile"), process.env.NODE_EXTRA_CA_CERTS ?? ""].filter(existsSync);
 
 const setting = (name: string): string =>
   execFileSync("npm", ["config", "get", name], {
