@@ -14,6 +14,8 @@ export interface Newcomer {
   init(...flags: string[]): Promise<Ended>;
   /** Runs the statements as an administrator, and gives the program the urls of the two roles alone. */
   followSteps(): Promise<void>;
+  /** Text with the names that the roles and schemas have here. */
+  named(text: string): string;
   /** Token by id, as the application reads them. */
   tokens(): Promise<Readonly<Record<string, string>>>;
   /** Whether it is written beside the tokens whose they are. */
@@ -52,6 +54,7 @@ export async function aNewcomer(world: World): Promise<Newcomer> {
       env.DATABASE_URL = as(names.reader, database.name);
       env.GROUPSYNC_DATABASE_URL = as(names.writer, isPostgres ? database.name : names.writer);
     },
+    named: names.own,
     async tokens() {
       const rows = await database.query<{ user_group_id: string; token: string }>(
         `SELECT user_group_id, token FROM ${names.tokens}.tokens ORDER BY 1`,
