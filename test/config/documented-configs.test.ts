@@ -49,9 +49,12 @@ test.each(examples)("the JSON Schema accepts an example of %s: %s", (_, yaml) =>
   expect(schemaProblems(completed(parse(yaml)))).toEqual([]);
 });
 
-test.each(["config.example.yaml", "deploy/config.yaml"])("the JSON Schema accepts %s", (path) => {
-  insistOnSchema(textOf(path));
-});
+test.each(["config.example.yaml", "deploy/config.yaml", "deploy/compose/trial/config.yaml"])(
+  "the JSON Schema accepts %s",
+  (path) => {
+    insistOnSchema(textOf(path));
+  },
+);
 
 test("config.example.yaml names the schema in its first line, and how to make it in its second", () => {
   const [first, second] = textOf("config.example.yaml").split("\n");

@@ -1,19 +1,52 @@
-import { expect, test } from "vitest";
-import { documentsIn, image, loadDeployed, secretsAt } from "./files.ts";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { findCompose } from "../support/servers/deploy-programs.ts";
+import { documentsIn, image, loadDeployed, type Manifest, secretsAt } from "./files.ts";
 
-test("compose.yaml runs the image with few rights, and mounts the folders that the config reads", () => {
-  const [{ services }] = documentsIn("compose.yaml");
-  const { groupsync } = services;
-  expect(groupsync).toMatchObject({
+const compose = await findCompose();
+const FILES = ["compose/compose.yaml", "compose/production.yaml"];
+const servicesOf = (file: string): Readonly<Record<string, Manifest>> => documentsIn(file)[0].services;
+
+/** Each service with groupsync's image, by its file. */
+const ours = FILES.flatMap((file) =>
+  Object.entries(servicesOf(file))
+    .filter(([, service]) => service.image === "groupsync")
+    .map(([name, service]): [string, string, Manifest] => [file, name, service]),
+);
+
+test.each(ours)("%s: %s has few rights, and no secrets in its environment", (_, __, service) => {
+  expect(service).toMatchObject({
     ...{ read_only: true, tmpfs: ["/tmp"], cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] },
-    ...{ restart: "unless-stopped", stop_grace_period: "30s", ports: [`127.0.0.1:8080:${image.port}`] },
-    ...{ ulimits: { core: 0 }, memswap_limit: groupsync.mem_limit },
+    ...{ ulimits: { core: 0 }, memswap_limit: service.mem_limit, pids_limit: 100 },
   });
-  // No secrets in the environment: a process's environment can be read in more places than a file.
-  expect(groupsync.environment).toBeUndefined();
+  // A process's environment can be read in more places than a file.
+  expect(service.environment).toBeUndefined();
+  expect((service.volumes ?? []).filter((volume: string) => !volume.endsWith(":ro"))).toEqual([]);
+});
+
+test.each(FILES)("%s publishes the page to this machine alone, and gives the daemon time to end", (file) => {
+  const { groupsync } = servicesOf(file);
+  expect(groupsync.ports).toEqual([`127.0.0.1:${image.port}:${image.port}`]);
+  const { shutdownTimeoutMs } = loadDeployed(secretsAt("/run/secrets/groupsync"));
+  expect(Number.parseInt(groupsync.stop_grace_period, 10) * 1000).toBeGreaterThan(shutdownTimeoutMs);
+});
+
+test("production.yaml mounts the folders that the config reads, and restarts the daemon", () => {
+  const { groupsync } = servicesOf("compose/production.yaml");
   const [config, secrets = ""] = groupsync.volumes.map((volume: string) => volume.split(":")[1]);
   expect(`${config}/config.yaml`).toBe(image.config);
-  expect(groupsync.volumes.filter((volume: string) => !volume.endsWith(":ro"))).toEqual([]);
-  const { shutdownTimeoutMs } = loadDeployed(secretsAt(secrets));
-  expect(Number.parseInt(groupsync.stop_grace_period, 10) * 1000).toBeGreaterThan(shutdownTimeoutMs);
+  expect(() => loadDeployed(secretsAt(secrets))).not.toThrow();
+  expect(groupsync.restart).toBe("unless-stopped");
+});
+
+describe.skipIf(compose === null)("Docker Compose", () => {
+  test.each(FILES)("takes %s as it is", async (file) => {
+    const path = fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url));
+    const { code, output } = await compose!(["-f", path, "config", "--format", "json"], {
+      cwd: dirname(path),
+    });
+    expect(code, output).toBe(0);
+    expect(Object.keys(JSON.parse(output).services).sort()).toEqual(Object.keys(servicesOf(file)).sort());
+  });
 });
