@@ -16,7 +16,9 @@ const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 test("the package made by `npm pack` starts and syncs without any other package", async () => {
   const folder = await mkdtemp(join(tmpdir(), "groupsync-installed-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await run("npm", ["pack", "--pack-destination", folder], { cwd: dirname(dirname(MAIN)) });
+  const pack = ["pack", "--json", "--pack-destination", folder];
+  const { stdout: packed } = await run("npm", pack, { cwd: dirname(dirname(MAIN)) });
+  expect(packedFiles(packed)).toEqual(PACKED);
   const [archive = ""] = await readdir(folder);
   await run("tar", ["-xzf", archive, "--strip-components=1"], { cwd: folder });
 
@@ -58,6 +60,27 @@ test("the package made by `npm pack` starts and syncs without any other package"
   await run(process.execPath, ["-e", 'import("@aws-sdk/client-secrets-manager")'], { cwd: folder });
   expect(existsSync(join(folder, "node_modules/vitest"))).toBe(false);
 }, 300_000);
+
+/** What is in the package: files in its folder, and whole folders. */
+const PACKED = [
+  ...[
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+    "config.example.yaml",
+    "deploy/",
+    "dist/",
+    "docs/",
+  ],
+  "package.json",
+];
+
+/** `npm pack --json` lists the files. */
+function packedFiles(json: string): string[] {
+  const [{ files }]: [{ files: { path: string }[] }] = JSON.parse(json);
+  return [...new Set(files.map(({ path }) => path.replace(/\/.*/, "/")))].toSorted();
+}
 
 const STORES = {
   aws_secrets_manager: { region: "eu-central-1" },
