@@ -9,10 +9,10 @@ export interface RejectedValue {
 /** A column type, the SQL for a value in it, and what becomes of that. */
 export type Example = readonly [type: string, literal: string, becomes: Json | RejectedValue];
 
-/** A line of the README's table of property types, and values that show it. */
+/** A line of the table of property types in docs/rows.md, and values that show it. */
 export interface ColumnLine {
   readonly types: Readonly<Record<DatabaseKind, string>>;
-  /** What the README says that it becomes. */
+  /** What the page says that it becomes. */
   readonly json: string;
   readonly examples: Readonly<Record<DatabaseKind, readonly Example[]>>;
   /** In MariaDB alone. */
@@ -44,7 +44,7 @@ const onPostgres = (...example: Example): { readonly postgres: Example } => ({ p
 
 const rejected = (reason: string): RejectedValue => ({ rejected: reason });
 
-/** What the sources make of each type of column. The README has these lines, in this order. */
+/** What the sources make of each type of column. The page has these lines, in this order. */
 export const COLUMN_LINES: readonly ColumnLine[] = [
   {
     types: { postgres: "boolean", mysql: "TINYINT(1), that is BOOLEAN; BIT(1)" },

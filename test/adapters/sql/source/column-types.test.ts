@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { expect, inject, test } from "vitest";
 import { type Cell, Unusable } from "../../../../src/core/group/tenant.ts";
 import { COLUMN_LINES, type Example } from "../../../contracts/column-values.ts";
 import { rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { isMariadb } from "../../../support/mysql/is-mariadb.ts";
+import { pageText } from "../../../support/pages.ts";
 import { SOURCES } from "./sources.ts";
 
 const kind = inject("databaseKind");
@@ -32,10 +32,10 @@ test.each(COLUMN_LINES.map((line) => [line.types[kind], line] as const))("%s", a
   );
 });
 
-test("the README says so", () => {
-  const readme = readFileSync(new URL("../../../../README.md", import.meta.url), "utf8");
+test("docs/rows.md says so", () => {
+  const page = pageText("docs/rows.md");
   const [, table] =
-    /^\| PostgreSQL \| MySQL, MariaDB \| JSON \|\n\|---\|---\|---\|\n((?:\|.*\n)+)/m.exec(readme) ?? [];
+    /^\| PostgreSQL \| MySQL, MariaDB \| JSON \|\n\|---\|---\|---\|\n((?:\|.*\n)+)/m.exec(page) ?? [];
   const lines = COLUMN_LINES.map(({ types, json }) => `| ${types.postgres} | ${types.mysql} | ${json} |`);
   expect(table?.trimEnd().split("\n")).toEqual(lines);
 });
