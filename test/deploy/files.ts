@@ -19,9 +19,13 @@ export function documentsIn(name: string): Manifest[] {
   return documents.map((document) => document.toJS());
 }
 
-export const kubernetesFiles: readonly string[] = readdirSync(new URL("deploy", REPOSITORY)).filter((name) =>
-  name.startsWith("kubernetes"),
-);
+/** Every manifest below deploy/kubernetes. A kustomization and a config are none. */
+export const kubernetesFiles: readonly string[] = readdirSync(new URL("deploy/kubernetes", REPOSITORY), {
+  recursive: true,
+  encoding: "utf8",
+})
+  .filter((name) => /\.yaml$/.test(name) && !/(kustomization|config)\.yaml$/.test(name))
+  .map((name) => `kubernetes/${name}`);
 
 const instructions = parseDockerfile(textOf("Dockerfile"));
 const lastOf = (name: string): string => instructions.findLast((one) => one.name === name)?.text ?? "";

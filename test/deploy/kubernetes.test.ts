@@ -24,6 +24,10 @@ test("the schema finds a misspelled key and a value of another type", () => {
   ]);
 });
 
+test("the pods get the config that all others start from", () => {
+  expect(textOf("deploy/kubernetes/base/config.yaml")).toBe(textOf("deploy/config.yaml"));
+});
+
 test.each(manifests.map((manifest) => [manifest.kind, manifest]))(
   "Kubernetes knows all of the %s",
   (_, one) => {
@@ -102,7 +106,7 @@ test("the Deployment has probes, and its status page can be reached even if it i
 });
 
 test("the Deployment's comments show a volume for token files, and the config that it needs", () => {
-  const text = textOf("deploy/kubernetes.yaml");
+  const text = textOf("deploy/kubernetes/daemon/deployment.yaml");
   const [, mount = ""] = /# - \{ name: tokens, mountPath: (\S+) \}/.exec(text) ?? [];
   const [, tokens = ""] = /# (tokens: .*)/.exec(text) ?? [];
   const [config] = loadDeployed(secretsAt("/run/secrets/groupsync"), (yaml) =>
