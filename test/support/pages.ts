@@ -14,8 +14,18 @@ export const pageText = (page: string): string => readFileSync(new URL(page, REP
 export const isThere = (path: string): boolean => existsSync(new URL(path, REPOSITORY));
 
 /** The YAML blocks of a page, also those inside of a list. */
-export const yamlBlocks = (page: string): string[] =>
-  [...pageText(page).matchAll(/^ *```yaml\n(.*?)^ *```$/gms)].map(([, text = ""]) => text);
+export const yamlBlocks = (page: string): string[] => yamlIn(pageText(page));
+
+/** The YAML blocks below a heading of the second level or deeper, up to the next heading. A single # may be a comment. */
+export const sectionYaml = (page: string, heading: string): string[] =>
+  yamlIn(
+    pageText(page)
+      .split(/^##+ /m)
+      .find((section) => section.startsWith(`${heading}\n`)) ?? "",
+  );
+
+const yamlIn = (text: string): string[] =>
+  [...text.matchAll(/^ *```yaml\n(.*?)^ *```$/gms)].map(([, yaml = ""]) => yaml);
 
 /** As a page of Markdown calls its headings: in small letters, without punctuation, with - for a blank. */
 export const anchorsOf = (page: string): string[] =>
