@@ -19,3 +19,10 @@ describe.each(pages)("%s", (page) => {
     expect(dead.map(([link]) => link)).toEqual([]);
   });
 });
+
+test("docs/README.md lists every page of docs", () => {
+  const index = pageText("docs/README.md");
+  const isListed = (page: string): boolean => index.includes(`](${page.slice("docs/".length)})`);
+  const others = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
+  expect(others.filter((page) => !isListed(page))).toEqual([]);
+});
