@@ -130,7 +130,7 @@ export const baseLinks = (): [path: string, target: string][] => [
   ["/usr/local/bin/npm", "../lib/node_modules/npm/bin/npm-cli.js"],
 ];
 
-function npmFolder(): string {
+export function npmFolder(): string {
   const npm = (process.env.PATH ?? "")
     .split(delimiter)
     .map((folder) => join(folder, "npm"))
