@@ -31,11 +31,16 @@ export interface DebianProgram {
   readonly isEnough?: (version: string) => boolean;
 }
 
-/** An installed program, or Debian's. Null, with a message, if there is neither. With CI=true that is an error. */
+/** Runs an installed program, or Debian's. Null, with a message, if there is neither. With CI=true that is an error. */
 export async function findProgram(wanted: DebianProgram): Promise<RunProgram | null> {
+  const program = await findProgramPath(wanted);
+  return program === null ? null : (args, options) => run(program, args, options);
+}
+
+/** The path of an installed program, or of Debian's; otherwise as `findProgram`. */
+export async function findProgramPath(wanted: DebianProgram): Promise<string | null> {
   try {
-    const program = await programPath(wanted);
-    return (args, options) => run(program, args, options);
+    return await programPath(wanted);
   } catch (error) {
     if (process.env.CI === "true") throw error;
     console.error(
@@ -49,8 +54,7 @@ export async function findProgram(wanted: DebianProgram): Promise<RunProgram | n
   }
 }
 
-/** The path of an installed program, or of Debian's. Rejects if there is neither. */
-export async function programPath(wanted: DebianProgram): Promise<string> {
+async function programPath(wanted: DebianProgram): Promise<string> {
   const { name, path, release, version, isEnough = () => true } = wanted;
   const installed = installedProgram(name);
   if (installed !== undefined) {
