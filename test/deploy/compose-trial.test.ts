@@ -50,11 +50,18 @@ test("the trial's database, service and daemon come into sync, without an engine
   await until(async () => (await tokens()).length === 4);
   expect(await tokens()).toEqual(["cus-1001", "cus-1002", "cus-1003", "cus-1005"]);
 
-  // The row was not ready. The trigger tells the daemon, before the next full sync.
-  await shop.query("UPDATE customers SET warehouse = 'eu-1' WHERE id = 'cus-1004'");
-  await until(async () => (await tokens()).includes("cus-1004"));
+  // The commands in the docs. The trigger tells the daemon of both customers, before the next full sync.
+  const [, section = ""] = /^## Try it in containers$(.*?)^## /ms.exec(textOf("docs/deploy.md")) ?? [];
+  const [show = "", insert = "", update = "", remove = ""] = [...section.matchAll(/-c "(.+?)"/g)].map(
+    ([, sql = ""]) => sql,
+  );
+  expect((await shop.query(show)).rowCount).toBe(4);
+  await shop.query(insert);
+  await shop.query(update);
+  await until(async () => (await tokens()).length === 6);
+  await shop.query(remove);
   const { stdout } = await startProgram(["--config", config, "plan"]).ended;
-  expect(stdout).toContain("Nothing to do: 5 groups in sync");
+  expect(stdout).toMatch(/^= cus-1002 +its tenant is gone; deleted after another/m);
   // No warning: the trial's rights are those of the docs.
   expect(daemon.output()).not.toContain('"level":"warn"');
 });
