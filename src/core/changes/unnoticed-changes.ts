@@ -11,8 +11,8 @@ const MOST = 10_000;
 export class UnnoticedChanges {
   #noticed = new Set<string>();
   #changed = new Set<string>();
-  /** False for the first sync: what has changed before nobody could notice. */
-  #wasNoticing = false;
+  /** Syncs that have begun. The first one finds what changed before anybody could notice. */
+  #syncs = 0;
 
   noticed(id: string): void {
     if (this.#noticed.size < MOST) this.#noticed.add(id);
@@ -25,11 +25,11 @@ export class UnnoticedChanges {
 
   /** Call this when a full sync begins. Returns the tenants that the one before has changed unnoticed. */
   syncBegins(): readonly string[] {
-    const isKnown = this.#wasNoticing && this.#noticed.size < MOST;
+    const isKnown = this.#syncs > 1 && this.#noticed.size < MOST;
     const unnoticed = isKnown ? [...this.#changed].filter((id) => !this.#noticed.has(id)) : [];
     this.#noticed = new Set();
     this.#changed = new Set();
-    this.#wasNoticing = true;
+    this.#syncs++;
     return unnoticed;
   }
 }
