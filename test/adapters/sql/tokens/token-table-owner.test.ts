@@ -57,3 +57,17 @@ test("a table is one destination, with and without its schema in the config", as
   expect(await long.owner()).toEqual(MARK);
   expect(await long.claim({ ...MARK, name: "other" }, null)).toBe(false);
 });
+
+test("tables whose names only a collation takes for one have marks of their own", async () => {
+  const fresh = await theCustomers();
+  await fresh.query("CREATE TABLE cüstomers (id varchar(9) PRIMARY KEY, dashboard_token varchar(99))");
+  const [plain, umlaut] = [
+    await destinationOf(fresh.url, "customers"),
+    await destinationOf(fresh.url, "cüstomers"),
+  ];
+  expect(await plain.claim(MARK, null)).toBe(true);
+  expect(await umlaut.owner()).toBeNull();
+  const other = { ...MARK, name: "other" };
+  expect(await umlaut.claim(other, null)).toBe(true);
+  expect(await Promise.all([plain.owner(), umlaut.owner()])).toEqual([MARK, other]);
+});
