@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { expect, test, vi } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../support/mysql/mysql-server.ts";
@@ -30,4 +31,12 @@ test("a connection that is in use every few seconds stays open", async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("an error doesn't hold the statement that failed, because a token may be in it", async () => {
+  const { url } = await freshDatabase("mysql");
+  const database = aDatabase(url, "mysql");
+  const failed = await database.query("SELECT $1 FROM nowhere", ["a token"]).catch((error) => error);
+  expect(failed).toMatchObject({ errno: 1146 });
+  expect(inspect(failed, { depth: null, showHidden: true })).not.toContain("a token");
 });
