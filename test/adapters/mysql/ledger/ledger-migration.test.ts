@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { mysql } from "../../../../src/adapters/mysql/dialect.ts";
+import { migrateLedger } from "../../../../src/adapters/mysql/ledger/ledger-migration.ts";
 import { MIGRATIONS } from "../../../../src/adapters/mysql/ledger/ledger-migrations.ts";
+import type { Connections } from "../../../../src/adapters/sql/connection/connections.ts";
 import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
 import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/rows/scope.ts";
 import { aFailed, anApply } from "../../../builders/groups.ts";
 import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
-import { LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
+import { aDatabase, LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
 import { expectKindsApart, failuresInVersion5 } from "../../sql/ledger/ledger-version-5.ts";
 import { anOwnedGroupInVersion7, expectRejectionsRemembered } from "../../sql/ledger/ledger-version-7.ts";
 import { aRejectionInVersion8, expectCanaryRemembered } from "../../sql/ledger/ledger-version-8.ts";
@@ -89,6 +91,41 @@ test.each([1, 2, 3])("a migration that died after statement %i is done again", a
   expect((await database.view().status()).failing).toMatchObject([
     { user_group_id: "failing", since: new Date("2026-02-01T00:00:00Z") },
   ]);
+});
+
+test("a migration whose lease is lost between two statements makes the second no more", async () => {
+  const at = await aLedgerOfVersion(
+    10,
+    `INSERT INTO groupsync_leases (scope, epoch, holder, acquired_at, expires_at) VALUES
+    ('default', 3, 'me', '2026-01-01', '2026-01-02')`,
+  );
+  const database = aDatabase(at.url, "mysql");
+  const losingTheLease: Pick<Connections, "transaction"> = {
+    transaction: (begin, body, limits) => {
+      const losing = (connection: Parameters<typeof body>[0]): typeof connection => ({
+        ...connection,
+        query: async (text, values) => {
+          const rows = await connection.query<never>(text, values);
+          if (text.startsWith("ALTER")) await at.query("UPDATE groupsync_leases SET epoch = 4");
+          return rows;
+        },
+      });
+      return database.transaction(begin, (connection, begun) => body(losing(connection), begun), limits);
+    },
+  };
+  const migrating = migrateLedger(
+    { ...database, ...losingTheLease },
+    ledgerTables(mysql, LOCATION),
+    LOCATION,
+    {
+      from: "an older version",
+      ifHeld: "SELECT 1 FROM groupsync_leases WHERE epoch = 3 LOCK IN SHARE MODE",
+    },
+  );
+  await expect(migrating).rejects.toMatchObject({ code: "LEASE_LOST" });
+  expect(await at.query("SHOW COLUMNS FROM groupsync_groups LIKE 'verified_at'")).toHaveLength(1);
+  expect(await at.query("SHOW KEYS FROM groupsync_groups WHERE Key_name = 'verified_at'")).toEqual([]);
+  expect(await at.query("SELECT version FROM groupsync_migrations")).toEqual([{ version: 10 }]);
 });
 
 test("a migration that fails leaves the version as it was", async () => {
