@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { aRole } from "../../../support/databases/role.ts";
 import { catalogOf, tableOf } from "../../sql/catalog/catalog-of.ts";
 
 test("bytes, choices and TINYINT(1) have kinds of their own", async () => {
@@ -39,6 +40,17 @@ test("an index on the first characters of a column says nothing of the column", 
   const database = await freshDatabase("mysql");
   await database.query("CREATE TABLE customers (a varchar(200) NOT NULL, UNIQUE KEY (a(10)))");
   expect((await tableOf(database, "customers")).columns).toMatchObject([{ key: null, isIndexed: false }]);
+});
+
+test("a table with a column that the user may not read is not readable", async () => {
+  const database = await freshDatabase("mysql");
+  await database.query("CREATE TABLE customers (id int PRIMARY KEY, name varchar(9))");
+  const { name, url } = await aRole(database);
+  const isReadable = async () => (await tableOf({ kind: "mysql", url }, "customers")).isReadable;
+  await database.query(`GRANT SELECT (id), INSERT (name) ON customers TO ${name}`);
+  expect(await isReadable()).toBe(false);
+  await database.query(`GRANT SELECT (name) ON customers TO ${name}`);
+  expect(await isReadable()).toBe(true);
 });
 
 test("without a database in the url, the tables of all databases but the server's are there", async () => {
