@@ -8,6 +8,7 @@ import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/rows/scope.t
 import { aFailed, anApply } from "../../../builders/groups.ts";
 import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";
+import { PROCESS_LIST } from "../../../support/mysql/mysql-server.ts";
 import { aDatabase, LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
 import { expectKindsApart, failuresInVersion5 } from "../../sql/ledger/ledger-version-5.ts";
 import { anOwnedGroupInVersion7, expectRejectionsRemembered } from "../../sql/ledger/ledger-version-7.ts";
@@ -126,6 +127,17 @@ test("a migration whose lease is lost between two statements makes the second no
   expect(await at.query("SHOW COLUMNS FROM groupsync_groups LIKE 'verified_at'")).toHaveLength(1);
   expect(await at.query("SHOW KEYS FROM groupsync_groups WHERE Key_name = 'verified_at'")).toEqual([]);
   expect(await at.query("SELECT version FROM groupsync_migrations")).toEqual([{ version: 10 }]);
+});
+
+test("a migration gives back its named lock, though its connection stays open", async () => {
+  const { ledger, query } = await ledgerDatabase("mysql");
+  await ledger().prepare();
+  const sessions = `SELECT id FROM ${PROCESS_LIST} WHERE db = database() AND id <> connection_id()`;
+  expect(await query(sessions)).not.toEqual([]);
+  // The lock has one name on the whole server.
+  expect(await query(`${sessions} AND id = is_used_lock($1)`, [`groupsync ${LOCATION.tablePrefix}`])).toEqual(
+    [],
+  );
 });
 
 test("a migration that fails leaves the version as it was", async () => {
