@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { PROCESS_LIST } from "../../support/mysql/mysql-server.ts";
 import { aDatabase } from "../sql/ledger/ledger-database.ts";
@@ -52,4 +52,17 @@ test("a database is closed at once, though a statement is under way", async () =
   const closed = database.close().then(() => "closed");
   expect(await Promise.race([closed, sleep(4_000, "still open", { ref: false })])).toBe("closed");
   expect(await asked).toBeInstanceOf(Error);
+});
+
+test("times are UTC, whatever the time zone of this process", async () => {
+  const { url } = await freshDatabase("mysql");
+  vi.stubEnv("TZ", "Asia/Kathmandu");
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const database = aDatabase(url, "mysql");
+  const noon = new Date("2026-03-01T12:00:00.000Z");
+  const read = "SELECT TIMESTAMP'2026-03-01 12:00:00' AS at";
+  expect(await database.query(read)).toEqual([{ at: noon }]);
+  expect(await database.query("SELECT 1 AS one WHERE $1 = TIMESTAMP'2026-03-01 12:00:00'", [noon])).toHaveLength(1);
 });
