@@ -64,5 +64,7 @@ test("times are UTC, whatever the time zone of this process", async () => {
   const noon = new Date("2026-03-01T12:00:00.000Z");
   const read = "SELECT TIMESTAMP'2026-03-01 12:00:00' AS at";
   expect(await database.query(read)).toEqual([{ at: noon }]);
-  expect(await database.query("SELECT 1 AS one WHERE $1 = TIMESTAMP'2026-03-01 12:00:00'", [noon])).toHaveLength(1);
+  expect(
+    await database.query("SELECT 1 AS one WHERE $1 = TIMESTAMP'2026-03-01 12:00:00'", [noon]),
+  ).toHaveLength(1);
 });
