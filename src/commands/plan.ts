@@ -95,8 +95,9 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
               },
               rotations: plan.isWhole ? await dueRotations(ledger, rotation, now) : NO_ROTATIONS,
               refresh,
-              // Without a known service there are no groups yet, so no token can be missing.
-              tokensMayBeMissingIn: looksAtAll && service.baseUrl !== null ? setup.tokenDestinations : [],
+              // Without a group, no token can be missing.
+              tokensMayBeMissingIn:
+                looksAtAll && (await ledger.existingCount({})) > 0 ? setup.tokenDestinations : [],
               failures,
               warnings:
                 failures.length > 0

@@ -52,7 +52,7 @@ const NEXT = `In this folder, with DATABASE_URL set to your database's url:
   npx groupsync run       the daemon, with a status page on http://127.0.0.1:8080
 
 No service at hand? npx groupsync sandbox is one, and prints the lines of the config that lead to it.
-README.md says how to put it into production.`;
+docs/deploy.md says how to put it into production.`;
 
 /**
  * The demo from its first line to its last, or up to the daemon with `keep`. Rejects with the signal's reason if the
