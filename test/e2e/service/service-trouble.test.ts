@@ -94,7 +94,7 @@ test("passing failures are retried within the run", async () => {
 test("a run waits as long as the service's Retry-After says", async () => {
   const world = await aWorld({
     tenants: 60,
-    service: { rateLimit: { count: 40, perMs: 1_000 } },
+    service: { rateLimit: { count: 40, perMs: 4_000 } },
     config: { service: { concurrency: 20 } },
   });
   const { code, report, stderr } = await world.sync();
