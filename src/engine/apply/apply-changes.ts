@@ -20,8 +20,10 @@ export interface Applying extends ServiceCalling, OutcomeRecording {
 }
 
 export interface ApplyOptions {
-  /** Begins no change after this aborts. Changes in flight are ended and recorded. */
+  /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */
   readonly until?: AbortSignal;
+  /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */
+  readonly stop?: AbortSignal;
   /** Called with each outcome, before it is recorded. */
   readonly answered?: (outcome: Outcome) => void;
 }
@@ -33,10 +35,11 @@ export interface ApplyOptions {
 export async function applyChanges(
   changes: AsyncIterable<Change>,
   run: Applying,
-  { until, answered }: ApplyOptions = {},
+  { until, stop, answered }: ApplyOptions = {},
 ): Promise<void> {
   const ending = new AbortController();
-  const signal = AbortSignal.any([run.signal, ending.signal, ...(until ? [until] : [])]);
+  const signal = AbortSignal.any([run.signal, ending.signal, ...(stop ? [stop] : [])]);
+  const beginning = AbortSignal.any([signal, ...(until ? [until] : [])]);
   const intents = new IntentQueue(changes, run);
   const recorder = new OutcomeRecorder(run);
 
@@ -49,8 +52,8 @@ export async function applyChanges(
   };
   /** Resolves to false if nothing is left to do, or if the run is ending. */
   const applyNext = async (waitBeforeRetry: WaitBeforeRetry): Promise<boolean> => {
-    const next = signal.aborted ? undefined : await intents.next();
-    const change = next?.change ?? (signal.aborted ? undefined : intents.nextSetAside());
+    const next = beginning.aborted ? undefined : await intents.next();
+    const change = next?.change ?? (beginning.aborted ? undefined : intents.nextSetAside());
     if (change === undefined) return false;
     const turn = await run.turns.take([change.user_group_id]);
     try {

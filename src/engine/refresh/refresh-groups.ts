@@ -56,20 +56,22 @@ async function ask(
   { withinMs, mayBeGone }: Pick<RefreshStart, "withinMs" | "mayBeGone">,
   run: Applying,
 ): Promise<number> {
-  const ending = new AbortController();
-  if (withinMs !== null) void run.clock.sleep(withinMs, ending.signal).then(() => ending.abort());
+  const timeIsUp = new AbortController();
+  const tooManyGone = new AbortController();
+  if (withinMs !== null) void run.clock.sleep(withinMs, timeIsUp.signal).then(() => timeIsUp.abort());
   let asked = 0;
   let gone = 0;
   const answered = (outcome: Outcome): void => {
     asked++;
     if (isFoundGone(outcome)) gone++;
-    if (gone > mayBeGone) ending.abort();
+    if (gone > mayBeGone) tooManyGone.abort();
   };
   try {
     // Nobody else repeats these calls: a look at the tenant would send none.
-    await applyChanges(changes, { ...run, handOn: undefined }, { until: ending.signal, answered });
+    const ending = { until: timeIsUp.signal, stop: tooManyGone.signal };
+    await applyChanges(changes, { ...run, handOn: undefined }, { ...ending, answered });
   } finally {
-    ending.abort();
+    timeIsUp.abort();
   }
   return asked;
 }

@@ -156,6 +156,24 @@ test.each([
   expect(oldest / DAY).toBeLessThan(8);
 });
 
+test("a group that is never answered counts as failed, also if its GET outlasts the refresh's time", async () => {
+  const world = await worldWith("a", "b");
+  const settings = { refresh: { everyMs: DAY } };
+  for (let sync = 0; sync < 2; sync++) {
+    await world.time.sleep(10_000);
+    await world.sync({ settings });
+  }
+  await world.time.sleep(DAY);
+  const report = await world.sync({
+    settings,
+    at: ({ when, call, id }) => {
+      if (when === "before" && call === "getOrCreate" && id === "a")
+        throw new ServiceFailure("TIMEOUT", "late");
+    },
+  });
+  expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+});
+
 test("service.refresh is kept beside syncs of single tenants", async () => {
   const world = await worldWith(...ids(100));
   const settings = { refresh: { everyMs: DAY } };
