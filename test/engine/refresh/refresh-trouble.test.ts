@@ -166,9 +166,10 @@ test("a group that is never answered counts as failed, also if its GET outlasts 
   await world.time.sleep(DAY);
   const report = await world.sync({
     settings,
-    at: ({ when, call, id }) => {
-      if (when === "before" && call === "getOrCreate" && id === "a")
-        throw new ServiceFailure("TIMEOUT", "late");
+    at: async ({ when, call, id }) => {
+      if (when !== "before" || call !== "getOrCreate" || id !== "a") return;
+      await world.time.sleep(15_000);
+      throw new ServiceFailure("TIMEOUT", "no answer came");
     },
   });
   expect(report).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
