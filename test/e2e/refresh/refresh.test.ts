@@ -88,7 +88,7 @@ test(`no token is lost by ${rounds(15)} kills of sync --refresh ${SEEDED}`, asyn
   const world = await aWorld({
     tenants: 60,
     service: { latency: { min: 2, max: 10 } },
-    config: { service: { timeout: "1s" }, deletion: { limit: { count: 60, percent: 100 } } },
+    config: { service: { timeout: "1s" }, deletion: { limit: { count: 1_000, percent: 100 } } },
   });
   expect((await world.sync()).code).toBe(0);
   for (let kill = 1; kill <= rounds(15); kill++) {
