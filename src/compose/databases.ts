@@ -1,3 +1,4 @@
+import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
 import type { DatabaseUrl } from "../config/model/config.ts";
@@ -46,7 +47,12 @@ export class Databases implements Durability {
 
   async risks(): Promise<readonly DurabilityRisk[]> {
     const risks = await Promise.all(
-      [...this.#open.values()].map((database) => database.dialect.durabilityRisks(database)),
+      [...this.#open.values()].map((database) =>
+        database.dialect.durabilityRisks(database).catch((error: unknown) => {
+          const doing = "cannot ask the database whether a crash would undo its commits";
+          throw databaseError(database.dialect, "LEDGER_UNAVAILABLE", doing, error);
+        }),
+      ),
     );
     return [...new Map(risks.flat().map((risk) => [risk.setting, risk])).values()];
   }

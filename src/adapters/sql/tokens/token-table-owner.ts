@@ -118,7 +118,7 @@ export class TokenTableOwner implements TokenDestination {
   }
 
   async release(): Promise<string> {
-    const place = await this.#place();
+    const place = await this.#orUnmarked(this.#place);
     if (!place) return "";
     const { literal } = this.#database.dialect;
     const where = [`table_name = ${literal(place.table)}`];
