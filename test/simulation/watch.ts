@@ -59,7 +59,7 @@ export interface RunRecord {
   readonly failedAt: Map<string, number>;
   /** The tenants that were noticed, and that nobody has looked at since. */
   readonly waiting: Set<string>;
-  /** What spoke for removals when the full sync had ended. Serving single tenants must not add to it. */
+  /** What spoke for removals when the full sync had ended. Serving single tenants must not add to it. Undefined if nobody can tell. */
   evidence?: ReadonlySet<string>;
   /** Whether the run came to its end and recorded what it found. */
   isRecorded?: boolean;
@@ -287,7 +287,8 @@ export class Watch {
   finishes(run: RunRecord, { outcome, error }: Pick<RunSummary, "outcome" | "error">): void {
     const world = this.#world;
     run.isRecorded = error === null;
-    run.evidence = this.#evidence();
+    // A run that has lost its lease doesn't wait for its last commit, which may still be on its way.
+    if (error?.code !== "LEASE_LOST") run.evidence = this.#evidence();
     if (outcome !== "ok" || this.#lastAtWork !== run) return;
     for (const complaint of run.toRotate ? stillLive(run.toRotate, world) : [])
       this.breach(`10: ${run.holder} ended well, but ${complaint}`);
