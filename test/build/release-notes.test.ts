@@ -43,7 +43,7 @@ test("CHANGELOG.md begins with what is unreleased, and has a section with a date
   const root = new URL("../../", import.meta.url);
   const changelog = readFileSync(new URL("CHANGELOG.md", root), "utf8");
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  const headings = [...changelog.matchAll(/## (.*)$/gm)].map(([, heading]) => heading);
+  const headings = [...changelog.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
   expect(headings[0]).toBe("[Unreleased]");
   expect(headings[1]).toMatch(new RegExp(`\\[${version.replaceAll(".", "\\.")}\\] - \\d{4}-\\d\\d-\\d\\d$`));
   expect(sectionOf(changelog, version)).toContain("### Added");
