@@ -9,6 +9,9 @@ import { type StartGroupsync, startGroupsync } from "./program.ts";
 const CLI = new URL("../../dist/cli.js", import.meta.url).href;
 const { cli }: typeof import("../../src/cli.ts") = await import(CLI);
 
+/** The benchmarks that need a program of the machine. */
+const PROGRAMS = { psql: ["unchanged", "unchanged-10m"], python3: ["peers"] };
+
 /** Runs the built program in this process, because to start another takes longer than all that a tiny form does. */
 const runHere: StartGroupsync = (args, env) => {
   // Variables such as NODE_EXTRA_CA_CERTS have an effect on a new process only.
@@ -37,11 +40,12 @@ const runHere: StartGroupsync = (args, env) => {
 test.for(Object.entries(BENCHMARKS))(
   "%s prints its figures, in the tiny form",
   async ([name, benchmark], { skip }) => {
-    skip(name === "unchanged" && spawnSync("psql", ["--version"]).error !== undefined, "there is no psql");
+    for (const [program, users] of Object.entries(PROGRAMS))
+      skip(users.includes(name) && spawnSync(program, ["--version"]).error !== undefined, `no ${program}`);
     const lines: string[] = [];
     const print = (line: string): void => void lines.push(line);
     await benchmark.run("tiny", serverUrl(benchmark.server), { groupsync: runHere, print });
-    expect(lines[0]).toMatch(/^\([a-f]\) /);
+    expect(lines[0]).toMatch(/^\([a-h]\) /);
     expect(lines.length).toBeGreaterThan(1);
     for (const line of lines.slice(1)) expect(line).toMatch(/^ {4}.*\d/);
     // This is what becomes of a time that was never measured.

@@ -1,15 +1,24 @@
-import { backfill } from "./backfill.ts";
+import { backfillOn } from "./backfill.ts";
 import type { Benchmark } from "./benchmark.ts";
+import { changed } from "./changed.ts";
 import { exposure } from "./exposure.ts";
 import { instantOn } from "./instant.ts";
+import { peers } from "./peers.ts";
 import { start } from "./start.ts";
 import { throttle } from "./throttle.ts";
 import { unchangedOn } from "./unchanged.ts";
 
 export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
-  backfill,
-  unchanged: unchangedOn("postgres"),
-  "unchanged-mariadb": unchangedOn("mysql"),
+  backfill: backfillOn("postgres", [
+    { tenants: 5_000, rounds: 5, atLeast: 0.7 },
+    { tenants: 100_000, rounds: 1, atLeast: 0.8 },
+  ]),
+  "backfill-mariadb": backfillOn("mysql", [{ tenants: 5_000, rounds: 5, atLeast: 0.6 }]),
+  unchanged: unchangedOn("postgres", { tenants: 1_000_000, fewerTenants: 100_000, rounds: 3 }),
+  "unchanged-mariadb": unchangedOn("mysql", { tenants: 1_000_000, fewerTenants: 100_000, rounds: 3 }),
+  "unchanged-10m": unchangedOn("postgres", { tenants: 10_000_000, fewerTenants: 100_000, rounds: 1 }),
+  changed,
+  peers,
   exposure,
   throttle,
   start,

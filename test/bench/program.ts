@@ -28,8 +28,15 @@ const PROGRAM =
 /** Starts the built program. */
 export const startGroupsync: StartGroupsync = (args, env) => startNode([PROGRAM, ...args], env);
 
-export function startNode(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
-  const child = spawn(process.execPath, args, {
+export const startNode = (args: readonly string[], env?: Readonly<Record<string, string>>): Running =>
+  startProgram(process.execPath, args, env);
+
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Running {
+  const child = spawn(program, args, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
   });

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parse } from "yaml";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
-import { runBare } from "./bare/run.ts";
+import { runBare, runPythonLoop } from "./bare/run.ts";
 import type { Bench } from "./benchmark.ts";
 
 export interface Service {
@@ -57,4 +57,10 @@ export async function bareRate(
 ): Promise<number> {
   const args = [baseUrl, apiKey, String(requests), String(concurrency), connections];
   return Number(await runBare("loop", args, trust));
+}
+
+/** The same for a loop in Python that makes one call after the other, each over a connection of its own. */
+export async function pythonRate({ baseUrl, apiKey, trust }: Service, requests: number): Promise<number> {
+  const certFile = trust.NODE_EXTRA_CA_CERTS ?? "";
+  return Number(await runPythonLoop([baseUrl, apiKey, String(requests), certFile]));
 }

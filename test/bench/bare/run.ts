@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { outputOf, startNode } from "../program.ts";
+import { outputOf, startNode, startProgram } from "../program.ts";
 
 /**
  * Runs one of the bare programs, which groupsync is compared with, to its end. Gives what it printed. Each runs in a
@@ -10,6 +10,12 @@ export async function runBare(
   args: readonly string[],
   env?: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const file = fileURLToPath(new URL(`${name}.mjs`, import.meta.url));
-  return await outputOf(startNode([file, ...args], env));
+  return await outputOf(startNode([fileOf(`${name}.mjs`), ...args], env));
 }
+
+/** The same for the loop in Python, by the machine's own Python. */
+export async function runPythonLoop(args: readonly string[]): Promise<string> {
+  return await outputOf(startProgram("python3", [fileOf("loop.py"), ...args]));
+}
+
+const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));

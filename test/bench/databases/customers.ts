@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto";
+import type { TenantQuery } from "../../../src/adapters/sql/source/tenant-query.ts";
+
+/** A name that no other database on the server has. */
+export const newName = (): string => `groupsync_bench_${randomBytes(6).toString("hex")}`;
+
+export const ROWS = "SELECT id, company_name, data_source_id, plan, seats FROM customers";
+
+/** Makes a text that `hashOf`, which is SQL, maps to about as many characters as a token or a fingerprint has. */
+type HashOf = (text: string) => string;
+
+/** The number of a tenant, as SQL for a text. */
+export const NUMBER = "substr(id, 8)";
+
+/**
+ * The statements that fill ledger and token table from the rows of the tenants that `isNew`, which is SQL, is true of. What
+ * they don't have comes from the first tenant's group.
+ */
+export const fill = (
+  row: Pick<TenantQuery, "bucket" | "digest">,
+  isNew: string,
+  hashOf: HashOf,
+): readonly string[] => [
+  `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
+     token_fingerprint, token_since, verified_at, created_at, updated_at)
+   SELECT g.scope, id, ${row.bucket}, ${row.digest}, ${hashOf("id")}, g.confirmed, company_name,
+     ${hashOf("concat(id, 'token')")}, g.token_since, g.verified_at, g.created_at, g.updated_at
+   FROM customers CROSS JOIN (
+     SELECT scope, confirmed, token_since, verified_at, created_at, updated_at FROM groupsync_groups
+     WHERE user_group_id = 'tenant-1') AS g
+   WHERE ${isNew} ORDER BY id`,
+  `INSERT INTO groupsync_tokens (user_group_id, token, updated_at)
+   SELECT id, ${hashOf("concat(id, 'token')")}, now() FROM customers WHERE ${isNew} ORDER BY id`,
+];

@@ -1,0 +1,54 @@
+import { type Bench, benchmark } from "./benchmark.ts";
+import { writeConfig } from "./config.ts";
+import { createSyncedCustomers } from "./filled-ledger.ts";
+import { measured } from "./program.ts";
+import { bareRate, pythonRate, withService } from "./service.ts";
+
+interface Sizes {
+  readonly tenants: number;
+  readonly changed: number;
+  readonly concurrency: number;
+  /** How many requests are enough to measure the rate of a loop with kept connections, and of the slower loops. */
+  readonly sample: number;
+  readonly slowSample: number;
+}
+
+/**
+ * (h) What a schedule costs when few tenants have changed: a sync, and scripts that ask the service for every tenant each
+ * time. The time of a script is computed from its rate.
+ */
+export const peers = benchmark<Sizes>({
+  server: "postgres",
+  full: { tenants: 1_000_000, changed: 100, concurrency: 16, sample: 20_000, slowSample: 1_000 },
+  tiny: { tenants: 20, changed: 2, concurrency: 4, sample: 4, slowSample: 4 },
+
+  async run(bench, { tenants, changed, concurrency, sample, slowSample }) {
+    const sync = await syncOf(bench, tenants, changed, concurrency);
+    const rates = await withService(bench, ["--tls"], async (service) => ({
+      kept: await bareRate(service, sample, concurrency),
+      byDefault: await bareRate(service, slowSample, concurrency, "default"),
+      python: await pythonRate(service, slowSample),
+    }));
+
+    const print = (what: string, seconds: number, requests: number, note = ""): void =>
+      bench.print(`    ${what}  ${seconds.toFixed(1)} s, ${requests} requests${note}`);
+    const script = (what: string, rate: number): void =>
+      print(what, tenants / rate, tenants, ` at ${rate.toFixed(0)}/s`);
+    bench.print(`(h) ${changed} of ${tenants} tenants have changed, over TLS`);
+    print("groupsync", sync.wallMs / 1000, sync.requests);
+    script(`a script that calls for every tenant, ${concurrency} kept connections`, rates.kept);
+    script(`the same with undici's default, ${concurrency} at once`, rates.byDefault);
+    script("the same in Python, one connection for each call", rates.python);
+  },
+});
+
+const syncOf = (bench: Bench, tenants: number, changed: number, concurrency: number) =>
+  withService(bench, ["--tls", "--existing", "update"], async (service) => {
+    const { groupsync, database, folder } = bench;
+    const config = writeConfig(folder, database.url, service, concurrency);
+    await createSyncedCustomers(bench, config, { tenants, made: changed }, service.trust);
+    await database.renameCustomers(changed);
+    const result = await measured(() => groupsync([...config, "sync", "--json"], service.trust));
+    if (result.requests !== changed) throw new Error(`the sync sent ${result.requests} requests`);
+    return result;
+  });
