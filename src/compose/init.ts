@@ -6,7 +6,7 @@ import { loadConfig } from "../config/load.ts";
 import type { Config, DatabaseUrl } from "../config/model/config.ts";
 import { describeDatabase } from "../config/model/database-description.ts";
 import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/schema/urls.ts";
-import { VARIABLES } from "../core/setup/setup.ts";
+import { UNKNOWN_SCHEMA, VARIABLES } from "../core/setup/setup.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/loopback.ts";
 import type { CatalogReader } from "../ports/setup/catalog.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
@@ -98,6 +98,7 @@ function asLoaded(text: string, url: string, { env }: Host): Config {
       [VARIABLES.apiKey]: "unknown",
       [VARIABLES.baseUrl]: "https://unknown.example.com",
     },
-    readFile: (file) => (file === path ? text : readTextFile(file)),
+    readFile: (file) =>
+      file === path ? text.replace(`"${UNKNOWN_SCHEMA}":`, '"unknown":') : readTextFile(file),
   });
 }

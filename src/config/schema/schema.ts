@@ -1,6 +1,8 @@
 import * as z from "zod";
+import type { ObjectRule } from "../../core/group/group-rules.ts";
 import { parseRateLimit } from "../../core/limits/rate-limit.ts";
 import { parseDailyWindow } from "../../core/rotation/daily-window.ts";
+import { UNKNOWN_SCHEMA } from "../../core/setup/setup.ts";
 import { isScopeName } from "../../core/tokens/owner-mark.ts";
 import type { Config } from "../model/config.ts";
 import { changes, changesOf } from "./changes.ts";
@@ -48,6 +50,17 @@ const checkSource: CrossCheck = function* ({ url, table, query, where, changes, 
       "is a channel of PostgreSQL, and source.url leads to MySQL, which has none; use changes.column",
     ];
   }
+};
+
+/** `groupsync init` writes this key if it doesn't know the schema. */
+const checkGroup: CrossCheck = function* ({ mapping }, isRight) {
+  if (!isRight("mapping")) return;
+  const rule = mapping as ObjectRule;
+  if (rule.kind !== "keys" || rule.keys[UNKNOWN_SCHEMA] === undefined) return;
+  yield [
+    `mapping.${UNKNOWN_SCHEMA}`,
+    "stands for the id of one of the service's schemas; write that id in its place",
+  ];
 };
 
 const checkRotation: CrossCheck = function* (rotation) {
@@ -103,18 +116,21 @@ const configFile = section(
       },
       checkSource,
     ),
-    group: section({
-      id: column(
-        mustBe(
-          "a column name",
-          "write the name of one column; to compute an id, give it a name in source.query",
+    group: section(
+      {
+        id: column(
+          mustBe(
+            "a column name",
+            "write the name of one column; to compute an id, give it a name in source.query",
+          ),
         ),
-      ),
-      name: nameRule,
-      mapping: mappingRule,
-      properties: propertiesRule,
-      data_source_provided_id: dataSourceIdRule.optional(),
-    }),
+        name: nameRule,
+        mapping: mappingRule,
+        properties: propertiesRule,
+        data_source_provided_id: dataSourceIdRule.optional(),
+      },
+      checkGroup,
+    ),
     tokens: tokenStores,
     ledger: section({ url: databaseUrl.optional(), table_prefix: tablePrefix.prefault("groupsync_") }),
     deletion: section({

@@ -175,6 +175,11 @@ describe("a config with problems", () => {
       { source: { url: "mysql://localhost/shop", row_security: "error" } },
       "source.row_security: is about the policies of PostgreSQL",
     ],
+    [
+      "a schema id that was never filled in",
+      { group: { mapping: { SCHEMA_ID: "data_source_id" } } },
+      "group.mapping.SCHEMA_ID: stands for the id of one of the service's schemas; write that id in its place",
+    ],
   ])("names %s", (_, keys, problem) => {
     expect(problemsOf(withKeys(keys))).toContain(`1 problem:\n  line 1  ${problem}`);
   });

@@ -4,7 +4,7 @@ import type { Config } from "../../../src/config/model/config.ts";
 import { columnsOf } from "../../../src/core/group/group-rules.ts";
 import { canBeRule } from "../../../src/core/proposal/columns.ts";
 import { configText } from "../../../src/core/setup/config-text.ts";
-import type { Setup } from "../../../src/core/setup/setup.ts";
+import { type Setup, UNKNOWN_SCHEMA } from "../../../src/core/setup/setup.ts";
 import { aColumn, aKey, aTable } from "../../builders/catalog.ts";
 import { load } from "../../config/config-file.ts";
 import { rounds } from "../../support/long.ts";
@@ -15,9 +15,9 @@ const urls = {
   mysql: "mysql://app:pw@localhost/shop",
 } as const;
 
-/** The config as groupsync loads it. */
+/** The config as groupsync loads it, once the operator has written the id of the schema. */
 const loaded = (setup: Setup): Config =>
-  load(configText(setup), {
+  load(configText(setup).replaceAll(UNKNOWN_SCHEMA, "40"), {
     DATABASE_URL: urls[setup.dialect],
     GROUPSYNC_DATABASE_URL: urls[setup.dialect],
     GROUPSYNC_API_KEY: "key",
@@ -47,7 +47,7 @@ describe.each(["postgres", "mysql"] as const)("on %s", (dialect) => {
       dialect === "postgres" ? "customers_changed" : undefined,
     );
     expect(columnsOf(config.group)).toEqual(["id", "name", "data_source_id", "plan"]);
-    expect(config.group.mapping).toMatchObject({ keys: { SCHEMA_ID: { column: "data_source_id" } } });
+    expect(config.group.mapping).toMatchObject({ keys: { "40": { column: "data_source_id" } } });
     expect(config.tokens).toMatchObject([{ store: "table", table: "groupsync_tokens.tokens", rows: "own" }]);
     expect(config.ledger).toMatchObject({
       tablePrefix: "ledger_",
