@@ -80,7 +80,7 @@ function reasonOf(error: unknown): { readonly code: RejectionCode; readonly mess
 }
 
 /** Raise this number when the same columns give another group than before: then all rows are read again. */
-const READER = 1;
+const READER = 2;
 
 /** The seed of the row digests. Other rules make other groups of the same row, so they need other digests. */
 export function digestSeed(rules: GroupRules): string {
@@ -228,11 +228,14 @@ function optionalText(
 }
 
 /**
- * Refuses null: without a mapping the service falls back to the default data source, which may be another tenant's.
+ * Refuses null and an empty text: without a mapping the service falls back to the default data source, which may be
+ * another tenant's.
  */
 function asMappingValue(place: string, value: Json): string {
   if (value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
-  return asText(place, value);
+  const text = asText(place, value);
+  if (text === "") throw new Rejected("VALUE_EMPTY", `${place} is empty`);
+  return text;
 }
 
 function asText(place: string, value: Json): string {

@@ -55,6 +55,7 @@ export type RejectionCode =
   | "ID_UNUSABLE"
   | "ID_DUPLICATE"
   | "VALUE_NULL"
+  | "VALUE_EMPTY"
   | "VALUE_UNUSABLE"
   | "GROUP_TOO_LARGE";
 

@@ -450,6 +450,18 @@ it.each<[string, GroupRules, Record<string, Cell>, string]>([
     "mapping.40 (column all) is null",
   ],
   [
+    "a mapping that is empty",
+    someRules({ mapping: { kind: "keys", keys: { "40": column("source") } } }),
+    { source: "" },
+    "mapping.40 (column source) is empty",
+  ],
+  [
+    "an empty key of a JSON column",
+    someRules({ mapping: { kind: "json", column: "all" } }),
+    { all: { "40": "" } },
+    "mapping.40 (column all) is empty",
+  ],
+  [
     "the data source and its column",
     someRules({ dataSourceId: column("source") }),
     { source: [1] },
