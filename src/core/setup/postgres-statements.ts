@@ -7,6 +7,7 @@ import {
   READER,
   type Setup,
   TOKEN_SCHEMA,
+  TOKEN_TABLE,
   WRITER,
 } from "./setup.ts";
 import { sqlComment } from "./sql-comment.ts";
@@ -75,9 +76,10 @@ const writer = ({ dialect, database }: Setup): readonly string[] => [
 
 const application = (): readonly string[] =>
   sqlComment(
-    "Your application reads the tokens. Write its role in place of app, and run this too:",
+    "Your application reads the tokens. Once the first sync has created their table, write its role in place of app, and run",
+    "this too:",
     `GRANT USAGE ON SCHEMA ${TOKEN_SCHEMA} TO app;`,
-    `ALTER DEFAULT PRIVILEGES FOR ROLE ${WRITER} IN SCHEMA ${TOKEN_SCHEMA} GRANT SELECT ON TABLES TO app;`,
+    `GRANT SELECT ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO app;`,
   );
 
 /** The trigger of docs/new-tenants.md. */
