@@ -115,7 +115,8 @@ export class Lifecycle {
     ]);
     timer.abort();
     await this.#server?.close();
-    if (!hasEnded)
+    if (hasEnded) log({ level: "info", message: "stopped" });
+    else
       log({
         level: "error",
         code: "SHUTDOWN_TIMEOUT",

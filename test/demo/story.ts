@@ -42,10 +42,10 @@ deletion:
 /** With seconds. Only the daemon goes by it. */
 const SCHEDULE = 'schedule: "*/10 * * * * *"\n';
 
-const NEXT = `In this folder, with DATABASE_URL set to your database's url:
+const NEXT = `In this folder, to try it, with DATABASE_URL set to your database's url:
 
   npx groupsync init      proposes a config from your tables, and writes it with the statements for its two roles
-  npx groupsync check     tries everything that a sync needs, and changes nothing that matters
+  npx groupsync check     tries everything that a sync needs, and changes nothing
   npx groupsync probe     finds out how your service behaves, with one group that it deletes again
   npx groupsync plan      shows what a sync would do
   npx groupsync sync      does it once

@@ -44,7 +44,7 @@ export function terminalDialog({ input, output }: DialogStreams, stop: AbortSign
         await text({
           ...shared,
           message: printable(question),
-          placeholder: printable(example),
+          placeholder: `such as ${printable(example)}`,
           defaultValue: "",
           validate: (answer) => problem(answer ?? ""),
         }),

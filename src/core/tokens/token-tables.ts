@@ -16,7 +16,7 @@ export interface FoundTokenTable extends TokenTable {
 }
 
 export const shownTable = ({ schema, table, owner }: TokenTable): string =>
-  `${schema}.${table}${owner === null ? "" : ` of ${owner}`}`;
+  `${schema}.${table}${owner === null ? "" : ` owned by ${owner}`}`;
 
 /** Whether the same name leads to another table than before. Compares only what a restore from a dump keeps. */
 export const leadsElsewhere = (before: TokenTable, now: FoundTokenTable): boolean =>

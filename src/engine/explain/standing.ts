@@ -72,7 +72,7 @@ export function standingOf(explained: ExplainedTenant): Standing {
         state: "missing",
         reason: missingText(action),
         advice:
-          "if the tenant is not gone, put its row back: look at source.where and source.removed_when too",
+          "if the tenant is not gone, mend its row or put it back: look at source.where and source.removed_when too",
         command: null,
       };
     case "outdated":
@@ -142,7 +142,7 @@ function standingOfChange(
       return {
         state: "deletion_due",
         reason: `${ABSENCE_TEXT[change.absence]}; the next sync of all tenants ${becomes}`,
-        advice: "if the tenant is not gone, put its row back before that",
+        advice: "if the tenant is not gone, mend its row or put it back before that",
         command,
       };
     }

@@ -201,7 +201,7 @@ function withoutCall(entry: PlanEntry): ServedTenant | undefined {
     case "delete":
       return conflict("held", {
         code: "NEEDS_FULL_SYNC",
-        message: "only a full sync replaces the group, within deletion.limit",
+        message: "the next full sync replaces the group, within deletion.limit",
       });
     case "gone":
     case "missing":
