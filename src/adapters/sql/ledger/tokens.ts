@@ -33,8 +33,7 @@ async function sharedTokens(
 ): Promise<ReadonlySet<string>> {
   // Two look-ups, each by its own index.
   const having = (column: string): string =>
-    `SELECT user_group_id AS "id", ${column} AS "token" FROM ${tables.groups}
-     WHERE scope = $1 AND ${dialect.isOneOf(column, "$2")}`;
+    `SELECT user_group_id AS "id", ${column} AS "token" FROM ${dialect.foundBy(column, tables.groups)}`;
   const columns = of === "all" ? ["token_fingerprint", "shared_token"] : ["token_fingerprint"];
   const rows = await connection.query<{ id: string; token: string }>(
     columns.map(having).join(" UNION ALL "),
