@@ -49,6 +49,7 @@ export class PlanBuilder {
   readonly #leftUnderWay: LeftUnderWay[] = [];
   #unchanged = 0;
   #notReady = 0;
+  #notEverywhere = 0;
   #owned = 0;
   #conclusive = false;
 
@@ -68,6 +69,7 @@ export class PlanBuilder {
   /** Counts a group of the ledger, even if the plan will have no entry for it. */
   see(group: LedgerGroup): void {
     this.#owned++;
+    if (group.failures.storing !== null) this.#notEverywhere++;
     this.#removals.see(group);
   }
 
@@ -112,6 +114,7 @@ export class PlanBuilder {
       unchanged: this.#unchanged,
       notReady: this.#notReady + this.#counts.not_ready,
       leftUnderWay: this.#leftUnderWay,
+      notEverywhere: this.#notEverywhere,
       conclusive,
       ...known,
       removals,

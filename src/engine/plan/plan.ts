@@ -22,6 +22,8 @@ export interface Plan {
   readonly notReady: number;
   /** Groups with an update or a rotation under way that none of the changes settles. */
   readonly leftUnderWay: readonly LeftUnderWay[];
+  /** How many groups have a token that is known not to be in every store. Counted by a plan of all tenants. */
+  readonly notEverywhere: number;
   /** Whether the read can show that a tenant is gone: only a read with a row that isn't rejected can. */
   readonly conclusive: boolean;
   /** False if the operator has named the ids that the plan is about. */

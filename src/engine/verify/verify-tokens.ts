@@ -14,6 +14,8 @@ export interface VerifySettings {
   readonly tokenDestinations: readonly string[];
 }
 
+const NOTHING_TO_RESTORE: Unrestored = { failedGets: new Set(), unaskable: new Map() };
+
 /**
  * Verifies the stored tokens of groups, and restores missing ones. Verifies all groups if the operator asks for that, if that is
  * due, or if the token destinations may lack some tokens, as after a move. Otherwise verifies only groups whose tokens are known to be
@@ -34,11 +36,14 @@ export async function verifyTokens(
     isAskedTo ||
     (verifyTokensMs !== undefined &&
       isVerificationDue(verifyTokensMs, await run.ledger.tokensVerifiedAt(), now));
-  if (looksAtAll) for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);
-  const unrestored = looksAtAll
-    ? await restoreTokens("all", run)
-    : await restoreTokens("not everywhere", run, (page) => dueOf(page, dueAt, run));
-  if (looksAtAll && !run.signal.aborted)
+  if (!looksAtAll) {
+    // The plan has seen these groups. Without any, don't have the ledger read for them.
+    if (plan.notEverywhere === 0) return NOTHING_TO_RESTORE;
+    return restoreTokens("not everywhere", run, (page) => dueOf(page, dueAt, run));
+  }
+  for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);
+  const unrestored = await restoreTokens("all", run);
+  if (!run.signal.aborted)
     await run.ledger.write(run.lease, async (transaction) => {
       await transaction.recordTokensVerified(now);
       if (mayBeIncomplete) await transaction.recordTokenDestinations(tokenDestinations);

@@ -64,8 +64,8 @@ export interface BucketOptions {
 /** The sum is over the recorded digests of the groups at rest. */
 export interface LedgerBucket extends BucketSum {
   /**
-   * Groups that a plan has to look at even if their rows are unchanged: under way, failing, in an unknown state, gone. Rejected
-   * rows too.
+   * Groups that a plan has to look at even if their rows are unchanged: under way, failing, in an unknown state, gone, or with a
+   * token that is not in every store. Rejected rows too.
    */
   readonly restless: number;
 }

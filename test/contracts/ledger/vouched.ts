@@ -339,13 +339,5 @@ export function ledgerVouchedContract(name: string, makePlace: () => Promise<Led
       await write(at, (to) => to.record([{ outcome, notRemoved, retryAt: LATER }], NOW));
       expect((await at.ledger.status()).failing).toMatchObject([{ message: notRemoved.message, count: 1 }]);
     });
-
-    test("is of no concern to who looks for changed rows", async () => {
-      const at = await withGroups("a");
-      const sums = () => at.ledger.buckets({ unverifiedAtRest: true });
-      const before = await sums();
-      await stored(at, "a", LATER);
-      expect(await sums()).toEqual(before);
-    });
   });
 }

@@ -52,6 +52,7 @@ export const groupReads = ({ state, step, batch }: CommittedLedger): GroupReads 
       row.intent === null &&
       row.absence === null &&
       row.failures.change === null &&
+      row.failures.storing === null &&
       (row.unverified !== "updated" || unverifiedAtRest);
     const rows = [...state.rows.values()];
     const resting = sumsOf(rows.flatMap((row) => (row.row && atRest(row) ? [row.row] : [])));
