@@ -44,6 +44,8 @@ export interface RehearsalOptions {
 export interface TokenStore {
   /** Where the tokens are. Several stores together have several destinations. */
   readonly destinations: readonly TokenDestination[];
+  /** The most tokens to write or remove in one call. A ledger transaction stays open meanwhile. */
+  readonly batchSize: number;
   /**
    * Makes the store ready for writes, and creates missing parts that groupsync owns. Once the signal aborts, it no longer
    * waits for a store that doesn't answer.

@@ -36,6 +36,7 @@ export class TokenState {
 }
 
 export class InMemoryTokenStore implements TokenStore {
+  readonly batchSize = 64;
   readonly #state: TokenState;
   readonly #step: Step;
   readonly #ledger: Ledger | undefined;

@@ -36,6 +36,10 @@ export class CompositeTokenStore implements TokenStore {
     return this.#stores.flatMap(({ destinations }) => destinations);
   }
 
+  get batchSize(): number {
+    return Math.min(...this.#stores.map((store) => store.batchSize));
+  }
+
   async prepare(signal?: AbortSignal): Promise<void> {
     for (const store of this.#stores) await store.prepare(signal);
   }

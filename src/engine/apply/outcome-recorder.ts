@@ -24,8 +24,8 @@ export interface OutcomeRecording extends TokenWriting, Reporting {
 
 /** The longest wait before a group's next try, in milliseconds, as long as the service has never answered well. */
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
-/** Most tokens in one batch: a ledger transaction stays open while they are written, and a secret store takes one call for each. */
-export const WRITTEN_TOGETHER = 64;
+/** Most unrecorded outcomes for each call in flight: enough to fill the next batch while one is written. */
+const UNRECORDED = 64;
 
 interface Finished {
   readonly begun: Begun;
@@ -36,8 +36,17 @@ interface Finished {
 }
 
 /**
+ * A batch with so many outcomes shows that the service is fast. It also has been enough to notice a store that refuses
+ * every token.
+ */
+const MANY = 16;
+/** How long a batch then waits for more outcomes, in milliseconds: a transaction costs nearly the same for many. */
+const GATHERED_FOR = 100;
+
+/**
  * Writes outcomes to the token store and the ledger in batches. A batch has all outcomes that arrived while the batch
- * before was being written: one outcome if the service is slow, many if the service is fast.
+ * before was being written: one outcome if the service is slow, many if the service is fast. Only if it is fast does a
+ * batch wait for more.
  */
 export class OutcomeRecorder {
   readonly #run: OutcomeRecording;
@@ -46,12 +55,16 @@ export class OutcomeRecorder {
   /** How many outcomes are not recorded yet, in the queue and in the batch that is being written. */
   #unwritten = 0;
   #writing: Promise<void> | undefined;
+  /** How many outcomes the last batch had. */
+  #last = 0;
+  /** Ends the wait for more outcomes. */
+  #gathered = new AbortController();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(run: OutcomeRecording) {
     this.#run = run;
-    // After a crash, all unrecorded groups are asked for again. So allow few, but enough to fill the next batch.
-    this.#limit = run.concurrency * 8;
+    // After a crash, all unrecorded groups are asked for again.
+    this.#limit = Math.min(run.concurrency * UNRECORDED, run.tokens.batchSize * 2);
   }
 
   /** Takes an outcome, and waits while too many outcomes are unrecorded. Rejects once a batch has failed. */
@@ -59,21 +72,25 @@ export class OutcomeRecorder {
     this.#queue.push({ begun, outcome, turn, isRecorded: false });
     this.#unwritten++;
     this.#writing ??= this.#write();
+    if (this.#isFull) this.#gathered.abort();
     while (this.#unwritten >= this.#limit && this.#writing !== undefined) await this.#writing;
     this.#throwFailure();
   }
 
   /** Waits until everything is written. */
   async drain(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    while (this.#writing !== undefined) {
+      this.#gathered.abort();
+      await this.#writing;
+    }
     this.#throwFailure();
   }
 
   /** Never rejects: the next call of `add` or `drain` rejects with the error. */
   async #write(): Promise<void> {
-    // Wait a moment, because answers that arrive together should be written together.
-    await Promise.resolve();
-    const batch = this.#queue.splice(0, WRITTEN_TOGETHER);
+    await this.#gather();
+    const batch = this.#queue.splice(0, this.#run.tokens.batchSize);
+    this.#last = batch.length;
     try {
       if (!this.#failure) await retryInHalves(batch, (part) => record(part, this.#run), this.#run);
     } catch (error) {
@@ -83,6 +100,18 @@ export class OutcomeRecorder {
     for (const { turn } of batch) turn.end();
     this.#unwritten -= batch.length;
     this.#writing = this.#queue.length > 0 ? this.#write() : undefined;
+  }
+
+  /** Waits for more outcomes, because those that arrive together should be written together. */
+  async #gather(): Promise<void> {
+    this.#gathered = new AbortController();
+    if (this.#last >= MANY && !this.#isFull) await this.#run.clock.sleep(GATHERED_FOR, this.#gathered.signal);
+    else await Promise.resolve();
+  }
+
+  /** Whether no more outcomes fit into the next batch, or may come before it is written. */
+  get #isFull(): boolean {
+    return this.#queue.length >= this.#run.tokens.batchSize || this.#unwritten >= this.#limit;
   }
 
   #throwFailure(): void {

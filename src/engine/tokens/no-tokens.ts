@@ -7,6 +7,7 @@ const refuse = async (): Promise<never> => {
 /** For a run that stores no token: it has no destination, so it makes no table there and claims none. */
 export const NO_TOKENS: TokenStore = {
   destinations: [],
+  batchSize: 1,
   prepare: async () => {},
   inspect: async () => {},
   rehearse: async () => [],

@@ -27,6 +27,10 @@ export class RetryingTokenStore implements TokenStore {
     this.#waiting = waiting;
   }
 
+  get batchSize(): number {
+    return this.#tokens.batchSize;
+  }
+
   inspect(): Promise<void> {
     return this.#tokens.inspect();
   }

@@ -12,7 +12,6 @@ import type {
 } from "../../ports/ledger/tokens.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import { WRITTEN_TOGETHER } from "../apply/outcome-recorder.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
 import { type Reporting, reportFailure } from "../report/report-failure.ts";
@@ -109,8 +108,9 @@ async function restore(
     return copies?.token && !copies.isContradicted ? [{ ...entry, token: copies.token }] : [];
   });
   if (lagging.size > 0) run.observe({ kind: "restoring", tokens: lagging.size });
-  for (let from = 0; from < found.length && !run.signal.aborted; from += WRITTEN_TOGETHER)
-    await retryInHalves(found.slice(from, from + WRITTEN_TOGETHER), (batch) => copy(batch, run), run);
+  const { batchSize } = run.tokens;
+  for (let from = 0; from < found.length && !run.signal.aborted; from += batchSize)
+    await retryInHalves(found.slice(from, from + batchSize), (batch) => copy(batch, run), run);
 
   const stored = vouched.filter(({ user_group_id }) => !lagging.has(user_group_id));
   const lost = vouched.flatMap((entry) => {

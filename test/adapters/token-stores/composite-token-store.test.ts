@@ -92,3 +92,8 @@ test("tables take turns, because they may share the ledger's transaction", async
   await new CompositeTokenStore([], [table("a"), table("b")]).remove(["acme"], TRANSACTION);
   expect(order).toEqual(["a begins", "a ends", "b begins", "b ends"]);
 });
+
+test("stores that are used as one take as many tokens at a time as the one that takes the fewest", () => {
+  const stores = new CompositeTokenStore([aStore({ batchSize: 64 })], [aStore({ batchSize: 256 })]);
+  expect(stores.batchSize).toBe(64);
+});

@@ -27,6 +27,8 @@ interface SecretTokenOptions {
 
 /** Keeps tokens in a secret store, one secret for each group. */
 export class SecretTokenStore implements TokenStore {
+  /** Few, because each token costs a call. */
+  readonly batchSize = 64;
   readonly #secrets: SecretStore;
   readonly #options: SecretTokenOptions;
   readonly #clock: Clock;
