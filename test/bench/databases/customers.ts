@@ -6,15 +6,19 @@ export const newName = (): string => `groupsync_bench_${randomBytes(6).toString(
 
 export const ROWS = "SELECT id, company_name, data_source_id, plan, seats FROM customers";
 
-/** Makes a text that `hashOf`, which is SQL, maps to about as many characters as a token or a fingerprint has. */
+/** SHA-256 of a text in base64url, as SQL. */
 type HashOf = (text: string) => string;
+
+/** The JSON by which a group is compared, as SQL. */
+const GROUP = `concat('{"mapping":{"40":"', data_source_id, '"},"name":"', company_name, '","properties":{"plan":"', plan,
+  '","seats":', seats, '},"user_group_id":"', id, '"}')`;
 
 /** The number of a tenant, as SQL for a text. */
 export const NUMBER = "substr(id, 8)";
 
 /**
- * The statements that fill ledger and token table from the rows of the tenants that `isNew`, which is SQL, is true of. What
- * they don't have comes from the first tenant's group.
+ * The statements that fill ledger and token table from the rows of the tenants that `isNew`, which is SQL, is true of. The
+ * times come from the first tenant's group.
  */
 export const fill = (
   row: Pick<TenantQuery, "bucket" | "digest">,
@@ -23,10 +27,10 @@ export const fill = (
 ): readonly string[] => [
   `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
      token_fingerprint, token_since, verified_at, created_at, updated_at)
-   SELECT g.scope, id, ${row.bucket}, ${row.digest}, ${hashOf("id")}, g.confirmed, company_name,
+   SELECT g.scope, id, ${row.bucket}, ${row.digest}, ${hashOf(GROUP)}, ${GROUP}, company_name,
      ${hashOf("concat(id, 'token')")}, g.token_since, g.verified_at, g.created_at, g.updated_at
    FROM customers CROSS JOIN (
-     SELECT scope, confirmed, token_since, verified_at, created_at, updated_at FROM groupsync_groups
+     SELECT scope, token_since, verified_at, created_at, updated_at FROM groupsync_groups
      WHERE user_group_id = 'tenant-1') AS g
    WHERE ${isNew} ORDER BY id`,
   `INSERT INTO groupsync_tokens (user_group_id, token, updated_at)

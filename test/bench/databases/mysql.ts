@@ -3,7 +3,8 @@ import { runBare } from "../bare/run.ts";
 import type { BenchDatabase } from "../databases.ts";
 import { fill, NUMBER, newName, ROWS } from "./customers.ts";
 
-const hashOf = (text: string): string => `to_base64(unhex(sha2(${text}, 256)))`;
+const hashOf = (text: string): string =>
+  `replace(replace(replace(to_base64(unhex(sha2(${text}, 256))), '+', '-'), '/', '_'), '=', '')`;
 
 const insertCustomers = (from: number, to: number): readonly string[] => [
   `SET /*!80000 cte_max_recursion_depth */ /*M! max_recursive_iterations */ = ${to}`,

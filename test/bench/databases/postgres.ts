@@ -4,7 +4,8 @@ import pg from "pg";
 import type { BenchDatabase } from "../databases.ts";
 import { fill, NUMBER, newName, ROWS } from "./customers.ts";
 
-const hashOf = (text: string): string => `encode(sha256(convert_to(${text}, 'UTF8')), 'base64')`;
+const hashOf = (text: string): string =>
+  `rtrim(translate(encode(sha256(convert_to(${text}, 'UTF8')), 'base64'), '+/', '-_'), '=')`;
 
 const insertCustomers = (from: number, to: number): string => `
   INSERT INTO customers
