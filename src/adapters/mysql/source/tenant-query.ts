@@ -71,9 +71,11 @@ export async function tenantQuery(
     order: `${idText} IS NULL, CAST(${idText} AS BINARY)`,
     bucket,
     digest,
-    bucketSum: `${bucket} AS bucket, COUNT(${ofReadyRows(notReady, "1")}) AS \`rows\`,
-      CAST(COALESCE(SUM(CAST(${ofReadyRows(notReady, digest)} AS SIGNED)), 0) AS CHAR) AS sum,
-      COUNT(${ofRowsNotReady(notReady)}) AS \`notReady\``,
+    // GROUP BY the column's position: its name could be one of the customer's columns.
+    selectSums: (from) => `SELECT ${bucket} AS bucket, COUNT(${ofReadyRows(notReady, "1")}) AS \`rows\`,
+        CAST(COALESCE(SUM(CAST(${ofReadyRows(notReady, digest)} AS SIGNED)), 0) AS CHAR) AS sum,
+        COUNT(${ofRowsNotReady(notReady)}) AS \`notReady\`
+      ${from} GROUP BY 1`,
     // -1 is no bucket: it keeps the list from being empty.
     inBuckets: (buckets) => `${bucket} IN (${[-1, ...buckets].join(", ")})`,
     ...(await idCondition(session, relation, id)),

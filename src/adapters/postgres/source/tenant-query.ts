@@ -67,10 +67,16 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
     order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
     bucket,
     digest,
-    bucketSum: `(${bucket})::pg_catalog.int4 AS bucket,
-      pg_catalog.count(${ofReadyRows(notReady, "1")})::pg_catalog.int4 AS rows,
-      coalesce(pg_catalog.sum(${ofReadyRows(notReady, digest)}), 0)::pg_catalog.text AS sum,
-      pg_catalog.count(${ofRowsNotReady(notReady)})::pg_catalog.int4 AS "notReady"`,
+    // Without the UNION, PostgreSQL expects as many buckets as rows, and has one process compute all digests.
+    selectSums: (from) => `SELECT bucket::pg_catalog.int4 AS bucket,
+        pg_catalog.count(digest)::pg_catalog.int4 AS rows,
+        coalesce(pg_catalog.sum(digest), 0)::pg_catalog.text AS sum,
+        pg_catalog.count(waiting)::pg_catalog.int4 AS "notReady"
+      FROM (
+        SELECT ${bucket} AS bucket, ${ofReadyRows(notReady, digest)} AS digest, ${ofRowsNotReady(notReady)} AS waiting
+        ${from}
+        UNION ALL SELECT NULL, NULL, NULL WHERE FALSE) AS tenants
+      GROUP BY bucket`,
     inBuckets: (buckets) =>
       `${bucket} OPERATOR(pg_catalog.=) ANY ('{${buckets.join(", ")}}'::pg_catalog.int8[])`,
     ...idCondition(session, { column: id, type: idType, typeSchema, isUtf8 }),

@@ -28,8 +28,8 @@ export interface TenantQuery {
   readonly bucket: string;
   /** The row's digest: a signed 64-bit integer. */
   readonly digest: string;
-  /** The columns of a SourceBucket, for a query that groups by the first of them. */
-  readonly bucketSum: string;
+  /** The SELECT for a SourceBucket of each bucket. `from` is the FROM clause, with the conditions. */
+  selectSums(from: string): string;
   /** A predicate that is true for the rows in these buckets. */
   inBuckets(buckets: readonly number[]): string;
   /** Those of the ids that the id column's type can hold. No row has any other. */
@@ -93,10 +93,9 @@ export const ofRowsNotReady = (notReady: string | undefined): string =>
   notReady === undefined ? "NULL" : `CASE WHEN ${notReady} THEN 1 END`;
 
 /** The SELECT for the sums of all buckets, without removed rows. */
-export function selectBuckets({ relation, conditions, removed, bucketSum }: TenantQuery): string {
+export function selectBuckets({ relation, conditions, removed, selectSums }: TenantQuery): string {
   const active = removed === undefined ? conditions : [...conditions, `NOT ${removed}`];
-  // GROUP BY the column's position: its name could be one of the customer's columns.
-  return `SELECT ${bucketSum} FROM ${relation} ${whereAll(active)} GROUP BY 1`;
+  return selectSums(`FROM ${relation} ${whereAll(active)}`);
 }
 
 /**

@@ -19,7 +19,7 @@ const aQuery = (parts: Partial<TenantQuery> = {}): TenantQuery => ({
   order: "id",
   bucket: "bucket_of_id",
   digest: "digest_of_row",
-  bucketSum: "sum_of_bucket",
+  selectSums: (from) => `SELECT sums ${from}`,
   inBuckets: (buckets) => `bucket_of_id IN (${buckets.join(", ")})`,
   idsHeld: async (ids) => ids,
   hasIdOf: (ids) => `id IN (${ids.join(", ")})`,
@@ -70,7 +70,7 @@ test("ids and conditions restrict the rows together", () => {
 
 test("the sums of buckets leave removed rows out", () => {
   expect(onOneLine(selectBuckets(aQuery({ removed: "gone" })))).toBe(
-    "SELECT sum_of_bucket FROM customers WHERE (NOT gone ) GROUP BY 1",
+    "SELECT sums FROM customers WHERE (NOT gone )",
   );
 });
 
