@@ -236,4 +236,8 @@ export const MIGRATIONS: readonly Migration[] = [
       `ALTER TABLE ${evidence} ADD COLUMN refresh_approved_at DATETIME(6)`,
     ],
   },
+  {
+    version: 12,
+    statements: ({ groups }) => [`ALTER TABLE ${groups} ADD KEY bucket (scope, bucket)`],
+  },
 ];

@@ -222,4 +222,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     CREATE INDEX ON ${groups} (scope, verified_at, user_group_id) WHERE verified_at IS NOT NULL;
     -- Until then, the operator has approved that refreshes make groups again.
     ALTER TABLE ${evidence} ADD COLUMN refresh_approved_at timestamptz;`,
+  ({ groups }) => `
+    -- A sync reads the groups of the buckets in which rows have changed.
+    CREATE INDEX ON ${groups} (scope, bucket);`,
 ];
