@@ -86,6 +86,8 @@ test("what it finds counts from then on: a change of the mapping alone is verifi
     expect((await probe(world)).code).toBe(0);
     await world.sync();
     await world.database.query("UPDATE customers SET warehouse = 'another'");
+    const warns = (await world.run("plan")).stdout.includes("these updates will fail");
+    expect(warns).toBe(existing === "keep");
     const { code, report } = await world.sync();
     expect({ code, ...report }).toMatchObject(
       existing === "update"
