@@ -149,7 +149,7 @@ function placesOf({ output, config }: Flags, files: NewFiles, command: Command) 
   const [existing] = files.existing([places.config, places.statements]);
   if (existing !== undefined) {
     command.error(
-      `error: ${existing} is there already, and init overwrites nothing; move it, or name another folder with --output`,
+      `error: ${existing} is there already, and init overwrites nothing; move it, or name another file with --output`,
     );
   }
   return places;

@@ -86,7 +86,9 @@ function linesOf({ entry, changes }: DetailedEntry, held: boolean, paint: Paint)
       const details = changes?.length
         ? changes.map((change) => changeText(change, paint))
         : [paint("dim", note)];
-      return [`${paint("yellow", sign)} ${id}`, ...details.map((detail) => `    ${detail}`)];
+      const how =
+        entry.kind === "replace" ? `  ${paint("dim", "deleted and made anew, with a new token")}` : "";
+      return [`${paint("yellow", sign)} ${id}${how}`, ...details.map((detail) => `    ${detail}`)];
     }
     case "delete": {
       const note = entry.underWay ? "; begun by an earlier run" : "";

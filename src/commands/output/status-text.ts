@@ -122,7 +122,8 @@ function runLine(
   const { outcome, counts, requests, error } = result;
   const changed = countsText({ ...counts, unchanged: 0 });
   const what = [
-    ...(changed === "" && error ? [] : [changed || "nothing to do"]),
+    // A probe changes no group of a tenant.
+    ...(changed === "" && (error || command === "probe") ? [] : [changed || "nothing to do"]),
     `${quantity(requests, "request")} in ${durationText(finishedAt.getTime() - startedAt.getTime())}`,
     ...(error ? [`${error.code}: ${printable(error.message, LONGEST)}`] : []),
   ];

@@ -8,7 +8,7 @@ import { RemovalSummaryBuilder } from "../../../src/core/deletion/removal-summar
 import type { Missing } from "../../../src/core/plan/planned-action.ts";
 import type { Plan } from "../../../src/engine/plan/plan.ts";
 import { PlanBuilder } from "../../../src/engine/plan/plan-builder.ts";
-import { aReading, aTenantNotReady } from "../../builders/groups.ts";
+import { aReading, aReplace, aTenantNotReady } from "../../builders/groups.ts";
 import { type InMemoryLedger, inMemoryLedger } from "../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
 import { openSpool } from "../../fakes/spool.ts";
@@ -40,18 +40,21 @@ function aPlan(
   missing?: Omit<Missing, "kind" | "user_group_id">,
   { notReady = 0, isWhole = true } = {},
 ): Plan {
-  const builder = new PlanBuilder(
-    openSpool(),
-    new RemovalSummaryBuilder({ name: "default", baseUrl: null, approvals: 0 }),
-  );
+  const builder = aBuilder();
   builder.addUnread({ unchanged, notReady: isWhole ? notReady : 0 });
   if (notReady > 0) builder.add(undefined, aTenantNotReady(), null);
   if (missing) builder.add(undefined, { kind: "missing", user_group_id: "acme", ...missing }, null);
-  return builder.build(
+  return built(builder, isWhole);
+}
+
+const aBuilder = (): PlanBuilder =>
+  new PlanBuilder(openSpool(), new RemovalSummaryBuilder({ name: "default", baseUrl: null, approvals: 0 }));
+
+const built = (builder: PlanBuilder, isWhole = true): Plan =>
+  builder.build(
     { reading: aReading(), isWhole, sourceTable: null, warnings: [], unknown: new Set() },
     { recent: 0, limit: { count: 3, percent: 10 } },
   );
-}
 
 const emptyLedger = (asked: string[] = []): InMemoryLedger =>
   inMemoryLedger(
@@ -66,6 +69,12 @@ it("counts rows that aren't ready, and names them if it is about some tenants al
   expect(await textOf(aPlan(0, undefined, { notReady: 1, isWhole: false }))).toContain(
     "= acme  not ready: source.ready_when is not true of its row\n",
   );
+});
+
+it("says what a replacement does to the token", async () => {
+  const builder = aBuilder();
+  builder.add(undefined, aReplace({ user_group_id: "acme" }), null);
+  expect(await textOf(built(builder))).toContain("± acme  deleted and made anew, with a new token\n");
 });
 
 async function textOf(plan: Plan, rotations: Partial<DueRotations> = {}): Promise<string> {

@@ -112,6 +112,7 @@ test("aligns the outcomes of the runs", () => {
 
 test.each<[string, RecordedRun, string]>([
   ["with nothing to do", aRun("sync", { unchanged: 9 }), "ok       nothing to do; 1 request in 0 ms"],
+  ["that was a probe", aRun("probe", {}), "ok       1 request in 0 ms"],
   [
     "that changed something",
     aRun("sync", { created: 2, failed: 1, unchanged: 9 }),
@@ -128,7 +129,7 @@ test.each<[string, RecordedRun, string]>([
     `failed   1 request in 0 ms; KEY_REFUSED: \\u0007${"x".repeat(113)}…`,
   ],
 ])("a run %s has one line that says it all", (_, run, line) => {
-  expect(textAfter([run])).toContain(`  2026-03-01T12:00:00.000Z  sync  ${line}\n`);
+  expect(textAfter([run])).toContain(`  2026-03-01T12:00:00.000Z  ${run.command}  ${line}\n`);
 });
 
 test("only the newest run can be running: an earlier run without an end did not finish", () => {

@@ -29,7 +29,7 @@ export function normalised(json: string, world: World): string {
     [world.configFile, "/etc/groupsync/config.yaml"],
     [new URL(world.sandbox.baseUrl).host, "127.0.0.1:4180"],
     [`${database.host}${database.pathname}`, "127.0.0.1:5432/crm"],
-    [` of ${database.username}"`, ' of groupsync"'],
+    [` owned by ${database.username}"`, ' owned by groupsync"'],
     ["127.0.0.1:0 is free", "127.0.0.1:8080 is free"],
   ];
   const text = texts.reduce((before, [from, to]) => before.replaceAll(from, to), json);
