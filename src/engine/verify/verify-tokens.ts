@@ -3,7 +3,7 @@ import { isVerificationDue } from "../../core/tokens/verification.ts";
 import type { VouchedToken } from "../../ports/ledger/tokens.ts";
 import type { Applying } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
-import type { Plan } from "../plan/plan.ts";
+import { tokensMayBeMissing, type Plan } from "../plan/plan.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
 import { untrackedWarnings } from "./untracked-tokens.ts";
 
@@ -37,8 +37,8 @@ export async function verifyTokens(
     (verifyTokensMs !== undefined &&
       isVerificationDue(verifyTokensMs, await run.ledger.tokensVerifiedAt(), now));
   if (!looksAtAll) {
-    // The plan has seen these groups. Without any, don't have the ledger read for them.
-    if (plan.notEverywhere === 0) return NOTHING_TO_RESTORE;
+    // To find out by the ledger that there are none takes as long as half of a sync with nothing to do.
+    if (!tokensMayBeMissing(plan)) return NOTHING_TO_RESTORE;
     return restoreTokens("not everywhere", run, (page) => dueOf(page, dueAt, run));
   }
   for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);

@@ -36,7 +36,7 @@ Plan: 1 to create, 1 to update, 0 to delete, 3 unchanged, 1 missing, 1 rejected.
 
 /** The end of AS_TEXT. MySQL's tables have no owners, and its schemas are its databases. */
 const TABLES =
-  /^Tables: tenants from (\w+)\.customers, tokens in \1\.groupsync_tokens( of \w+)?, ledger in \1\.groupsync_\*\.\n$/;
+  /^Tables: tenants from (\w+)\.customers, tokens in \1\.groupsync_tokens( owned by \w+)?, ledger in \1\.groupsync_\*\.\n$/;
 
 function expectAsText(printed: string): void {
   expect(printed.slice(0, AS_TEXT.length)).toBe(AS_TEXT);
@@ -100,7 +100,7 @@ test("--json is one object, with the fields that change", async () => {
     not_ready: 0,
     tables: {
       source: expect.stringMatching(/^\w+\.customers$/),
-      tokens: [expect.stringMatching(/^\w+\.groupsync_tokens( of \w+)?$/)],
+      tokens: [expect.stringMatching(/^\w+\.groupsync_tokens( owned by \w+)?$/)],
       ledger: expect.stringMatching(/^\w+\.groupsync_\*$/),
     },
     failures: [],
