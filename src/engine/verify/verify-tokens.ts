@@ -3,7 +3,7 @@ import { isVerificationDue } from "../../core/tokens/verification.ts";
 import type { VouchedToken } from "../../ports/ledger/tokens.ts";
 import type { Applying } from "../apply/apply-changes.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
-import { tokensMayBeMissing, type Plan } from "../plan/plan.ts";
+import { type Plan, tokensMayBeMissing } from "../plan/plan.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
 import { untrackedWarnings } from "./untracked-tokens.ts";
 
