@@ -85,8 +85,8 @@ function withDatabase({ dialect, url }: DatabaseUrl, database: string): string {
 }
 
 /**
- * The config as it will be loaded, with the database that is open in place of the variables' values. Throws
- * CONFIG_INVALID if the text is no valid config.
+ * The config as it will be loaded, with stand-ins for what is not known yet: the database that is open for the variables'
+ * values, and another key for SCHEMA_ID, which the config refuses. Throws CONFIG_INVALID if the text is no valid config.
  */
 function asLoaded(text: string, url: string, { env }: Host): Config {
   const path = "config.yaml";

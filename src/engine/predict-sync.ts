@@ -10,7 +10,6 @@ import {
 } from "./check/sync-conditions.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { RefreshStart } from "./refresh/refresh-start.ts";
-import { keptGroupsWarnings } from "./service/kept-groups.ts";
 import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
 import { untrackedWarnings } from "./verify/untracked-tokens.ts";
 
@@ -30,7 +29,6 @@ export const predictedWarnings = async (
 ): Promise<readonly Warning[]> => [
   ...plan.warnings,
   ...(await lostLedgerWarnings({ ledger, tokens }, service)),
-  ...keptGroupsWarnings(service, plan.counts.update),
   ...(looksAtAll ? await untrackedWarnings(plan, { ledger, tokens }) : []),
   ...(refresh?.unsafe ? [refresh.unsafe] : []),
 ];

@@ -80,9 +80,9 @@ async function syncOnce(
     await reportPlan(plan, run);
     await reportGuard(plan, options, run);
     observe({ kind: "phase", phase: "applying" });
-    const dueAt = await recordLedgerUpdates(plan, history, run);
+    const recorded = await recordLedgerUpdates(plan, history, run);
     await recordRejections(plan, options.only, run);
-    const { failedGets, unaskable } = await verifyTokens(plan, options, settings, { now, dueAt }, run);
+    const { failedGets, unaskable } = await verifyTokens(plan, options, settings, { now, ...recorded }, run);
     const changes = await recordRead(plan, history, failedGets, run);
     await applyChanges(changes, { ...run, removals });
     // Report this after the changes: the answer to an update brings the group's token, so fewer tokens are missing now.

@@ -42,7 +42,7 @@ deletion:
 /** With seconds. Only the daemon goes by it. */
 const SCHEDULE = 'schedule: "*/10 * * * * *"\n';
 
-const NEXT = `In this folder, to try it, with DATABASE_URL set to your database's url:
+const NEXT = `To try it with your own tables, in this folder and with DATABASE_URL set to your database's url:
 
   npx groupsync init      proposes a config from your tables, and writes it with the statements for its two roles
   npx groupsync check     tries everything that a sync needs, and changes nothing

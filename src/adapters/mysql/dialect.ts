@@ -31,7 +31,7 @@ export const mysql: Dialect = {
   literal: (text) => quoted(text),
   later: (milliseconds) => `SYSDATE(6) + INTERVAL ${milliseconds} * 1000 MICROSECOND`,
   isOneOf: (column, parameter) => `${column} IN (${parameter})`,
-  foundBy: (column, table) => `(SELECT * FROM ${table} WHERE scope = $1 AND ${column} IN ($2)) AS g`,
+  rowsByIndex: (table, column) => `(SELECT * FROM ${table} WHERE scope = $1 AND ${column} IN ($2)) AS g`,
   same: (a, b) => `${a} = ${b}`,
   differ: (a, b) => `NOT (${a} <=> ${b})`,
   rows: jsonRows,

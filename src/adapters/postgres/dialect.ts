@@ -48,8 +48,8 @@ export const postgres: Dialect = {
   literal: escapeLiteral,
   later: (milliseconds) => `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`,
   isOneOf: (column, parameter) => `${column} = ANY (${parameter})`,
-  // OFFSET 0 keeps the planner from making another join of it.
-  foundBy: (column, table) =>
+  // OFFSET 0 is a fence: without it, the planner merges the subquery into the join, and may read the whole scope.
+  rowsByIndex: (table, column) =>
     `unnest($2::text[]) AS wanted (value)
      CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE scope = $1 AND ${column} = wanted.value OFFSET 0) AS g`,
   same: (a, b) => `${a} OPERATOR(pg_catalog.=) ${b}`,

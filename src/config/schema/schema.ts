@@ -52,7 +52,7 @@ const checkSource: CrossCheck = function* ({ url, table, query, where, changes, 
   }
 };
 
-/** `groupsync init` writes this key if it doesn't know the schema. */
+/** Refuses the placeholder that `groupsync init` writes for a schema id that it doesn't know. */
 const checkGroup: CrossCheck = function* ({ mapping }, isRight) {
   if (!isRight("mapping")) return;
   const rule = mapping as ObjectRule;

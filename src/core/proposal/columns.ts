@@ -72,7 +72,7 @@ export function nameChoices(table: CatalogTable, id: string | undefined, anyText
     if (isSecret(column.name)) return [];
     if (rank === 0) return anyText ? [{ column, reason: "is text", rank }] : [];
     const reason = column.isNullable
-      ? "sounds like the tenant's name; rows in which it is null are rejected"
+      ? "sounds like the tenant's name; rows in which it is null or empty are rejected"
       : "sounds like the tenant's name, and is never null";
     return [{ column, reason, rank: rank + (column.isNullable ? 0 : 0.5) }];
   });
@@ -99,7 +99,7 @@ export function mappingChoices(table: CatalogTable, taken: readonly (string | un
     const rank = DATA_SOURCES.find(([words]) => hasWords(column.name, words))?.[1] ?? 0;
     if (rank === 0) return [];
     const reason = column.isNullable
-      ? "sounds like the tenant's data source; rows in which it is null are rejected"
+      ? "sounds like the tenant's data source; rows in which it is null or empty are rejected"
       : "sounds like the tenant's data source";
     return [{ column, reason, rank: rank + (/ (id|ref|key)$/.test(wordsOf(column.name).join(" ")) ? 1 : 0) }];
   });

@@ -18,14 +18,10 @@ import { reportDrift, reportOutcome } from "./report-outcome.ts";
 export interface OutcomeRecording extends TokenWriting, Reporting {
   readonly identity: ServiceIdentity;
   readonly refusals: StoreOutageDetector;
-  /** Most calls in flight. */
-  readonly concurrency: number;
 }
 
 /** The longest wait before a group's next try, in milliseconds, as long as the service has never answered well. */
 const LONGEST_WAIT_AT_FIRST = 10 * 60_000;
-/** Most unrecorded outcomes for each call in flight: enough to fill the next batch while one is written. */
-const UNRECORDED = 64;
 
 interface Finished {
   readonly begun: Begun;
@@ -36,12 +32,12 @@ interface Finished {
 }
 
 /**
- * A batch with so many outcomes shows that the service is fast. It also has been enough to notice a store that refuses
- * every token.
+ * If the last batch had this many outcomes, the service is fast, and the next batch waits for more. A store that refuses
+ * every token has ended the run by then: see `StoreOutageDetector`.
  */
-const MANY = 16;
-/** How long a batch then waits for more outcomes, in milliseconds: a transaction costs nearly the same for many. */
-const GATHERED_FOR = 100;
+const FAST_BATCH = 16;
+/** How long a batch waits for more outcomes, in milliseconds. A transaction costs nearly the same for many as for one. */
+const GATHER_MS = 100;
 
 /**
  * Writes outcomes to the token store and the ledger in batches. A batch has all outcomes that arrived while the batch
@@ -55,16 +51,15 @@ export class OutcomeRecorder {
   /** How many outcomes are not recorded yet, in the queue and in the batch that is being written. */
   #unwritten = 0;
   #writing: Promise<void> | undefined;
-  /** How many outcomes the last batch had. */
-  #last = 0;
+  #lastBatchSize = 0;
   /** Ends the wait for more outcomes. */
-  #gathered = new AbortController();
+  #gathering = new AbortController();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(run: OutcomeRecording) {
     this.#run = run;
-    // After a crash, all unrecorded groups are asked for again.
-    this.#limit = Math.min(run.concurrency * UNRECORDED, run.tokens.batchSize * 2);
+    // One batch is written while the next one gathers. After a crash, all unrecorded groups are asked for again.
+    this.#limit = 2 * run.tokens.batchSize;
   }
 
   /** Takes an outcome, and waits while too many outcomes are unrecorded. Rejects once a batch has failed. */
@@ -72,7 +67,7 @@ export class OutcomeRecorder {
     this.#queue.push({ begun, outcome, turn, isRecorded: false });
     this.#unwritten++;
     this.#writing ??= this.#write();
-    if (this.#isFull) this.#gathered.abort();
+    if (this.#isFull) this.#gathering.abort();
     while (this.#unwritten >= this.#limit && this.#writing !== undefined) await this.#writing;
     this.#throwFailure();
   }
@@ -80,7 +75,7 @@ export class OutcomeRecorder {
   /** Waits until everything is written. */
   async drain(): Promise<void> {
     while (this.#writing !== undefined) {
-      this.#gathered.abort();
+      this.#gathering.abort();
       await this.#writing;
     }
     this.#throwFailure();
@@ -90,7 +85,7 @@ export class OutcomeRecorder {
   async #write(): Promise<void> {
     await this.#gather();
     const batch = this.#queue.splice(0, this.#run.tokens.batchSize);
-    this.#last = batch.length;
+    this.#lastBatchSize = batch.length;
     try {
       if (!this.#failure) await retryInHalves(batch, (part) => record(part, this.#run), this.#run);
     } catch (error) {
@@ -102,10 +97,11 @@ export class OutcomeRecorder {
     this.#writing = this.#queue.length > 0 ? this.#write() : undefined;
   }
 
-  /** Waits for more outcomes, because those that arrive together should be written together. */
+  /** Waits for more outcomes if the service is fast; otherwise only for those that arrive in the same moment. */
   async #gather(): Promise<void> {
-    this.#gathered = new AbortController();
-    if (this.#last >= MANY && !this.#isFull) await this.#run.clock.sleep(GATHERED_FOR, this.#gathered.signal);
+    this.#gathering = new AbortController();
+    if (this.#lastBatchSize >= FAST_BATCH && !this.#isFull)
+      await this.#run.clock.sleep(GATHER_MS, this.#gathering.signal);
     else await Promise.resolve();
   }
 

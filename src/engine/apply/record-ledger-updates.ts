@@ -6,9 +6,16 @@ import type { LedgerWriting } from "../lease/lease.ts";
 import type { Turns } from "../lease/tenant-turns.ts";
 import type { Plan, PlanEntry } from "../plan/plan.ts";
 
+export interface RecordedUpdates {
+  /** By this time, the tokens of tenants that came back are due to be verified. */
+  readonly recordedAt: Date;
+  /** How many tenants came back. */
+  readonly cameBack: number;
+}
+
 /**
  * Records what a plan changes in the ledger alone: tenants that left, came back or aren't ready, groups that are settled or
- * were never made. Returns the time of this record: by that time, the tokens of tenants that came back are due to be verified.
+ * were never made.
  */
 export async function recordLedgerUpdates(
   plan: Plan,
@@ -20,10 +27,11 @@ export async function recordLedgerUpdates(
     observe,
     turns,
   }: LedgerWriting & { readonly observe: Observe; readonly turns: Turns },
-): Promise<Date> {
+): Promise<RecordedUpdates> {
   const now = clock.now();
+  let cameBack = 0;
   const { left, returned, forgotten, set_aside, settled } = plan.counts;
-  if (left + returned + forgotten + set_aside + settled === 0) return now;
+  if (left + returned + forgotten + set_aside + settled === 0) return { recordedAt: now, cameBack };
   // If removals are held, the grace clock stays at the history's time, so the reading's time would be in the future.
   const clockStands = plan.guard.kind === "held";
   const leftAt = clockStands ? history.clock : plan.reading.clock;
@@ -42,6 +50,7 @@ export async function recordLedgerUpdates(
       ...returnedIds,
       ...settledUpdates.flatMap((update) => (update.wasGone ? update.user_group_id : [])),
     ];
+    cameBack += back.length;
     const lists = [leftUpdates, forgottenIds, asideIds, returnedIds, settledUpdates];
     if (lists.every((list) => list.length === 0)) continue;
     await ledger.write(lease, async (transaction) => {
@@ -54,7 +63,7 @@ export async function recordLedgerUpdates(
     });
     for (const { user_group_id, absence } of leftUpdates) observe({ kind: "left", user_group_id, absence });
   }
-  return now;
+  return { recordedAt: now, cameBack };
 }
 
 /**

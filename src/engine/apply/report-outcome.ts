@@ -9,7 +9,7 @@ interface OutcomeReporting extends Reporting {
   readonly identity: ServiceIdentity;
 }
 
-/** Tells what the answer showed to be other than the ledger said. */
+/** Reports and counts how the group in the service's answer differs from the ledger's record of it. */
 export function reportDrift(begun: Begun, outcome: Outcome, run: OutcomeReporting): void {
   if (!("token" in outcome)) return;
   const { tally, observe } = run;
@@ -26,7 +26,7 @@ export function reportDrift(begun: Begun, outcome: Outcome, run: OutcomeReportin
   }
 }
 
-/** Tells, and counts, what became of a change. */
+/** Reports and counts what became of a change. */
 export function reportOutcome(
   { outcome, notEverywhere, notRemoved }: RecordedOutcome,
   run: OutcomeReporting,

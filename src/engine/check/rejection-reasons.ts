@@ -37,4 +37,4 @@ export class RejectionReasons {
 }
 
 const REMEDY =
-  "correct the rows, leave them out with source.where, or write a default in the rule; until then their groups stay as they are, and new ones get none";
+  "correct the rows, or leave them out with source.where; docs/errors.md says for each code what else helps; until then their groups stay as they are, and new ones get none";

@@ -17,6 +17,7 @@ import type { KnownService } from "../../ports/ledger/service.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { OpenSpool } from "../../ports/spool.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
+import { keptGroupsWarnings } from "./kept-groups.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
 import { PlanBuilder } from "./plan-builder.ts";
 import { type PlanRead, readAll } from "./read-all.ts";
@@ -107,7 +108,8 @@ export async function makePlan(
       { reading: { ...expected, table }, isWhole, sourceTable: table, warnings, unknown },
       { recent, limit: deletion.limit, approval },
     );
-    return { ...plan, warnings: [...warnings, ...graceWarnings(plan, state)] };
+    const kept = keptGroupsWarnings(service, plan.counts.update);
+    return { ...plan, warnings: [...warnings, ...graceWarnings(plan, state), ...kept] };
   } catch (error) {
     entries.close();
     throw error;

@@ -22,7 +22,7 @@ export interface Plan {
   readonly notReady: number;
   /** Groups with an update or a rotation under way that none of the changes settles. */
   readonly leftUnderWay: readonly LeftUnderWay[];
-  /** How many groups have a token that was known not to be in every store. Counted by a plan of all tenants. */
+  /** How many groups have a token that, by the ledger, is not in every store. */
   readonly notEverywhere: number;
   /** Whether the read can show that a tenant is gone: only a read with a row that isn't rejected can. */
   readonly conclusive: boolean;
@@ -66,13 +66,6 @@ export async function* changesOf(plan: Plan): AsyncGenerator<Change> {
     }
   }
 }
-
-/**
- * Whether the ledger has groups whose tokens may not be in every store: those that the plan has seen, or those of tenants
- * that have come back, once that is recorded.
- */
-export const tokensMayBeMissing = ({ notEverywhere, counts }: Plan): boolean =>
-  notEverywhere + counts.returned + counts.set_aside + counts.settled > 0;
 
 /** How many changes of each kind will be made. */
 export function changeCounts({ counts, removals, guard }: Plan): Record<Change["kind"], number> {

@@ -2,8 +2,9 @@ import { isDue } from "../../core/failure/backoff.ts";
 import { isVerificationDue } from "../../core/tokens/verification.ts";
 import type { VouchedToken } from "../../ports/ledger/tokens.ts";
 import type { Applying } from "../apply/apply-changes.ts";
+import type { RecordedUpdates } from "../apply/record-ledger-updates.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";
-import { type Plan, tokensMayBeMissing } from "../plan/plan.ts";
+import type { Plan } from "../plan/plan.ts";
 import { restoreTokens, type Unrestored } from "./restore-tokens.ts";
 import { untrackedWarnings } from "./untracked-tokens.ts";
 
@@ -26,7 +27,7 @@ export async function verifyTokens(
   plan: Plan,
   { only, verifyTokens: isAskedTo = false }: PlanOptions,
   { verifyTokensMs, tokenDestinations }: VerifySettings,
-  { now, dueAt }: { readonly now: Date; readonly dueAt: Date },
+  { now, recordedAt, cameBack }: { readonly now: Date } & RecordedUpdates,
   run: Applying,
 ): Promise<Unrestored> {
   if (only !== undefined) return restoreTokens([...only], run);
@@ -37,9 +38,9 @@ export async function verifyTokens(
     (verifyTokensMs !== undefined &&
       isVerificationDue(verifyTokensMs, await run.ledger.tokensVerifiedAt(), now));
   if (!looksAtAll) {
-    // To find out by the ledger that there are none takes as long as half of a sync with nothing to do.
-    if (!tokensMayBeMissing(plan)) return NOTHING_TO_RESTORE;
-    return restoreTokens("not everywhere", run, (page) => dueOf(page, dueAt, run));
+    // Don't ask the ledger for groups whose tokens are missing if there are none: that question reads all groups.
+    if (plan.notEverywhere + cameBack === 0) return NOTHING_TO_RESTORE;
+    return restoreTokens("not everywhere", run, (page) => dueOf(page, recordedAt, run));
   }
   for (const warning of await untrackedWarnings(plan, run)) run.observe(warning);
   const unrestored = await restoreTokens("all", run);

@@ -86,7 +86,7 @@ test("what it finds counts from then on: a change of the mapping alone is verifi
     expect((await probe(world)).code).toBe(0);
     await world.sync();
     await world.database.query("UPDATE customers SET warehouse = 'another'");
-    const warns = (await world.run("plan")).stdout.includes("these updates will fail");
+    const warns = (await world.run("plan")).stdout.includes("1 update planned, but");
     expect(warns).toBe(existing === "keep");
     const { code, report } = await world.sync();
     expect({ code, ...report }).toMatchObject(

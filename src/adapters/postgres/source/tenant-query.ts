@@ -67,7 +67,8 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
     order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
     bucket,
     digest,
-    // Without the UNION, PostgreSQL expects as many buckets as rows, and has one process compute all digests.
+    // The UNION adds no row. It hides from the planner how `bucket` is computed: for an expression, PostgreSQL expects as
+    // many buckets as rows, and then has one process compute all digests.
     selectSums: (from) => `SELECT bucket::pg_catalog.int4 AS bucket,
         pg_catalog.count(digest)::pg_catalog.int4 AS rows,
         coalesce(pg_catalog.sum(digest), 0)::pg_catalog.text AS sum,

@@ -77,10 +77,11 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   /** Whether the column has one of the values of the parameter, which is an array. */
   isOneOf(column: string, parameter: string): string;
   /**
-   * A relation `g`: the rows of scope $1 whose column has one of the values of $2, each found by the column's index. Of a
-   * table that was filled lately, PostgreSQL would read all rows of the scope: its statistics still call the table small.
+   * The rows of scope $1 in a table of the ledger, as `g`, whose column has one of the values of $2. PostgreSQL asks the
+   * column's index for each value: left to itself it reads the whole scope of a table that has just been filled, because
+   * its statistics still call the table small.
    */
-  foundBy(column: string, table: string): string;
+  rowsByIndex(table: string, column: string): string;
   /** Whether two texts are the same. Also for statements on the customer's tables. */
   same(a: string, b: string): string;
   /** Whether two values differ; null differs from everything but null. */

@@ -41,6 +41,7 @@ export interface LedgerBesideTokens {
 
 /** Tokens in a table of the customer's database. */
 export class SqlTokenTable implements TokenStore {
+  /** Many, because one statement writes them all. */
   readonly batchSize = 256;
   readonly #database: Database;
   readonly #options: TokenTableOptions;
