@@ -56,7 +56,7 @@ async function oneRound(bench: Bench, tenants: number, concurrency: number): Pro
   const committed = await withService(bench, ["--tls"], async (service) => {
     const config = writeConfig(folder, database.url, service, concurrency);
     const { durationMs, requests } = await measured(() =>
-      groupsync([...config, "sync", "--json"], service.trust),
+      groupsync([...config.flags, "sync", "--json"], service.trust),
     );
     if (requests !== tenants) throw new Error(`the sync sent ${requests} requests`);
     const tokens = await database.countTokens();

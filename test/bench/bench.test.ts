@@ -10,7 +10,7 @@ const CLI = new URL("../../dist/cli.js", import.meta.url).href;
 const { cli }: typeof import("../../src/cli.ts") = await import(CLI);
 
 /** The benchmarks that need a program of the machine. */
-const PROGRAMS = { psql: ["unchanged", "unchanged-10m"], python3: ["peers"] };
+const PROGRAMS = { psql: ["unchanged", "ten-million"], python3: ["scripts"] };
 
 /** Runs the built program in this process, because to start another takes longer than all that a tiny form does. */
 const runHere: StartGroupsync = (args, env) => {

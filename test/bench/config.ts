@@ -2,14 +2,20 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Service } from "./service.ts";
 
-/** Writes a config file for the customers of a database, and gives the flags that every command then needs. */
+/** A config file, and the flags that every command needs with it. */
+export interface ConfigFile {
+  readonly path: string;
+  readonly flags: readonly string[];
+}
+
+/** Writes a config file for the customers of a database. */
 export function writeConfig(
   folder: string,
   databaseUrl: string,
   { baseUrl, apiKey }: Pick<Service, "baseUrl" | "apiKey">,
   concurrency: number,
   more: Readonly<Record<string, unknown>> = {},
-): readonly string[] {
+): ConfigFile {
   const path = join(folder, "config.yaml");
   const config = {
     service: { base_url: baseUrl, api_key: apiKey, concurrency },
@@ -23,5 +29,5 @@ export function writeConfig(
     ...more,
   };
   writeFileSync(path, JSON.stringify(config));
-  return ["--config", path, "--log-level", "error"];
+  return { path, flags: ["--config", path, "--log-level", "error"] };
 }

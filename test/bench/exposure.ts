@@ -71,17 +71,17 @@ async function rotate(
     const config = writeConfig(folder, database.url, { ...service, baseUrl: line.url }, 16, {
       tokens: { notify: CHANNEL },
     });
-    await outputOf(groupsync([...config, "sync"]));
+    await outputOf(groupsync([...config.flags, "sync"]));
     const visible = new Map<string, number>();
     await observer.connect();
     observer.on("notification", ({ payload = "" }) => visible.set(payload, performance.now()));
     await observer.query(`LISTEN ${CHANNEL}`);
     for (let round = 1; round <= rounds; round++) {
       const bare = [service.baseUrl, service.apiKey, database.url, String(tenants)];
-      times.commits.push(...JSON.parse(await runBare("rotation", bare)));
+      times.commits.push(...JSON.parse(await runBare("rotation.mjs", bare)));
       answered.clear();
       visible.clear();
-      await outputOf(groupsync([...config, "rotate", "--all"]));
+      await outputOf(groupsync([...config.flags, "rotate", "--all"]));
       // The last notifications may still be on their way. They come before the answer.
       await observer.query("SELECT 1");
       if (visible.size !== tenants) throw new Error(`${visible.size} of ${tenants} tokens were seen`);

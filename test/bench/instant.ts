@@ -8,11 +8,12 @@ import { cpuMsOf, cpuMsOfTree } from "./instant/cpu-time.ts";
 import { mysqlTenants } from "./instant/mysql-tenants.ts";
 import { postgresTenants } from "./instant/postgres-tenants.ts";
 import { type RunningDaemon, withDaemon } from "./instant/running-daemon.ts";
-import { FIRST_TENANT, type Tenants } from "./instant/tenants.ts";
+import type { Tenants } from "./instant/tenants.ts";
 import { timeInserts, until } from "./instant/time-inserts.ts";
 import { columnWay, OTHER_WAYS, type Way } from "./instant/ways.ts";
-import { outputOf } from "./program.ts";
+import { measured } from "./program.ts";
 import { withService } from "./service.ts";
+import { createSyncedCustomers } from "./synced-customers.ts";
 
 const TENANTS: Readonly<Record<DatabaseKind, (url: string) => Promise<Tenants>>> = {
   postgres: postgresTenants,
@@ -68,12 +69,10 @@ export const instantOn = (server: DatabaseKind): Benchmark =>
 
     async run(bench, sizes) {
       const { database, print } = bench;
-      await database.createCustomers(sizes.tenants);
-      const tenants = await TENANTS[server](database.url);
-      const ground: Ground = { bench, sizes, tenants, port: await freePort() };
+      const port = await freePort();
+      const tenants = await createTenants(bench, sizes, port, TENANTS[server]);
+      const ground: Ground = { bench, sizes, tenants, port };
       try {
-        await tenants.prepare();
-        await bringInSync(ground);
         await tenants.watch();
         print(
           `(f) from INSERT to token, ${sizes.tenants} tenants in ${database.name}, ${sizes.inserts} INSERTs, ${sizes.insertsPerSecond} a second`,
@@ -88,18 +87,24 @@ export const instantOn = (server: DatabaseKind): Benchmark =>
     },
   });
 
-/** Brings all tenants in sync: one by a call, and the others by SQL. */
-async function bringInSync(ground: Ground): Promise<void> {
-  const { bench, tenants } = ground;
+/** Makes tenants who are in sync, in a table that shows what has changed. */
+async function createTenants(
+  bench: Bench,
+  { tenants: count }: Pick<Sizes, "tenants">,
+  port: number,
+  open: (url: string) => Promise<Tenants>,
+): Promise<Tenants> {
   const { groupsync, database, folder } = bench;
-  await withService(bench, sandboxFlags(ground), async (service) => {
-    const config = writeConfig(folder, database.url, service, 16, { tokens: tenants.config });
-    await outputOf(groupsync([...config, "sync", "--only", FIRST_TENANT]));
-    await tenants.fill();
-    const { requests } = JSON.parse(await outputOf(groupsync([...config, "sync", "--json"])));
+  return await withService(bench, sandboxFlags({ port }), async (service) => {
+    const config = writeConfig(folder, database.url, service, 16);
+    await createSyncedCustomers(bench, service, config, { tenants: count, made: 1 });
+    const tenants = await open(database.url);
+    await tenants.prepare();
+    const { requests } = await measured(() => groupsync([...config.flags, "sync", "--json"]));
     if (requests !== 0) throw new Error(`a sync sent ${requests} requests for tenants in sync`);
+    await tenants.tidy();
+    return tenants;
   });
-  await tenants.tidy();
 }
 
 async function measureIdle(ground: Ground, way: Way): Promise<void> {
@@ -148,7 +153,7 @@ const beside = <T>(
     withDaemon(ground.bench, service, { service: keys, changes, tokens: ground.tenants.config }, use),
   );
 
-const sandboxFlags = ({ port }: Ground): readonly string[] => ["--port", String(port)];
+const sandboxFlags = ({ port }: Pick<Ground, "port">): readonly string[] => ["--port", String(port)];
 
 /** What else the machine does makes all figures worse. */
 const load = (): string => `load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`;

@@ -2,13 +2,15 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parse } from "yaml";
 import type { RequestReport } from "../../src/sandbox/request-counts.ts";
-import { runBare, runPythonLoop } from "./bare/run.ts";
+import { runBare } from "./bare/run.ts";
 import type { Bench } from "./benchmark.ts";
 
 export interface Service {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** What a client's environment needs to trust the service's certificate; empty without TLS. */
+  /** The file of the service's certificate; undefined without TLS. */
+  readonly certFile: string | undefined;
+  /** What a client's environment needs to trust that certificate; empty without TLS. */
   readonly trust: Readonly<Record<string, string>>;
 }
 
@@ -32,6 +34,7 @@ export async function withService<T>(
     return await use({
       baseUrl: announced.service.base_url,
       apiKey: announced.service.api_key,
+      certFile,
       trust: certFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: certFile },
     });
   } finally {
@@ -56,11 +59,13 @@ export async function bareRate(
   connections: "kept" | "default" = "kept",
 ): Promise<number> {
   const args = [baseUrl, apiKey, String(requests), String(concurrency), connections];
-  return Number(await runBare("loop", args, trust));
+  return Number(await runBare("loop.mjs", args, trust));
 }
 
-/** The same for a loop in Python that makes one call after the other, each over a connection of its own. */
-export async function pythonRate({ baseUrl, apiKey, trust }: Service, requests: number): Promise<number> {
-  const certFile = trust.NODE_EXTRA_CA_CERTS ?? "";
-  return Number(await runPythonLoop([baseUrl, apiKey, String(requests), certFile]));
+/** The same for a loop in Python that makes one call after the other, each over a connection of its own. Needs TLS. */
+export async function pythonRate(
+  { baseUrl, apiKey, certFile = "" }: Service,
+  requests: number,
+): Promise<number> {
+  return Number(await runBare("loop.py", [baseUrl, apiKey, String(requests), certFile]));
 }

@@ -41,7 +41,7 @@ export const start = benchmark<Sizes>({
       const configFor = (url: string) =>
         writeConfig(folder, url, { baseUrl, apiKey: "key" }, 1, { http: { listen: "127.0.0.1:0" } });
       const silent = (url: string, command: string) =>
-        groupsync([...configFor(url), "--log-level", "silent", command]);
+        groupsync([...configFor(url).flags, "--log-level", "silent", command]);
       const toEnd = (flag: string) => timeToEnd(() => groupsync([flag]));
       const toFirstRow = (command: string) => timeTo(once(rows, "row"), () => silent(line.url, command));
       const toFirstCall = (command: string) =>

@@ -63,7 +63,7 @@ export const throttle = benchmark<Sizes>({
       await database.createCustomers(tenants);
       await withService(bench, flags, async (service) => {
         const config = writeConfig(folder, database.url, service, CONCURRENCY);
-        const { passed, refused } = await countUnder(groupsync([...config, "sync"]), service, seconds);
+        const { passed, refused } = await countUnder(groupsync([...config.flags, "sync"]), service, seconds);
         const most = await allowed(seconds, (concurrency) => bareRate(service, loopRequests, concurrency));
         const through = (passed / most).toFixed(3);
         const share = (refused / (passed + refused)).toFixed(4);

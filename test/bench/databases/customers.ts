@@ -13,6 +13,11 @@ type HashOf = (text: string) => string;
 const GROUP = `concat('{"mapping":{"40":"', data_source_id, '"},"name":"', company_name, '","properties":{"plan":"', plan,
   '","seats":', seats, '},"user_group_id":"', id, '"}')`;
 
+/** The token of a tenant, as SQL: as long as the service's. */
+const TOKEN = "concat('0123456789012345678901234567890123456789-', id)";
+
+export const COUNT_TOKENS = "SELECT count(*) AS count FROM groupsync_tokens";
+
 /** The number of a tenant, as SQL for a text. */
 export const NUMBER = "substr(id, 8)";
 
@@ -28,11 +33,11 @@ export const fill = (
   `INSERT INTO groupsync_groups (scope, user_group_id, bucket, row_digest, fingerprint, confirmed, service_name,
      token_fingerprint, token_since, verified_at, created_at, updated_at)
    SELECT g.scope, id, ${row.bucket}, ${row.digest}, ${hashOf(GROUP)}, ${GROUP}, company_name,
-     ${hashOf("concat(id, 'token')")}, g.token_since, g.verified_at, g.created_at, g.updated_at
+     ${hashOf(TOKEN)}, g.token_since, g.verified_at, g.created_at, g.updated_at
    FROM customers CROSS JOIN (
      SELECT scope, token_since, verified_at, created_at, updated_at FROM groupsync_groups
      WHERE user_group_id = 'tenant-1') AS g
    WHERE ${isNew} ORDER BY id`,
   `INSERT INTO groupsync_tokens (user_group_id, token, updated_at)
-   SELECT id, ${hashOf("concat(id, 'token')")}, now() FROM customers WHERE ${isNew} ORDER BY id`,
+   SELECT id, ${TOKEN}, now() FROM customers WHERE ${isNew} ORDER BY id`,
 ];

@@ -1,7 +1,7 @@
 import mysql, { type RowDataPacket } from "mysql2/promise";
 import { runBare } from "../bare/run.ts";
 import type { BenchDatabase } from "../databases.ts";
-import { fill, NUMBER, newName, ROWS } from "./customers.ts";
+import { COUNT_TOKENS, fill, NUMBER, newName, ROWS } from "./customers.ts";
 
 const hashOf = (text: string): string =>
   `replace(replace(replace(to_base64(unhex(sha2(${text}, 256))), '+', '-'), '/', '_'), '=', '')`;
@@ -41,13 +41,13 @@ export function mysqlDatabase(serverUrl: string): BenchDatabase {
       ),
     fillLedger: (count, row) => run(...fill(row, `CAST(${NUMBER} AS UNSIGNED) > ${count}`, hashOf)),
     async countTokens() {
-      const [row] = await query(url, "SELECT count(*) AS count FROM groupsync_tokens");
+      const [row] = await query(url, COUNT_TOKENS);
       return Number(row?.count);
     },
     tidy: () => run("ANALYZE TABLE groupsync_groups"),
     // There isn't a client program on every machine.
     reader: "a bare mysql2 stream",
-    read: () => runBare("read", [url, `${ROWS} ORDER BY CAST(id AS BINARY)`]),
+    read: () => runBare("read.mjs", [url, `${ROWS} ORDER BY CAST(id AS BINARY)`]),
     drop,
   };
 }

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import pg from "pg";
 import type { BenchDatabase } from "../databases.ts";
-import { fill, NUMBER, newName, ROWS } from "./customers.ts";
+import { COUNT_TOKENS, fill, NUMBER, newName, ROWS } from "./customers.ts";
 
 const hashOf = (text: string): string =>
   `rtrim(translate(encode(sha256(convert_to(${text}, 'UTF8')), 'base64'), '+/', '-_'), '=')`;
@@ -38,7 +38,7 @@ export function postgresDatabase(serverUrl: string): BenchDatabase {
       ),
     fillLedger: (count, row) => run(...fill(row, `${NUMBER}::integer > ${count}`, hashOf)),
     async countTokens() {
-      const [row] = await query(url, "SELECT count(*) AS count FROM groupsync_tokens");
+      const [row] = await query(url, COUNT_TOKENS);
       return Number(row?.count);
     },
     tidy: () => run("VACUUM ANALYZE groupsync_groups"),

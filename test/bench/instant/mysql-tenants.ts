@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import mysql from "mysql2/promise";
-import { fillStatements, insertStatement, type Tenants } from "./tenants.ts";
+import { insertStatement, type Tenants } from "./tenants.ts";
 
 /** How often to look for new tokens, in milliseconds. */
 const LOOK_EVERY = 5;
@@ -41,14 +41,6 @@ export async function mysqlTenants(url: string): Promise<Tenants> {
         `ALTER TABLE customers
            MODIFY updated_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)`,
         "CREATE INDEX customers_updated_at ON customers (updated_at)",
-      ),
-    fill: () =>
-      run(
-        ...fillStatements(
-          "now(6)",
-          (text) =>
-            `replace(replace(replace(to_base64(unhex(sha2(${text}, 256))), '+', '-'), '/', '_'), '=', '')`,
-        ),
       ),
     tidy: () => run("ANALYZE TABLE customers, groupsync_groups, groupsync_tokens"),
     async watch() {

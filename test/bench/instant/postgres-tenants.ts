@@ -1,7 +1,7 @@
 import pg from "pg";
 import { documentedSql } from "../../support/documented-sql.ts";
 import { parentOf } from "./cpu-time.ts";
-import { fillStatements, insertStatement, type Tenants } from "./tenants.ts";
+import { insertStatement, type Tenants } from "./tenants.ts";
 
 /** The channel of the documented trigger. */
 export const CHANGES_CHANNEL = "customers_changed";
@@ -27,13 +27,6 @@ export async function postgresTenants(url: string): Promise<Tenants> {
         "ALTER TABLE customers ALTER COLUMN updated_at SET DEFAULT clock_timestamp()",
         "CREATE INDEX ON customers (updated_at)",
         ...documentedSql("docs/new-tenants.md", "postgres").filter((sql) => sql.includes(CHANGES_CHANNEL)),
-      ),
-    fill: () =>
-      run(
-        ...fillStatements(
-          "now()",
-          (text) => `translate(encode(sha256(convert_to(${text}, 'UTF8')), 'base64'), '+/=', '-_')`,
-        ),
       ),
     tidy: () => run("VACUUM ANALYZE", "CHECKPOINT"),
     watch: () => observer.query(`LISTEN ${TOKENS_CHANNEL}`).then(() => {}),

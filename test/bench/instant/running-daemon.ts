@@ -41,7 +41,7 @@ export async function withDaemon<T>(
     schedule: NEVER,
     http: { listen, sync_key: SYNC_KEY },
   });
-  const program = groupsync([...config, "run"]);
+  const program = groupsync([...config.flags, "run"]);
   program.stdout.resume();
   const hasRun = async (): Promise<boolean> => {
     const answer = await fetch(`http://${listen}/metrics`).catch(() => undefined);

@@ -1,8 +1,8 @@
 import { type Bench, benchmark } from "./benchmark.ts";
 import { writeConfig } from "./config.ts";
-import { createSyncedCustomers } from "./filled-ledger.ts";
 import { measured } from "./program.ts";
 import { bareRate, pythonRate, withService } from "./service.ts";
+import { createSyncedCustomers } from "./synced-customers.ts";
 
 interface Sizes {
   readonly tenants: number;
@@ -17,7 +17,7 @@ interface Sizes {
  * (h) What a schedule costs when few tenants have changed: a sync, and scripts that ask the service for every tenant each
  * time. The time of a script is computed from its rate.
  */
-export const peers = benchmark<Sizes>({
+export const scripts = benchmark<Sizes>({
   server: "postgres",
   full: { tenants: 1_000_000, changed: 100, concurrency: 16, sample: 20_000, slowSample: 1_000 },
   tiny: { tenants: 20, changed: 2, concurrency: 4, sample: 4, slowSample: 4 },
@@ -36,9 +36,9 @@ export const peers = benchmark<Sizes>({
       print(what, tenants / rate, tenants, ` at ${rate.toFixed(0)}/s`);
     bench.print(`(h) ${changed} of ${tenants} tenants have changed, over TLS`);
     print("groupsync", sync.wallMs / 1000, sync.requests);
-    script(`a script that calls for every tenant, ${concurrency} kept connections`, rates.kept);
-    script(`the same with undici's default, ${concurrency} at once`, rates.byDefault);
-    script("the same in Python, one connection for each call", rates.python);
+    script(`a script that calls for every tenant, ${concurrency} at once over kept connections`, rates.kept);
+    script("the same with undici's default, a connection for each call", rates.byDefault);
+    script("a script in Python, one call after the other, a connection for each", rates.python);
   },
 });
 
@@ -46,9 +46,9 @@ const syncOf = (bench: Bench, tenants: number, changed: number, concurrency: num
   withService(bench, ["--tls", "--existing", "update"], async (service) => {
     const { groupsync, database, folder } = bench;
     const config = writeConfig(folder, database.url, service, concurrency);
-    await createSyncedCustomers(bench, config, { tenants, made: changed }, service.trust);
+    await createSyncedCustomers(bench, service, config, { tenants, made: changed });
     await database.renameCustomers(changed);
-    const result = await measured(() => groupsync([...config, "sync", "--json"], service.trust));
+    const result = await measured(() => groupsync([...config.flags, "sync", "--json"], service.trust));
     if (result.requests !== changed) throw new Error(`the sync sent ${result.requests} requests`);
     return result;
   });

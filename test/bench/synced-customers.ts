@@ -8,30 +8,34 @@ import { loadConfig } from "../../src/config/load.ts";
 import { digestSeed } from "../../src/core/group/desired-group.ts";
 import { columnsOf } from "../../src/core/group/group-rules.ts";
 import type { Bench } from "./benchmark.ts";
+import type { ConfigFile } from "./config.ts";
 import { measured } from "./program.ts";
+import type { Service } from "./service.ts";
 
 /**
- * Makes tenants whose groups and tokens are recorded: a sync makes the first `made` groups, and SQL records the others
- * without a call for each. `config` are the flags that name the config file, `env` the variables that a sync needs.
+ * Makes customers who are in sync: a sync makes the groups of the first `made`, and SQL records those of the others,
+ * because a call for each would take an hour for ten million.
  */
 export async function createSyncedCustomers(
   { groupsync, database }: Pick<Bench, "groupsync" | "database">,
-  config: readonly string[],
+  { trust, certFile }: Pick<Service, "trust" | "certFile">,
+  config: ConfigFile,
   { tenants, made }: { readonly tenants: number; readonly made: number },
-  env?: Readonly<Record<string, string>>,
 ): Promise<void> {
   await database.createCustomers(made);
-  await measured(() => groupsync([...config, "sync", "--json"], env));
+  await measured(() =>
+    groupsync([...config.flags, "sync", "--json"], certFile === undefined ? undefined : trust),
+  );
   await database.addCustomers(made, tenants);
-  await database.fillLedger(made, await tenantQuery(config[1] ?? ""));
+  await database.fillLedger(made, await tenantQuery(config));
   await database.tidy();
 }
 
 /** The SQL by which groupsync reads the customers. */
-async function tenantQuery(configPath: string): Promise<TenantQuery> {
-  const { source, group } = loadConfig(configPath, {
+async function tenantQuery({ path }: ConfigFile): Promise<TenantQuery> {
+  const { source, group } = loadConfig(path, {
     env: {},
-    readFile: (path) => readFileSync(path, "utf8"),
+    readFile: (file) => readFileSync(file, "utf8"),
   });
   const stop = new AbortController().signal;
   const options = { ...source, url: source.url.url, applicationName: "bench", timeouts: TIMEOUTS };
