@@ -111,7 +111,16 @@ const optionalOrDefault: CrossCheck = function* (keys) {
   yield ["optional", "means nothing beside default, which stands in for a null; keep one of the two"];
 };
 
+const dataSourceIsNamed: CrossCheck = function* (keys, isRight) {
+  yield* optionalOrDefault(keys, isRight);
+  for (const key of ["value", "default"]) {
+    const text = keys[key];
+    if (typeof text === "string" && text.trim() === "")
+      yield [key, "is empty; write the id of a data source"];
+  }
+};
+
 export const nameRule = ruleOf(stringConstant, everyGroupHasAName);
 export const dataSourceIdRule = ruleOf(stringConstant, optionalOrDefault);
-export const mappingRule = objectOf(ruleOf(stringConstant, optionalOrDefault));
+export const mappingRule = objectOf(ruleOf(stringConstant, dataSourceIsNamed));
 export const propertiesRule = objectOf(ruleOf(z.json(), optionalOrDefault));

@@ -228,13 +228,13 @@ function optionalText(
 }
 
 /**
- * Refuses null and an empty text: without a mapping the service falls back to the default data source, which may be
+ * Refuses null and blank text, which a service may trim: without a mapping the service falls back to the default data source, which may be
  * another tenant's.
  */
 function asMappingValue(place: string, value: Json): string {
   if (value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
   const text = asText(place, value);
-  if (text === "") throw new Rejected("VALUE_EMPTY", `${place} is empty`);
+  if (text.trim() === "") throw new Rejected("VALUE_EMPTY", `${place} is empty`);
   return text;
 }
 

@@ -15,8 +15,6 @@ import { work } from "./workers.ts";
 
 /** What a step needs to make changes at the service. */
 export interface Applying extends ServiceCalling, OutcomeRecording {
-  /** Most calls in flight. */
-  readonly concurrency: number;
   readonly turns: Turns;
   readonly removals: Pick<RemovalCheck, "isStillRight">;
 }

@@ -16,6 +16,8 @@ import { reportDrift, reportOutcome } from "./report-outcome.ts";
 
 /** What a step needs to record the outcomes of calls. */
 export interface OutcomeRecording extends TokenWriting, Reporting {
+  /** Most calls in flight. */
+  readonly concurrency: number;
   readonly identity: ServiceIdentity;
   readonly refusals: StoreOutageDetector;
 }
@@ -36,6 +38,8 @@ interface Finished {
  * every token has ended the run by then: see `StoreOutageDetector`.
  */
 const FAST_BATCH = 16;
+/** Until a batch was as large: the most unrecorded outcomes for each call in flight. */
+const UNRECORDED_AT_FIRST = 8;
 /** How long a batch waits for more outcomes, in milliseconds. A transaction costs nearly the same for many as for one. */
 const GATHER_MS = 100;
 
@@ -46,7 +50,6 @@ const GATHER_MS = 100;
  */
 export class OutcomeRecorder {
   readonly #run: OutcomeRecording;
-  readonly #limit: number;
   readonly #queue: Finished[] = [];
   /** How many outcomes are not recorded yet, in the queue and in the batch that is being written. */
   #unwritten = 0;
@@ -58,8 +61,6 @@ export class OutcomeRecorder {
 
   constructor(run: OutcomeRecording) {
     this.#run = run;
-    // One batch is written while the next one gathers. After a crash, all unrecorded groups are asked for again.
-    this.#limit = 2 * run.tokens.batchSize;
   }
 
   /** Takes an outcome, and waits while too many outcomes are unrecorded. Rejects once a batch has failed. */
@@ -103,6 +104,16 @@ export class OutcomeRecorder {
     if (this.#lastBatchSize >= FAST_BATCH && !this.#isFull)
       await this.#run.clock.sleep(GATHER_MS, this.#gathering.signal);
     else await Promise.resolve();
+  }
+
+  /**
+   * The most unrecorded outcomes: after a crash, all their groups are asked for again. If the service is fast, one batch is
+   * written while the next one gathers. At first they are fewer, because the store may refuse every token.
+   */
+  get #limit(): number {
+    const { concurrency, tokens } = this.#run;
+    const most = 2 * tokens.batchSize;
+    return this.#lastBatchSize >= FAST_BATCH ? most : Math.min(most, concurrency * UNRECORDED_AT_FIRST);
   }
 
   /** Whether no more outcomes fit into the next batch, or may come before it is written. */

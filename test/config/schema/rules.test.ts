@@ -93,6 +93,16 @@ describe("a rule", () => {
       "group.mapping.40.optional: means nothing beside value",
     ],
     [
+      "a blank data source",
+      { group: { mapping: { "40": { value: " " } } } },
+      "group.mapping.40.value: is empty; write the id of a data source",
+    ],
+    [
+      "an empty default for a data source",
+      { group: { mapping: { "40": { column: "a", default: "" } } } },
+      "group.mapping.40.default: is empty; write the id of a data source",
+    ],
+    [
       "a default of a template",
       { group: { mapping: { "40": { template: "{{ a }}", default: "x" } } } },
       "group.mapping.40.default: goes only with column, and not with template",

@@ -208,7 +208,7 @@ describe.each(CODES)("if a new service always fails with %s for the first tenant
 });
 
 it("a crash leaves at most two batches unrecorded, and the calls in flight", async () => {
-  const concurrency = 2;
+  const concurrency = 4;
   // The store of these tests takes 64 tokens at a time.
   const most = 2 * 64;
   const many = Array.from({ length: 400 }, (_, n) => `tenant-${String(n).padStart(3, "0")}`);
@@ -222,6 +222,21 @@ it("a crash leaves at most two batches unrecorded, and the calls in flight", asy
   await world.sync({ settings: { concurrency }, at });
   expect(seen).toBeGreaterThanOrEqual(most);
   expect(seen).toBeLessThanOrEqual(most + concurrency);
+});
+
+it("makes few groups until the first batch shows whether the store takes tokens", async () => {
+  const concurrency = 4;
+  const world = new World(tenants(...ids(400)));
+  let written = 0;
+  let made = 0;
+  const at = async ({ when, call }: Point): Promise<void> => {
+    if (when !== "before" || call !== "writeTokens" || written++ > 0) return;
+    await world.time.sleep(60_000);
+    made = world.service.groups.size;
+  };
+  await world.sync({ settings: { concurrency }, at });
+  expect(made).toBeGreaterThan(concurrency);
+  expect(made).toBeLessThanOrEqual(9 * concurrency);
 });
 
 describe("a batch", () => {

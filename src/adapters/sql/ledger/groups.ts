@@ -56,7 +56,7 @@ async function buckets(
        count(CASE WHEN NOT at_rest THEN 1 END) AS "restless"
      FROM (
        SELECT bucket, row_digest, fingerprint IS NOT NULL AND fingerprint <> $3 AND row_digest IS NOT NULL
-         AND intent IS NULL AND missing_kind IS NULL AND failure_count = 0 AND storing_count = 0
+         AND intent IS NULL AND missing_kind IS NULL AND failure_count = 0 AND storing_code IS NULL
          AND (unverified IS NULL OR unverified <> 'updated' OR $2) AS at_rest
        FROM ${tables.groups} WHERE scope = $1
        UNION ALL SELECT bucket, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g

@@ -41,8 +41,7 @@ export interface LedgerBesideTokens {
 
 /** Tokens in a table of the customer's database. */
 export class SqlTokenTable implements TokenStore {
-  /** Many, because one statement writes them all. */
-  readonly batchSize = 256;
+  readonly batchSize: number;
   readonly #database: Database;
   readonly #options: TokenTableOptions;
   readonly #ledger: LedgerBesideTokens | undefined;
@@ -54,6 +53,9 @@ export class SqlTokenTable implements TokenStore {
   constructor(database: Database, options: TokenTableOptions, ledger?: LedgerBesideTokens) {
     this.#database = database;
     this.#options = options;
+    // One statement writes them all. The customer's own table may have slow triggers, and rows that others have locked:
+    // each of those is waited for in the same transaction.
+    this.batchSize = options.rows === "own" ? 256 : 64;
     this.#ledger = ledger;
     this.#open = once(
       () => openTable(database, options),

@@ -102,7 +102,7 @@ export const noFailure = (kind: FailureKind): Assignments => {
   };
 };
 
-export const IS_FAILING = `(${KINDS.map((kind) => `${FAILURES[kind].count} > 0`).join(" OR ")})`;
+export const IS_FAILING = `(${KINDS.map((kind) => `${FAILURES[kind].code} IS NOT NULL`).join(" OR ")})`;
 
 const [CHANGE, ROTATION, STORING] = KINDS.map((kind) => FAILURES[kind].since);
 /** MySQL's least() is null if one of its values is. */
