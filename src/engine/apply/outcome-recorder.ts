@@ -38,7 +38,7 @@ interface Finished {
  * every token has ended the run by then: see `StoreOutageDetector`.
  */
 const FAST_BATCH = 16;
-/** Until a batch was as large: the most unrecorded outcomes for each call in flight. */
+/** Until such a batch is written: the most unrecorded outcomes for each call in flight. */
 const UNRECORDED_AT_FIRST = 8;
 /** How long a batch waits for more outcomes, in milliseconds. A transaction costs nearly the same for many as for one. */
 const GATHER_MS = 100;
@@ -86,7 +86,6 @@ export class OutcomeRecorder {
   async #write(): Promise<void> {
     await this.#gather();
     const batch = this.#queue.splice(0, this.#run.tokens.batchSize);
-    this.#lastBatchSize = batch.length;
     try {
       if (!this.#failure) await retryInHalves(batch, (part) => record(part, this.#run), this.#run);
     } catch (error) {
@@ -95,6 +94,8 @@ export class OutcomeRecorder {
     if (this.#failure) await recordDeletions(batch, this.#failure.error, this.#run);
     for (const { turn } of batch) turn.end();
     this.#unwritten -= batch.length;
+    // Only now: a batch that is still being written may be refused as a whole.
+    this.#lastBatchSize = batch.length;
     this.#writing = this.#queue.length > 0 ? this.#write() : undefined;
   }
 
