@@ -40,6 +40,17 @@ const withVendorsOutside: Plugin = {
   },
 };
 
+/** undici asks for HTTP/2 in case Node.js was built with it. groupsync never speaks it, and it takes long to load. */
+const withoutHttp2: Plugin = {
+  name: "without-http2",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:http2$/ }, ({ path }) => ({ path, namespace: "without" }));
+    onLoad({ filter: /./, namespace: "without" }, () => ({
+      contents: 'throw new Error("groupsync speaks HTTP/1.1");',
+    }));
+  },
+};
+
 /** main.js imports the bundle only once it handles signals. Tests import cli.js too. */
 const withCliOutside: Plugin = {
   name: "with-cli-outside",
@@ -54,7 +65,7 @@ const { metafile } = await build({
   entryPoints: ["src/cli.ts"],
   outfile: DIST + BUNDLE,
   format: "cjs",
-  plugins: [withVendorsOutside],
+  plugins: [withVendorsOutside, withoutHttp2],
   // pg asks for it in case it is there.
   external: ["pg-native"],
   define: {

@@ -3,7 +3,7 @@ import type { ChangesConfig, DatabaseUrl } from "../model/config.ts";
 import { isMysql } from "./cross-checks.ts";
 import { column } from "./rules.ts";
 import { mustBe } from "./scalars.ts";
-import { type CrossCheck, section } from "./section.ts";
+import { type CrossCheck, optionalSection } from "./section.ts";
 import { channel, databaseUrl, duration, HOUR_MS } from "./values.ts";
 
 const SHORTEST_PERIOD = 100;
@@ -22,7 +22,7 @@ const checkChanges: CrossCheck = function* ({ column, every, channel, url }) {
 };
 
 /** `source.changes`: how the daemon notices single tenants between two full syncs. */
-export const changes = section(
+export const changes = optionalSection(
   {
     column: column(
       mustBe("a column name", "write the name of one column that every insert and update moves"),

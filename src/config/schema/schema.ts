@@ -10,7 +10,7 @@ import { checkSections, isMysql } from "./cross-checks.ts";
 import { allowHttp, httpIsAllowed } from "./plain-http.ts";
 import { column, dataSourceIdRule, mappingRule, nameRule, propertiesRule } from "./rules.ts";
 import { choice, flag, mustBe, number, parsedText } from "./scalars.ts";
-import { type CrossCheck, isRecord, section } from "./section.ts";
+import { type CrossCheck, isRecord, optionalSection, section } from "./section.ts";
 import { tokenStores } from "./token-stores.ts";
 import {
   apiKey,
@@ -132,13 +132,13 @@ const configFile = section(
       checkGroup,
     ),
     tokens: tokenStores,
-    ledger: section({ url: databaseUrl.optional(), table_prefix: tablePrefix.prefault("groupsync_") }),
-    deletion: section({
+    ledger: optionalSection({ url: databaseUrl.optional(), table_prefix: tablePrefix.prefault("groupsync_") }),
+    deletion: optionalSection({
       when: choice("absent", "flagged", "never").prefault("absent"),
       grace_period: duration(() => true, "a duration", "write it like 15s, 24h or 90d").prefault("24h"),
-      limit: section({ count: wholeNumber(0, 1_000_000, 3), percent: percentage(10) }),
+      limit: optionalSection({ count: wholeNumber(0, 1_000_000, 3), percent: percentage(10) }),
     }),
-    rotation: section(
+    rotation: optionalSection(
       {
         max_age: duration((ms) => ms > 0, "a duration above zero", "write it like 90d").optional(),
         window: parsedText(
@@ -165,7 +165,7 @@ const configFile = section(
       "write it like 25s",
     ).prefault("25s"),
     history: duration((ms) => ms >= HOUR_MS, "a duration of 1h or more", "write it like 90d").prefault("90d"),
-    http: section(
+    http: optionalSection(
       {
         listen: listenAddress.optional(),
         allowed_hosts: z
@@ -176,7 +176,7 @@ const configFile = section(
       },
       checkHttp,
     ),
-    notify: section(
+    notify: optionalSection(
       { webhook: webUrl.optional(), heartbeat: webUrl.optional(), allow_http: allowHttp },
       httpIsAllowed("webhook", "heartbeat"),
     ),

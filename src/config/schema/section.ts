@@ -40,11 +40,14 @@ export const strictKeys = <Shape extends z.ZodRawShape>(shape: Shape, check: Cro
     );
 };
 
-/** A section of the file. With nothing below its name it is an empty map; if no key is required, it may be left out. */
-export const section = <Shape extends z.ZodRawShape>(shape: Shape, check?: CrossCheck) => {
-  const map = strictKeys(shape, check);
-  const present = z.preprocess((value) => value ?? {}, map);
-  return map.safeParse({}).success ? (present.prefault({}) as unknown as typeof present) : present;
+/** A section of the file with keys that are required. With nothing below its name it is an empty map. */
+export const section = <Shape extends z.ZodRawShape>(shape: Shape, check?: CrossCheck) =>
+  z.preprocess((value) => value ?? {}, strictKeys(shape, check));
+
+/** A section that may be left out. */
+export const optionalSection = <Shape extends z.ZodRawShape>(shape: Shape, check?: CrossCheck) => {
+  const present = section(shape, check);
+  return present.prefault({}) as unknown as typeof present;
 };
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
