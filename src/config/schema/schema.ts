@@ -132,7 +132,10 @@ const configFile = section(
       checkGroup,
     ),
     tokens: tokenStores,
-    ledger: optionalSection({ url: databaseUrl.optional(), table_prefix: tablePrefix.prefault("groupsync_") }),
+    ledger: optionalSection({
+      url: databaseUrl.optional(),
+      table_prefix: tablePrefix.prefault("groupsync_"),
+    }),
     deletion: optionalSection({
       when: choice("absent", "flagged", "never").prefault("absent"),
       grace_period: duration(() => true, "a duration", "write it like 15s, 24h or 90d").prefault("24h"),

@@ -273,6 +273,6 @@ function roughSize(value: Json, depth = 0): number {
     throw new Rejected("VALUE_UNUSABLE", `the group is nested more than ${MAX_DEPTH} levels deep`);
   }
   let size = 1;
-  for (const [key, member] of Object.entries(value)) size += key.length + 1 + roughSize(member, depth + 1);
+  for (const key in value) size += key.length + 1 + roughSize((value as JsonObject)[key] as Json, depth + 1);
   return size;
 }

@@ -12,8 +12,8 @@ export interface Group {
 }
 
 /** SHA-256, base64url, of the group's canonical JSON: equal groups have equal fingerprints. */
-export const groupFingerprint = (group: Group): string =>
-  hash("sha256", canonicalJson({ ...group }), "base64url");
+export const groupFingerprint = ({ mapping, name, properties, user_group_id }: Group): string =>
+  hash("sha256", canonicalJson({ mapping, name, properties, user_group_id }), "base64url");
 
 /** SHA-256, base64url, of a token: names the token in the ledger and in logs without revealing it. */
 export const tokenFingerprint = (token: Secret): string => hash("sha256", token.reveal(), "base64url");

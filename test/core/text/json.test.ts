@@ -13,6 +13,12 @@ describe("canonical JSON", () => {
     fc.assert(fc.property(anyJson(), (value) => isDeepStrictEqual(JSON.parse(canonicalJson(value)), value)));
   });
 
+  it("sorts keys as texts, although JavaScript puts whole numbers first and by their size", () => {
+    expect(canonicalJson({ 9: 1, 10: { b: [{ z: 1, a: 2 }], a: 0 }, "-": 3 })).toBe(
+      '{"-":3,"10":{"a":0,"b":[{"a":2,"z":1}]},"9":1}',
+    );
+  });
+
   it("tells a number from the same digits as text, and an own __proto__ from none", () => {
     const own = JSON.parse('{"__proto__": 1}') as Json;
     expect(canonicalJson(own)).toBe('{"__proto__":1}');
