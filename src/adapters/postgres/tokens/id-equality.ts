@@ -29,17 +29,15 @@ export async function idEquality(
        FROM ids JOIN pg_index ON indrelid = attrelid AND indkey[0] = attnum AND indisvalid
        UNION ALL
        SELECT pg_opclass.oid, 3 FROM ids JOIN pg_opclass ON opcdefault AND opcintype = type)
-     SELECT format('%I.%I', type_schema.nspname, typname) AS type,
-       format('%I.%s', operator_schema.nspname, oprname) AS operator
+     SELECT format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = typnamespace), typname) AS type,
+       format('%I.%s', (SELECT nspname FROM pg_namespace WHERE oid = oprnamespace), oprname) AS operator
      FROM classes
      JOIN pg_opclass ON pg_opclass.oid = class
-     JOIN pg_am ON pg_am.oid = opcmethod AND amname = 'btree'
+       AND opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree')
      JOIN pg_type ON pg_type.oid = opcintype AND typtype <> 'p'
-     JOIN pg_namespace AS type_schema ON type_schema.oid = typnamespace
      JOIN pg_amop ON amopfamily = opcfamily AND amopstrategy = 3
        AND amoplefttype = opcintype AND amoprighttype = opcintype
      JOIN pg_operator ON pg_operator.oid = amopopr
-     JOIN pg_namespace AS operator_schema ON operator_schema.oid = oprnamespace
      ORDER BY rank, class LIMIT 1`,
     [table, column],
   );
