@@ -1,12 +1,13 @@
 /**
- * Makes dist/: the program and its packages in one file, and what V8 has compiled of it. To find, read and compile a
- * thousand files takes most of a command's time.
+ * Makes dist/: the program and its packages in a few files, and what V8 has compiled of them. To find, read and compile
+ * a thousand files takes most of a command's time.
  */
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Script } from "node:vm";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import manifest from "../package.json" with { type: "json" };
-import { BUNDLE, COMPILED, loadBundle, WRAPPER } from "./load-bundle.ts";
+import { compiledFile, loadBundle, PACKAGES_APART, PROGRAM, WRAPPER } from "./load-bundle.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 import { useAsCommandsDo } from "./warm-up.ts";
 
@@ -40,6 +41,18 @@ const withVendorsOutside: Plugin = {
   },
 };
 
+const withPackagesApart: Plugin = {
+  name: "with-packages-apart",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\w+$/ }, ({ path, kind }) =>
+      PACKAGES_APART.includes(path) && kind !== "entry-point" ? { path, namespace: "apart" } : undefined,
+    );
+    onLoad({ filter: /./, namespace: "apart" }, ({ path }) => ({
+      contents: `module.exports = loadApart(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
 /** undici asks for HTTP/2 in case Node.js was built with it. groupsync never speaks it, and it takes long to load. */
 const withoutHttp2: Plugin = {
   name: "without-http2",
@@ -62,10 +75,14 @@ const withCliOutside: Plugin = {
 rmSync(DIST, { recursive: true, force: true });
 const { metafile } = await build({
   ...shared,
-  entryPoints: ["src/cli.ts"],
-  outfile: DIST + BUNDLE,
+  entryPoints: {
+    [PROGRAM]: "src/cli.ts",
+    ...Object.fromEntries(PACKAGES_APART.map((name) => [name, name])),
+  },
+  outdir: DIST,
+  outExtension: { ".js": ".cjs" },
   format: "cjs",
-  plugins: [withVendorsOutside, withoutHttp2],
+  plugins: [withPackagesApart, withVendorsOutside, withoutHttp2],
   // pg asks for it in case it is there.
   external: ["pg-native"],
   define: {
@@ -90,6 +107,8 @@ writeFileSync(`${DIST}package.json`, '{ "type": "commonjs" }\n');
 chmodSync(`${DIST}main.js`, 0o755);
 writeFileSync(`${DIST}THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(Object.keys(metafile.inputs)));
 
-const { exports, script } = loadBundle<typeof import("../src/cli.ts")>(DIST);
-await useAsCommandsDo(exports.cli);
-writeFileSync(DIST + COMPILED, script.createCachedData());
+const scripts = new Map<string, Script>();
+const { cli } = loadBundle<typeof import("../src/cli.ts")>(DIST, PROGRAM, scripts);
+await useAsCommandsDo(cli);
+for (const name of PACKAGES_APART) if (!scripts.has(name)) loadBundle(DIST, name, scripts);
+for (const [name, script] of scripts) writeFileSync(DIST + compiledFile(name), script.createCachedData());

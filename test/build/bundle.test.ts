@@ -1,8 +1,9 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Script } from "node:vm";
 import { expect, onTestFinished, test } from "vitest";
-import { BUNDLE, COMPILED, loadBundle } from "../../build/load-bundle.ts";
+import { bundleFile, compiledFile, loadBundle, PACKAGES_APART, PROGRAM } from "../../build/load-bundle.ts";
 import { MAIN, startProcess } from "../e2e/program.ts";
 import { aWorld } from "../e2e/world.ts";
 
@@ -17,8 +18,10 @@ function aCopy(): string {
   return join(folder, "dist");
 }
 
-test("V8 takes the code that the build has compiled", () => {
-  expect(loadBundle(`${DIST}/`).script.cachedDataRejected).toBe(false);
+test.each([PROGRAM, ...PACKAGES_APART])("V8 takes the code that the build has compiled of %s", (name) => {
+  const scripts = new Map<string, Script>();
+  loadBundle(`${DIST}/`, name, scripts);
+  expect(scripts.get(name)?.cachedDataRejected).toBe(false);
 });
 
 test.each([
@@ -27,7 +30,7 @@ test.each([
   ["is something else", (file: string) => writeFileSync(file, "something else")],
 ])("the program starts if its compiled code %s", async (_, damage) => {
   const dist = aCopy();
-  damage(join(dist, COMPILED));
+  damage(join(dist, compiledFile(PROGRAM)));
   const { code, stdout, stderr } = await startProcess(process.execPath, [join(dist, "main.js"), "--version"])
     .ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -36,10 +39,10 @@ test.each([
 
 test("an error that nobody has foreseen shows the names of functions, and the lines around it", async () => {
   const dist = aCopy();
-  const bundle = readFileSync(join(dist, BUNDLE), "latin1");
+  const bundle = readFileSync(join(dist, bundleFile(PROGRAM)), "latin1");
   const broken = bundle.replace(/function program\d*\(io, host\) {/, "$&\n  null.planted;");
   expect(broken).not.toBe(bundle);
-  writeFileSync(join(dist, BUNDLE), broken);
+  writeFileSync(join(dist, bundleFile(PROGRAM)), broken);
   const { code, stderr } = await startProcess(process.execPath, [join(dist, "main.js"), "--version"]).ended;
   expect(code).toBe(1);
   expect(stderr).toContain("null.planted;\n");

@@ -6,6 +6,6 @@ import type { cli } from "../../src/cli.ts";
 import { MAIN } from "../e2e/program.ts";
 
 test("the build has V8 compile what a sync uses up to its first call", async () => {
-  const { exports } = loadBundle<{ cli: typeof cli }>(`${dirname(MAIN)}/`);
-  expect(await useAsCommandsDo(exports.cli)).toBe(1);
+  const program = loadBundle<{ cli: typeof cli }>(`${dirname(MAIN)}/`);
+  expect(await useAsCommandsDo(program.cli)).toBe(1);
 });

@@ -82,7 +82,11 @@ describe.skipIf(missing !== undefined)("the Dockerfile, on this machine's Node.j
         "groupsync.cjs",
         "groupsync.compiled",
         "main.js",
+        "mysql2.cjs",
+        "mysql2.compiled",
         "package.json",
+        "selfsigned.cjs",
+        "selfsigned.compiled",
       ],
     ]);
   });

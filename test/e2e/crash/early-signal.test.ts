@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BUNDLE } from "../../../build/load-bundle.ts";
+import { bundleFile, PROGRAM } from "../../../build/load-bundle.ts";
 import { someOf } from "../../support/long.ts";
 import { aDaemon, EVERY_SECOND } from "../daemon/a-daemon.ts";
 import { aWorld } from "../world.ts";
@@ -11,7 +11,7 @@ function whileLoading(...signals: NodeJS.Signals[]): Record<string, string> {
     import { syncBuiltinESMExports } from "node:module";
     const { readFileSync } = fs;
     fs.readFileSync = (path, ...options) => {
-      if (String(path).endsWith("${BUNDLE}"))
+      if (String(path).endsWith("${bundleFile(PROGRAM)}"))
         for (const signal of ${JSON.stringify(signals)}) process.kill(process.pid, signal);
       return readFileSync(path, ...options);
     };
