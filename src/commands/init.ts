@@ -54,6 +54,7 @@ interface Flags {
   readonly id?: string;
   readonly groupName?: string;
   readonly mapping?: readonly WishedMapping[];
+  readonly property?: readonly string[];
   readonly baseUrl?: string;
   readonly output?: string;
   readonly yes?: boolean;
@@ -82,6 +83,11 @@ export function initCommand(io: CommandIo, open: () => Promise<InitSetup>): Comm
       "--mapping <SCHEMA=COLUMN>",
       "a schema id of the service, and the column with its data source; again for each",
       mapping,
+    )
+    .option(
+      "--property <COLUMN>",
+      "a column that the dashboards get as a property; again for each",
+      (column: string, before: readonly string[] = []) => [...before, column],
     )
     .option("--base-url <URL>", "the address of the service")
     .option("--output <FILE>", "where the config goes, groupsync.sql beside it; otherwise as --config says")
@@ -114,12 +120,13 @@ async function init(
       id: flags.id,
       name: flags.groupName,
       mapping: flags.mapping,
+      properties: flags.property,
       anyName: dialog !== undefined,
     };
     const found = proposals(catalog.tables, wishes);
     const [best] = found.fit;
     if (!best) throw noProposal(catalog, found, wishes);
-    const proposal = dialog ? await askProposal(dialog, found.fit, best, wishes) : best;
+    const proposal = dialog ? await askProposal(dialog, io.stdout, found.fit, best, wishes) : best;
     const baseUrl = flags.baseUrl ?? (dialog && (await askBaseUrl(dialog, setup.baseUrlProblem)));
     const decided = setupOf(catalog.dialect, catalog.database, proposal, baseUrl);
     const config = configText(decided);

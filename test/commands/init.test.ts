@@ -265,17 +265,46 @@ describe("in a terminal", () => {
       "name",
       "--mapping",
       "40=warehouse",
+      "--property",
+      "plan",
       "--base-url",
       "https://x",
     ];
-    await init(["--table", "customers", ...flags], { tables, dialog });
-    expect(dialog.asked).toEqual([
-      "The columns that the dashboards get as properties",
-      "Write config.yaml and groupsync.sql?",
-    ]);
+    const { stdout } = await init(["--table", "customers", ...flags], { tables, dialog });
+    expect(dialog.asked).toEqual(["Write config.yaml and groupsync.sql?"]);
+    expect(stdout).not.toContain("for no other fits");
     const silent = aDialog();
     await init(["--yes"], { tables, dialog: silent });
     expect(silent.asked).toEqual([]);
+  });
+
+  test("tells what it doesn't ask, because only one table or column fits", async () => {
+    const { stdout } = await init([], {
+      tables: [aTable("customers", [aColumn("plan")])],
+      dialog: aDialog(),
+    });
+    expect(stdout).toContain("The table with one row for each tenant: public.customers, for no other fits\n");
+    expect(stdout).toContain("The column that becomes user_group_id: id, for no other fits\n");
+  });
+
+  test("takes several schemas, and asks for another column as long as there is one", async () => {
+    const chosen: string[] = [];
+    const dialog = aDialog({
+      choose: async (question, options, preset) => {
+        if (!question.includes("data source")) return preset;
+        chosen.push(question);
+        return options.find(({ value }) => value === "dwh")?.value ?? preset;
+      },
+      ask: async (question) => (question.includes("from dwh") ? "41, 42," : ""),
+    });
+    const two = [aTable("customers", [aColumn("warehouse"), aColumn("dwh")])];
+    const config = (await init([], { tables: two, dialog })).files["config.yaml"] ?? "";
+    expect(chosen).toEqual([
+      "The column with the tenant's data source",
+      "The column with another data source",
+    ]);
+    expect(config).toMatch(/"41": dwh\n.*\n? *"42": dwh\n/s);
+    expect(config).not.toContain('": warehouse');
   });
 
   test("offers tables and names that no rule finds", async () => {

@@ -1,10 +1,14 @@
 import { type CatalogTable, titleOf } from "../../core/proposal/catalog.ts";
 import { type Choice, idChoices, mappingChoices, nameChoices } from "../../core/proposal/columns.ts";
 import { type Proposal, proposals, type WishedMapping, type Wishes } from "../../core/proposal/proposal.ts";
+import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { AnswerProblem, Dialog, DialogOption } from "../../ports/setup/dialog.ts";
 
 const NONE = "(none)";
+
+/** Shows the person a text. */
+type Tell = (text: string) => void;
 
 export const askUrl = (dialog: Dialog, problem: AnswerProblem): Promise<string> =>
   dialog.askSecret("The url of the database: postgres://user:password@host/database or mysql://…", problem);
@@ -21,10 +25,11 @@ export async function askBaseUrl(dialog: Dialog, problem: AnswerProblem): Promis
 
 /**
  * Asks for the table and its columns. The answers at which each question begins are those of the best proposal. What was
- * wished, or has only one answer, is not asked.
+ * wished is not asked. What has only one answer is told.
  */
 export async function askProposal(
   dialog: Dialog,
+  tell: Tell,
   fit: readonly Proposal[],
   best: Proposal,
   wishes: Wishes,
@@ -35,46 +40,66 @@ export async function askProposal(
       ", ",
     ),
   }));
-  const title = await askOne(dialog, "The table with one row for each tenant", options, titleOf(best.table));
+  const askOne = async (
+    question: string,
+    options: readonly DialogOption[],
+    preset: string,
+    wish?: string,
+  ): Promise<string> => {
+    if (options.length > 1) return dialog.choose(question, options, preset);
+    if (wish === undefined) tell(`${question}: ${printable(preset)}, for no other fits\n`);
+    return preset;
+  };
+  const askColumn = (question: string, choices: readonly Choice[]): Promise<string> =>
+    askOne(question, choices.map(optionOf), choices[0]?.column.name ?? "");
+
+  const title = await askOne(
+    "The table with one row for each tenant",
+    options,
+    titleOf(best.table),
+    wishes.table,
+  );
   const proposed = fit.find(({ table }) => titleOf(table) === title) ?? best;
   const { table } = proposed;
-  const id =
-    wishes.id ?? (await askColumn(dialog, "The column that becomes user_group_id", idChoices(table)));
+  const id = wishes.id ?? (await askColumn("The column that becomes user_group_id", idChoices(table)));
   const name =
     wishes.name ??
-    (await askColumn(dialog, "The column that becomes the group's name", nameChoices(table, id, true)));
+    (await askColumn("The column that becomes the group's name", nameChoices(table, id, true)));
   const mapping = wishes.mapping ?? (await askMapping(dialog, table, [id, name]));
   const chosen: Wishes = { table: title, id, name, mapping };
-  const properties = await askProperties(dialog, proposals([table], chosen).fit[0] ?? proposed);
+  const properties =
+    wishes.properties ?? (await askProperties(dialog, proposals([table], chosen).fit[0] ?? proposed));
   return proposals([table], { ...chosen, properties }).fit[0] ?? proposed;
 }
 
-const askColumn = (dialog: Dialog, question: string, choices: readonly Choice[]): Promise<string> =>
-  askOne(dialog, question, choices.map(optionOf), choices[0]?.column.name ?? "");
-
+/** Asks for one column after the other, as long as there is one that sounds like a data source. */
 async function askMapping(
   dialog: Dialog,
   table: CatalogTable,
-  taken: readonly (string | undefined)[],
+  taken: readonly string[],
 ): Promise<readonly WishedMapping[]> {
-  const choices = mappingChoices(table, taken);
-  const [best] = choices;
-  if (!best) return [];
-  const column = await dialog.choose(
-    "The column with the tenant's data source",
-    [
-      ...choices.map(optionOf),
-      { value: NONE, hint: "each group sees the default data source of each schema" },
-    ],
-    best.column.name,
-  );
-  if (column === NONE) return [];
-  const schemaId = await dialog.ask(
-    `The id of the service's schema that takes its data from ${column}; leave it empty to write it later`,
-    "40",
-    () => undefined,
-  );
-  return [{ schemaId: schemaId.trim() || null, column }];
+  const mapping: WishedMapping[] = [];
+  for (;;) {
+    const choices = mappingChoices(table, [...taken, ...mapping.map(({ column }) => column)]);
+    const [best] = choices;
+    if (!best) return mapping;
+    const isFirst = mapping.length === 0;
+    const none = isFirst ? "each group sees the default data source of each schema" : "that is all";
+    const column = await dialog.choose(
+      isFirst ? "The column with the tenant's data source" : "The column with another data source",
+      [...choices.map(optionOf), { value: NONE, hint: none }],
+      isFirst ? best.column.name : NONE,
+    );
+    if (column === NONE) return mapping;
+    const answer = await dialog.ask(
+      `The id of the service's schema that takes its data from ${column}; several with commas; leave it empty to write it later`,
+      "40",
+      () => undefined,
+    );
+    const schemaIds = answer.split(",").flatMap((text) => text.trim() || []);
+    if (schemaIds.length === 0) return [...mapping, { schemaId: null, column }];
+    mapping.push(...schemaIds.map((schemaId) => ({ schemaId, column })));
+  }
 }
 
 async function askProperties(dialog: Dialog, { properties }: Proposal): Promise<readonly string[]> {
@@ -86,15 +111,6 @@ async function askProperties(dialog: Dialog, { properties }: Proposal): Promise<
     options,
     proposed.map(({ column }) => column.name),
   );
-}
-
-async function askOne(
-  dialog: Dialog,
-  question: string,
-  options: readonly DialogOption[],
-  preset: string,
-): Promise<string> {
-  return options.length > 1 ? dialog.choose(question, options, preset) : preset;
 }
 
 const optionOf = ({ column, reason }: Choice): DialogOption => ({

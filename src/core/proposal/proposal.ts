@@ -106,17 +106,19 @@ function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wis
   const removed = removals(table);
   const change = changeChoices(table)[0] ?? null;
   const taken = [id, name, ...mapping, ...removed, ...(change ? [change] : [])];
+  const properties = propertiesOf(
+    table,
+    taken.map(({ column }) => column.name),
+    wishes.properties,
+  );
+  if (typeof properties === "string") return properties;
   return {
     table,
     reasons,
     id,
     name,
     mapping,
-    properties: propertiesOf(
-      table,
-      taken.map(({ column }) => column.name),
-      wishes.properties,
-    ),
+    properties,
     removals: removed,
     change,
   };
@@ -152,19 +154,26 @@ function mapped(
   return found;
 }
 
+/** The columns, or what the table lacks. */
 function propertiesOf(
   table: CatalogTable,
   taken: readonly string[],
   wished: readonly string[] | undefined,
-): PropertyChoices {
+): PropertyChoices | string {
   const choices = propertyChoices(table, taken);
   if (wished === undefined) return choices;
   const all = [...choices.proposed, ...choices.others];
-  const isWished = ({ column }: Choice): boolean => wished.includes(column.name);
+  const proposed: Choice[] = [];
+  for (const name of new Set(wished)) {
+    const choice = chosen(table, name, all);
+    if (!choice) return `it has no column ${name}`;
+    proposed.push(choice);
+  }
+  const isLeft = (name: string): boolean => !wished.includes(name);
   return {
-    ...choices,
-    proposed: all.filter(isWished),
-    others: all.filter((choice) => !isWished(choice)),
+    proposed,
+    others: all.filter(({ column }) => isLeft(column.name)),
+    withheld: choices.withheld.filter(isLeft),
   };
 }
 

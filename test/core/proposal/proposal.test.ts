@@ -246,6 +246,18 @@ describe("what was wished", () => {
     });
   });
 
+  test("may be a property that looks personal, but no column that isn't there", () => {
+    const table = aTable("customers", [aColumn("email"), aColumn("plan")]);
+    expect(best([table], { properties: ["email", "email"] }).properties).toMatchObject({
+      proposed: [{ column: { name: "email" }, reason: "was chosen" }],
+      others: [{ column: { name: "plan" } }],
+      withheld: [],
+    });
+    expect(proposals([table], { properties: ["plam"] }).unfit).toMatchObject([
+      { lacks: "it has no column plam" },
+    ]);
+  });
+
   test("keeps the reason of the proposal, if it would have been proposed", () => {
     expect(best([customers], { id: "id", name: "company" })).toMatchObject({
       id: { reason: "is the primary key" },
