@@ -77,6 +77,8 @@ export async function leasedRun(
   const bodyFailed = new AbortController();
   let companionEnded: (() => Promise<void>) | undefined;
   let report: RunReport | undefined;
+  /** Of the run's record, so that the report and `status` tell the same. Undefined if there is no record. */
+  let recordedMs: number | undefined;
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
     const run = await openRun(ports, settings, { service, lease, tally, signal });
@@ -94,7 +96,7 @@ export async function leasedRun(
     );
   };
   const finish = (error?: SyncError): RunReport => {
-    const report = reportOn(tally, clock.monotonic() - started, error);
+    const report = reportOn(tally, recordedMs ?? clock.monotonic() - started, error);
     observe({ kind: "finished", ...summaryOf(command, report) });
     return report;
   };
@@ -109,11 +111,13 @@ export async function leasedRun(
       await withCommitsKept({ ...ports, signal }, lease, async () => {
         let recordLaterDrift = async (): Promise<void> => {};
         try {
-          recordLaterDrift = await recorded(command, ports, lease, tally, () =>
+          const work = (): Promise<void> =>
             runUnder(lease).catch((thrown: unknown) => {
               throw reasonOfEnd(thrown, lease, signal);
-            }),
-          );
+            });
+          recordLaterDrift = await recorded(command, ports, lease, tally, work, (ms) => {
+            recordedMs = ms;
+          });
           if (companionEnded) report = finish();
         } catch (thrown) {
           bodyFailed.abort();
@@ -204,8 +208,8 @@ function summaryOf(
 }
 
 /**
- * Records the run in the ledger's history, even if it fails. Discards a run that a usage mistake ended. Returns what records
- * the drift that the companion has found after the run.
+ * Records the run in the ledger's history, even if it fails, and tells its duration. Discards a run that a usage mistake
+ * ended. Returns what records the drift that the companion has found after the run.
  */
 async function recorded(
   command: string,
@@ -213,10 +217,13 @@ async function recorded(
   lease: HeldLease,
   tally: Tally,
   body: () => Promise<void>,
+  onEnd: (durationMs: number) => void,
 ): Promise<() => Promise<void>> {
-  const run = await ledger.write(lease, (transaction) => transaction.startRun(command, clock.now()));
+  const startedAt = clock.now();
+  const run = await ledger.write(lease, (transaction) => transaction.startRun(command, startedAt));
   observe({ kind: "started", run });
   const finish = async (error: SyncError | undefined, at = clock.now()): Promise<void> => {
+    onEnd(Math.max(0, at.getTime() - startedAt.getTime()));
     if (error && isUsageMistake(error)) {
       await ledger.write(lease, (transaction) => transaction.discardRun(run));
       return;

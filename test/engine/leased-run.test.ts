@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { noCounts } from "../../src/core/report/counts.ts";
 import { leasedRun } from "../../src/engine/leased-run.ts";
+import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { sync } from "../../src/engine/sync.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { Instance } from "../fakes/instance.ts";
@@ -41,6 +42,25 @@ describe("an observer that throws", () => {
     expect(world.ledger.runs).toMatchObject([{ command: "sync", result: { outcome: "ok" } }]);
   });
 });
+
+it.each([false, true])(
+  "a run reports the duration that its record has (it is stopped: %s)",
+  async (isStopped) => {
+    const world = new World(tenants("a"));
+    const stop = new AbortController();
+    const { report } = world.start({
+      signal: stop.signal,
+      at: async ({ call }) => {
+        await world.time.sleep(1_000);
+        if (isStopped && call === "getOrCreate") stop.abort();
+      },
+    });
+    const { outcome, durationMs } = (await report) as RunReport;
+    expect(outcome).toBe(isStopped ? "failed" : "ok");
+    const [run] = world.ledger.runs;
+    expect(durationMs).toBe((run?.finishedAt?.getTime() ?? 0) - (run?.startedAt.getTime() ?? 0));
+  },
+);
 
 describe("an older groupsync's ledger", () => {
   it("is migrated under the lease before anything else is read or written there", async () => {
