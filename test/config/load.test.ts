@@ -85,7 +85,7 @@ timezone: Mars/Base
   line 7   service.concurrency: "\${N}" is not a whole number from 1 to 1000; the default is 8
   line 8   service.rate_limit: "fast" is not a rate; write it like 3/s, 170/min or 9000/h
   line 9   service.update: "always" is not possible here; write upsert or replace or never
-  line 11  source.url: the environment variable DATABASE_URL is not set; set it, or give a default: \${DATABASE_URL:-…}
+  line 11  source.url: the environment variable DATABASE_URL is not set; set it where groupsync is started
   line 12  source.table: "a.b.c" is not the name of a table; write it like customers, app.customers or app."Customers"
   line 13  source.query: cannot stand beside table; keep one of the two
   line 15  group.id: "{{ region }}-{{ id }}" is not a column name; write the name of one column; to compute an id, give it a name in source.query

@@ -51,7 +51,7 @@ function resolve(reference: string, sources: ValueSources): Resolved {
   if (fallback !== undefined) return { value: fallback };
   const state = value === "" ? "empty" : "not set";
   return {
-    problem: `the environment variable ${name} is ${state}; set it, or give a default: \${${name}:-…}`,
+    problem: `the environment variable ${name} is ${state}; set it where groupsync is started`,
   };
 }
 
