@@ -1,4 +1,4 @@
-import { printable } from "../../core/text/printable.ts";
+import { printable, printableId } from "../../core/text/printable.ts";
 import { toldText } from "../../core/text/told.ts";
 import type { Explanation } from "../../engine/explain/explanation.ts";
 import { isTold, type Line, LONGEST, type NamedValue, sectionsOf } from "../../engine/explain/sections.ts";
@@ -23,7 +23,7 @@ export function explainText(explanation: Explanation, colours: boolean): string 
   const paint = painter(colours);
   const { explained, failures } = explanation;
   const { state, reason, advice, command } = standingOf(explained);
-  const title = `${printable(explained.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
+  const title = `${printableId(explained.user_group_id, LONGEST)}: ${state.replaceAll("_", " ")}`;
   const colour = COLOURS[state];
   const lines = [
     colour === undefined ? title : paint(colour, title),

@@ -28,9 +28,12 @@ const hex = (unit: number): string => unit.toString(16).padStart(4, "0");
 
 const escaped = (char: string): string => `\\u{${char.codePointAt(0)?.toString(16)}}`;
 
-/** An id as shown in a list. */
-export const printableId = (id: string | null): string =>
-  id === null ? "(a row without an id)" : printable(id);
+/** An id as shown in a list. Quotes it if it begins or ends with a blank, which nobody would see. */
+export function printableId(id: string | null, maxLength?: number): string {
+  if (id === null) return "(a row without an id)";
+  const shown = printable(id, maxLength);
+  return id.trim() === id ? shown : `"${shown}"`;
+}
 
 /** An id as one word of a shell command, which an operator can copy. Shows control characters as escapes, as bash reads them. */
 export function shellWord(id: string): string {

@@ -1,7 +1,7 @@
 import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant-id.ts";
 import { tokenBucket } from "../../core/limits/token-bucket.ts";
-import { printable } from "../../core/text/printable.ts";
+import { printableId } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explanation.ts";
 import { unknownIds } from "../../engine/plan/make-plan.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -73,7 +73,7 @@ export class TenantLooks {
       if (error instanceof SyncError)
         return { kind: error.code === "UNKNOWN_ID" ? "unknown" : "failed", error };
       const { code, message } = asSyncError(error);
-      this.#ports.log({ level: "error", code, message: `cannot explain ${printable(id)}: ${message}` });
+      this.#ports.log({ level: "error", code, message: `cannot explain ${printableId(id)}: ${message}` });
       return {
         kind: "failed",
         error: new SyncError(code, "groupsync has made a mistake; its log says more"),

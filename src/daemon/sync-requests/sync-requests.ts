@@ -2,7 +2,7 @@ import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-err
 import { MAX_ID_BYTES } from "../../core/group/tenant-id.ts";
 import { tokenBucket } from "../../core/limits/token-bucket.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import { printable } from "../../core/text/printable.ts";
+import { printableId } from "../../core/text/printable.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Served, ServeTenant } from "../../ports/serve-tenant.ts";
@@ -110,7 +110,7 @@ export class SyncRequests {
   #failedWith(error: unknown, id: string): Served {
     if (error instanceof SyncError) return failed(error);
     const { code, message } = asSyncError(error);
-    this.#ports.log({ level: "error", code, message: `cannot serve ${printable(id)}: ${message}` });
+    this.#ports.log({ level: "error", code, message: `cannot serve ${printableId(id)}: ${message}` });
     return failed(new SyncError(code, "groupsync has made a mistake; its log has the details"));
   }
 }

@@ -58,7 +58,9 @@ describe("what leaves the process", () => {
   });
 });
 
-it("names a row without an id", () => {
+it("names a row without an id, and quotes an id with a blank at one of its ends", () => {
   expect(printableId(null)).toBe("(a row without an id)");
   expect(printableId("a\tb")).toBe("a\\tb");
+  expect(printableId("t-1 ")).toBe('"t-1 "');
+  expect(printableId(" ")).toBe('" "');
 });
