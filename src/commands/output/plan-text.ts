@@ -7,7 +7,14 @@ import { tablesText } from "../../core/report/tables-text.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
-import { changeCount, changeCounts, isHeld, missingCount, type Plan } from "../../engine/plan/plan.ts";
+import {
+  changeCount,
+  changeCounts,
+  isHeld,
+  missingCount,
+  type Plan,
+  type PlanEntry,
+} from "../../engine/plan/plan.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import { type Paint, painter } from "./colours.ts";
 import { type DetailedEntry, detailedEntries } from "./detailed-entries.ts";
@@ -18,7 +25,8 @@ const LONGEST_REASON = 2_000;
 
 /**
  * Writes the plan for people: + for a create, ~ for an update with old → new, ± for a replacement, - for a
- * deletion, ↻ for a new token, = for a group that stays as it is, ! for what needs attention. Held removals are marked.
+ * deletion, ↻ for a new token, = for a group that stays as it is, ! for what needs attention, which comes last.
+ * Held removals are marked.
  */
 export async function writePlanText(
   plan: Plan,
@@ -29,13 +37,20 @@ export async function writePlanText(
 ): Promise<void> {
   const paint = painter(colours);
   let any = false;
-  for await (const line of detailedEntries(plan, ledger)) {
-    // Not all rows that aren't ready have an entry in a plan of all tenants, so they are only counted.
-    if (plan.isWhole && line.entry.kind === "not_ready") continue;
+  const writeLines = (line: DetailedEntry): void => {
     for (const text of linesOf(line, isHeld(line.entry, plan), paint)) {
       write(`${text}\n`);
       any = true;
     }
+  };
+  for await (const line of detailedEntries(plan, ledger)) {
+    // Not all rows that aren't ready have an entry in a plan of all tenants, so they are only counted.
+    if (plan.isWhole && line.entry.kind === "not_ready") continue;
+    if (!needsAttention(line.entry)) writeLines(line);
+  }
+  if (plan.counts.rejected + plan.counts.waiting > 0) {
+    for await (const entries of plan.entries.read())
+      for (const entry of entries.filter(needsAttention)) writeLines({ entry });
   }
   for (const text of rotationLines(rotations, paint)) {
     write(`${text}\n`);
@@ -50,6 +65,8 @@ export async function writePlanText(
   for (const failure of failures) write(`${failureText(failure, paint)}\n`);
   write(`${paint("dim", `Tables: ${tablesText(tables)}.`)}\n`);
 }
+
+const needsAttention = ({ kind }: PlanEntry): boolean => kind === "rejected" || kind === "waiting";
 
 /** If it is unsafe, a warning says so. */
 function refreshText({ due, unsafe, hold }: NonNullable<SyncForecast["refresh"]>, paint: Paint): string {

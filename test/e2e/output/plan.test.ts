@@ -28,8 +28,8 @@ const AS_TEXT = `\
     name: "Company 2" → "Renamed\\u001b[2J"
     properties.plan: "gold" → null
 = t-00003  its tenant is gone; deleted after another 24 h 0 min of absence
-! t-00004  rejected: mapping.40 (column warehouse) is null
 + ü-1  "Größe & Söhne"
+! t-00004  rejected: mapping.40 (column warehouse) is null
 
 Plan: 1 to create, 1 to update, 0 to delete, 3 unchanged, 1 missing, 1 rejected.
 `;
