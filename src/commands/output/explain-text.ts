@@ -29,7 +29,7 @@ export function explainText(explanation: Explanation, colours: boolean): string 
     colour === undefined ? title : paint(colour, title),
     `  ${printable(toldText(reason), LONGEST)}`,
     ...(advice === null ? [] : [`  ${printable(advice, LONGEST)}`]),
-    ...(command === null ? [] : [`  what helps: ${paint("bold", command)}`]),
+    ...(command === null ? [] : [`  ${advice === null ? "what helps" : "then"}: ${paint("bold", command)}`]),
     ...sectionsOf(explanation).flatMap(({ title, lines }) => {
       const width = Math.max(...lines.filter(isValue).map(({ name }) => name.length));
       return ["", title, ...lines.map((line) => `  ${lineText(line, width, paint)}`)];

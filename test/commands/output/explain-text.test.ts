@@ -74,6 +74,7 @@ History
     const row = { cells, digest: aRow(), removed: false, notReady: false };
     const tenant = aRejectedTenant({ code: "ID_DUPLICATE" });
     const page = text({ rows: [row, row], tenant, known: undefined, rejectedSince: at(2) });
+    expect(page).toContain("  leave one row with this id\n  then: groupsync sync --only acme\n");
     expect(page).toContain("Open\n  rejected since 2026-02-02T00:00:00.000Z\n");
     expect(page).toContain("  1 of 2 in public.customers\n");
     expect(page).toContain("  2 of 2 in public.customers\n");
