@@ -112,7 +112,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         log.debug(withoutMessage(fields), `tries again: ${event.message}`);
         break;
       case "waiting":
-        log.info(withoutMessage(fields), `waits ${durationText(event.ms)}: ${event.reason}`);
+        log.info(withoutMessage(fields), `waits up to ${durationText(event.ms)}: ${event.reason}`);
         break;
       case "recorded": {
         const { user_group_id, result, unverified, tokenFingerprint: token_fingerprint } = event;
@@ -177,7 +177,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
             requests,
             duration_ms,
             code: error?.code,
-            hint: error?.hint,
+            hint: error?.hint ?? (counts.rejected > 0 ? SEE_STATUS : undefined),
             ...atEnd(),
           },
           summaryText(event),
@@ -191,6 +191,9 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
     }
   };
 }
+
+/** A rejected row has a line of its own only when it is rejected for the first time. */
+const SEE_STATUS = "`groupsync status` names the rejected rows";
 
 /** Rows that are only counted come with their number. */
 const rejectionFields = ({ user_group_id, code, rows }: Rejection): object =>

@@ -53,6 +53,7 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
       : []),
     // The headline has the run's reason already.
     ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
+    ...(counts.failed + counts.rejected > 0 ? ["  docs/errors.md says for each code what helps"] : []),
   ];
   if (counts.unverified > 0) {
     lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");

@@ -123,7 +123,7 @@ describe("a run in the log", () => {
     ],
     [
       { kind: "waiting", ms: 7_000, reason: "the service asked to slow down" },
-      { level: "info", ms: 7_000, msg: "waits 7.0 s: the service asked to slow down" },
+      { level: "info", ms: 7_000, msg: "waits up to 7.0 s: the service asked to slow down" },
     ],
     [
       {

@@ -61,7 +61,8 @@ test("shows no counts for an empty source", () => {
 test("doesn't say 'In sync' if every group failed", () => {
   const errors = [{ user_group_id: "107", code: "REFUSED", message: "success is 0" }];
   expect(textOf({ failed: 1 }, { requests: 1, errors })).toBe(
-    "Done, with 1 failing group\n  1 failed; 1 request in 340 ms\n  107: REFUSED: success is 0\n",
+    "Done, with 1 failing group\n  1 failed; 1 request in 340 ms\n  107: REFUSED: success is 0\n" +
+      "  docs/errors.md says for each code what helps\n",
   );
 });
 
@@ -111,7 +112,8 @@ test("shows held removals once: the reason, the command that approves them, and 
       "    delete acme\n" +
       "    replace globex\n" +
       "  (a row without an id): ID_NULL: column id is null\n" +
-      "  APPROVAL_MISMATCH: another set\n",
+      "  APPROVAL_MISMATCH: another set\n" +
+      "  docs/errors.md says for each code what helps\n",
   );
 });
 
