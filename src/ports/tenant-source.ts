@@ -70,6 +70,10 @@ export interface TenantSnapshot {
    * Each row has the id first and then the columns that `open` was asked for. Removed rows are included.
    */
   rows(buckets?: readonly number[]): AsyncIterable<readonly TenantRow[]>;
+  /** See `TenantLookUps.isIndexed`. */
+  isIndexed(): Promise<boolean>;
+  /** See `TenantLookUps.rowsOf`. Not while `rows` is being read. */
+  rowsOf(ids: readonly string[]): Promise<readonly TenantRow[]>;
   role(): Promise<SourceRole>;
   /** Ends the snapshot and its connection. Idempotent. */
   close(): Promise<void>;

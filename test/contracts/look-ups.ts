@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { TenantRow } from "../../src/core/group/tenant.ts";
+import type { SourceBucket, TenantRow } from "../../src/core/group/tenant.ts";
 import { compareIds } from "../../src/core/group/tenant-id.ts";
 import type { TenantLookUps, TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
 import { rounds } from "../support/long.ts";
+import { collect } from "./collect.ts";
 import { NEVER, readAll } from "./rows-of.ts";
 import type { SourceDatabase, SourceOptions } from "./tenant-source.ts";
 
@@ -19,6 +20,9 @@ export async function lookUpsOf(
 }
 
 const idsOf = (rows: readonly TenantRow[]): unknown[] => rows.map(({ cells }) => cells[0]);
+
+const inOrder = (buckets: readonly SourceBucket[]): SourceBucket[] =>
+  buckets.toSorted((a, b) => a.bucket - b.bucket);
 
 /** Ids in which no type but text has anything. */
 const ODD_IDS = [
@@ -65,9 +69,11 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
           await insert(database, ...there.map(([id]) => id));
           const wanted = [...there.filter(([, isWanted]) => isWanted), ...others].map(([id]) => id);
           const { rows } = await readAll(source, ["id", "name"]);
-          expect(await lookUps.rowsOf(wanted)).toEqual(
-            rows.filter(({ cells: [id] }) => wanted.includes(id as string)),
-          );
+          const found = rows.filter(({ cells: [id] }) => wanted.includes(id as string));
+          expect(await lookUps.rowsOf(wanted)).toEqual(found);
+          const snapshot = await source.open(["id", "name"], "seed", NEVER);
+          expect(await snapshot.rowsOf(wanted)).toEqual(found);
+          await snapshot.close();
         }),
         { numRuns: rounds(60) },
       );
@@ -173,6 +179,23 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       ]);
     });
 
+    test("in a snapshot see its moment, and leave its other reads as they are", async () => {
+      const database = await customers("a", "b", "c");
+      const source = database.source({ table: "customers" });
+      const before = await readAll(source, ["id", "name"]);
+      const snapshot = await source.open(["id", "name"], "seed", NEVER);
+      onTestFinished(() => snapshot.close());
+      await snapshot.buckets();
+      expect(await snapshot.isIndexed()).toBe(true);
+      await database.execute("DELETE FROM customers WHERE id = 'a'");
+      await database.execute("UPDATE customers SET name = 'New' WHERE id = 'b'");
+      await insert(database, "d");
+      expect(await snapshot.rowsOf(["a", "b", "d"])).toEqual(before.rows.slice(0, 2));
+      const rows = await collect(snapshot.rows(before.rows.map(({ digest }) => digest.bucket)));
+      expect(rows).toEqual(before.rows);
+      expect(inOrder(await snapshot.buckets())).toEqual(inOrder(before.buckets));
+    });
+
     test("keep one connection, and take turns on it", async () => {
       const { source, sessions } = await customers("a", "b", "c");
       const lookUps = await lookUpsOf(source({ table: "customers" }));
@@ -269,6 +292,9 @@ export function lookUpsContract(name: string, makeDatabase: () => Promise<Source
       await execute("INSERT INTO plans VALUES ('a', 'A')");
       const lookUps = await lookUpsOf(source(options));
       expect(lookUps.isIndexed).toBe(isIndexed);
+      const snapshot = await source(options).open(["id", "name"], "seed", NEVER);
+      expect(await snapshot.isIndexed()).toBe(isIndexed);
+      await snapshot.close();
       const { rows } = await readAll(source(options), ["id", "name"]);
       for (const { cells } of rows) {
         const [id] = cells as [string];

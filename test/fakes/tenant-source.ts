@@ -45,6 +45,13 @@ export class InMemoryTenantSource implements TenantSource {
           yield rows.slice(start, start + batch);
         }
       },
+      async isIndexed() {
+        return true;
+      },
+      async rowsOf(ids) {
+        await step({ when: "before", call: "rows" });
+        return all.filter(({ cells: [id] }) => ids.includes(id as string));
+      },
       async role() {
         return { name: "reader", secrets: [], openSchemas: [] };
       },

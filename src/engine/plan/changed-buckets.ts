@@ -1,11 +1,17 @@
-import { BUCKETS } from "../../core/group/tenant.ts";
+import { BUCKETS, type SourceBucket } from "../../core/group/tenant.ts";
 import type { PlanningContext } from "../../core/plan/planned-action.ts";
-import type { GroupReads } from "../../ports/ledger/groups.ts";
+import type { GroupReads, LedgerBucket } from "../../ports/ledger/groups.ts";
 import type { TenantSnapshot } from "../../ports/tenant-source.ts";
 
+/** A bucket that may hold a difference, as the source has it. */
+export interface ChangedBucket extends SourceBucket {
+  /** How many groups and rejected rows the ledger has in it. */
+  readonly known: number;
+}
+
 interface ChangedBuckets {
-  /** The buckets that may hold a difference; undefined if all buckets have to be read. */
-  readonly buckets: readonly number[] | undefined;
+  /** Undefined if all buckets have to be read. */
+  readonly changed: readonly ChangedBucket[] | undefined;
   /** How many rows the other buckets have. These rows equal what the ledger has recorded. */
   readonly unchanged: number;
   /** How many rows of the other buckets are not ready. */
@@ -15,7 +21,7 @@ interface ChangedBuckets {
 const NO_GROUPS = { rows: 0, sum: "0", restless: 0 };
 
 /** All buckets have to be read. */
-export const ALL_BUCKETS: ChangedBuckets = { buckets: undefined, unchanged: 0, notReady: 0 };
+export const ALL_BUCKETS: ChangedBuckets = { changed: undefined, unchanged: 0, notReady: 0 };
 
 /** With more changed buckets than this, one read of everything costs the database less. */
 const TOO_MANY = BUCKETS / 4;
@@ -36,17 +42,21 @@ export async function findChangedBuckets(
     snapshot.buckets(),
   ]);
   const unmatched = new Map(ours.map((bucket) => [bucket.bucket, bucket]));
-  const changed: number[] = [];
+  const changed: ChangedBucket[] = [];
   let unchanged = 0;
   let waiting = 0;
-  for (const { bucket, rows, sum, notReady } of theirs) {
-    const known = unmatched.get(bucket) ?? NO_GROUPS;
+  for (const their of theirs) {
+    const { bucket, rows, sum, notReady } = their;
+    const our = unmatched.get(bucket) ?? NO_GROUPS;
     unmatched.delete(bucket);
-    if (known.restless === 0 && known.rows === rows && known.sum === sum) {
+    if (our.restless === 0 && our.rows === rows && our.sum === sum) {
       unchanged += rows;
       waiting += notReady;
-    } else changed.push(bucket);
+    } else changed.push({ ...their, known: knownIn(our) });
   }
-  changed.push(...unmatched.keys());
-  return changed.length > TOO_MANY ? ALL_BUCKETS : { buckets: changed, unchanged, notReady: waiting };
+  for (const [bucket, our] of unmatched)
+    changed.push({ bucket, rows: 0, sum: "0", notReady: 0, known: knownIn(our) });
+  return changed.length > TOO_MANY ? ALL_BUCKETS : { changed, unchanged, notReady: waiting };
 }
+
+const knownIn = ({ rows, restless }: Pick<LedgerBucket, "rows" | "restless">): number => rows + restless;

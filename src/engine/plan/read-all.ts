@@ -9,6 +9,7 @@ import type { TenantSource } from "../../ports/tenant-source.ts";
 import { ALL_BUCKETS, findChangedBuckets } from "./changed-buckets.ts";
 import { mergeById } from "./merge-by-id.ts";
 import type { PlanBuilder } from "./plan-builder.ts";
+import { readBuckets } from "./read-buckets.ts";
 import { readTenants } from "./read-tenants.ts";
 import { roleWarnings } from "./source-role.ts";
 
@@ -53,14 +54,15 @@ export async function readAll({
   const snapshot = await source.open(columnsOf(rules), digestSeed(rules), stop, tableBefore);
   try {
     // An empty ledger has no buckets to compare.
-    const { buckets, unchanged, notReady } =
+    const { changed, unchanged, notReady } =
       service.baseUrl === null
         ? ALL_BUCKETS
         : await findChangedBuckets(snapshot, ledger, { serviceUpdates: service.updates });
     builder.addUnread({ unchanged, notReady });
-    const tenants = readTenants(snapshot.rows(buckets), rules);
-    if (buckets?.length !== 0) {
-      await mergeById(tenants, ledger.groups(buckets), (tenant, group) => {
+    if (changed?.length !== 0) {
+      const { rows, groups, ...unread } = await readBuckets(snapshot, ledger, changed, unchanged);
+      builder.addUnread({ unchanged: 0, ...unread });
+      await mergeById(readTenants(rows, rules), groups, (tenant, group) => {
         if (group !== undefined) builder.see(group);
         decide(tenant, group);
       });

@@ -32,12 +32,19 @@ describe("a bucket counts as changed", () => {
     ["if its number of rows differs", inSource({ rows: 4 }), inLedger()],
     ["if a group in it has to be looked at", inSource(), inLedger({ restless: 1 })],
   ])("%s", async (_, source, ledger) => {
-    expect(await compare([source], [ledger])).toEqual({ buckets: [1], unchanged: 0, notReady: 0 });
+    const known = ledger.rows + ledger.restless;
+    expect(await compare([source], [ledger])).toEqual({
+      changed: [{ ...source, known }],
+      unchanged: 0,
+      notReady: 0,
+    });
   });
 
   it("if only one side has it", async () => {
     const found = await compare([inSource(), inSource({ bucket: 2 })], [inLedger(), inLedger({ bucket: 3 })]);
-    expect(found).toEqual({ buckets: [2, 3], unchanged: 3, notReady: 0 });
+    const onlyInSource = { ...inSource({ bucket: 2 }), known: 0 };
+    const onlyInLedger = { bucket: 3, rows: 0, sum: "0", notReady: 0, known: 3 };
+    expect(found).toEqual({ changed: [onlyInSource, onlyInLedger], unchanged: 3, notReady: 0 });
   });
 
   it("and unchanged buckets are left out, however many there are", async () => {
@@ -46,7 +53,7 @@ describe("a bucket counts as changed", () => {
       all.map((bucket) => inSource({ bucket })),
       all.map((bucket) => inLedger({ bucket })),
     );
-    expect(found).toEqual({ buckets: [], unchanged: 3 * BUCKETS, notReady: 0 });
+    expect(found).toEqual({ changed: [], unchanged: 3 * BUCKETS, notReady: 0 });
   });
 
   it("but not for rows that aren't ready and have no group: they are counted", async () => {
@@ -62,7 +69,9 @@ describe("a bucket counts as changed", () => {
       inLedger({ bucket: 3, rows: 1, sum: "7" }),
       inLedger({ bucket: 4, ...none, restless: 1 }),
     ];
-    expect(await compare(source, ledger)).toEqual({ buckets: [3, 4], unchanged: 3, notReady: 5 });
+    const { changed, ...counts } = await compare(source, ledger);
+    expect(changed?.map(({ bucket }) => bucket)).toEqual([3, 4]);
+    expect(counts).toEqual({ unchanged: 3, notReady: 5 });
   });
 });
 
@@ -70,9 +79,9 @@ it("with many changed buckets, all buckets are read at once", async () => {
   const all = Array.from({ length: BUCKETS }, (_, bucket) => inLedger({ bucket }));
   const changed = (most: number) =>
     all.map(({ bucket }) => inSource({ bucket, ...(bucket < most && { sum: "13" }) }));
-  expect((await compare(changed(BUCKETS / 4), all)).buckets).toHaveLength(BUCKETS / 4);
+  expect((await compare(changed(BUCKETS / 4), all)).changed).toHaveLength(BUCKETS / 4);
   expect(await compare(changed(BUCKETS / 4 + 1), all)).toEqual({
-    buckets: undefined,
+    changed: undefined,
     unchanged: 0,
     notReady: 0,
   });

@@ -31,11 +31,13 @@ export async function isFoundByIndex(
   select: string,
   value: string,
 ): Promise<boolean> {
-  // Otherwise a table of a few rows would be read whole.
+  // Otherwise a table of a few rows would be read whole. The transaction's other reads keep the setting that they had.
+  await session.query("SAVEPOINT planning");
   await session.query("SET LOCAL enable_seqscan = off");
   const [row] = await session.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
     `EXPLAIN (FORMAT JSON) ${select}`,
   );
+  await session.query("ROLLBACK TO SAVEPOINT planning");
   const nodes = row ? nodesOf(row["QUERY PLAN"][0]?.Plan) : [];
   const has = (...details: string[]): boolean =>
     nodes.some((node) => details.some((detail) => String(node[detail] ?? "").includes(value)));

@@ -23,8 +23,7 @@ export interface SourceDialect<Session extends SourceSession> {
   /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS or CONFIG_SOURCE if the config is wrong. */
   tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery>;
   /**
-   * Whether the plan for a look at one id reads only rows that an index finds by this id. May change settings of the
-   * transaction.
+   * Whether the plan for a look at one id reads only rows that an index finds by this id. Needs a transaction.
    */
   isIndexed(session: Session, query: TenantQuery): Promise<boolean>;
   role(session: Session, options: SourceOptions): Promise<SourceRole>;

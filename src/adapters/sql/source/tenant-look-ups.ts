@@ -94,8 +94,9 @@ export class SqlTenantLookUps implements TenantLookUps {
   }
 }
 
-async function rowsOf(
-  session: SourceSession,
+/** The rows of these ids, as `TenantLookUps.rowsOf` gives them, in the session's present transaction. */
+export async function rowsOf(
+  session: Pick<SourceSession, "rows">,
   query: TenantQuery,
   ids: readonly string[],
 ): Promise<readonly TenantRow[]> {

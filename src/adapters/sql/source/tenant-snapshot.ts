@@ -2,6 +2,7 @@ import type { SyncError } from "../../../core/failure/sync-error.ts";
 import type { SourceBucket, TenantRow } from "../../../core/group/tenant.ts";
 import type { SourceRole, TenantSnapshot } from "../../../ports/tenant-source.ts";
 import type { SourceSession } from "./source-session.ts";
+import { rowsOf } from "./tenant-look-ups.ts";
 import { type RawRow, selectBuckets, selectRows, type TenantQuery, tenantRow } from "./tenant-query.ts";
 
 const BATCH = 2_000;
@@ -10,6 +11,7 @@ interface SnapshotParts {
   readonly table: string | null;
   readonly session: SourceSession;
   readonly query: TenantQuery;
+  readonly isIndexed: () => Promise<boolean>;
   readonly role: () => Promise<SourceRole>;
   /** Turns what the driver threw into an error for the operator. */
   readonly explain: (error: unknown) => SyncError;
@@ -39,6 +41,15 @@ export class SqlTenantSnapshot implements TenantSnapshot {
     } catch (error) {
       throw explain(error);
     }
+  }
+
+  isIndexed(): Promise<boolean> {
+    return this.#explained(this.#parts.isIndexed());
+  }
+
+  rowsOf(ids: readonly string[]): Promise<readonly TenantRow[]> {
+    const { session, query } = this.#parts;
+    return this.#explained(rowsOf(session, query, ids));
   }
 
   role(): Promise<SourceRole> {

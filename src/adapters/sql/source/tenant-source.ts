@@ -24,8 +24,9 @@ export class SqlTenantSource<Session extends SourceSession> implements TenantSou
   ): Promise<TenantSnapshot> {
     const asked = { columns, seed, stop };
     const { session, table, query, explain } = await openReader(this.#dialect, this.#options, asked, before);
+    const isIndexed = () => this.#dialect.isIndexed(session, query);
     const role = () => this.#dialect.role(session, this.#options);
-    return new SqlTenantSnapshot({ table, session, query, role, explain });
+    return new SqlTenantSnapshot({ table, session, query, isIndexed, role, explain });
   }
 
   async lookUps(
