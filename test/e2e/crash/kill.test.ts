@@ -14,8 +14,8 @@ const MOST_REQUESTS = 200;
 /** Too many for the killed runs. */
 const TENANTS = MOST_REQUESTS * (KILLS + 1);
 const CONCURRENCY = 8;
-/** The outcomes that src/engine/apply/outcome-recorder.ts collects before it writes them, and the calls in flight. */
-const MOST_UNRECORDED = 8 * CONCURRENCY + CONCURRENCY;
+/** After so many requests something is recorded: see UNRECORDED_AT_FIRST in src/engine/apply/outcome-recorder.ts. */
+const SURELY_RECORDED = 8 * CONCURRENCY + CONCURRENCY;
 
 test(`a first sync that is killed ${KILLS} times ends in sync ${SEEDED}`, async () => {
   const random = seededRandom(SEED);
@@ -36,7 +36,6 @@ test(`a first sync that is killed ${KILLS} times ends in sync ${SEEDED}`, async 
 
     const made = Object.keys(await world.live());
     const stored = new Set(await storedIds(world));
-    expect(made.filter((id) => !stored.has(id)).length).toBeLessThanOrEqual(MOST_UNRECORDED);
     // An orphan would be a group that only the service knows.
     const known = new Set(await ledgerIds(world));
     expect(made.filter((id) => !known.has(id))).toEqual([]);
@@ -77,7 +76,7 @@ async function aRandomMoment(
   random: () => number,
 ): Promise<void> {
   const early = kill % 4 === 1;
-  const least = kill === KILLS ? MOST_UNRECORDED : 0;
+  const least = kill === KILLS ? SURELY_RECORDED : 0;
   const requests = early ? 0 : least + Math.ceil(random() * (MOST_REQUESTS - least));
   await until(async () => (await world.requests()).total >= before + requests);
   await sleep(random() * (early ? 400 : 20));
