@@ -307,12 +307,20 @@ describe("in a terminal", () => {
     expect(config).not.toContain('": warehouse');
   });
 
-  test("offers tables and names that no rule finds", async () => {
-    const kunden = aTable("kunden", [], { columns: [aKey("nr"), aColumn("land"), aColumn("firma")] });
-    const dialog = aDialog({ choose: async (_, options) => options.at(-1)?.value ?? "" });
+  test("offers tables, names and data sources that no rule finds", async () => {
+    const columns = ["land", "quelle", "firma"].map((name) => aColumn(name));
+    const kunden = aTable("kunden", [], { columns: [aKey("nr"), ...columns] });
+    const dialog = aDialog({
+      choose: async (question, options, preset) => {
+        if (!question.includes("data source")) return options.at(-1)?.value ?? "";
+        expect(preset).toBe("(none)");
+        return "quelle";
+      },
+    });
     const config = (await init([], { tables: [aTable("things"), kunden], dialog })).files["config.yaml"];
     expect(config).toContain("table: public.kunden\n");
     expect(config).toContain("\n  name: firma\n");
+    expect(config).toContain('"SCHEMA_ID": quelle\n');
   });
 
   test("takes the answers", async () => {

@@ -72,7 +72,7 @@ export async function askProposal(
   return proposals([table], { ...chosen, properties }).fit[0] ?? proposed;
 }
 
-/** Asks for one column after the other, as long as there is one that sounds like a data source. */
+/** Asks for one column after the other: for the first in any case, because without a mapping tenants may see others' data. */
 async function askMapping(
   dialog: Dialog,
   table: CatalogTable,
@@ -80,15 +80,16 @@ async function askMapping(
 ): Promise<readonly WishedMapping[]> {
   const mapping: WishedMapping[] = [];
   for (;;) {
-    const choices = mappingChoices(table, [...taken, ...mapping.map(({ column }) => column)]);
-    const [best] = choices;
-    if (!best) return mapping;
+    const rest = [...taken, ...mapping.map(({ column }) => column)];
+    const [proposed] = mappingChoices(table, rest);
+    const choices = mappingChoices(table, rest, true);
     const isFirst = mapping.length === 0;
+    if (choices.length === 0 || !(isFirst || proposed)) return mapping;
     const none = isFirst ? "each group sees the default data source of each schema" : "that is all";
     const column = await dialog.choose(
       isFirst ? "The column with the tenant's data source" : "The column with another data source",
       [...choices.map(optionOf), { value: NONE, hint: none }],
-      isFirst ? best.column.name : NONE,
+      (isFirst && proposed?.column.name) || NONE,
     );
     if (column === NONE) return mapping;
     const answer = await dialog.ask(
@@ -97,6 +98,7 @@ async function askMapping(
       () => undefined,
     );
     const schemaIds = answer.split(",").flatMap((text) => text.trim() || []);
+    // The config has one placeholder: whoever doesn't know the ids adds the other columns later.
     if (schemaIds.length === 0) return [...mapping, { schemaId: null, column }];
     mapping.push(...schemaIds.map((schemaId) => ({ schemaId, column })));
   }

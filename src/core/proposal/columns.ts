@@ -91,13 +91,20 @@ const DATA_SOURCES: readonly (readonly [words: string, rank: number])[] = [
 /** Names of what belongs to a database, and is no id of it. */
 const NO_DATA_SOURCE = /(^| )(host|port|user|username)$/;
 
-/** The columns whose values can be ids of data sources, for `group.mapping`. */
-export function mappingChoices(table: CatalogTable, taken: readonly (string | undefined)[]): Ranked {
+/**
+ * The columns whose values can be ids of data sources, for `group.mapping`. With `any`, also those that don't sound like
+ * it, behind the others.
+ */
+export function mappingChoices(
+  table: CatalogTable,
+  taken: readonly (string | undefined)[],
+  any = false,
+): Ranked {
   const choices = table.columns.flatMap((column) => {
     if (!ID_KINDS.has(column.kind) || taken.includes(column.name) || !canBeRule(column.name)) return [];
     if (isSecret(column.name) || NO_DATA_SOURCE.test(wordsOf(column.name).join(" "))) return [];
     const rank = DATA_SOURCES.find(([words]) => hasWords(column.name, words))?.[1] ?? 0;
-    if (rank === 0) return [];
+    if (rank === 0) return any && !isPersonal(column.name) ? [{ column, reason: "could be one", rank }] : [];
     const reason = column.isNullable
       ? "sounds like the tenant's data source; rows in which it is null or empty are rejected"
       : "sounds like the tenant's data source";
@@ -149,11 +156,13 @@ export function propertyChoices(table: CatalogTable, taken: readonly string[]): 
   const sendable = free.filter(
     ({ name, kind }) => PROPERTY_KINDS.has(kind) && canBeRule(name) && !isSecret(name) && !isPersonal(name),
   );
+  const dataSources = mappingChoices(table, taken);
+  const other = (column: CatalogColumn): Choice =>
+    dataSources.find((choice) => choice.column === column) ?? { column, reason: "could be sent" };
   const isUsual = ({ name }: CatalogColumn): boolean => PROPERTIES.some((words) => hasWords(name, words));
-  const reason = "is of use in dashboards";
   return {
-    proposed: sendable.filter(isUsual).map((column) => ({ column, reason })),
-    others: sendable.filter((column) => !isUsual(column)).map((column) => ({ column, reason })),
+    proposed: sendable.filter(isUsual).map((column) => ({ column, reason: "is of use in dashboards" })),
+    others: sendable.filter((column) => !isUsual(column)).map(other),
     withheld: free.filter(({ name }) => isSecret(name) || isPersonal(name)).map(({ name }) => name),
   };
 }
