@@ -139,7 +139,7 @@ describe("in a terminal", () => {
     const world = await aSyncedWorld("a");
     const person: OpenDialog = async () => ({
       ask: async () => {
-        throw new SyncError("INTERRUPTED", "cancelled; nothing was written");
+        throw new SyncError("INTERRUPTED", "cancelled; nothing was changed");
       },
     });
     await expect(forget(world, ["default", "--delete-groups"], { person })).rejects.toMatchObject({

@@ -51,7 +51,7 @@ const NEXT = `To try it with your own tables, in this folder and with DATABASE_U
   npx groupsync sync      does it once
   npx groupsync run       the daemon, with a status page on http://127.0.0.1:8080
 
-No service at hand? npx groupsync sandbox is one, and prints the lines of the config that lead to it.
+No service at hand? npx groupsync sandbox --existing update is one, and prints the lines of the config that lead to it.
 docs/deploy.md says how to put it into production.`;
 
 /**

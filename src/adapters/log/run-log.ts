@@ -99,7 +99,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "accepted":
         log.info(
           { ...rejectionFields(event.rejection), since: event.rejection.since },
-          `rejected no more: ${event.rejection.message}`,
+          `no longer rejected; it was: ${event.rejection.message}`,
         );
         break;
       case "left":

@@ -68,6 +68,6 @@ const shown = ({ value, hint }: DialogOption) => ({
 });
 
 function answered<T>(answer: T): Exclude<T, symbol> {
-  if (isCancel(answer)) throw new SyncError("INTERRUPTED", "cancelled; nothing was written");
+  if (isCancel(answer)) throw new SyncError("INTERRUPTED", "cancelled; nothing was changed");
   return answer as Exclude<T, symbol>;
 }

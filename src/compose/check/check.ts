@@ -7,6 +7,7 @@ import { asFinding, type Finding, ok } from "../../core/report/finding.ts";
 import { CronTimetable } from "../../daemon/schedule.ts";
 import { addressFindings, scheduleFindings } from "../../engine/check/daemon.ts";
 import { ledgerFindings } from "../../engine/check/ledger.ts";
+import { mappingFindings } from "../../engine/check/mapping.ts";
 import { tokenFindings } from "../../engine/check/tokens.ts";
 import type { Check } from "../../ports/check.ts";
 import { readConfig } from "../config.ts";
@@ -39,6 +40,7 @@ export function composeCheck(path: string, host: Host, options: CheckOptions): C
       check("config", async function* () {
         yield ok(`${path} is valid; its name is ${config.name}`);
         yield* warnings;
+        yield* mappingFindings(config.group.mapping);
       }),
       ...sourceChecks(config, host),
       ...stateChecks(config, host, options),
@@ -52,13 +54,13 @@ export function composeCheck(path: string, host: Host, options: CheckOptions): C
 /** Where the state of a sync is: ledger and tokens. */
 function stateChecks(config: Config, host: Host, { canary }: CheckOptions): readonly Check[] {
   const { name, service, ledger } = config;
-  const { baseUrl } = service;
+  const { baseUrl, update } = service;
   return [
     whileOpen(
       "ledger",
       host,
       (own) => composeLedgerView(config, own),
-      (view) => ledgerFindings({ ledger: view }, { database: checkedDatabase(ledger.url), baseUrl }),
+      (view) => ledgerFindings({ ledger: view }, { database: checkedDatabase(ledger.url), baseUrl, update }),
     ),
     whileOpen(
       "tokens",

@@ -234,7 +234,8 @@ function optionalText(
 function asMappingValue(place: string, value: Json): string {
   if (value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
   const text = asText(place, value);
-  if (text.trim() === "") throw new Rejected("VALUE_EMPTY", `${place} is empty`);
+  if (text.trim() === "")
+    throw new Rejected("VALUE_EMPTY", `${place} ${text === "" ? "is empty" : "has nothing but blanks"}`);
   return text;
 }
 

@@ -17,13 +17,14 @@ export function pastRuns({ ledger, lastRun }: DaemonState): readonly PastRun[] {
   const own = asPast(lastRun);
   if (recorded.some(({ id }) => id === own.id)) return recorded.map((run) => (run.id === own.id ? own : run));
   const [newest] = recorded;
-  return newest && newest.startedAt > own.startedAt ? recorded : [own, ...recorded];
+  return newest && newest.startedAt > lastRun.startedAt ? recorded : [own, ...recorded];
 }
 
+/** With the duration that the log has. */
 const asPast = (run: FinishedRun): PastRun => ({
   id: run.run ?? "",
   command: run.command,
-  startedAt: run.startedAt,
+  startedAt: new Date(run.finishedAt.getTime() - run.durationMs),
   finishedAt: run.finishedAt,
   result: run,
   hint: run.error?.hint ?? "",

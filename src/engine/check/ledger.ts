@@ -1,6 +1,8 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { asFinding, type Finding, ok } from "../../core/report/finding.ts";
+import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import { KEEPS_GROUPS } from "../plan/kept-groups.ts";
 import { type CheckedDatabase, connectionFinding } from "./connection.ts";
 import { brokenConditions, sameService } from "./sync-conditions.ts";
 
@@ -11,12 +13,13 @@ interface Ports {
 interface Settings {
   readonly database: CheckedDatabase;
   readonly baseUrl: string;
+  readonly update: UpdatePolicy;
 }
 
 /** Connection, rights and version of the ledger, the service that its groups live at, and who holds the lease. */
 export async function* ledgerFindings(
   { ledger }: Ports,
-  { database, baseUrl }: Settings,
+  { database, baseUrl, update }: Settings,
 ): AsyncGenerator<Finding> {
   await ledger.inspect();
   yield connectionFinding(database);
@@ -36,6 +39,11 @@ export async function* ledgerFindings(
   const service = await ledger.service();
   for (const error of await brokenConditions([sameService({ service, baseUrl })]))
     yield asFinding("failure", error);
+  if (service.updates === false && update === "upsert")
+    yield warning(
+      "a GET doesn't change an existing group at this service: a changed group fails",
+      KEEPS_GROUPS,
+    );
   const { lease } = await ledger.status();
   yield ok(
     lease === null

@@ -1,13 +1,15 @@
-import type { RejectedTenant } from "../../core/group/tenant.ts";
+import type { RejectedTenant, RejectionCode } from "../../core/group/tenant.ts";
 import { type Finding, warning } from "../../core/report/finding.ts";
 import { printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 
 /** More are no list that somebody reads. */
 const MOST_SHOWN = 10;
-const EXAMPLES = 3;
+/** How many ids a finding names. */
+export const EXAMPLES = 3;
 
 interface Reason {
+  readonly code: RejectionCode;
   readonly message: string;
   readonly examples: string[];
   rows: number;
@@ -17,8 +19,8 @@ interface Reason {
 export class RejectionReasons {
   readonly #reasons = new Map<string, Reason>();
 
-  add({ user_group_id, message }: RejectedTenant): void {
-    const reason = this.#reasons.get(message) ?? { message, examples: [], rows: 0 };
+  add({ user_group_id, code, message }: RejectedTenant): void {
+    const reason = this.#reasons.get(message) ?? { code, message, examples: [], rows: 0 };
     this.#reasons.set(message, reason);
     reason.rows++;
     if (reason.examples.length < EXAMPLES) reason.examples.push(printableId(user_group_id));
@@ -27,9 +29,12 @@ export class RejectionReasons {
   /** The reason of most rows first. */
   *findings(): Generator<Finding> {
     const reasons = [...this.#reasons.values()].sort((a, b) => b.rows - a.rows);
-    for (const { message, examples, rows } of reasons.slice(0, MOST_SHOWN)) {
+    for (const { code, message, examples, rows } of reasons.slice(0, MOST_SHOWN)) {
       const more = rows > examples.length ? ", …" : "";
-      yield warning(`${quantity(rows, "row")} rejected: ${message}: ${examples.join(", ")}${more}`, REMEDY);
+      yield warning(
+        `${quantity(rows, "row")} rejected (${code}): ${message}: ${examples.join(", ")}${more}`,
+        REMEDY,
+      );
     }
     const others = reasons.slice(MOST_SHOWN).reduce((sum, { rows }) => sum + rows, 0);
     if (others > 0) yield warning(`${quantity(others, "more row")} rejected for other reasons`, REMEDY);

@@ -3,13 +3,14 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { lastTable } from "../../core/plan/read-history.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
+import { printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import { readTenants } from "../plan/read-tenants.ts";
 import { roleWarnings } from "../plan/source-role.ts";
 import { type CheckedDatabase, connectionFinding } from "./connection.ts";
-import { RejectionReasons } from "./rejection-reasons.ts";
+import { EXAMPLES, RejectionReasons } from "./rejection-reasons.ts";
 
 interface Ports {
   readonly source: TenantSource;
@@ -62,10 +63,16 @@ async function* snapshotFindings(
     for (const warned of roleWarnings(await snapshot.role())) yield asFinding("warning", warned);
     const counts = { desired: 0, flagged: 0, not_ready: 0, rejected: 0 };
     const reasons = new RejectionReasons();
+    const padded: string[] = [];
+    let paddedIds = 0;
     for await (const tenants of readTenants(snapshot.rows(), rules)) {
       for (const tenant of tenants) {
         counts[tenant.kind]++;
         if (tenant.kind === "rejected") reasons.add(tenant);
+        else if (tenant.user_group_id !== null && tenant.user_group_id.trim() !== tenant.user_group_id) {
+          paddedIds++;
+          if (padded.length < EXAMPLES) padded.push(printableId(tenant.user_group_id));
+        }
       }
     }
     const from = snapshot.table ?? "source.query";
@@ -78,6 +85,11 @@ async function* snapshotFindings(
       yield warning(
         `${from} has no row that gives a group`,
         "check the url, and source.where: from such a source a sync makes no group, and deletes none without approval",
+      );
+    if (paddedIds > 0)
+      yield warning(
+        `${quantity(paddedIds, "id")} with a blank at one end: ${padded.join(", ")}${paddedIds > padded.length ? ", …" : ""}`,
+        "without the blank it is another tenant's id: correct the rows before the first sync, if the blank is not meant",
       );
     yield* reasons.findings();
   } finally {

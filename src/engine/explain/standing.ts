@@ -3,6 +3,7 @@ import type { RecordedFailure } from "../../core/failure/group-failures.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
 import { shellWord } from "../../core/text/printable.ts";
 import type { Told } from "../../core/text/told.ts";
+import { KEEPS_GROUPS } from "../plan/kept-groups.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 
 export type State =
@@ -50,13 +51,13 @@ export function standingOf(explained: ExplainedTenant): Standing {
           `the last try failed with ${action.code}; a sync tries again after `,
           new Date(action.retryAt),
         ],
-        advice: "mend what the message names",
+        advice: adviceFor(action),
         command: explained.tenant?.kind === "desired" ? syncIt : null,
       };
     case "rejected":
       return {
         state: "rejected",
-        reason: `${known === undefined ? "it gets no group" : "its group stays as it is"}, because its row is rejected: ${action.message}`,
+        reason: `${known === undefined ? "it gets no group" : "its group stays as it is"}, because its row is rejected (${action.code}): ${action.message}`,
         advice: action.code === "ID_DUPLICATE" ? "leave one row with this id" : "correct the row",
         command: syncIt,
       };
@@ -105,7 +106,7 @@ function standingOfChange(
   }
   const failure = record.group?.failures.change;
   if (change.failedBefore && failure)
-    return { state: "failing", reason: failedText(failure), advice: "mend what the message names", command };
+    return { state: "failing", reason: failedText(failure), advice: adviceFor(failure), command };
   if (change.underWay) {
     return {
       state: "under_way",
@@ -148,6 +149,9 @@ function standingOfChange(
     }
   }
 }
+
+const adviceFor = ({ code }: Pick<RecordedFailure, "code">): string =>
+  code === "NOT_UPDATED" ? KEEPS_GROUPS : "mend what the message names";
 
 const failedText = ({ code }: RecordedFailure): string =>
   `the last try failed with ${code}; the next sync tries again`;

@@ -2,6 +2,10 @@ import { quantity } from "../../core/text/quantity.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { Warning } from "../../ports/observer.ts";
 
+/** What an operator does about a service that leaves existing groups as they are. */
+export const KEEPS_GROUPS =
+  "set service.update to replace, which gives changed groups new tokens, or to never";
+
 /**
  * Warns of updates that the service will not make, because a probe or an earlier sync has found out that a GET leaves an
  * existing group as it is. `planned` is how many updates a plan has.
@@ -16,7 +20,7 @@ export const keptGroupsWarnings = (
           kind: "warning",
           code: "NOT_UPDATED",
           message: `${quantity(planned, "update")} planned, but a GET doesn't change an existing group at this service: a changed group fails`,
-          hint: "set service.update to replace, which gives changed groups new tokens, or to never",
+          hint: KEEPS_GROUPS,
         },
       ]
     : [];

@@ -108,7 +108,7 @@ export async function makePlan(
       { reading: { ...expected, table }, isWhole, sourceTable: table, warnings, unknown },
       { recent, limit: deletion.limit, approval },
     );
-    const kept = keptGroupsWarnings(service, settings.update === "upsert" ? plan.turns.update : 0);
+    const kept = keptGroupsWarnings(service, settings.update === "upsert" ? plan.counts.update : 0);
     return { ...plan, warnings: [...warnings, ...graceWarnings(plan, state), ...kept] };
   } catch (error) {
     entries.close();

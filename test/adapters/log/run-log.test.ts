@@ -100,7 +100,7 @@ describe("a run in the log", () => {
         user_group_id: "acme",
         code: "VALUE_NULL",
         since: "2026-03-01T00:00:00.000Z",
-        msg: "rejected no more: name (column name) is null",
+        msg: "no longer rejected; it was: name (column name) is null",
       },
     ],
     [

@@ -40,10 +40,7 @@ describe("interpolation", () => {
   it.each([
     ["${NO}", "the environment variable NO is not set; set it where groupsync is started"],
     ["${EMPTY}", "the environment variable EMPTY is empty; set it where groupsync is started"],
-    [
-      "${constructor}",
-      "the environment variable constructor is not set; set it where groupsync is started",
-    ],
+    ["${constructor}", "the environment variable constructor is not set; set it where groupsync is started"],
     ["a ${HOST", "a ${ is not closed by }; write $$ for a dollar"],
     ["${}", "a ${…} must hold NAME, NAME:-default or file:/path; write $$ for a dollar"],
     ["${p@ss}", "a ${…} must hold NAME, NAME:-default or file:/path; write $$ for a dollar"],

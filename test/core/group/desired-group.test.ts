@@ -459,7 +459,7 @@ it.each<[string, GroupRules, Record<string, Cell>, string]>([
     "an empty key of a JSON column",
     someRules({ mapping: { kind: "json", column: "all" } }),
     { all: { "40": " \u00a0" } },
-    "mapping.40 (column all) is empty",
+    "mapping.40 (column all) has nothing but blanks",
   ],
   [
     "the data source and its column",

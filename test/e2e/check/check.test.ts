@@ -113,8 +113,8 @@ test("finds a source whose id and change column have no index, and whose rows ar
     "! source LOOKS_NOT_INDEXED",
     "! changes CHANGES_NOT_INDEXED",
   ]);
-  expect(shown.stdout).toContain("1 row rejected: mapping.40 (column warehouse) is null: t-9");
-  expect(shown.stdout).toContain("1 row rejected: 2 rows have this id in column tenant");
+  expect(shown.stdout).toContain("1 row rejected (VALUE_NULL): mapping.40 (column warehouse) is null: t-9");
+  expect(shown.stdout).toContain("1 row rejected (ID_DUPLICATE): 2 rows have this id in column tenant");
   expect(shown.stdout).toMatch(
     /CREATE INDEX ON .*tenants|ALTER TABLE .*tenants.* ADD INDEX|CREATE INDEX .* ON/,
   );

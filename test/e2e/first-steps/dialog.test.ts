@@ -43,7 +43,7 @@ test.runIf(hasTerminals)("who cancels, or says no, finds no file", async () => {
   await cancelled.answer("The column with the tenant's data source", ENTER);
   await cancelled.answer("The id of the service's schema", CTRL_C);
   expect(await cancelled.ended).toBe(1);
-  expect(cancelled.printed()).toContain("nothing was written");
+  expect(cancelled.printed()).toContain("nothing was changed");
 
   const refused = inTerminal(["init"], world.env);
   await refused.answer("The column that becomes the group's name", ENTER);

@@ -91,7 +91,7 @@ test("rejected rows are remembered until they are corrected, and the log names e
     },
   });
   await world.database.query("UPDATE customers SET company_name = 'Named' WHERE id = 't-00002'");
-  expect(await logged()).toMatchObject([expect.stringContaining("rejected no more")]);
+  expect(await logged()).toMatchObject([expect.stringContaining("no longer rejected; it was:")]);
   expect(await world.status()).toMatchObject({ rejected: { count: 0, reasons: [], rows: [] } });
 });
 

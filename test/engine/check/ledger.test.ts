@@ -12,7 +12,7 @@ const find = (world: World, baseUrl = BASE_URL, overrides = {}) =>
   allOf(
     ledgerFindings(
       { ledger: { ...aLedger(world), ...overrides } },
-      { database: { title: "db:5432/app", privacy: "verified" }, baseUrl },
+      { database: { title: "db:5432/app", privacy: "verified" }, baseUrl, update: "upsert" },
     ),
   );
 
@@ -35,6 +35,15 @@ test("another service.base_url than that of the ledger's groups is what a sync s
   const found = await find(world, "https://staging.example.com");
   expect(signsOf(found)).toEqual(["✓", "✓", "✗ SERVICE_CHANGED", "✓"]);
   expect(found[2]?.hint).toContain("put the old address back");
+});
+
+test("a service that keeps existing groups as they are is a warning if groups are to be updated", async () => {
+  const world = new World(tenants("a"));
+  await world.sync();
+  const service = async () => ({ baseUrl: BASE_URL, teamId: null, updates: false });
+  const found = await find(world, BASE_URL, { service });
+  expect(signsOf(found)).toEqual(["✓", "✓", "!", "✓"]);
+  expect(found[2]?.hint).toContain("set service.update to replace");
 });
 
 test("tables of an older groupsync are a warning, because a sync migrates them", async () => {

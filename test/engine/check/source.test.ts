@@ -60,11 +60,17 @@ test("rows that would be rejected are counted by their reasons, the most frequen
   const [, count, ...reasons] = found.slice(0, -1);
   expect(count?.message).toBe("1 tenant in memory.customers");
   expect(reasons.map(({ level, message }) => `${level}: ${message}`)).toEqual([
-    "warning: 4 rows rejected: mapping.40 (column warehouse) is null: n-1, n-2, n-3, …",
-    "warning: 1 row rejected: column id is null: (a row without an id)",
-    "warning: 1 row rejected: 2 rows have this id in column id; none of them is used: double",
+    "warning: 4 rows rejected (VALUE_NULL): mapping.40 (column warehouse) is null: n-1, n-2, n-3, …",
+    "warning: 1 row rejected (ID_NULL): column id is null: (a row without an id)",
+    "warning: 1 row rejected (ID_DUPLICATE): 2 rows have this id in column id; none of them is used: double",
   ]);
   for (const { hint } of reasons) expect(hint).toContain("source.where");
+});
+
+test("ids with a blank at one end are a warning, because nobody sees the blank", async () => {
+  const found = await find(good("a", "b ", " c", "d ", "e ", "f g"));
+  expect(signsOf(found)).toEqual(["✓", "✓", "!", "✓"]);
+  expect(found[2]?.message).toBe('4 ids with a blank at one end: " c", "b ", "d ", …');
 });
 
 test("a source without a tenant is a warning", async () => {

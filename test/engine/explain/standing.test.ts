@@ -29,8 +29,10 @@ const failure: RecordedFailure = {
   since: new Date("2026-03-01T00:00:00Z"),
   retryAt: new Date("2026-03-01T03:00:00Z"),
 };
-const failing = (kind: keyof typeof NO_RECORDED_FAILURES) =>
-  aRecord({ group: aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, [kind]: failure } }) });
+const failing = (kind: keyof typeof NO_RECORDED_FAILURES, code = failure.code) =>
+  aRecord({
+    group: aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, [kind]: { ...failure, code } } }),
+  });
 const renamed = aDesiredTenant({ name: "Renamed" });
 const failedChange = failures({
   change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: failure.retryAt }),
@@ -117,6 +119,18 @@ function noDeletions(): Partial<PlanningContext> {
   return { deletion: { when: "never", gracePeriodMs: 0, limit: { count: 3, percent: 10 } } };
 }
 
+test("the advice for a group that the service has left as it was names service.update", () => {
+  const known = aLedgerGroup({
+    failures: failures({
+      change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: new Date(0) }),
+    }),
+  });
+  const adviceFor = (code: string) =>
+    standingOf(anExplainedTenant({ tenant: renamed, known, record: failing("change", code) })).advice;
+  expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
+  expect(adviceFor("REFUSED")).toBe("mend what the message names");
+});
+
 describe("the reason", () => {
   const reasonOf = (overrides: Overrides): string =>
     toldText(standingOf(anExplainedTenant(overrides)).reason);
@@ -124,7 +138,7 @@ describe("the reason", () => {
   test("has the row's mistake, and what becomes of the group", () => {
     const tenant = aRejectedTenant();
     expect(reasonOf({ tenant })).toBe(
-      "its group stays as it is, because its row is rejected: mapping.40 (column source) is null",
+      "its group stays as it is, because its row is rejected (VALUE_NULL): mapping.40 (column source) is null",
     );
     expect(reasonOf({ tenant, known: undefined })).toMatch(/^it gets no group, because/);
   });
