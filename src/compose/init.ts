@@ -6,6 +6,7 @@ import { loadConfig } from "../config/load.ts";
 import type { Config, DatabaseUrl } from "../config/model/config.ts";
 import { describeDatabase } from "../config/model/database-description.ts";
 import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/schema/urls.ts";
+import type { GroupRules } from "../core/group/group-rules.ts";
 import { UNKNOWN_SCHEMA, VARIABLES } from "../core/setup/setup.ts";
 import { isPlainHttpToAnotherHost } from "../core/tls/loopback.ts";
 import type { CatalogReader } from "../ports/setup/catalog.ts";
@@ -55,7 +56,7 @@ async function openDatabase(url: DatabaseUrl, host: Host): Promise<Opened<InitDa
       examples: async (configText, database, where) => {
         const config = asLoaded(configText, withDatabase(url, database), host);
         const narrowed = { ...config, source: { ...config.source, where } };
-        return { source: await tenantSource(narrowed, databases), rules: config.group };
+        return { source: await tenantSource(narrowed, databases), rules: asWritten(config.group) };
       },
     },
     close: () => databases.close(),
@@ -84,6 +85,18 @@ function withDatabase({ dialect, url }: DatabaseUrl, database: string): string {
   return Object.assign(new URL(url.reveal()), { pathname: encodeURIComponent(database) }).href;
 }
 
+const STAND_IN = "unknown";
+
+/** The rules with SCHEMA_ID again, as the config has it. */
+function asWritten(rules: GroupRules): GroupRules {
+  const { mapping } = rules;
+  if (mapping.kind === "json") return rules;
+  const { [STAND_IN]: unknown, ...keys } = mapping.keys;
+  return unknown
+    ? { ...rules, mapping: { ...mapping, keys: { ...keys, [UNKNOWN_SCHEMA]: unknown } } }
+    : rules;
+}
+
 /**
  * The config as it will be loaded, with stand-ins for what is not known yet: the database that is open for the variables'
  * values, and another key for SCHEMA_ID, which the config refuses. Throws CONFIG_INVALID if the text is no valid config.
@@ -99,6 +112,6 @@ function asLoaded(text: string, url: string, { env }: Host): Config {
       [VARIABLES.baseUrl]: "https://unknown.example.com",
     },
     readFile: (file) =>
-      file === path ? text.replace(`"${UNKNOWN_SCHEMA}":`, '"unknown":') : readTextFile(file),
+      file === path ? text.replace(`"${UNKNOWN_SCHEMA}":`, `"${STAND_IN}":`) : readTextFile(file),
   });
 }

@@ -53,6 +53,7 @@ test.runIf(hasTerminals)("who cancels, or says no, finds no file", async () => {
   await refused.answer("The address of the service", ENTER);
   await refused.answer("Write ", "n");
   expect(await refused.ended).toBe(1);
+  expect(refused.printed()).toContain("mapping.SCHEMA_ID: ");
   for (const file of [newcomer.configFile, newcomer.sqlFile])
     await expect(readFile(file)).rejects.toThrow("ENOENT");
 });
