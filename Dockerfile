@@ -3,7 +3,7 @@
 # Node.js 26 ("Lithium") is LTS until April 2029. For builds that repeat to the byte, name an image by its digest:
 # --build-arg NODE_IMAGE=node:26-trixie-slim@sha256:…
 ARG NODE_IMAGE=node:26-trixie-slim
-# An SBOM also lists package-lock.json: a scanner of the image doesn't see the packages inside of the program's one file.
+# An SBOM also lists package-lock.json: a scanner of the image doesn't see the packages inside of the program's few files.
 ARG BUILDKIT_SBOM_SCAN_CONTEXT=true
 
 FROM ${NODE_IMAGE} AS build

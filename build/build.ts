@@ -2,12 +2,12 @@
  * Makes dist/: the program and its packages in a few files, and what V8 has compiled of them. To find, read and compile
  * a thousand files takes most of a command's time.
  */
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Script } from "node:vm";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import manifest from "../package.json" with { type: "json" };
-import { compiledFile, loadBundle, PACKAGES_APART, PROGRAM, WRAPPER } from "./load-bundle.ts";
+import { bundleFile, compiledFile, loadBundle, PACKAGES_APART, PROGRAM, WRAPPER } from "./load-bundle.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 import { useAsCommandsDo } from "./warm-up.ts";
 
@@ -41,6 +41,7 @@ const withVendorsOutside: Plugin = {
   },
 };
 
+/** By their bare names alone: a file of theirs, such as `mysql2/promise`, would get into the program's bundle. */
 const withPackagesApart: Plugin = {
   name: "with-packages-apart",
   setup({ onResolve, onLoad }) {
@@ -72,6 +73,16 @@ const withCliOutside: Plugin = {
   },
 };
 
+/** Escapes what esbuild leaves as it is: characters in templates, regular expressions and comments. */
+function inAscii(file: string): void {
+  const escaped = (char: string): string =>
+    char
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join("");
+  writeFileSync(file, readFileSync(file, "utf8").replace(/\P{ASCII}/gu, escaped));
+}
+
 rmSync(DIST, { recursive: true, force: true });
 const { metafile } = await build({
   ...shared,
@@ -94,6 +105,7 @@ const { metafile } = await build({
   footer: { js: TAIL },
   metafile: true,
 });
+for (const name of [PROGRAM, ...PACKAGES_APART]) inAscii(DIST + bundleFile(name));
 const beside = { ...shared, outdir: DIST, format: "cjs" } as const satisfies BuildOptions;
 await build({ ...beside, entryPoints: { cli: "build/bundled-cli.ts" } });
 await build({

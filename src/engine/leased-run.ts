@@ -77,7 +77,7 @@ export async function leasedRun(
   const bodyFailed = new AbortController();
   let companionEnded: (() => Promise<void>) | undefined;
   let report: RunReport | undefined;
-  /** Of the run's record, so that the report and `status` tell the same. Undefined if there is no record. */
+  /** As the run's record has it, so that the report and `status` tell the same. Undefined if the run never began. */
   let recordedMs: number | undefined;
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
@@ -220,10 +220,13 @@ async function recorded(
   onEnd: (durationMs: number) => void,
 ): Promise<() => Promise<void>> {
   const startedAt = clock.now();
+  const started = clock.monotonic();
+  // The clock may be set during the run.
+  const now = (): Date => new Date(startedAt.getTime() + clock.monotonic() - started);
   const run = await ledger.write(lease, (transaction) => transaction.startRun(command, startedAt));
   observe({ kind: "started", run });
-  const finish = async (error: SyncError | undefined, at = clock.now()): Promise<void> => {
-    onEnd(Math.max(0, at.getTime() - startedAt.getTime()));
+  const finish = async (error: SyncError | undefined, at = now()): Promise<void> => {
+    onEnd(at.getTime() - startedAt.getTime());
     if (error && isUsageMistake(error)) {
       await ledger.write(lease, (transaction) => transaction.discardRun(run));
       return;
@@ -242,7 +245,7 @@ async function recorded(
     await finish(error).catch(() => {});
     throw thrown;
   }
-  const finishedAt = clock.now();
+  const finishedAt = now();
   const found = tally.drift;
   await finish(undefined, finishedAt);
   return async () => {

@@ -24,6 +24,15 @@ test.each([PROGRAM, ...PACKAGES_APART])("V8 takes the code that the build has co
   expect(scripts.get(name)?.cachedDataRejected).toBe(false);
 });
 
+test.each([PROGRAM, ...PACKAGES_APART])("the bundle %s is read right: it is in ASCII", (name) => {
+  expect(readFileSync(join(DIST, bundleFile(name)), "utf8").match(/.{0,20}\P{ASCII}.*/gu)).toBeNull();
+});
+
+test("the program has no package that is apart", () => {
+  const bundle = readFileSync(join(DIST, bundleFile(PROGRAM)), "latin1");
+  for (const name of PACKAGES_APART) expect(bundle).not.toContain(`// node_modules/${name}/`);
+});
+
 test.each([
   ["is missing", (file: string) => rmSync(file)],
   ["is cut short", (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 1_000_000))],

@@ -307,6 +307,39 @@ describe("in a terminal", () => {
     expect(config).not.toContain('": warehouse');
   });
 
+  test("refuses a schema that has a column already", async () => {
+    const problems: (string | undefined)[] = [];
+    const dialog = aDialog({
+      choose: async (question, options, preset) =>
+        question.includes("another data source") ? (options[0]?.value ?? "") : preset,
+      ask: async (question, _, problem) => {
+        if (!question.includes("schema")) return "";
+        problems.push(problem("40, 41"), problem("40, 40"));
+        return problem("40") === undefined ? "40" : "41";
+      },
+    });
+    const two = [aTable("customers", [aColumn("warehouse"), aColumn("dwh")])];
+    const config = (await init([], { tables: two, dialog })).files["config.yaml"] ?? "";
+    const twice = "schema 40 has a column already";
+    expect(problems).toEqual([undefined, twice, twice, twice]);
+    expect(config).toMatch(/"40": \w+\n.*"41": \w+\n/s);
+  });
+
+  test("offers no id that would leave no column for the name", async () => {
+    const offered: string[][] = [];
+    const columns = [aKey("id"), aColumn("slug", { key: "unique" })];
+    const dialog = aDialog({
+      choose: async (_, options, preset) => {
+        offered.push(options.map(({ value }) => value));
+        return preset;
+      },
+    });
+    const tables = [aTable("customers", [], { columns })];
+    const config = (await init([], { tables, dialog })).files["config.yaml"];
+    expect(offered).not.toContainEqual(["id", "slug"]);
+    expect(config).toContain("\n  name: slug\n");
+  });
+
   test("offers tables, names and data sources that no rule finds", async () => {
     const columns = ["land", "quelle", "firma"].map((name) => aColumn(name));
     const kunden = aTable("kunden", [], { columns: [aKey("nr"), ...columns] });

@@ -43,6 +43,19 @@ describe("an observer that throws", () => {
   });
 });
 
+it("a run has the duration that it took, whatever becomes of the clock meanwhile", async () => {
+  const world = new World(tenants("a"));
+  const started = world.start({
+    at: async ({ when, call }) => {
+      if (when !== "before" || call !== "getOrCreate") return;
+      await world.time.sleep(2_000);
+      started.clock.jump(-3_600_000);
+    },
+  });
+  const { outcome, durationMs } = (await started.report) as RunReport;
+  expect({ outcome, durationMs }).toEqual({ outcome: "ok", durationMs: 2_000 });
+});
+
 it.each([false, true])(
   "a run reports the duration that its record has (it is stopped: %s)",
   async (isStopped) => {

@@ -177,7 +177,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
             requests,
             duration_ms,
             code: error?.code,
-            hint: error?.hint ?? (counts.rejected > 0 ? SEE_STATUS : undefined),
+            hint: error ? error.hint : counts.rejected > 0 ? SEE_STATUS : undefined,
             ...atEnd(),
           },
           summaryText(event),

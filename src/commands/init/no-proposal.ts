@@ -41,8 +41,10 @@ export function noProposal(
   const isAsked = [wishes.id, wishes.name, wishes.mapping, wishes.properties].some(
     (one) => one !== undefined,
   );
-  const columns = isAsked ? "a name, and the columns that the options name" : "and a name for each tenant";
-  return new SyncError("CONFIG_PROPOSAL", `no table has a unique id${isAsked ? "," : ""} ${columns}`, {
+  const lacks = isAsked
+    ? "a unique id, a name, and the columns that the options name"
+    : "a unique id and a name for each tenant";
+  return new SyncError("CONFIG_PROPOSAL", `no table has ${lacks}`, {
     hint: [
       "choose with --table, --id and --group-name, or make a view that has both. The nearest:",
       ...unfit

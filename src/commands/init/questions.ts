@@ -61,7 +61,7 @@ export async function askProposal(
   );
   const proposed = fit.find(({ table }) => titleOf(table) === title) ?? best;
   const { table } = proposed;
-  const id = wishes.id ?? (await askColumn("The column that becomes user_group_id", idChoices(table)));
+  const id = wishes.id ?? (await askColumn("The column that becomes user_group_id", idsBesideName(table)));
   const name =
     wishes.name ??
     (await askColumn("The column that becomes the group's name", nameChoices(table, id, true)));
@@ -69,8 +69,14 @@ export async function askProposal(
   const chosen: Wishes = { table: title, id, name, mapping };
   const properties =
     wishes.properties ?? (await askProperties(dialog, proposals([table], chosen).fit[0] ?? proposed));
-  return proposals([table], { ...chosen, properties }).fit[0] ?? proposed;
+  const [answered] = proposals([table], { ...chosen, properties }).fit;
+  if (!answered) throw new Error("the answers fit no table");
+  return answered;
 }
+
+/** Without those that leave no column for the name. */
+const idsBesideName = (table: CatalogTable): readonly Choice[] =>
+  idChoices(table).filter(({ column }) => nameChoices(table, column.name, true).length > 0);
 
 /** Asks for one column after the other: for the first in any case, because without a mapping tenants may see others' data. */
 async function askMapping(
@@ -95,13 +101,24 @@ async function askMapping(
     const answer = await dialog.ask(
       `The id of the service's schema that takes its data from ${column}; several with commas; leave it empty to write it later`,
       "40",
-      () => undefined,
+      (text) => takenTwice([...mapping.flatMap(({ schemaId }) => schemaId ?? []), ...idsIn(text)]),
     );
-    const schemaIds = answer.split(",").flatMap((text) => text.trim() || []);
+    const schemaIds = idsIn(answer);
     // The config has one placeholder: whoever doesn't know the ids adds the other columns later.
     if (schemaIds.length === 0) return [...mapping, { schemaId: null, column }];
     mapping.push(...schemaIds.map((schemaId) => ({ schemaId, column })));
   }
+}
+
+const idsIn = (answer: string): readonly string[] =>
+  answer
+    .split(",")
+    .map((id) => id.trim())
+    .filter((id) => id !== "");
+
+function takenTwice(schemaIds: readonly string[]): string | undefined {
+  const twice = schemaIds.find((id, index) => schemaIds.indexOf(id) < index);
+  return twice === undefined ? undefined : `schema ${twice} has a column already`;
 }
 
 async function askProperties(dialog: Dialog, { properties }: Proposal): Promise<readonly string[]> {

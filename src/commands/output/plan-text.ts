@@ -37,25 +37,22 @@ export async function writePlanText(
 ): Promise<void> {
   const paint = painter(colours);
   let any = false;
-  const writeLines = (line: DetailedEntry): void => {
-    for (const text of linesOf(line, isHeld(line.entry, plan), paint)) {
-      write(`${text}\n`);
-      any = true;
-    }
+  const writeAll = (texts: readonly string[]): void => {
+    for (const text of texts) write(`${text}\n`);
+    any ||= texts.length > 0;
   };
+  const writeLines = (line: DetailedEntry): void => writeAll(linesOf(line, isHeld(line.entry, plan), paint));
   for await (const line of detailedEntries(plan, ledger)) {
     // Not all rows that aren't ready have an entry in a plan of all tenants, so they are only counted.
     if (plan.isWhole && line.entry.kind === "not_ready") continue;
     if (!needsAttention(line.entry)) writeLines(line);
   }
+  writeAll(rotationLines(rotations, paint));
   if (plan.counts.rejected + plan.counts.waiting > 0) {
     for await (const entries of plan.entries.read())
       for (const entry of entries.filter(needsAttention)) writeLines({ entry });
   }
-  for (const text of rotationLines(rotations, paint)) {
-    write(`${text}\n`);
-    any = true;
-  }
+  writeAll(failedRotationLines(rotations, paint));
   const isWell = failures.length === 0;
   write(`${any ? "\n" : ""}${summary(plan, rotations, isWell ? paint : painter(false))}\n`);
   if (refresh) write(refreshText(refresh, paint));
@@ -138,17 +135,19 @@ function linesOf({ entry, changes }: DetailedEntry, held: boolean, paint: Paint)
 const waitingLine = (id: string, code: string, message: string, retryAt: string, paint: Paint): string =>
   `${paint("red", "!")} ${id}  ${code}: ${printable(message)}; next try after ${retryAt}`;
 
-function rotationLines({ count, next, waiting }: DueRotations, paint: Paint): string[] {
-  const failed = waiting.map(({ user_group_id, failure: { code, message, retryAt } }) =>
-    waitingLine(printableId(user_group_id), code, message, retryAt.toISOString(), paint),
-  );
+function rotationLines({ count, next }: DueRotations, paint: Paint): string[] {
   const due = next.map(({ user_group_id, tokenSince }) => {
     const note = `a new token; the present one is from ${tokenSince.toISOString()}`;
     return `${paint("yellow", "↻")} ${printableId(user_group_id)}  ${paint("dim", note)}`;
   });
   const more = count - next.length;
-  return [...failed, ...due, ...(more > 0 ? [`  … and ${quantity(more, "more token")}`] : [])];
+  return more > 0 ? [...due, `  … and ${quantity(more, "more token")}`] : due;
 }
+
+const failedRotationLines = ({ waiting }: DueRotations, paint: Paint): string[] =>
+  waiting.map(({ user_group_id, failure: { code, message, retryAt } }) =>
+    waitingLine(printableId(user_group_id), code, message, retryAt.toISOString(), paint),
+  );
 
 function changeText({ field, from, to }: FieldChange, paint: Paint): string {
   const old = from === undefined ? paint("dim", "(none)") : paint("red", quoted(from));

@@ -1,6 +1,7 @@
 import { type CatalogTable, titleOf } from "./catalog.ts";
 import {
   type Choice,
+  canBeRule,
   changeChoices,
   idChoices,
   mappingChoices,
@@ -130,7 +131,7 @@ function chosen(
   name: string | undefined,
   choices: readonly Choice[],
 ): Choice | undefined {
-  const column = table.columns.find((one) => one.name === name);
+  const column = table.columns.find((one) => one.name === name && canBeRule(one.name));
   return (
     choices.find((choice) => choice.column.name === name) ?? (column && { column, reason: "was chosen" })
   );

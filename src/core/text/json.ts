@@ -7,7 +7,8 @@ export const isJsonObject = (value: Json | undefined): value is JsonObject =>
 
 /** JSON with the keys of every object sorted, so that equal values give equal text. */
 export const canonicalJson = (value: Json): string =>
-  // Every group of every sync passes here, and nearly every one has its keys in order.
+  // Every group of every sync passes here. Most have their keys in order, but not with the schemas 40 and 134:
+  // JavaScript sorts them by their size, and "134" comes first.
   isInOrder(value) ? JSON.stringify(value) : sortedJson(value);
 
 /** Whether JSON.stringify would write the keys of every object in their order. */
@@ -24,12 +25,13 @@ function isInOrder(value: Json): boolean {
 }
 
 function sortedJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${sortedJson(value[key] as Json)}`);
-  return `{${members.join(",")}}`;
+  // Lists of keys and texts would take half as long again.
+  let members = "";
+  for (const key of Object.keys(value).sort())
+    members += `${members === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`;
+  return `{${members}}`;
 }
 
 /** A quote, an escape or a number. There is no pattern for whole strings, because it would overflow on long strings. */

@@ -143,7 +143,7 @@ function standingOfChange(
       return {
         state: "deletion_due",
         reason: `${ABSENCE_TEXT[change.absence]}; the next sync of all tenants ${becomes}`,
-        advice: "if the tenant is not gone, mend its row or put it back before that",
+        advice: "mend its row or put it back first, if the tenant is not gone",
         command,
       };
     }

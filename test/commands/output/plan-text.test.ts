@@ -8,7 +8,7 @@ import { RemovalSummaryBuilder } from "../../../src/core/deletion/removal-summar
 import type { Missing } from "../../../src/core/plan/planned-action.ts";
 import type { Plan } from "../../../src/engine/plan/plan.ts";
 import { PlanBuilder } from "../../../src/engine/plan/plan-builder.ts";
-import { aReading, aReplace, aTenantNotReady } from "../../builders/groups.ts";
+import { aReading, aRejectedTenant, aReplace, aTenantNotReady } from "../../builders/groups.ts";
 import { type InMemoryLedger, inMemoryLedger } from "../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
 import { openSpool } from "../../fakes/spool.ts";
@@ -145,6 +145,16 @@ it("a failed rotation is shown as waiting for its next try", async () => {
     "! globex  REFUSED: success is 0; next try after 2026-06-01T02:05:00.000Z\n\n" +
       "Plan: 0 to create, 0 to update, 0 to delete, 9 unchanged, 1 waiting for the next try.\n" +
       TABLES,
+  );
+});
+
+it("what needs attention comes last", async () => {
+  const builder = aBuilder();
+  builder.add(aRejectedTenant({ user_group_id: "bad" }), aRejectedTenant({ user_group_id: "bad" }), null);
+  builder.add(undefined, { kind: "missing", user_group_id: "cus", absence: "absent", dueInMs: HOUR }, null);
+  const text = await textOf(built(builder), { total: 3, count: 2, next: [due], waiting: [waiting] });
+  expect(text.split("\n\n")[0]?.replaceAll(/^(\S* +\S+).*$/gm, "$1")).toBe(
+    "= cus\n↻ acme\n  …\n! bad\n! globex",
   );
 });
 

@@ -253,9 +253,11 @@ describe("what was wished", () => {
       others: [{ column: { name: "plan" } }],
       withheld: [],
     });
-    expect(proposals([table], { properties: ["plam"] }).unfit).toMatchObject([
-      { lacks: "it has no column plam" },
-    ]);
+    const odd = aTable("customers", [aColumn("{{ plan }}")]);
+    for (const name of ["plam", "{{ plan }}"])
+      expect(proposals([odd], { properties: [name] }).unfit).toMatchObject([
+        { lacks: `it has no column ${name}` },
+      ]);
   });
 
   test("keeps the reason of the proposal, if it would have been proposed", () => {

@@ -41,7 +41,9 @@ test("from three tables to a daemon in sync, by what init writes and says alone"
 
   const check = await world.run("check");
   expect(check).toMatchObject({ code: 0 });
-  expect(check.stdout.match(/^[!✗].*$/gm)).toEqual([expect.stringContaining("1 row rejected (VALUE_NULL): mapping.40")]);
+  expect(check.stdout.match(/^[!✗].*$/gm)).toEqual([
+    expect.stringContaining("1 row rejected (VALUE_NULL): mapping.40"),
+  ]);
   expect(await world.run("probe", "--yes")).toMatchObject({ code: 0 });
   const plan = await world.plan();
   expect(plan).toMatchObject({ rejected: [{ user_group_id: "t-00002" }], warnings: [], failures: [] });

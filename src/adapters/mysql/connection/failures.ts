@@ -121,8 +121,11 @@ const ON_ROUTINE = /^execute command denied to user '([^']*)'@'[^']*' for routin
 /** The missing GRANT, read from the server's message; undefined if the message has another form. */
 function missingGrant(message: string): string | undefined {
   const [, right, user, table] = ON_TABLE.exec(message) ?? ON_COLUMN.exec(message) ?? [];
-  if (right && user !== undefined && table)
-    return `GRANT ${right} ON ${quoted(table)} ${to(user)}; or is the name wrong? The server says the same of a table that isn't there`;
+  if (right && user !== undefined && table) {
+    const isMissing = right === "SELECT" && ON_TABLE.test(message);
+    const doubt = "; or is the name wrong? The server says the same of a table that isn't there";
+    return `GRANT ${right} ON ${quoted(table)} ${to(user)}${isMissing ? doubt : ""}`;
+  }
   const [, caller, routine] = ON_ROUTINE.exec(message) ?? [];
   return caller !== undefined && routine
     ? `GRANT EXECUTE ON FUNCTION ${routine.split(".").map(identifiers.quoteName).join(".")} ${to(caller)}`
