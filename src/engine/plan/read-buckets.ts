@@ -20,8 +20,8 @@ type Ledger = Pick<LedgerView, "groups" | "rejections">;
 const FEW = 100;
 /** Of more, at most one for so many rows that need not be read: an id by an index costs about as much as they do. */
 const ROWS_FOR_AN_ID = 100;
-/** The groups of these ids are in memory. */
-const MOST = 20_000;
+/** Rows and groups of these ids are in memory: about as many as when buckets are read in batches. */
+const MOST = 5_000;
 
 /**
  * Reads the changed buckets, or all if they are undefined. Few rows are looked up by the ids that the ledger knows in these
