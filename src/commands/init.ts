@@ -16,7 +16,7 @@ import type { AnswerProblem, Dialog } from "../ports/setup/dialog.ts";
 import type { NewFiles } from "../ports/setup/new-files.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
-import { exampleTenants, exampleText } from "./init/example-groups.ts";
+import { examplesAmong, exampleTenants, exampleText } from "./init/example-groups.ts";
 import { nextSteps } from "./init/next-steps.ts";
 import { noProposal } from "./init/no-proposal.ts";
 import { otherTablesText, proposalText } from "./init/proposal-text.ts";
@@ -62,10 +62,11 @@ interface Flags {
   readonly config: string;
 }
 
-const EXAMPLES = 3;
+/** How many rows are read for examples. */
+const ROWS_READ = 100;
 
 /**
- * `groupsync init`: from a database to a config, with the statements for its roles. Reads the catalog and three rows. Writes
+ * `groupsync init`: from a database to a config, with the statements for its roles. Reads the catalog and a hundred rows. Writes
  * two new files, and nothing into the database.
  */
 export function initCommand(io: CommandIo, open: () => Promise<InitSetup>): Command {
@@ -202,10 +203,10 @@ async function exampleGroups(
   config: string,
   stop: AbortSignal,
 ): Promise<string> {
-  const { source, rules } = await database.examples(config, setup.database, fewRows(setup, EXAMPLES));
+  const { source, rules } = await database.examples(config, setup.database, fewRows(setup, ROWS_READ));
   try {
     const tenants = await exampleTenants(source, rules, stop);
-    return `Rows as the groups that they would become:\n\n${exampleText(tenants)}`;
+    return `Rows as the groups that they would become:\n\n${exampleText(examplesAmong(tenants))}`;
   } catch (error) {
     if (!(error instanceof SyncError) || error.code !== "SOURCE_UNAVAILABLE") throw error;
     return `No example rows: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;

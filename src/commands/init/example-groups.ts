@@ -22,6 +22,15 @@ export async function exampleTenants(
   }
 }
 
+const SHOWN = 3;
+
+/** A few of the tenants, with one that is rejected, if there is one. */
+export function examplesAmong(tenants: readonly Tenant[]): readonly Tenant[] {
+  const rejected = tenants.find(({ kind }) => kind === "rejected");
+  const others = tenants.filter((tenant) => tenant !== rejected).slice(0, rejected ? SHOWN - 1 : SHOWN);
+  return tenants.filter((tenant) => tenant === rejected || others.includes(tenant));
+}
+
 export function exampleText(tenants: readonly Tenant[]): string {
   if (tenants.length === 0) return "  There is no row yet.\n";
   return tenants

@@ -4,6 +4,7 @@ import { type Failure, isHandOver } from "../failure/failure.ts";
 import { printable } from "../text/printable.ts";
 import { quantity } from "../text/quantity.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
+import { FORGET } from "./forgotten-scope.ts";
 import { outOfSyncText } from "./summary-text.ts";
 
 /** What the health of a scope is judged by. */
@@ -59,11 +60,13 @@ export function healthOf(facts: HealthFacts): readonly [Verdict, ...Verdict[]] {
   const [last] = runs;
   const [worst, ...others] = [...troublesOfRuns(runs, facts), ...troublesOfGroups(runs, facts)];
   if (worst) return [worst, ...others];
-  if (!last) return [{ kind: "empty", sentence: "Nothing has been synced yet." }];
-  return last.result === null
-    ? [{ kind: "running", sentence: "A run is going on." }]
+  if (last?.result === null) return [{ kind: "running", sentence: "A run is going on." }];
+  return !last || (facts.missing.owned === 0 && runs.every(makesNoGroups))
+    ? [{ kind: "empty", sentence: "Nothing has been synced yet." }]
     : [{ kind: "well", sentence: "All is well." }];
 }
+
+const makesNoGroups = ({ command }: PastRun): boolean => command === FORGET || command === "probe";
 
 function troublesOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdict[] {
   if (runs[0]?.result === null && !lease)

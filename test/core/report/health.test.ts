@@ -40,6 +40,15 @@ const REFRESH_HELD = {
 
 test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
   ["no run yet", { runs: [] }, "empty", "Nothing has been synced yet."],
+  [
+    "a probe after a forgotten scope",
+    {
+      runs: [aRun("ok", {}, "probe"), aRun("ok", {}, "forget")],
+      missing: { count: 0, owned: 0, allowed: 3 },
+    },
+    "empty",
+    "Nothing has been synced yet.",
+  ],
   ["a good sync", {}, "well", "All is well."],
   ["a run under way", { runs: [UNENDED, FAILED], lease: {} }, "running", "A run is going on."],
   ["a run without an end and without a lease", { runs: [UNENDED] }, "killed", "was killed"],
