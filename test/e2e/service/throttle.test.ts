@@ -47,14 +47,14 @@ test("a rate limit is kept to, and the log says why a run waits, and which rate 
   expect(report.requests).toBe(total);
   expect(await world.stored()).toEqual(await world.live());
   expect(messages(stderr)).toContainEqual(
-    expect.stringMatching(/^waits [23](\.\d)? s: the service allows about \d+\/s$/),
+    expect.stringMatching(/^waits up to [23](\.\d)? s: the service allows about \d+\/s$/),
   );
 });
 
 test("a run that waits an hour for the service ends when it is told to stop", async () => {
   const world = await aWorld({ tenants: 20, service: { rateLimit: { count: 10, perMs: 3_600_000 } } });
   const program = world.start("sync", "--json");
-  await expect.poll(() => program.output(), { timeout: 20_000 }).toMatch(/waits (59 min|1 h)/);
+  await expect.poll(() => program.output(), { timeout: 20_000 }).toMatch(/waits up to (59 min|1 h)/);
   const { code, stdout } = await program.stop("SIGTERM");
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ created: 10 });
