@@ -45,9 +45,9 @@ export async function checkAfterFaults(
   }
   let last = await oneSync(world, command);
   // A sync has to see that a group differs from the wanted one before a sync can replace it.
-  if (config.update === "replace" && last && last.counts.failed > unsettledIn(last, world)) {
+  if (config.update === "replace" && last && last.counts.failed > hopelessIn(last, world)) {
     last = await oneSync(world, command);
-    if (last && last.counts.failed > unsettledIn(last, world))
+    if (last && last.counts.failed > hopelessIn(last, world))
       watch.breach("1: what is to be replaced fails again");
   }
   // The first wait may be a pause so long that grace periods begin anew. Then the second one is as long as usual.
@@ -207,8 +207,12 @@ function isUnaskable(id: string | null, code: string, world: SimulatedWorld): bo
   return ["UNSETTLED", "TOKEN_NOT_EVERYWHERE"].includes(code) && isLost;
 }
 
-const unsettledIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
-  errors.filter(({ user_group_id: id, code }) => code === "UNSETTLED" && isUnsettled(id, world)).length;
+/** How many groups failed of which no sync can do more. */
+const hopelessIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
+  errors.filter(
+    ({ user_group_id: id, code }) =>
+      (code === "UNSETTLED" && isUnsettled(id, world)) || isUnaskable(id, code, world),
+  ).length;
 
 function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {
   // With service.update: never, no refresh is sent to a service that may change groups.
