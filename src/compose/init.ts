@@ -85,7 +85,8 @@ function withDatabase({ dialect, url }: DatabaseUrl, database: string): string {
   return Object.assign(new URL(url.reveal()), { pathname: encodeURIComponent(database) }).href;
 }
 
-const STAND_IN = "unknown";
+/** Takes the place of SCHEMA_ID. No schema has such an id. */
+const STAND_IN = "not known yet";
 
 /** The rules with SCHEMA_ID again, as the config has it. */
 function asWritten(rules: GroupRules): GroupRules {

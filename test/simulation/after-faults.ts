@@ -211,7 +211,8 @@ function isUnaskable(id: string | null, code: string, world: SimulatedWorld): bo
 const hopelessIn = ({ errors }: RunReport, world: SimulatedWorld): number =>
   errors.filter(
     ({ user_group_id: id, code }) =>
-      (code === "UNSETTLED" && isUnsettled(id, world)) || isUnaskable(id, code, world),
+      (code === "UNSETTLED" && isUnsettled(id, world)) ||
+      (code === "TOKEN_NOT_EVERYWHERE" && id !== null && isLeftBehind(id, world)),
   ).length;
 
 function mayFail(id: string | null, code: string, world: SimulatedWorld): boolean {

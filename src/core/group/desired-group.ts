@@ -228,8 +228,8 @@ function optionalText(
 }
 
 /**
- * Refuses null and blank text, which a service may trim: without a mapping the service falls back to the default data source, which may be
- * another tenant's.
+ * Refuses null and blank text, which a service may trim: without a mapping the service falls back to the default data
+ * source, which may be another tenant's.
  */
 function asMappingValue(place: string, value: Json): string {
   if (value === null) throw new Rejected("VALUE_NULL", `${place} is null`);

@@ -122,9 +122,9 @@ const ON_ROUTINE = /^execute command denied to user '([^']*)'@'[^']*' for routin
 function missingGrant(message: string): string | undefined {
   const [, right, user, table] = ON_TABLE.exec(message) ?? ON_COLUMN.exec(message) ?? [];
   if (right && user !== undefined && table) {
-    const isMissing = right === "SELECT" && ON_TABLE.test(message);
+    const mayBeMissing = right === "SELECT" && ON_TABLE.test(message);
     const doubt = "; or is the name wrong? The server says the same of a table that isn't there";
-    return `GRANT ${right} ON ${quoted(table)} ${to(user)}${isMissing ? doubt : ""}`;
+    return `GRANT ${right} ON ${quoted(table)} ${to(user)}${mayBeMissing ? doubt : ""}`;
   }
   const [, caller, routine] = ON_ROUTINE.exec(message) ?? [];
   return caller !== undefined && routine

@@ -64,6 +64,13 @@ describe("the error of a failed read says why, and what to do:", () => {
     });
   });
 
+  test("a table that isn't there, to an account without a right to it: the name may be wrong", async () => {
+    const { url } = await aRole(await mysqlSourceDatabase());
+    await expect(read(url)).rejects.toMatchObject({
+      hint: expect.stringMatching(/^GRANT SELECT ON .*; or is the name wrong\? The server says the same/),
+    });
+  });
+
   test("a table that the account may not read", async () => {
     const database = await mysqlSourceDatabase();
     await database.create("customers", { id: "text" });
