@@ -22,7 +22,7 @@ if ((flag !== undefined && !keep) || more.length > 0) {
 }
 
 print(
-  `${paint("bold", "groupsync, on its own little stage.")} It takes ten seconds and leaves nothing behind.`,
+  `${paint("bold", "groupsync, on its own little stage.")} It takes about ten seconds and leaves nothing behind.`,
 );
 try {
   const stage = await openStage(SANDBOX);
