@@ -5,5 +5,5 @@
 export function storable(text: string): string;
 export function storable(text: string | null): string | null;
 export function storable(text: string | null): string | null {
-  return text === null ? null : Buffer.from(text.replaceAll("\0", "\ufffd")).toString();
+  return text === null ? null : text.toWellFormed().replaceAll("\0", "\ufffd");
 }

@@ -21,8 +21,6 @@ import {
 } from "./rows/outcome-rows.ts";
 import { jsonBatches, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
 
-const APPLIED = Object.keys(APPLIED_COLUMNS);
-
 /** Columns that are null once the group is deleted. */
 const OF_A_GROUP = [
   ...[
@@ -56,9 +54,9 @@ class OutcomeWriter {
   }
 
   async write(outcomes: readonly RecordedOutcome[], now: Date): Promise<void> {
-    const applied: object[] = [];
-    const refreshed: object[] = [];
-    const restored: object[] = [];
+    const applied: AnswerRow[] = [];
+    const refreshed: AnswerRow[] = [];
+    const restored: AnswerRow[] = [];
     const undeleted: FailedRow[] = [];
     const unremoved: FailedRow[] = [];
     const deleted: string[] = [];
@@ -108,14 +106,11 @@ class OutcomeWriter {
       }
     }
     if (retokened.length > 0) await this.#keepFormerTokens(retokened, now);
-    const ofTenants = { isThere: true, isVerified: true };
-    for (const batch of jsonBatches(applied)) await this.#recordAnswers(batch, ofTenants, now);
+    await this.#recordAnswers(applied, { isThere: true, isVerified: true }, now);
     // Nobody has looked whether the tenant is there: a full sync may have found meanwhile that it is gone.
-    const ofGroups = { isThere: false, isVerified: true };
-    for (const batch of jsonBatches(refreshed)) await this.#recordAnswers(batch, ofGroups, now);
+    await this.#recordAnswers(refreshed, { isThere: false, isVerified: true }, now);
     // Nobody has compared the name, either.
-    const ofTokens = { isThere: false, isVerified: false };
-    for (const batch of jsonBatches(restored)) await this.#recordAnswers(batch, ofTokens, now);
+    await this.#recordAnswers(restored, { isThere: false, isVerified: false }, now);
     if (undeleted.length > 0) await this.#recordUndeleted(undeleted, now);
     if (deleted.length > 0) await this.#countRemovals("delete", deleted, now);
     if (replaced.length > 0) await this.#countRemovals("replace", replaced, now);
@@ -127,50 +122,56 @@ class OutcomeWriter {
   }
 
   async #recordAnswers(
-    rows: string,
+    answers: readonly AnswerRow[],
     { isThere, isVerified }: { readonly isThere: boolean; readonly isVerified: boolean },
     now: Date,
   ): Promise<void> {
-    // `begin` has inserted the rows, but use an upsert: it finds each row by the primary key. For an UPDATE with a
-    // join, PostgreSQL would read the whole table if it was filled lately, because its statistics still call the table
-    // small.
-    await this.#ledger.connection.query(
-      this.#ledger.dialect.upsert({
-        into: this.#ledger.tables.groups,
-        columns: ["scope", "user_group_id", ...APPLIED, "created_at", "updated_at"],
-        from: `SELECT $1, t.*, $3, $3 FROM ${this.#ledger.dialect.rows("$2", { id: "id", ...APPLIED_COLUMNS })}`,
-        key: ["scope", "user_group_id"],
-        set: (is, was) => ({
-          ...failures("rotation", is, was, isSameToken(is, was)),
-          bucket: is("bucket"),
-          row_digest: `coalesce(${is("row_digest")}, ${was("row_digest")})`,
-          fingerprint: `coalesce(${is("fingerprint")}, ${was("fingerprint")},
-            CASE WHEN ${is("service_name")} IS NOT NULL THEN $4 END)`,
-          confirmed: `coalesce(${is("confirmed")}, ${was("confirmed")})`,
-          service_name: `coalesce(${is("service_name")}, ${was("service_name")})`,
-          token_since: `CASE WHEN ${isSameToken(is, was)}
-            THEN ${was("token_since")} ELSE ${is("updated_at")} END`,
-          ...(isThere && PRESENT),
-          ...(isVerified && {
-            verified_at: `CASE WHEN ${is("token_fingerprint")} IS NULL
-              THEN ${was("verified_at")} ELSE ${is("updated_at")} END`,
-          }),
-          shared_token: `CASE WHEN ${is("token_fingerprint")} IS NULL
-            THEN coalesce(${is("shared_token")}, ${was("shared_token")}) END`,
-          token_fingerprint: `coalesce(${is("token_fingerprint")}, ${was("token_fingerprint")})`,
-          data_source_id: `CASE WHEN ${is("confirmed")} IS NULL
-            THEN ${was("data_source_id")} ELSE ${is("data_source_id")} END`,
-          unverified: `CASE WHEN ${is("confirmed")} IS NULL
-            THEN ${was("unverified")} ELSE ${is("unverified")} END`,
-          intent: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent")} END`,
-          intent_at: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent_at")} END`,
-          ...failures("change", is, was, `${is("confirmed")} IS NULL`),
-          ...failures("storing", is, was, `${is("token_fingerprint")} IS NULL`),
-          updated_at: is("updated_at"),
-        }),
-      }),
-      [this.#ledger.scope, rows, now, UNKNOWN_STATE],
+    if (answers.length === 0) return;
+    // Leave out the columns that are null in all rows. Most columns are for failures, and to read a column from JSON costs
+    // a database as much time as to write it.
+    const columns = Object.fromEntries(
+      Object.entries(APPLIED_COLUMNS).filter(([name]) => answers.some((row) => (row[name] ?? null) !== null)),
     );
+    // `begin` has inserted the rows, but use an upsert: it finds each row by the primary key. For an UPDATE with a
+    // join, PostgreSQL would read the whole table as long as a new table has no statistics.
+    const { connection, dialect, scope, tables } = this.#ledger;
+    const statement = dialect.upsert({
+      into: tables.groups,
+      columns: ["scope", "user_group_id", ...Object.keys(columns), "created_at", "updated_at"],
+      from: `SELECT $1, t.*, $3, $3 FROM ${dialect.rows("$2", { id: "id", ...columns })}`,
+      key: ["scope", "user_group_id"],
+      set: (is, was) => ({
+        ...failures("rotation", is, was, isSameToken(is, was)),
+        bucket: is("bucket"),
+        row_digest: `coalesce(${is("row_digest")}, ${was("row_digest")})`,
+        fingerprint: `coalesce(${is("fingerprint")}, ${was("fingerprint")},
+            CASE WHEN ${is("service_name")} IS NOT NULL THEN $4 END)`,
+        confirmed: `coalesce(${is("confirmed")}, ${was("confirmed")})`,
+        service_name: `coalesce(${is("service_name")}, ${was("service_name")})`,
+        token_since: `CASE WHEN ${isSameToken(is, was)}
+            THEN ${was("token_since")} ELSE ${is("updated_at")} END`,
+        ...(isThere && PRESENT),
+        ...(isVerified && {
+          verified_at: `CASE WHEN ${is("token_fingerprint")} IS NULL
+              THEN ${was("verified_at")} ELSE ${is("updated_at")} END`,
+        }),
+        shared_token: `CASE WHEN ${is("token_fingerprint")} IS NULL
+            THEN coalesce(${is("shared_token")}, ${was("shared_token")}) END`,
+        token_fingerprint: `coalesce(${is("token_fingerprint")}, ${was("token_fingerprint")})`,
+        data_source_id: `CASE WHEN ${is("confirmed")} IS NULL
+            THEN ${was("data_source_id")} ELSE ${is("data_source_id")} END`,
+        unverified: `CASE WHEN ${is("confirmed")} IS NULL
+            THEN ${was("unverified")} ELSE ${is("unverified")} END`,
+        intent: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent")} END`,
+        intent_at: `CASE WHEN ${is("intent")} IS NOT NULL THEN ${was("intent_at")} END`,
+        ...failures("change", is, was, `${is("confirmed")} IS NULL`),
+        ...failures("storing", is, was, `${is("token_fingerprint")} IS NULL`),
+        updated_at: is("updated_at"),
+      }),
+    });
+    for (const rows of jsonBatches(answers)) {
+      await connection.query(statement, [scope, rows, now, UNKNOWN_STATE]);
+    }
   }
 
   /** Leaves the absence of the tenants as it is. */
@@ -232,6 +233,9 @@ class OutcomeWriter {
     );
   }
 }
+
+/** What an answer sets in its group's row. */
+type AnswerRow = Readonly<Record<string, unknown>>;
 
 type Column = (name: string) => string;
 

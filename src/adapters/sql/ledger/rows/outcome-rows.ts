@@ -12,7 +12,10 @@ import {
 import { storable } from "../../connection/storable.ts";
 import { failureValues } from "./failure-columns.ts";
 
-/** The columns, beside the id, that an applied change can set. */
+/**
+ * The columns, beside the id, that an applied change can set. A column without a value in any row is left out of the
+ * statement: it must be null by default, or have a value in every row, as `bucket` has.
+ */
 export const APPLIED_COLUMNS = {
   bucket: "integer",
   row_digest: "bigint",
