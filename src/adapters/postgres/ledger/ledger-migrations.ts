@@ -223,6 +223,8 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     -- Until then, the operator has approved that refreshes make groups again.
     ALTER TABLE ${evidence} ADD COLUMN refresh_approved_at timestamptz;`,
   ({ groups }) => `
-    -- A sync reads the groups of the buckets in which rows have changed.
-    CREATE INDEX ON ${groups} (scope, bucket);`,
+    -- A sync reads the groups of the buckets in which rows have changed. The scope is the last column: as long as a new
+    -- table has no statistics, PostgreSQL may prefer an index that begins with the scope to the primary key, and read the
+    -- whole scope to find one group.
+    CREATE INDEX ON ${groups} (bucket, scope);`,
 ];

@@ -78,8 +78,7 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   isOneOf(column: string, parameter: string): string;
   /**
    * The rows of scope $1 in a table of the ledger, as `g`, whose column has one of the values of $2. PostgreSQL asks the
-   * column's index for each value: left to itself it reads the whole scope of a table that has just been filled, because
-   * its statistics still call the table small.
+   * column's index for each value: left to itself it reads the whole scope as long as a new table has no statistics.
    */
   rowsByIndex(table: string, column: string): string;
   /** Whether two texts are the same. Also for statements on the customer's tables. */

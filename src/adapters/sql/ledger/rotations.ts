@@ -17,7 +17,7 @@ import {
   failuresIn,
   noFailure,
 } from "./rows/failure-columns.ts";
-import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
+import { HAS_TOKEN, type LedgerReader, type LedgerScope } from "./rows/scope.ts";
 
 export const rotationReads = (reader: LedgerReader): RotationReads => ({
   rotatable: (options) => reader.read([], (ledger) => rotatableGroups(ledger, options)),
@@ -79,17 +79,14 @@ async function withdrawRotation({ connection, tables, scope }: LedgerScope, id: 
 }
 
 async function recordRotation(
-  { connection, tables, scope }: LedgerScope,
+  { dialect, connection, tables, scope }: LedgerScope,
   { user_group_id, tokenFingerprint, sharedToken, failure, isOpen }: RotationResult,
   now: Date,
 ): Promise<void> {
   if (tokenFingerprint !== null) {
-    await connection.query(formerTokens(tables, "user_group_id = $2 AND token_fingerprint <> $3", "$4"), [
-      scope,
-      user_group_id,
-      tokenFingerprint,
-      now,
-    ]);
+    // Not `<>`: that implies a token that is not null, and with it the index that `HAS_TOKEN` avoids.
+    const which = `user_group_id = $2 AND ${dialect.differ("token_fingerprint", "$3")}`;
+    await connection.query(formerTokens(tables, which, "$4"), [scope, user_group_id, tokenFingerprint, now]);
   }
   // PostgreSQL learns the type of $3 here, before it meets "$3 IS NULL".
   const isSameToken = "(token_fingerprint = $3 OR $3 IS NULL)";
@@ -135,7 +132,7 @@ export const formerTokens = (
 ): string =>
   `INSERT INTO ${table} (scope, user_group_id, token_fingerprint, live_since, live_until)
    SELECT scope, user_group_id, token_fingerprint, token_since, ${until}
-   FROM ${groups} WHERE scope = $1 AND token_fingerprint IS NOT NULL AND ${which}`;
+   FROM ${groups} WHERE scope = $1 AND ${HAS_TOKEN} AND ${which}`;
 
 const ROTATABLE =
   "scope = $1 AND token_since <= $2 AND missing_kind IS NULL AND (intent IS NULL OR intent = 'rotate')";

@@ -8,7 +8,7 @@ import type {
 } from "../../../ports/ledger/tokens.ts";
 import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
 import { FAILURE_COLUMNS, type FailureValues, failuresIn, failureValues } from "./rows/failure-columns.ts";
-import { type LedgerReader, type LedgerScope, updateGroups } from "./rows/scope.ts";
+import { HAS_TOKEN, type LedgerReader, type LedgerScope, updateGroups } from "./rows/scope.ts";
 
 export const tokenReads = (reader: LedgerReader): TokenReads => ({
   vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),
@@ -102,7 +102,7 @@ async function vouchedTokens(
        row_digest AS "digest", data_source_id AS "dataSourceId", ${FAILURE_COLUMNS}
      FROM ${tables.groups}
      WHERE scope = $1 AND user_group_id > $2 AND intent IS NULL AND missing_kind IS NULL
-       AND token_fingerprint IS NOT NULL AND fingerprint IS NOT NULL ${meant}
+       AND ${HAS_TOKEN} AND fingerprint IS NOT NULL ${meant}
      ORDER BY user_group_id LIMIT $3`,
     [scope, after ?? "", limit, ...(typeof of === "string" ? [] : [of])],
   );

@@ -27,9 +27,14 @@ export const ofIds = ({ dialect }: LedgerScope): string =>
   `scope = $1 AND ${dialect.isOneOf("user_group_id", "$2")}`;
 
 /**
+ * A condition: the group has a token. Not `IS NOT NULL`, which the index on tokens has as its condition: as long as a new
+ * table has no statistics, PostgreSQL would choose that index for a query by id, and read the whole scope.
+ */
+export const HAS_TOKEN = "coalesce(token_fingerprint, '') <> ''";
+
+/**
  * Updates the groups that the rows name. `more` are the values from $4 on. The statement gets the ids twice: for the
- * join alone, PostgreSQL would read the whole table if it was filled lately, because its statistics still call the
- * table small.
+ * join alone, PostgreSQL would read the whole table as long as a new table has no statistics.
  */
 export async function updateGroups(
   { dialect, connection, tables, scope }: LedgerScope,
