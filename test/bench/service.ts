@@ -62,6 +62,17 @@ export async function bareRate(
   return Number(await runBare("loop.mjs", args, trust));
 }
 
+/** The same for a loop that stores in a database what a crash must not lose. */
+export async function storingRate(
+  { baseUrl, apiKey, trust }: Service,
+  requests: number,
+  concurrency: number,
+  databaseUrl: string,
+): Promise<number> {
+  const args = [baseUrl, apiKey, String(requests), String(concurrency), databaseUrl];
+  return Number(await runBare("storing-loop.mjs", args, trust));
+}
+
 /** The same for a loop in Python that makes one call after the other, each over a connection of its own. Needs TLS. */
 export async function pythonRate(
   { baseUrl, apiKey, certFile = "" }: Service,

@@ -6,7 +6,7 @@ import { outputOf, startProgram } from "../program.ts";
  * process of its own, and so starts as cold as groupsync does. Takes the machine's own Python.
  */
 export async function runBare(
-  file: "loop.mjs" | "loop.py" | "read.mjs" | "rotation.mjs",
+  file: "loop.mjs" | "loop.py" | "read.mjs" | "rotation.mjs" | "storing-loop.mjs",
   args: readonly string[],
   env?: Readonly<Record<string, string>>,
 ): Promise<string> {
