@@ -55,10 +55,12 @@ export async function lockHolders(
   if (!isWaiting(ours)) return undefined;
   // Name sessions that have waited for longer first: an ALTER TABLE that waits for a transaction locks out all others.
   const isInFront = (listed: Process): boolean => !isWaiting(listed) || secondsOf(listed) > secondsOf(ours);
-  const others = processes
+  const candidates = processes
     .filter((listed) => listed.Id !== ours.Id && isInFront(listed) && isOfUser(listed))
-    .toSorted((a, b) => rank(b) - rank(a) || secondsOf(b) - secondsOf(a))
-    .slice(0, SHOWN);
+    .toSorted((a, b) => rank(b) - rank(a) || secondsOf(b) - secondsOf(a));
+  // Sessions that wait in other databases must not crowd out those in the same one.
+  const near = candidates.filter(({ db }) => db === ours.db).slice(0, SHOWN - 1);
+  const others = [...near, ...candidates.filter((listed) => !near.includes(listed))].slice(0, SHOWN);
   const state = ours.State ?? "waiting for a lock";
   if (others.length === 0) return `${state}: this user may not see who holds it`;
   return `${state}: the server doesn't tell who holds it; it may be ${others.map(processText).join(" or ")}`;

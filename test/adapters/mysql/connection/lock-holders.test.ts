@@ -28,6 +28,13 @@ test("of those who may hold a lock, sessions in the same database come before an
   expect(said).toContain("it may be session 7 (user app at 10.0.0.7, Sleep for 1 s) or session 2");
 });
 
+test("neither sessions in the same database nor one that waits elsewhere hide the others", async () => {
+  const waiting = [2, 3, 4].map((id) => aSession(id, 60, { db: "shop", State: "Waiting for table flush" }));
+  const resting = [6, 7, 8].map((id) => aSession(id, 1));
+  const said = await lockHolders(TELLS_NOTHING, ours, [ours, ...waiting, ...resting]);
+  expect(said).toMatch(/it may be session 6 .* or session 7 .* or session 2 /);
+});
+
 test("whoever has waited for longer comes first: all others wait for it", async () => {
   const alter = aSession(9, 60, { Command: "Query", State: "Waiting for table metadata lock" });
   const later = aSession(8, 2, { Command: "Query", State: "Waiting for table metadata lock" });
