@@ -1,6 +1,6 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
-import { isForToken, isRefresh } from "../../core/plan/change.ts";
+import { isRefresh, isRestored } from "../../core/plan/change.ts";
 import type { Begun, RecordedOutcome } from "../../ports/ledger/groups.ts";
 import { type Reporting, reportFailure } from "../report/report-failure.ts";
 import type { ServiceIdentity } from "../service/service-identity.ts";
@@ -60,7 +60,7 @@ export function reportOutcome(
         observe({ kind: "refreshed", user_group_id });
         return;
       }
-      if (outcome.kind === "updated" && isForToken(change)) {
+      if (isRestored(change) && (outcome.kind === "updated" || outcome.kind === "adopted")) {
         tally.counts.restored++;
         observe({ kind: "restored", user_group_id });
         return;

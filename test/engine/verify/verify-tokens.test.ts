@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
+import { noCounts } from "../../../src/core/report/counts.ts";
+import { aGroup } from "../../builders/groups.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { expectBoth, synced, type TwoStores } from "../../fakes/two-stores.ts";
 import { tenants, World } from "../../fakes/world.ts";
@@ -47,6 +49,15 @@ describe("--verify-tokens", () => {
       requests: 1,
     });
     expect(world.store.tokens).toEqual(world.service.tokens);
+  });
+
+  test("restores the token of a group that was adopted", async () => {
+    const world = new World(tenants("a"));
+    world.service.put(aGroup({ user_group_id: "a", name: "Name of a" }));
+    await world.sync();
+    world.store.tokens.delete("a");
+    const report = await world.sync({ verifyTokens: true });
+    expect(report.counts).toEqual({ ...noCounts(), restored: 1, unchanged: 1 });
   });
 
   test("stores a token that another program rotated, and records which token was live when", async () => {
