@@ -21,6 +21,7 @@ export const aRecordedGroup = (overrides: Partial<RecordedGroup> = {}): Recorded
   tokenFingerprint: "the-hash",
   tokenSince: new Date("2026-02-03T00:00:00Z"),
   lastAsked: new Date("2026-02-03T12:00:00Z"),
+  unverified: null,
   failures: NO_RECORDED_FAILURES,
   ...overrides,
 });

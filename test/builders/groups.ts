@@ -79,7 +79,7 @@ export const aLedgerGroup = (overrides: Partial<LedgerGroup> = {}): LedgerGroup 
   fingerprint: groupFingerprint(aGroup(overrides.user_group_id === undefined ? {} : overrides)),
   row: aRow(),
   intent: null,
-  unverified: null,
+  isUpdateUnverified: false,
   absence: null,
   held: null,
   failures: NO_FAILURES,

@@ -212,6 +212,20 @@ it("once a service is seen to update, unverified changes count as done", async (
   expect((await world.sync()).counts).toMatchObject({ updated: 1, unverified: 0 });
 });
 
+it("if a service that updates begins to keep groups, the updates that it took stay done", async () => {
+  const world = new World(tenants("a", "b"));
+  world.service.existing = "update";
+  await world.sync();
+  change(world, "a", "silver");
+  await world.sync();
+  rename(world, "b", "New");
+  await world.sync();
+  world.service.existing = "keep";
+  rename(world, "b", "Newer");
+  for (let n = 0; n < 2; n++)
+    expect((await world.sync()).counts).toEqual(counts({ failed: 1, unchanged: 1 }));
+});
+
 describe("--only", () => {
   it("changes no other group, and doesn't wait for a failed group's next attempt", async () => {
     const world = new World(tenants("a", "b"));

@@ -25,7 +25,7 @@ function complaintsOf(id: string, row: Row, config: SimulatedConfig, world: Simu
     complaints.push(`the ledger names another token of ${id} than the live one`);
   if (known.intent !== null) complaints.push(`the intent to ${known.intent} ${id} still stands`);
   const isAdmitted =
-    known.unverified !== null ||
+    (known.unverified !== null && world.ledger.service.updates !== true) ||
     known.failures.change !== null ||
     config.update === "never" ||
     // Only a refresh looks at the name.

@@ -30,7 +30,7 @@ export function explainJson(explanation: Explanation): string {
     flagged: tenant?.kind === "flagged",
     desired: tenant?.kind === "desired" ? tenant.group : null,
     confirmed: group?.confirmed ?? null,
-    unverified: known?.unverified ?? null,
+    unverified: group?.unverified ?? null,
     last_asked: group?.lastAsked ?? null,
     changes,
     under_way: known?.intent ? { action: known.intent, since: group?.intentAt ?? null } : null,

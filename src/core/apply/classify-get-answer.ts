@@ -52,8 +52,9 @@ export type GetResult =
  * | the service confirmed the same state    |                                                           |
  * | under that name, as one that shortens   |                                                           |
  * | names does                              |                                                           |
- * | `confirmedAs` is `verified`             | updated                                                   |
- * | `confirmedAs` is `adopted`              | adopted; unverified unless this service updates           |
+ * | `confirmedAs` is `verified`, or it is   | updated                                                   |
+ * | `adopted` and this service updates      |                                                           |
+ * | `confirmedAs` is `adopted`              | adopted and unverified                                    |
  * | the name sent; another name was         | updated; this service updates, unless an earlier attempt  |
  * | confirmed, and `mayBeAnother` is false  | may have made the group: then the answer doesn't show it  |
  * | a name was confirmed before, or         | updated if this service updates, not updated if it        |
@@ -76,8 +77,9 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
       serviceUpdates: false,
     };
   }
-  if (confirmedAs === "verified") return { kind: "updated", unverified: false };
-  if (confirmedAs === "adopted") return { kind: "adopted", unverified: serviceUpdates !== true };
+  if (confirmedAs === "verified" || (confirmedAs === "adopted" && serviceUpdates === true))
+    return { kind: "updated", unverified: false };
+  if (confirmedAs === "adopted") return { kind: "adopted", unverified: true };
   if (confirmedName !== null && !sameName(confirmedName, sent.name) && !expected.mayBeAnother) {
     const feedback = expected.mayHaveBeenMade ? {} : { serviceUpdates: true };
     return { kind: "updated", unverified: false, ...feedback };

@@ -13,6 +13,9 @@ export const intendsRemoval = (intent: Intent | null): boolean => intent === "re
 /** In place of a fingerprint: the service has the group, but in a state that no row asked for. */
 export const UNKNOWN_STATE = "unknown";
 
+/** The outcome of a call whose answer didn't show that the service took mapping and properties. */
+export type UnverifiedOutcome = "adopted" | "updated";
+
 /** What the ledger keeps of a user group, as far as a plan needs it. */
 export interface LedgerGroup {
   readonly user_group_id: string;
@@ -22,8 +25,8 @@ export interface LedgerGroup {
   readonly row: RowDigest | null;
   /** Set if a run ended between a call and the record of its outcome. */
   readonly intent: Intent | null;
-  /** The outcome of the last call, if its answer didn't show that the service took mapping and properties. */
-  readonly unverified: "adopted" | "updated" | null;
+  /** The last change was an update, and no answer has shown that the service took mapping and properties. */
+  readonly isUpdateUnverified: boolean;
   /** Set while its tenant is gone. */
   readonly absence: Absence | null;
   /** The removal that waits for approval. */

@@ -7,6 +7,7 @@ import { durationText } from "../../core/text/duration.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { Told } from "../../core/text/told.ts";
+import type { RecordedGroup } from "../../ports/ledger/status.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 import { type Explanation, failuresOf, isTooOld, rowOf } from "./explanation.ts";
 
@@ -64,7 +65,7 @@ function rowLines({ columns, rows, table, tenant }: ExplainedTenant): Line[] {
 }
 
 function groupLines({ tenant, known, record, changes }: ExplainedTenant): Line[] {
-  const { confirmed = null, serviceName = null, lastAsked = null } = record.group ?? {};
+  const { confirmed = null, serviceName = null, lastAsked = null, unverified = null } = record.group ?? {};
   const desired = tenant?.kind === "desired" ? tenant.group : null;
   if (desired === null && confirmed === null) return [];
   const shown = desired ?? (confirmed as Group);
@@ -84,20 +85,18 @@ function groupLines({ tenant, known, record, changes }: ExplainedTenant): Line[]
     ...gone.map(({ field, from = null }) => ({
       ...{ name: printable(field), value: "(none)", confirmed: quoted(from) },
     })),
-    ...doubts({ desired, confirmed, known, serviceName }),
+    ...doubts({ desired, confirmed, known, serviceName, unverified }),
     ...(lastAsked === null ? [] : [["the service was last asked for it at ", lastAsked]]),
   ];
 }
 
-interface Known {
+interface Known extends Pick<RecordedGroup, "confirmed" | "serviceName" | "unverified"> {
   readonly desired: Group | null;
-  readonly confirmed: Group | null;
   readonly known: ExplainedTenant["known"];
-  readonly serviceName: string | null;
 }
 
 /** What the ledger can't tell of the group at the service. */
-function doubts({ desired, confirmed, known, serviceName }: Known): string[] {
+function doubts({ desired, confirmed, known, serviceName, unverified }: Known): string[] {
   const all: string[] = [];
   if (desired === null) all.push("as the service last confirmed it");
   if (confirmed === null)
@@ -109,7 +108,7 @@ function doubts({ desired, confirmed, known, serviceName }: Known): string[] {
   else if (known?.fingerprint === UNKNOWN_STATE) all.push("nobody knows in which state the service has it");
   if (confirmed !== null && serviceName !== null && serviceName !== confirmed.name)
     all.push(`the service last gave back the name ${quoted(serviceName)}`);
-  if (known?.unverified)
+  if (unverified)
     all.push("unverified: no answer of the service shows whether it took mapping and properties");
   return all;
 }

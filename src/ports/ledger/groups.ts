@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/apply/outcome.ts";
 import type { Failure } from "../../core/failure/failure.ts";
 import type { FailureCounts } from "../../core/failure/group-failures.ts";
 import type { Group } from "../../core/group/group.ts";
-import type { Intent, LedgerGroup } from "../../core/group/ledger-group.ts";
+import type { Intent, LedgerGroup, UnverifiedOutcome } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { SettledUpdate } from "../../core/plan/ledger-update.ts";
@@ -96,7 +96,7 @@ export interface KnownGroup {
   /** As the service last gave it back; null if it never did. */
   readonly name: string | null;
   readonly fingerprint: string | null;
-  readonly unverified: LedgerGroup["unverified"];
+  readonly unverified: UnverifiedOutcome | null;
   /** Of the token that the service last told; null if it never told one. */
   readonly tokenFingerprint: string | null;
   readonly dataSourceId: string | null;

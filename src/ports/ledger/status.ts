@@ -1,6 +1,7 @@
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
 import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
 import type { Group } from "../../core/group/group.ts";
+import type { UnverifiedOutcome } from "../../core/group/ledger-group.ts";
 import type { RememberedRejection } from "../../core/group/rejections.ts";
 import type { FailingGroup } from "../../core/report/failing-group.ts";
 import type { LeaseHolder } from "./lease.ts";
@@ -41,6 +42,8 @@ export interface RecordedGroup {
   readonly tokenSince: Date | null;
   /** When a GET last told the group's name and token, and both were compared; null if none has. */
   readonly lastAsked: Date | null;
+  /** Null if the service is known to update: then it has taken mapping and properties, even if no answer shows it. */
+  readonly unverified: UnverifiedOutcome | null;
   readonly failures: Readonly<Record<FailureKind, RecordedFailure | null>>;
 }
 

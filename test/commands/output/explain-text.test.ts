@@ -28,9 +28,11 @@ describe("the page of a tenant", () => {
     const failure = { code: "REFUSED", message: "no\u001b", count: 2, since: at(5), retryAt: at(6) };
     const page = text({
       tenant: aDesiredTenant({ name: "New", properties: {} }),
-      known: aLedgerGroup({ unverified: "updated" }),
       record: aRecord({
-        group: aRecordedGroup({ failures: { ...NO_RECORDED_FAILURES, rotation: failure } }),
+        group: aRecordedGroup({
+          unverified: "updated",
+          failures: { ...NO_RECORDED_FAILURES, rotation: failure },
+        }),
         removals: [{ kind: "replace", at: at(3) }],
         formerTokens: [{ fingerprint: "old-hash", since: null, until: at(3) }],
       }),

@@ -34,6 +34,7 @@ import {
   leaseOf,
   leave,
   NOW,
+  type Opened,
   opened,
   prepared,
   record,
@@ -44,6 +45,11 @@ const atRest = aLedgerGroup();
 const change = anApply();
 const { fingerprint } = change;
 const FAILED_ONCE = aChangeFailure({ count: 1, retryAt: LATER });
+
+const bind = (at: Opened, updates: boolean | null): Promise<void> =>
+  write(at, (transaction) =>
+    transaction.bindService({ baseUrl: "https://service.test", teamId: 7, updates }),
+  );
 
 /** What becomes of groups that are created and updated. */
 export function ledgerGroupsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -87,19 +93,28 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       expect(await knownOf(at, change)).toEqual(aKnownGroup());
     });
 
-    test("unverified: until it is recorded otherwise, or the service is seen to update", async () => {
+    test("an unverified update: until it is recorded otherwise, or the service is seen to update", async () => {
       const at = await opened(makePlace);
-      await carryOut(at, anApplied({ change, unverified: true }));
-      expect(await groupOf(at)).toEqual({ ...atRest, unverified: "adopted" });
-      await record(at, anApplied({ change, unverified: false }));
+      const updated = (unverified: boolean) => anApplied({ kind: "updated", change, unverified });
+      await carryOut(at, updated(true));
+      expect(await groupOf(at)).toEqual({ ...atRest, isUpdateUnverified: true });
+      await record(at, updated(false));
       expect(await groupOf(at)).toEqual(atRest);
 
-      await record(at, anApplied({ change, unverified: true }));
-      const service = { baseUrl: "https://service.test", teamId: 7 };
-      await write(at, (transaction) => transaction.bindService({ ...service, updates: false }));
-      expect(await groupOf(at)).toEqual({ ...atRest, unverified: "adopted" });
-      await write(at, (transaction) => transaction.bindService({ ...service, updates: true }));
+      await record(at, updated(true));
+      await bind(at, false);
+      expect(await groupOf(at)).toEqual({ ...atRest, isUpdateUnverified: true });
+      await bind(at, true);
+      await bind(at, false);
       expect(await groupOf(at)).toEqual(atRest);
+    });
+
+    test("an adopted group is at rest, and stays unverified", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ kind: "adopted", change, unverified: true }));
+      await bind(at, true);
+      expect(await groupOf(at)).toEqual(atRest);
+      expect(await knownOf(at, change)).toEqual(aKnownGroup({ unverified: "adopted" }));
     });
 
     test("not updated: a known group keeps what was confirmed", async () => {
@@ -310,7 +325,8 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
 
     test("belong to one scope", async () => {
       const at = await opened(makePlace);
-      await carryOut(at, anApplied({ change }));
+      const group = { ...atRest, isUpdateUnverified: true };
+      await carryOut(at, anApplied({ kind: "updated", change, unverified: true }));
       await write(at, async (transaction) => {
         await transaction.bindService({ baseUrl: "https://service.test", teamId: 7, updates: null });
         await transaction.startRun("sync", NOW);
@@ -331,7 +347,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
         await transaction.recordReadHistory(aReadHistory());
         await transaction.bindService({ baseUrl: "https://other.test", teamId: 8, updates: true });
       });
-      expect(await groupOf(at)).toEqual(atRest);
+      expect(await groupOf(at)).toEqual(group);
       expect(await at.ledger.service()).toEqual({
         baseUrl: "https://service.test",
         teamId: 7,
@@ -342,13 +358,13 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
         transaction.withdraw(begun.map((entry) => ({ ...entry, before: null }))),
       );
       expect(await groupsOf(other)).toEqual([]);
-      expect(await groupOf(at)).toEqual(atRest);
+      expect(await groupOf(at)).toEqual(group);
 
       await carryOut(other, anApplied({ change }));
       await carryOut(other, aDeleted());
       await write(other, (transaction) => transaction.forget(["acme"]));
       await write(other, (transaction) => transaction.forgetFailedChanges(["acme"]));
-      expect(await groupOf(at)).toEqual(atRest);
+      expect(await groupOf(at)).toEqual(group);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
       expect(await at.ledger.readHistory()).toEqual(NO_READ_HISTORY);
     });

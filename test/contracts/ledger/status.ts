@@ -85,8 +85,11 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
 
       await begin(at, change);
       const begun = { createdAt: NOW, changedAt: NOW, intentAt: NOW, confirmed: null, serviceName: null };
-      const untold = { tokenFingerprint: null, tokenSince: null, lastAsked: null, failures: NO_FAILURES };
-      expect(await at.ledger.record("acme")).toEqual({ ...nothing, group: { ...begun, ...untold } });
+      const untold = { tokenFingerprint: null, tokenSince: null, lastAsked: null, unverified: null };
+      expect(await at.ledger.record("acme")).toEqual({
+        ...nothing,
+        group: { ...begun, ...untold, failures: NO_FAILURES },
+      });
 
       const recordAt = (now: Date, outcome: Outcome, retryAt?: Date): Promise<void> =>
         write(at, (transaction) => transaction.record([{ outcome, ...(retryAt && { retryAt }) }], now));
@@ -108,6 +111,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
           tokenFingerprint: tokenFingerprint(second),
           tokenSince: LATER,
           lastAsked: LATER,
+          unverified: null,
           failures: {
             ...NO_FAILURES,
             change: { ...failure, count: 1, since: inDays(5), retryAt: inDays(6) },
@@ -177,6 +181,20 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       expect(await at.ledger.tokensLiveSince(times)).toEqual([2, 0, 3, 1, 1]);
       expect(await at.ledger.tokensLiveSince([])).toEqual([]);
       expect(await nobody.tokensLiveSince(times)).toEqual([0, 0, 0, 0, 0]);
+    });
+
+    test("a group is unverified unless the service is known to update", async () => {
+      const at = await opened(makePlace);
+      await carryOut(at, anApplied({ kind: "adopted", change: anApply(), unverified: true }));
+      const unverifiedIf = async (updates: boolean | null) => {
+        const service = { baseUrl: "https://service.test", teamId: 7, updates };
+        await at.ledger.write(at.lease, (transaction) => transaction.bindService(service));
+        const { groups } = await at.ledger.status();
+        return [groups.unverified, (await at.ledger.record("acme")).group?.unverified];
+      };
+      expect(await unverifiedIf(null)).toEqual([1, "adopted"]);
+      expect(await unverifiedIf(true)).toEqual([0, null]);
+      expect(await unverifiedIf(false)).toEqual([1, "adopted"]);
     });
 
     test("remembers the service, with a team id of any size", async () => {

@@ -110,7 +110,10 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
     "confirmed as Old, perhaps made otherwise": either(unseen),
     "confirmed as New, otherwise different": either(unseen),
     "confirmed like this": either(always({ kind: "updated", unverified: false })),
-    "adopted like this": either(asFarAsKnown("adopted")),
+    "adopted like this": either({
+      ...asFarAsKnown("adopted"),
+      "service updates": { kind: "updated", unverified: false },
+    }),
     "updated like this, unverified": either(unseen),
   },
 };

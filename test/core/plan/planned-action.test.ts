@@ -63,7 +63,6 @@ describe("under every service.update, a desired tenant whose group in the ledger
     | "gone"
     | "gone, another"
     | "held for replacement, another"
-    | "adopted unverified"
     | "updated unverified"
     | "failed, due"
     | "failed, not due"
@@ -92,8 +91,7 @@ describe("under every service.update, a desired tenant whose group in the ledger
     gone: aLedgerGroup({ absence: anAbsence(), held: "delete" }),
     "gone, another": aLedgerGroup({ absence: anAbsence(), held: "delete", ...another }),
     "held for replacement, another": aLedgerGroup({ held: "replace", ...another }),
-    "adopted unverified": aLedgerGroup({ unverified: "adopted" }),
-    "updated unverified": aLedgerGroup({ unverified: "updated" }),
+    "updated unverified": aLedgerGroup({ isUpdateUnverified: true }),
     "failed, due": aLedgerGroup({
       failures: failures({ change: aChangeFailure({ retryAt: NOW }) }),
       ...another,
@@ -146,7 +144,6 @@ describe("under every service.update, a desired tenant whose group in the ledger
     gone: null,
     "gone, another": asConfigured,
     "held for replacement, another": asConfigured,
-    "adopted unverified": null,
     "updated unverified": (context) => (context.serviceUpdates === false ? asConfigured(context) : null),
     "failed, due": asConfigured,
     // By an update: a replacement has not failed yet.
@@ -398,7 +395,7 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
     .record({
       fingerprint: fc.constantFrom(null, "other", aLedgerGroup().fingerprint),
       intent: fc.constantFrom(null, "apply", "replace", "delete"),
-      unverified: fc.constantFrom(null, "adopted", "updated"),
+      isUpdateUnverified: fc.boolean(),
       absence: fc.constantFrom(
         null,
         anAbsence(),

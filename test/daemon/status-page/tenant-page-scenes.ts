@@ -33,6 +33,7 @@ const record = aRecord({
     changedAt: minutesAgo(3),
     tokenFingerprint: FINGERPRINT,
     tokenSince: daysAgo(19),
+    unverified: "updated",
     failures: { ...NO_RECORDED_FAILURES, change: failure },
   }),
   removals: [{ kind: "replace", at: daysAgo(19) }],
@@ -50,7 +51,7 @@ const LOOKS: Readonly<Record<string, readonly [id: string, look: Look]>> = {
         rotation: { maxAgeMs: 1, window: null, maxPerRun: null, concurrency: 1 },
         explained: anExplainedTenant({
           tenant: aDesiredTenant({ name: "Alderbrook Freight", properties: {} }),
-          known: aLedgerGroup({ unverified: "updated", failures: failures({ change: failure }) }),
+          known: aLedgerGroup({ failures: failures({ change: failure }) }),
           record,
         }),
         failures: [

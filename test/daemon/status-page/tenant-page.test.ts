@@ -103,10 +103,11 @@ function toldOf(text: string): string[] {
       rows: [{ cells: [text, new Unusable(text)], digest: aRow(), removed: false, notReady: false }],
       table: text,
       tenant: aDesiredTenant({ name: text, properties: { x: text } }),
-      known: aLedgerGroup({ unverified: "updated", held: "replace" }),
+      known: aLedgerGroup({ held: "replace" }),
       record: aRecord({
         group: aRecordedGroup({
           serviceName: text,
+          unverified: "updated",
           failures: { change: failure, rotation: failure, storing: failure },
         }),
         formerTokens: [{ fingerprint: text, since: null, until: NOW }],

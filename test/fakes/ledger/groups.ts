@@ -178,7 +178,7 @@ const groupsWhere = (
         fingerprint,
         row,
         intent,
-        unverified,
+        isUpdateUnverified: unverified === "updated",
         absence,
         held,
         failures: withoutSince(failures),

@@ -5,7 +5,7 @@ import {
   type RecordedFailure,
 } from "../../../src/core/failure/group-failures.ts";
 import type { Group } from "../../../src/core/group/group.ts";
-import type { LedgerGroup } from "../../../src/core/group/ledger-group.ts";
+import type { LedgerGroup, UnverifiedOutcome } from "../../../src/core/group/ledger-group.ts";
 import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
@@ -30,7 +30,7 @@ export interface LedgerRow {
   /** Known from the first intent on. */
   readonly bucket: number;
   readonly dataSourceId: string | null;
-  readonly unverified: LedgerGroup["unverified"];
+  readonly unverified: UnverifiedOutcome | null;
   /** Fingerprint of the group that the intent means to make. */
   readonly intended: string | null;
   readonly intent: LedgerGroup["intent"];

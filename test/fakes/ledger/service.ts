@@ -19,7 +19,8 @@ export const serviceWrites = (ledger: LedgerChanges): ServiceWrites => ({
     ledger.enlist(() => {
       ledger.state.service = service;
       if (service.updates !== true) return;
-      for (const id of ledger.state.rows.keys()) ledger.change(id, { unverified: null });
+      for (const [id, { unverified }] of ledger.state.rows)
+        if (unverified === "updated") ledger.change(id, { unverified: null });
     });
   },
 

@@ -28,7 +28,7 @@ export const statusReads = ({ state, step, now }: CommittedLedger): StatusReads 
         under_way: all.filter((row) => row.intent !== null).length,
         failing: all.filter((row) => failuresOf(row).length > 0).length,
         missing: all.filter((row) => row.absence !== null).length,
-        unverified: all.filter((row) => row.unverified).length,
+        unverified: all.filter((row) => unverifiedIn(row, state) !== null).length,
       },
       oldestToken: oldestOf(all.map(({ tokenSince }) => tokenSince)),
       oldestUnsynced: oldestOf(
@@ -50,7 +50,7 @@ export const statusReads = ({ state, step, now }: CommittedLedger): StatusReads 
     await step({ when: "before", call: "groupRecord" });
     const row = state.rows.get(id);
     return {
-      group: row ? recordedGroup(row) : null,
+      group: row ? recordedGroup(row, state) : null,
       removals: state.removals
         .filter(({ user_group_id }) => user_group_id === id)
         .map(({ kind, at }) => ({ kind, at }))
@@ -73,15 +73,19 @@ export const statusReads = ({ state, step, now }: CommittedLedger): StatusReads 
   },
 });
 
-function recordedGroup(row: LedgerRow): RecordedGroup {
+function recordedGroup(row: LedgerRow, state: LedgerState): RecordedGroup {
   const { createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince } = row;
   const { change, rotation, storing } = row.failures;
   return {
     ...{ createdAt, changedAt, intentAt, confirmed, serviceName, tokenFingerprint, tokenSince },
     lastAsked: row.verifiedAt,
+    unverified: unverifiedIn(row, state),
     failures: { change: change && withoutFingerprint(change), rotation, storing },
   };
 }
+
+const unverifiedIn = ({ unverified }: LedgerRow, { service }: LedgerState): RecordedGroup["unverified"] =>
+  service.updates === true ? null : unverified;
 
 function withoutFingerprint({
   fingerprint: _,

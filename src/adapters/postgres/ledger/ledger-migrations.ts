@@ -226,5 +226,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     -- A sync reads the groups of the buckets in which rows have changed. The scope is the last column: as long as a new
     -- table has no statistics, PostgreSQL may prefer an index that begins with the scope to the primary key, and read the
     -- whole scope to find one group.
-    CREATE INDEX ON ${groups} (bucket, scope);`,
+    CREATE INDEX ON ${groups} (bucket, scope);
+    -- Finds the updates that are verified once the service is seen to update.
+    CREATE INDEX ON ${groups} (scope, user_group_id) WHERE unverified = 'updated';`,
 ];

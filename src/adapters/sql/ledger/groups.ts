@@ -16,7 +16,7 @@ import { NOTHING_MISSING } from "./deletions.ts";
 import { intentWrites } from "./intents.ts";
 import { recordOutcomes } from "./outcomes.ts";
 import { noFailure } from "./rows/failure-columns.ts";
-import { type GroupColumns, groupColumns, ledgerGroup } from "./rows/group-rows.ts";
+import { type GroupColumns, groupColumns, HAS_NO_UNVERIFIED_UPDATE, ledgerGroup } from "./rows/group-rows.ts";
 import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
 
 const BATCH = 5_000;
@@ -57,7 +57,7 @@ async function buckets(
      FROM (
        SELECT bucket, row_digest, fingerprint IS NOT NULL AND fingerprint <> $3 AND row_digest IS NOT NULL
          AND intent IS NULL AND missing_kind IS NULL AND failure_count = 0 AND storing_code IS NULL
-         AND (unverified IS NULL OR unverified <> 'updated' OR $2) AS at_rest
+         AND (${HAS_NO_UNVERIFIED_UPDATE} OR $2) AS at_rest
        FROM ${tables.groups} WHERE scope = $1
        UNION ALL SELECT bucket, NULL, FALSE FROM ${tables.rejections} WHERE scope = $1) AS g
      GROUP BY bucket`,

@@ -42,7 +42,7 @@ async function bindService(
   // A service that is known to update has also taken the updates that could not be verified.
   if (updates === true) {
     await connection.query(
-      `UPDATE ${tables.groups} SET unverified = NULL WHERE scope = $1 AND unverified IS NOT NULL`,
+      `UPDATE ${tables.groups} SET unverified = NULL WHERE scope = $1 AND unverified = 'updated'`,
       [scope],
     );
   }

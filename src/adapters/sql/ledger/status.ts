@@ -82,7 +82,7 @@ class StatusReader {
          count(CASE WHEN intent IS NOT NULL THEN 1 END) AS under_way,
          count(CASE WHEN ${IS_FAILING} THEN 1 END) AS failing,
          count(CASE WHEN missing_kind IS NOT NULL THEN 1 END) AS missing,
-         count(CASE WHEN unverified IS NOT NULL THEN 1 END) AS unverified,
+         count(${unverifiedIn(this.#ledger)}) AS unverified,
          min(CASE WHEN intent IS NOT NULL THEN intent_at END) AS "underWaySince",
          min(${FAILING_SINCE}) AS "failingSince"
        FROM ${this.#ledger.tables.groups} WHERE scope = $1`,
@@ -150,6 +150,10 @@ class StatusReader {
   }
 }
 
+/** SQL of `RecordedGroup.unverified`; $1 is the scope. */
+const unverifiedIn = ({ tables }: LedgerScope): string =>
+  `CASE WHEN NOT EXISTS (SELECT 1 FROM ${tables.services} WHERE scope = $1 AND updates) THEN unverified END`;
+
 interface GroupSums extends Readonly<Record<keyof LedgerStatus["groups"], string>> {
   readonly underWaySince: Date | null;
   readonly failingSince: Date | null;
@@ -175,13 +179,14 @@ async function groupNames(ledger: LedgerScope, ids: readonly string[]): Promise<
 }
 
 /** What the ledger keeps of one id. */
-async function groupRecord({ connection, tables, scope }: LedgerScope, id: string): Promise<GroupRecord> {
+async function groupRecord(ledger: LedgerScope, id: string): Promise<GroupRecord> {
   // The ledger has no such id, and PostgreSQL would refuse it.
   if (storable(id) !== id) return NO_RECORD;
+  const { connection, tables, scope } = ledger;
   const rows = await connection.query<RecordColumns>(
     `SELECT created_at AS "createdAt", updated_at AS "changedAt", intent_at AS "intentAt", confirmed,
        service_name AS "serviceName", token_fingerprint AS "tokenFingerprint", token_since AS "tokenSince",
-       verified_at AS "lastAsked", ${FAILURE_COLUMNS}
+       verified_at AS "lastAsked", ${unverifiedIn(ledger)} AS unverified, ${FAILURE_COLUMNS}
      FROM ${tables.groups} WHERE scope = $1 AND user_group_id = $2`,
     [scope, id],
   );
@@ -208,6 +213,7 @@ const recordedGroup = (row: RecordColumns): RecordedGroup => ({
   tokenFingerprint: row.tokenFingerprint,
   tokenSince: row.tokenSince,
   lastAsked: row.lastAsked,
+  unverified: row.unverified,
   failures: {
     change: failureIn(row, "change"),
     rotation: failureIn(row, "rotation"),

@@ -67,7 +67,7 @@ test("a ledger of version 1 is brought up to date with what it holds; who is mis
   await expect(database.view().status()).rejects.toMatchObject({ code: "LEDGER_OUTDATED" });
   const { ledger } = await opened(async () => database);
 
-  const known = { fingerprint: "f", row: aRow(), intent: null, unverified: null };
+  const known = { fingerprint: "f", row: aRow(), intent: null, isUpdateUnverified: false };
   const atRest = { ...known, absence: null, held: null, failures: NO_FAILURES };
   const change = {
     fingerprint: "g",
@@ -78,7 +78,7 @@ test("a ledger of version 1 is brought up to date with what it holds; who is mis
   };
   expect(await collect(ledger.groups())).toEqual([
     { ...atRest, user_group_id: "at rest" },
-    { ...atRest, user_group_id: "failing", unverified: "updated", failures: { ...NO_FAILURES, change } },
+    { ...atRest, user_group_id: "failing", isUpdateUnverified: true, failures: { ...NO_FAILURES, change } },
     { ...atRest, user_group_id: "missing" },
     { ...atRest, user_group_id: "under way", fingerprint: null, row: null, intent: "apply" },
   ]);

@@ -1,12 +1,15 @@
 import { NO_FAILURES } from "../../../../core/failure/group-failures.ts";
-import type { Absence, Intent, LedgerGroup } from "../../../../core/group/ledger-group.ts";
+import type { Absence, Intent, LedgerGroup, UnverifiedOutcome } from "../../../../core/group/ledger-group.ts";
 import type { Dialect } from "../../dialect/dialect.ts";
 import { FAILURE_MEMBERS, type FailureValues, failuresIn, IS_FAILING } from "./failure-columns.ts";
+
+/** A condition: a plan needn't look at the group for the sake of its last update. */
+export const HAS_NO_UNVERIFIED_UPDATE = "(unverified IS NULL OR unverified <> 'updated')";
 
 /** The last column is null, and costs nothing, for a group at rest; nearly every group is at rest. */
 export const groupColumns = ({ jsonObject }: Dialect): string => `
   user_group_id, fingerprint, bucket, row_digest,
-  CASE WHEN intent IS NULL AND unverified IS NULL AND missing_kind IS NULL AND held IS NULL AND NOT ${IS_FAILING}
+  CASE WHEN intent IS NULL AND ${HAS_NO_UNVERIFIED_UPDATE} AND missing_kind IS NULL AND held IS NULL AND NOT ${IS_FAILING}
     THEN NULL
   ELSE ${jsonObject({
     intent: { of: "intent" },
@@ -31,7 +34,7 @@ export type GroupColumns = [
 /** The members of the last column's JSON. */
 interface MoreOfGroup extends FailureValues {
   readonly intent: Intent | null;
-  readonly unverified: LedgerGroup["unverified"];
+  readonly unverified: UnverifiedOutcome | null;
   readonly held: LedgerGroup["held"];
   readonly missing: Absence["kind"] | null;
   readonly since: string;
@@ -39,7 +42,7 @@ interface MoreOfGroup extends FailureValues {
   readonly reads: number;
 }
 
-const AT_REST = { intent: null, unverified: null, absence: null, held: null, failures: NO_FAILURES };
+const AT_REST = { intent: null, isUpdateUnverified: false, absence: null, held: null, failures: NO_FAILURES };
 
 /** Reads a row of `groupColumns`. */
 export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: GroupColumns): LedgerGroup {
@@ -52,7 +55,7 @@ export function ledgerGroup([user_group_id, fingerprint, bucket, digest, text]: 
     fingerprint,
     row,
     intent,
-    unverified,
+    isUpdateUnverified: unverified === "updated",
     absence:
       more.missing === null
         ? null
