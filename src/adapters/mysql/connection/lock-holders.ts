@@ -58,7 +58,7 @@ export async function lockHolders(
   const candidates = processes
     .filter((listed) => listed.Id !== ours.Id && isInFront(listed) && isOfUser(listed))
     .toSorted((a, b) => rank(b) - rank(a) || secondsOf(b) - secondsOf(a));
-  // Sessions that wait in other databases must not crowd out those in the same one.
+  // Keep one place for others, and the rest for sessions in the same database: neither may hide the other.
   const near = candidates.filter(({ db }) => db === ours.db).slice(0, SHOWN - 1);
   const others = [...near, ...candidates.filter((listed) => !near.includes(listed))].slice(0, SHOWN);
   const state = ours.State ?? "waiting for a lock";

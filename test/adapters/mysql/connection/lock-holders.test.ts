@@ -28,7 +28,7 @@ test("of those who may hold a lock, sessions in the same database come before an
   expect(said).toContain("it may be session 7 (user app at 10.0.0.7, Sleep for 1 s) or session 2");
 });
 
-test("neither sessions in the same database nor one that waits elsewhere hide the others", async () => {
+test("sessions in the same database and those that wait in other databases don't hide each other", async () => {
   const waiting = [2, 3, 4].map((id) => aSession(id, 60, { db: "shop", State: "Waiting for table flush" }));
   const resting = [6, 7, 8].map((id) => aSession(id, 1));
   const said = await lockHolders(TELLS_NOTHING, ours, [ours, ...waiting, ...resting]);
