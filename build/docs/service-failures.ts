@@ -30,7 +30,8 @@ const ANSWERS: Readonly<Record<AnswerCode, string>> = {
   TIMEOUT: "none within `service.timeout`, or 408",
   CONNECTION_LOST: "none: the connection breaks",
   SERVICE_ERROR: "any other 5xx",
-  BAD_RESPONSE: "anything else: a redirect, no JSON, no HTTP, more than 1 MiB, another group",
+  BAD_RESPONSE:
+    "anything else: a redirect, no JSON, no HTTP, more than 1 MiB, another group, a token that can't be one",
 };
 
 const EXCEPTIONS: Readonly<Partial<Record<AnswerCode, string>>> = {

@@ -2,19 +2,25 @@ import * as z from "zod";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
+import { hidesCharacters } from "../../core/text/printable.ts";
 import type { GetAnswer, ServiceGroup } from "../../ports/group-service.ts";
 import { answerFailure, answerText, failureCode } from "./answer-failure.ts";
 import { jsonObject, type WireAnswer, type WireRequest } from "./wire-answer.ts";
 
 const USER_GROUP = z.object({
-  // Checked here because no database could store a larger number or such text. No real token is longer.
+  // No database could store a larger number.
   team_id: z.int(),
-  token: z.string().regex(/^[^\0\p{Cs}]{1,8192}$/u),
+  token: z.string().refine(canBeToken),
   name: z.string(),
   provided_id: z.string(),
 });
 const POST_ANSWER = z.object({ user_group: USER_GROUP });
 const GET_ANSWER = z.object({ new_user_group: z.boolean(), user_group: USER_GROUP });
+
+/** No real token is longer, is blank, or has half of a surrogate pair or a character that nobody sees. */
+function canBeToken(text: string): boolean {
+  return /^\P{Cs}{1,8192}$/u.test(text) && text.trim() !== "" && !hidesCharacters(text);
+}
 
 /** Throws BAD_RESPONSE unless the answer to GET is complete and about the group that was asked for. */
 export function readGetAnswer(answer: WireAnswer, request: WireRequest): GetAnswer {
@@ -38,6 +44,10 @@ function readAnswer<T extends z.infer<typeof POST_ANSWER>>(
   }
   if (parsed.data.user_group.provided_id !== request.id) {
     throw new ServiceFailure("BAD_RESPONSE", `${answerText(answer, request)} about another user group`);
+  }
+  if (parsed.data.user_group.token.trim() === request.apiKey.reveal()) {
+    const message = `${answerText(answer, request)} with the API key as the group's token`;
+    throw new ServiceFailure("BAD_RESPONSE", message);
   }
   return parsed.data;
 }

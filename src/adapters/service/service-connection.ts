@@ -94,7 +94,8 @@ export class ServiceConnection {
         location: headers.location?.toString(),
         body,
       };
-      const request = { method, id, receivedAt: new Date(), secrets: [this.#apiKey, ...secrets] };
+      const apiKey = this.#apiKey;
+      const request = { method, id, receivedAt: new Date(), apiKey, secrets: [apiKey, ...secrets] };
       this.#onAnswer?.({
         method,
         status,

@@ -19,6 +19,7 @@ export interface WireRequest {
   readonly method: ServiceMethod;
   readonly id: string;
   readonly receivedAt: Date;
+  readonly apiKey: Secret;
   /** The API key and tokens that were sent: no message may repeat them. */
   readonly secrets: readonly Secret[];
 }

@@ -3,6 +3,9 @@ const UNSEEN = "\\p{Cf}\\u2028\\u2029\\u115f\\u1160\\u3164\\uffa0";
 const UNSEEN_OR_CONTROL = new RegExp(`[\\p{Cc}${UNSEEN}]`, "gu");
 const UNSEEN_OR_HIGH_CONTROL = new RegExp(`[\\u007f-\\u009f${UNSEEN}]`, "gu");
 
+/** Whether text has a character that nobody sees: a control character, an invisible one, or one that reorders text. */
+export const hidesCharacters = (text: string): boolean => text.search(UNSEEN_OR_CONTROL) !== -1;
+
 /** Makes text from outside safe on a terminal: shows control characters as escapes, and cuts long text. */
 export function printable(text: string, maxLength = 200): string {
   const shown = text.replace(UNSEEN_OR_CONTROL, (char) =>

@@ -35,6 +35,7 @@ export const aRequest = (overrides: Partial<WireRequest> = {}): WireRequest => (
   method: "GET",
   id: "acme",
   receivedAt: NOW,
+  apiKey: new Secret(KEY),
   secrets: [new Secret(KEY)],
   ...overrides,
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readGetAnswer, readPostAnswer } from "../../../src/adapters/service/read-answer.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import { anAnswer, aRequest, aUserGroup, failureOf, read, TOKEN } from "./an-answer.ts";
+import { anAnswer, aRequest, aUserGroup, failureOf, KEY, read, TOKEN } from "./an-answer.ts";
 
 describe("a good answer", () => {
   test("to GET: the group, its token, and whether it is new", () => {
@@ -44,6 +44,12 @@ describe("an answer without a field that interface.md promises", () => {
     ["user_group.token", { user_group: aUserGroup({ token: "" }) }],
     ["user_group.token", { user_group: aUserGroup({ token: "a\0b" }) }],
     ["user_group.token", { user_group: aUserGroup({ token: "half \ud800" }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: " \u3000" }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: `${TOKEN}\n` }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: "a\u0085b" }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: "a\u202eb" }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: "a\u200bb" }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: "a\u2028b" }) }],
     ["user_group.token", { user_group: aUserGroup({ token: "x".repeat(8193) }) }],
     ["user_group.team_id", { user_group: aUserGroup({ team_id: "7" }) }],
     ["user_group.team_id", { user_group: aUserGroup({ team_id: 1.5 }) }],
@@ -85,6 +91,15 @@ describe("an answer without a field that interface.md promises", () => {
       const failure = failureOf({ body }, { method });
       expect(failure.code).toBe("BAD_RESPONSE");
       expect(failure.message).toBe(`${method} was answered HTTP 200 about another user group`);
+    }
+  });
+
+  test.each([KEY, ` ${KEY} `])("the API key is no group's token: %j", (token) => {
+    const body = JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup({ token }) });
+    for (const method of ["GET", "POST"] as const) {
+      const failure = failureOf({ body }, { method });
+      expect(failure.code).toBe("BAD_RESPONSE");
+      expect(failure.message).toBe(`${method} was answered HTTP 200 with the API key as the group's token`);
     }
   });
 });
