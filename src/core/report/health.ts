@@ -53,18 +53,26 @@ export interface Verdict {
 
 const LONGEST = 500;
 
-/** Everything that is wrong, the most urgent first; or one sentence if nothing is. For `status` and the status page. */
+/**
+ * Everything that is wrong, the most urgent first, and whether a run is going on; or one sentence if nothing is wrong. For
+ * `status` and the status page.
+ */
 export function healthOf(facts: HealthFacts): readonly [Verdict, ...Verdict[]] {
   // A sync that handed its lease over goes on in the daemon's next run, which says how it ended.
   const runs = facts.runs.filter(({ result }) => !(result?.error && isHandOver(result.error)));
   const [last] = runs;
-  const [worst, ...others] = [...troublesOfRuns(runs, facts), ...troublesOfGroups(runs, facts)];
+  const [worst, ...others] = [
+    ...troublesOfRuns(runs, facts),
+    ...troublesOfGroups(runs, facts),
+    ...(last?.result === null && facts.lease ? [GOING_ON] : []),
+  ];
   if (worst) return [worst, ...others];
-  if (last?.result === null) return [{ kind: "running", sentence: "A run is going on." }];
   return !last || (facts.missing.owned === 0 && runs.every(makesNoGroups))
     ? [{ kind: "empty", sentence: "Nothing has been synced yet." }]
     : [{ kind: "well", sentence: "All is well." }];
 }
+
+const GOING_ON: Verdict = { kind: "running", sentence: "A run is going on." };
 
 const makesNoGroups = ({ command }: PastRun): boolean => command === FORGET || command === "probe";
 
@@ -95,12 +103,12 @@ function troublesOfGroups(
 }
 
 /**
- * The run by which health is judged; undefined while a run has no result. A rotation reads no rows, so the last sync
- * counts after a good rotation.
+ * The run by which health is judged: the last one that has ended, because a run that goes on has shown nothing yet. A
+ * rotation reads no rows, so the last sync counts after a good rotation.
  */
 function decidingRun(runs: readonly PastRun[]): PastRun | undefined {
-  const [last] = runs;
-  if (last === undefined || last.result === null) return undefined;
-  if (last.result.outcome === "failed") return last;
-  return runs.find(({ command, result }) => command === "sync" && result !== null) ?? last;
+  const ended = runs.filter(({ result }) => result !== null);
+  const [last] = ended;
+  if (last?.result?.outcome === "failed") return last;
+  return ended.find(({ command }) => command === "sync") ?? last;
 }

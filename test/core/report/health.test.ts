@@ -50,7 +50,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "Nothing has been synced yet.",
   ],
   ["a good sync", {}, "well", "All is well."],
-  ["a run under way", { runs: [UNENDED, FAILED], lease: {} }, "running", "A run is going on."],
+  ["a run under way", { runs: [UNENDED, aRun("ok")], lease: {} }, "running", "A run is going on."],
   ["a run without an end and without a lease", { runs: [UNENDED] }, "killed", "was killed"],
   ["a failed sync", { runs: [FAILED] }, "failed", "The last sync failed: no route to db"],
   [
@@ -106,10 +106,30 @@ const WRONG = {
 test.each<[string, Partial<HealthFacts>, readonly Verdict["kind"][]]>([
   ["a failed run", { runs: [FAILED] }, ["failed", "held", "missing", "attention"]],
   ["a run that was killed", { runs: [UNENDED] }, ["killed", "held", "missing", "attention"]],
-  ["a run under way", { runs: [UNENDED], lease: {} }, ["held", "missing", "attention"]],
+  ["a run under way", { runs: [UNENDED], lease: {} }, ["held", "missing", "attention", "running"]],
+  [
+    "a run under way after one that failed",
+    { runs: [UNENDED, FAILED], lease: {} },
+    ["failed", "held", "missing", "attention", "running"],
+  ],
   ["a good run", {}, ["held", "missing", "attention"]],
 ])("%s hides nothing else that is wrong", (_, facts, kinds) => {
   const verdicts = healthOf(someFacts({ ...WRONG, ...facts }));
   expect(verdicts.map(({ kind }) => kind)).toEqual(kinds);
-  expect(verdicts.at(-1)?.sentence).toBe("Needs attention: 2 rejected rows and 26 failing groups.");
+  const attention = verdicts.find(({ kind }) => kind === "attention");
+  expect(attention?.sentence).toBe("Needs attention: 2 rejected rows and 26 failing groups.");
+});
+
+test("a run under way hides nothing of what the runs before it showed", () => {
+  const during = (...runs: readonly PastRun[]) =>
+    healthOf(someFacts({ runs: [UNENDED, ...runs], lease: {} }));
+  const going = { kind: "running", sentence: "A run is going on." };
+  expect(during(FAILED)).toEqual([
+    { kind: "failed", sentence: "The last sync failed: no route to db" },
+    going,
+  ]);
+  expect(during(aRun("ok", {}, "rotate"), aRun("ok", { outdated: 1 }))).toEqual([
+    { kind: "attention", sentence: "Needs attention: 1 outdated group." },
+    going,
+  ]);
 });
