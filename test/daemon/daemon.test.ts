@@ -271,7 +271,7 @@ describe("those outside are told", () => {
     await stage.ticked();
     await stage.ticked();
     expect(stage.told).toEqual([
-      "groupsync eu: groupsync can't sync\nsync failed: no key (0 requests in 0 ms)\nmend it",
+      "groupsync eu: groupsync can't sync\nsync failed: CONFIG_INVALID (0 requests in 0 ms)\nmend it",
     ]);
     stage.openFails = undefined;
     await stage.ticked();
@@ -289,7 +289,7 @@ describe("those outside are told", () => {
     await stage.begin();
     expect(stage.told).toEqual([
       expect.stringMatching(
-        /^groupsync eu: 1 row is rejected\nsync partial: 1 created, 1 rejected; .*\n1 row: VALUE_NULL: name .*\ngroupsync status names the rows that are rejected$/,
+        /^groupsync eu: 1 row is rejected\nsync partial: 1 created, 1 rejected; .*\n1 row: VALUE_NULL\ngroupsync status names the rows that are rejected$/,
       ),
     ]);
     expect(stage.beats).toBe(1);

@@ -127,7 +127,8 @@ async function replyTo(
       address: socket.remoteAddress ?? "",
     });
   } catch (error) {
-    return plain(500, `the reply could not be made: ${describe(error)}`);
+    // The error may quote a tenant's text.
+    return plain(500, `the reply could not be made${isForAnyHost ? "" : `: ${describe(error)}`}`);
   }
 }
 

@@ -1,16 +1,14 @@
 import type { RejectionReason } from "../../core/group/rejections.ts";
 import { summaryText } from "../../core/report/summary-text.ts";
 import { durationText } from "../../core/text/duration.ts";
-import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import { lasting, type ProblemChange, type ProblemKind, type Problems } from "./problems.ts";
 
-const SHOWN_REASONS = 3;
-
 /**
  * The text of the webhook message after a run: the daemon's name, which problems began, grew or ended, how the run
- * ended, why rows are rejected, what to do, and which problems last. Names no tenant.
+ * ended, why rows are rejected, what to do, and which problems last. It names no tenant, and failures and reasons by
+ * their codes only: their messages may quote a tenant's text.
  */
 export function messageText(
   name: string,
@@ -30,7 +28,7 @@ export function messageText(
   );
   return [
     `groupsync ${name}: ${isRecovery ? "recovered: " : ""}${headline}`,
-    summaryText(run),
+    summaryText({ ...run, error: run.error && { ...run.error, message: run.error.code } }),
     ...(worse.some(({ kind }) => kind === "rejected") ? reasonLines(reasons) : []),
     ...new Set(worse.map(({ kind }) => PHRASES[kind].advice ?? run.error?.hint ?? "")),
     ...(still.length > 0 ? [`still: ${still.join("; ")}`] : []),
@@ -40,11 +38,9 @@ export function messageText(
 }
 
 function reasonLines(reasons: readonly RejectionReason[]): string[] {
-  const lines = reasons
-    .slice(0, SHOWN_REASONS)
-    .map(({ code, message, rows }) => `${quantity(rows, "row")}: ${code}: ${printable(message)}`);
-  const more = reasons.length - lines.length;
-  return more > 0 ? [...lines, `… and ${quantity(more, "more reason")}`] : lines;
+  const rows = new Map<string, number>();
+  for (const reason of reasons) rows.set(reason.code, (rows.get(reason.code) ?? 0) + reason.rows);
+  return Array.from(rows, ([code, count]) => `${quantity(count, "row")}: ${code}`);
 }
 
 function changeText({ kind, change, count, before, since }: ProblemChange, now: Date): string {

@@ -6,7 +6,7 @@ type ReadinessFacts = Pick<DaemonState, "lastGoodSync" | "staleAfterMs" | "lastR
 
 interface Readiness {
   readonly isReady: boolean;
-  /** For an operator to read. */
+  /** For an operator to read. It has codes only: a database's message may quote a tenant's text, and anybody may ask. */
   readonly reason: string;
 }
 
@@ -18,13 +18,14 @@ export function readiness(state: ReadinessFacts, now: Date): Readiness {
   const { isReady, reason } = ofSyncs(state, now);
   const broken = brokenWaysOf(state.serving).map(
     ({ key, state: { since, error } }) =>
-      `\n${key} has not worked for ${durationText(age(since, now))}, so what it would notice waits for the next full sync: ${error.message}`,
+      `\n${key} has not worked for ${durationText(age(since, now))}, so what it would notice waits for the next full sync: ${error.code}`,
   );
   return { isReady, reason: reason + broken.join("") };
 }
 
 function ofSyncs({ lastGoodSync, staleAfterMs, lastRun, standby }: ReadinessFacts, now: Date): Readiness {
-  const why = standby?.message ?? (lastRun?.outcome === "failed" ? lastRun.error?.message : undefined);
+  const failure = lastRun?.outcome === "failed" ? lastRun.error?.code : undefined;
+  const why = standby ? "another instance holds the lease" : failure;
   const because = why === undefined ? "" : `: ${why}`;
   if (lastGoodSync === null) return { isReady: false, reason: `no sync has reached its end yet${because}` };
   const ago = age(lastGoodSync, now);

@@ -72,6 +72,17 @@ describe("a page", () => {
     expect(await ask(server, "/healthz")).toMatchObject({ status: 200 });
   });
 
+  test("that anybody may see doesn't quote why it can't be made", async () => {
+    const page = (): never => {
+      throw new Error("Acme is undefined");
+    };
+    const server = await aServer({ "/metrics": { page, forAnyHost: true } });
+    expect(await ask(server, "/metrics")).toMatchObject({
+      status: 500,
+      body: "the reply could not be made\n",
+    });
+  });
+
   test("has the same headers for HEAD, and no body", async () => {
     const server = await aServer();
     const { date: _, ...headers } = (await ask(server, "/")).headers;

@@ -72,7 +72,7 @@ test("a second instance stands by, and takes over from a killed one without repe
   const waiting = await standby.page("/readyz");
   expect(waiting).toMatchObject({
     status: 503,
-    text: expect.stringContaining("another instance is at work"),
+    text: expect.stringContaining("another instance holds the lease"),
   });
   expect((await standby.page("/")).text).toContain("another instance is at work");
   expect(first.runs()).toEqual([]);

@@ -96,7 +96,7 @@ test("a way of noticing that is broken is told, and the daemon is ready all the 
   );
   expect(await daemon.page("/readyz")).toMatchObject({
     status: 200,
-    text: expect.stringContaining("nowhere"),
+    text: expect.stringMatching(/next full sync: CONFIG_COLUMNS$/m),
   });
   expect((await daemon.page("/metrics")).text).toContain('groupsync_noticing_up{way="column"} 0\n');
   await hasTokens(world, 3);
