@@ -12,7 +12,7 @@ import { RunNotifications } from "./notifications/run-notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
 import type { ServingNow } from "./state/serving-state.ts";
-import type { DaemonState, LedgerSnapshot } from "./state/state.ts";
+import type { DaemonState, LedgerSnapshot, RejectedConfig } from "./state/state.ts";
 import { type Configured, StateTracker } from "./state/state-tracker.ts";
 
 export interface DaemonSettings {
@@ -134,6 +134,23 @@ export class Daemon {
       this.#timetable.start();
     }
     this.#tracker.reconfigured(this.#configured());
+    this.#tellConfig();
+  }
+
+  /** The config was read again and is wrong: the settings of before stay. */
+  configRejected(failure: Omit<RejectedConfig, "since">): void {
+    this.#tracker.configRejected(failure);
+    this.#tellConfig();
+  }
+
+  #tellConfig(): void {
+    const { name, notifier } = this.#settings;
+    this.#notifications.configRead(
+      name,
+      this.state.rejectedConfig !== null,
+      notifier,
+      this.#ports.clock.now(),
+    );
   }
 
   /** Call this after the signal aborts. Resolves once nothing is under way. */

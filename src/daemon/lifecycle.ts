@@ -76,7 +76,7 @@ export class Lifecycle {
     });
   }
 
-  /** Reads the config again. If it is wrong, logs the error and keeps the old config. Never rejects. */
+  /** Reads the config again. If it is wrong, shows and tells the error, and keeps the old config. Never rejects. */
   reload(): Promise<void> {
     this.#reloaded = this.#reloaded.then(() => this.#reload());
     return this.#reloaded;
@@ -94,12 +94,10 @@ export class Lifecycle {
       log({ level: "info", message: "the config was read again; the next sync uses it" });
     } catch (error) {
       const { code, message, hint } = asSyncError(error);
-      log({
-        level: "error",
-        code,
-        message: `the new config was rejected, and the old one stays in force: ${message}`,
-        ...(hint !== undefined && { hint }),
-      });
+      const failure = { code, message, ...(hint !== undefined && { hint }) };
+      const said = `the new config was rejected, and the old one stays in force: ${message}`;
+      log({ level: "error", ...failure, message: said });
+      this.#daemon.configRejected(failure);
     }
   }
 

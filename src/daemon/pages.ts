@@ -50,14 +50,15 @@ const STATUSES: Readonly<Record<Look["kind"], number>> = {
 };
 
 /**
- * Makes the page again only if a second has passed, or a run has begun or ended. With a week of runs the page is
+ * Makes the page again only if a second has passed, a run has begun or ended, or a config was read. With a week of runs the page is
  * expensive, and somebody may request it in an endless loop.
  */
 function madeOnce(make: (state: DaemonState, at: Date) => string): typeof make {
   let shown: { readonly of: readonly unknown[]; readonly page: string } = { of: [], page: "" };
   return (state, at) => {
-    const { current, standby, lastRun, ledger } = state;
-    const of = [Math.floor(at.getTime() / 1000), current === null, standby, lastRun, ledger];
+    const { current, standby, lastRun, ledger, rejectedConfig } = state;
+    const second = Math.floor(at.getTime() / 1000);
+    const of = [second, current === null, standby, lastRun, ledger, rejectedConfig];
     if (of.some((part, n) => part !== shown.of[n])) shown = { of, page: make(state, at) };
     return shown.page;
   };

@@ -22,6 +22,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   staleAfterMs: 900_000,
   configPath: "/etc/groupsync/config.yaml",
   skippedTicks: 0,
+  rejectedConfig: null,
   serving: null,
   ledger: null,
   ...overrides,

@@ -162,6 +162,33 @@ describe("a config that is read again", () => {
     expect(lifecycle.state.schedule).toBe("0 3 * * *");
   });
 
+  test("that is refused is shown and told until one is taken, whatever lies in between", async () => {
+    const told: string[] = [];
+    const notifier = { tell: async (message: string) => void told.push(message), beat: async () => {} };
+    const { lifecycle, world } = aLifecycle({ notifier });
+    await lifecycle.begin();
+    expect(lifecycle.state.rejectedConfig).toBeNull();
+    world.reread = () => {
+      throw new SyncError("CONFIG_INVALID", "config.yaml has 1 problem:\n  line 1", { hint: "mend it" });
+    };
+    await lifecycle.reload();
+    await lifecycle.reload();
+    expect(lifecycle.state.rejectedConfig).toEqual({
+      since: world.clock.now(),
+      code: "CONFIG_INVALID",
+      message: "config.yaml has 1 problem:\n  line 1",
+      hint: "mend it",
+    });
+    world.reread = () => someSettings({ notifier });
+    await lifecycle.reload();
+    await lifecycle.reload();
+    expect(lifecycle.state.rejectedConfig).toBeNull();
+    expect(told).toEqual([
+      "groupsync eu: the new config was rejected, and the old one stays in force\nthe status page and the log say what is wrong with it; a restart would read it",
+      expect.stringMatching(/^groupsync eu: recovered: a config was accepted \(after /),
+    ]);
+  });
+
   test("moves the server to another address", async () => {
     const { lifecycle, world, urls } = aLifecycle({ listen: ANY_PORT });
     await lifecycle.begin();

@@ -33,6 +33,11 @@ const GAUGES: readonly StateGauge[] = [
     value: ({ standby }) => (standby === null ? 0 : 1),
   },
   {
+    name: "groupsync_config_last_reload_successful",
+    help: "0 while the config that was read last is rejected and the one before it stays in force, otherwise 1.",
+    value: ({ rejectedConfig }) => (rejectedConfig === null ? 1 : 0),
+  },
+  {
     name: "groupsync_current_run_start_timestamp_seconds",
     help: "When the run that goes on began; only while one does.",
     value: ({ current }) => timestamp(current?.since),

@@ -6,15 +6,15 @@ import type { RunSummary } from "../../ports/observer.ts";
 import { lasting, type ProblemChange, type ProblemKind, type Problems } from "./problems.ts";
 
 /**
- * The text of the webhook message after a run: the daemon's name, which problems began, grew or ended, how the run
- * ended, why rows are rejected, what to do, and which problems last. It names no tenant, and failures and reasons by
+ * The text of a webhook message: the daemon's name, which problems began, grew or ended, how the run ended if one has
+ * shown them, why rows are rejected, what to do, and which problems last. It names no tenant, and failures and reasons by
  * their codes only: their messages may quote a tenant's text.
  */
 export function messageText(
   name: string,
   changes: readonly ProblemChange[],
   problems: Problems,
-  run: RunSummary,
+  run: RunSummary | null,
   reasons: readonly RejectionReason[],
   now: Date,
 ): string {
@@ -28,9 +28,11 @@ export function messageText(
   );
   return [
     `groupsync ${name}: ${isRecovery ? "recovered: " : ""}${headline}`,
-    summaryText({ ...run, error: run.error && { ...run.error, message: run.error.code } }),
+    run === null
+      ? ""
+      : summaryText({ ...run, error: run.error && { ...run.error, message: run.error.code } }),
     ...(worse.some(({ kind }) => kind === "rejected") ? reasonLines(reasons) : []),
-    ...new Set(worse.map(({ kind }) => PHRASES[kind].advice ?? run.error?.hint ?? "")),
+    ...new Set(worse.map(({ kind }) => PHRASES[kind].advice ?? run?.error?.hint ?? "")),
     ...(still.length > 0 ? [`still: ${still.join("; ")}`] : []),
   ]
     .filter((line) => line !== "")
@@ -68,6 +70,11 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
   stores: { lasts: () => "a token store fails", over: "the token store works again" },
   source: { lasts: () => "the source fails", over: "the source works again" },
   service: { lasts: () => "the service fails", over: "the service works again" },
+  config: {
+    lasts: () => "the new config was rejected, and the old one stays in force",
+    over: "a config was accepted",
+    advice: "the status page and the log say what is wrong with it; a restart would read it",
+  },
   held: {
     lasts: (count) => `${quantity(count, "removal")} ${count === 1 ? "is" : "are"} held`,
     over: "no removal is held any more",

@@ -1,10 +1,11 @@
-/** What can be wrong. The first five are outages: a run with an outage ends early, or can't judge the source. */
+/** What can be wrong. The outages are first, up to `service`: a run with one ends early, or can't judge the source. */
 export const PROBLEM_KINDS = [
   "program",
   "ledger",
   "stores",
   "source",
   "service",
+  "config",
   "held",
   "refresh",
   "missing",

@@ -1,4 +1,4 @@
-import { reasonsOf } from "../../core/group/rejections.ts";
+import { type RejectionReason, reasonsOf } from "../../core/group/rejections.ts";
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
@@ -6,7 +6,7 @@ import type { DaemonState } from "../state/state.ts";
 import { driftProblems } from "./drift-problems.ts";
 import { messageText } from "./message.ts";
 import { missingProblem } from "./missing-problem.ts";
-import { type ProblemCounts, type Problems, updateProblems } from "./problems.ts";
+import { type ProblemChange, type ProblemCounts, type Problems, updateProblems } from "./problems.ts";
 import { problemsOfRun } from "./problems-of-run.ts";
 
 /** What the daemon knows of the ledger. */
@@ -18,13 +18,17 @@ type LedgerFacts = Pick<DaemonState, "ledger" | "deletionLimit">;
  */
 export class RunNotifications {
   #problems: Problems = {};
+  /** As the config was last read. It counts after each run too, because an end may have to be told later. */
+  #config: ProblemCounts = {};
   readonly #beats = new Set<Promise<void>>();
   /** One message after the other, because the end of a problem must not arrive before its beginning. */
   #told = Promise.resolve();
 
   /** Takes the problems that these runs have shown as known. `history` is newest first. */
   recall(history: readonly RecordedRun[], state: LedgerFacts, now: Date): void {
-    this.#problems = {};
+    // The config is no run's problem, and no other instance's.
+    const { config } = this.#problems;
+    this.#problems = config ? { config } : {};
     for (const { command, result, finishedAt } of history.toReversed())
       if (command === "sync" && result && finishedAt) this.#take(problemsOfRun(result), finishedAt);
     this.#take(problemsOfLedger(state), now);
@@ -33,9 +37,27 @@ export class RunNotifications {
   /** Sends in the background. `state` has the ledger as it is after the run; null if it could not be read. */
   announce(name: string, run: RunSummary, state: LedgerFacts | null, notifier: Notifier, now: Date): void {
     if (run.outcome !== "failed") this.#beat(notifier);
-    const changes = this.#take({ ...problemsOfRun(run), ...(state && problemsOfLedger(state)) }, now);
-    if (changes.length === 0) return;
+    const ofLedger = state && problemsOfLedger(state);
+    const changes = this.#take({ ...problemsOfRun(run), ...ofLedger, ...this.#config }, now);
     const reasons = reasonsOf(state?.ledger?.status.rejected ?? []);
+    this.#tell(name, changes, { run, reasons }, notifier, now);
+  }
+
+  /** The config was read again. Sends in the background. */
+  configRead(name: string, isRejected: boolean, notifier: Notifier, now: Date): void {
+    this.#config = { config: isRejected ? 1 : 0 };
+    const changes = this.#take(this.#config, now);
+    this.#tell(name, changes, { run: null, reasons: [] }, notifier, now);
+  }
+
+  #tell(
+    name: string,
+    changes: readonly ProblemChange[],
+    { run, reasons }: { readonly run: RunSummary | null; readonly reasons: readonly RejectionReason[] },
+    notifier: Notifier,
+    now: Date,
+  ): void {
+    if (changes.length === 0) return;
     const text = messageText(name, changes, this.#problems, run, reasons, now);
     this.#told = this.#told.then(() => notifier.tell(text));
   }

@@ -2,7 +2,7 @@ import { isHandOver } from "../../core/failure/failure.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { ServedCount, ServingNow } from "./serving-state.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot } from "./state.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig } from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
 type Tracked = Omit<DaemonState, "nextRun" | "serving">;
@@ -35,6 +35,7 @@ export class StateTracker {
       lastRun: null,
       lastGoodSync: null,
       skippedTicks: 0,
+      rejectedConfig: null,
       ledger: null,
     };
   }
@@ -49,7 +50,12 @@ export class StateTracker {
   }
 
   reconfigured(configured: Configured): void {
-    this.#set(configured);
+    this.#set({ ...configured, rejectedConfig: null });
+  }
+
+  configRejected(failure: Omit<RejectedConfig, "since">): void {
+    const since = this.#state.rejectedConfig?.since ?? this.#now();
+    this.#set({ rejectedConfig: { since, ...failure } });
   }
 
   skipped(): void {

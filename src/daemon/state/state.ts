@@ -1,5 +1,6 @@
 import { type WentMissing, wentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
+import type { Failure } from "../../core/failure/failure.ts";
 import type { DeletionLimit } from "../../core/plan/deletion-policy.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
@@ -31,12 +32,20 @@ export interface DaemonState {
   readonly staleAfterMs: number;
   /** The config file, as a path that leads to it from every directory. */
   readonly configPath: string;
+  /** The config that was read last, if it was rejected. The one before it is in force. */
+  readonly rejectedConfig: RejectedConfig | null;
   /** How many ticks came while a run was under way. */
   readonly skippedTicks: number;
   /** Null if the config has single tenants served in no way, or if no sync has begun yet. */
   readonly serving: ServingState | null;
   /** Null until the ledger was read once. */
   readonly ledger: LedgerSnapshot | null;
+}
+
+export interface RejectedConfig extends Failure {
+  /** When the first of the rejected configs was read. */
+  readonly since: Date;
+  readonly hint?: string;
 }
 
 export interface CurrentRun {

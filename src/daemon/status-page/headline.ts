@@ -1,6 +1,7 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
 import { type HealthFacts, healthOf, type Verdict } from "../../core/report/health.ts";
+import { printable } from "../../core/text/printable.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import { brokenWaysOf } from "../state/serving-state.ts";
 import { type DaemonState, wentMissingOf } from "../state/state.ts";
@@ -33,6 +34,7 @@ export function headlinesOf(state: DaemonState, now: Date): readonly [Headline, 
     ...ofVerdicts,
     ...(isFailed ? [] : unreadableLedger(state, now)),
     ...staleness(state, now, isFailed ? "" : retryText(state, now)),
+    ...ofConfig(state, now),
     ...unnoticed(state, now),
   ].toSorted((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
   return worst ? [worst, ...others] : [calm(verdicts[0], state, now)];
@@ -106,6 +108,28 @@ function unreadableLedger(state: DaemonState, now: Date): Headline[] {
 function staleness(state: DaemonState, now: Date, retry: string): Headline[] {
   const stale = staleText(state, now);
   return stale === null ? [] : [headline("bad", stale, whyStale(state), retry)];
+}
+
+/** In lines, and in characters each. The log has the whole report. */
+const LONGEST_REPORT = 12;
+const LONGEST_LINE = 500;
+
+function ofConfig({ rejectedConfig }: DaemonState, now: Date): Headline[] {
+  if (rejectedConfig === null) return [];
+  const { since, code, message, hint = "" } = rejectedConfig;
+  const lines = message.split("\n");
+  const shown = lines.slice(0, LONGEST_REPORT).map((line) => printable(line.trim(), LONGEST_LINE));
+  return [
+    headline(
+      "attention",
+      "Needs attention: the new config was rejected, and the old one stays in force.",
+      `${code}: ${shown[0] ?? ""}`,
+      ...shown.slice(1),
+      lines.length > shown.length ? "The log has the rest." : "",
+      asSentence(hint),
+      `Since ${relative(since, now)}. A restart reads the file as it is; after it is mended, send SIGHUP.`,
+    ),
+  ];
 }
 
 function unnoticed({ serving }: DaemonState, now: Date): Headline[] {

@@ -18,6 +18,7 @@ describe("of the daemon's state", () => {
   test("what isn't known has no sample", async () => {
     expect(await gaugesOf(aDaemonState({ nextRun: null }))).toEqual({
       'groupsync_build_info{version="1.2.3"}': 1,
+      groupsync_config_last_reload_successful: 1,
       groupsync_stale_after_seconds: 900,
       groupsync_standby: 0,
     });
@@ -30,6 +31,7 @@ describe("of the daemon's state", () => {
       lastGoodSync: at("01:00:00.500"),
       nextRun: at("02:00:00"),
       standby: { since: at("00:00:00"), message: "another instance is at work" },
+      rejectedConfig: { since: at("00:30:00"), code: "CONFIG_INVALID", message: "it has 1 problem" },
       current: aCurrentRun({ since: at("01:30:00"), done: 3, total: 10 }),
       ledger: aLedgerSnapshot({
         refreshHold: { gone: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
@@ -46,6 +48,7 @@ describe("of the daemon's state", () => {
       groupsync_last_good_sync_timestamp_seconds: seconds("01:00:00.500"),
       groupsync_next_run_timestamp_seconds: seconds("02:00:00"),
       groupsync_standby: 1,
+      groupsync_config_last_reload_successful: 0,
       groupsync_current_run_start_timestamp_seconds: seconds("01:30:00"),
       groupsync_current_run_done_changes: 3,
       groupsync_current_run_planned_changes: 10,

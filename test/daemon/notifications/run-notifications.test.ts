@@ -43,6 +43,25 @@ test("a problem from the history is not notified again, but its end is", () => {
   });
 });
 
+test("a rejected config is still known after the problems of another instance are taken over", async () => {
+  const heard: (string | undefined)[] = [];
+  const notifier = {
+    tell: async (message: string): Promise<void> => void heard.push(message.split("\n").at(-1)),
+    beat: async () => {},
+  };
+  const notifications = new RunNotifications();
+  notifications.configRead("eu", true, notifier, NOON);
+  notifications.recall([], aDaemonState(), NOON);
+  notifications.announce("eu", failed, null, notifier, NOON);
+  notifications.configRead("eu", false, notifier, NOON);
+  await notifications.ended();
+  expect(heard).toEqual([
+    "the status page and the log say what is wrong with it; a restart would read it",
+    `still: the new config was rejected, and the old one stays in force, since ${NOON.toISOString()}`,
+    `still: the source fails, since ${NOON.toISOString()}`,
+  ]);
+});
+
 test("messages go one after the other, in the background", async () => {
   const { heard, taken, notifier } = aSlowReceiver();
   const notifications = new RunNotifications();

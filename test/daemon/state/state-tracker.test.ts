@@ -57,6 +57,7 @@ test("knows nothing at first but what it is told", () => {
     lastRun: null,
     lastGoodSync: null,
     skippedTicks: 0,
+    rejectedConfig: null,
     serving: null,
     ledger: null,
   });

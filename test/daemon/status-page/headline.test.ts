@@ -158,6 +158,19 @@ describe("the headline", () => {
       "A run is going on. It goes on from where the last one was told to stop.",
     ],
     [
+      "the config in the file is rejected",
+      aHealthyDaemon({
+        rejectedConfig: {
+          since: minutesAgo(3),
+          code: "CONFIG_INVALID",
+          message: "config.yaml has 1 problem:\n  line 7  schedul: unknown key",
+          hint: "config.example.yaml explains every key",
+        },
+      }),
+      "attention",
+      "Needs attention: the new config was rejected, and the old one stays in force. CONFIG_INVALID: config.yaml has 1 problem: line 7 schedul: unknown key Config.example.yaml explains every key. Since 3 min ago",
+    ],
+    [
       "the last run was killed",
       aHealthyDaemon({
         lastRun: null,
