@@ -73,7 +73,7 @@ describe.skipIf(kubectl === null)("kubectl", () => {
 
     const manifests = await rendered(folder);
     expect(ofKind(manifests, "ConfigMap").data).toEqual({ "config.yaml": "name: mine\n" });
-    expect(podOf(manifests).containers[0].image).toBe("registry.internal/groupsync:0.1.0");
+    expect(podOf(manifests).containers[0].image).toBe("registry.internal/groupsync@sha256:…");
     const { egress } = ofKind(manifests, "NetworkPolicy").spec;
     expect(JSON.stringify(egress)).toContain("10.20.0.0/16");
     expect(manifests.flatMap(strangersIn)).toEqual([]);

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,12 +9,15 @@ import { parseDocument } from "yaml";
 import { parseDockerfile } from "../container/dockerfile.ts";
 
 interface Step {
+  readonly id?: string;
+  readonly env?: Readonly<Record<string, string>>;
   readonly uses?: string;
   readonly run?: string;
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
 interface Job {
+  readonly outputs?: Readonly<Record<string, string>>;
   readonly needs?: readonly string[];
   readonly permissions?: Readonly<Record<string, string>>;
   readonly "timeout-minutes"?: number;
@@ -46,9 +49,11 @@ describe.each(workflows)("%s", (name) => {
   const jobs = jobsOf(name);
   const steps = jobs.flatMap(([, job]) => job.steps);
 
-  test("names each action by its whole version", () => {
-    const actions = steps.flatMap(({ uses }) => uses ?? []);
-    expect(actions.filter((action) => !/^[\w-]+\/[\w-]+@v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
+  test("pins each action by a commit, with its version beside it: a tag can be moved to other code", () => {
+    const actions = [...textOf(`.github/${name}`).matchAll(/uses: *(.*)/g)].map(([, action = ""]) => action);
+    expect(actions).toHaveLength(steps.filter(({ uses }) => uses !== undefined).length);
+    const pinned = /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
+    expect(actions.filter((action) => !pinned.test(action))).toEqual([]);
   });
 
   test("may read the repository, and write only where a job says so", () => {
@@ -81,8 +86,8 @@ function isKnown(command: string): boolean {
   if (script !== undefined) return script in manifest.scripts;
   const [, file] = /^bash (\S+)$/.exec(command) ?? [];
   if (file !== undefined) return existsSync(join(REPOSITORY, file));
-  // What comes with Node.js, and on GitHub's machines.
-  return /^npm (ci|pack)( --ignore-scripts)?$|^docker run |^gh release create /.test(command);
+  // What comes with Node.js and bash, and on GitHub's machines.
+  return /^npm (ci|pack)( --ignore-scripts)?$|^docker run |^gh release create |^printf |^\[\[ /.test(command);
 }
 
 test("a release's image is for two kinds of machines, with an SBOM and its provenance, and fills in every label", () => {
@@ -95,6 +100,47 @@ test("a release's image is for two kinds of machines, with an SBOM and its prove
   const labels = parseDockerfile(textOf("Dockerfile")).find(({ name }) => name === "LABEL")?.text ?? "";
   const wanted = [...labels.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
   expect(given).toEqual(wanted);
+});
+
+test("one version of an action is one commit", () => {
+  const texts = workflows.map((name) => textOf(`.github/${name}`)).join("\n");
+  const commits = [...texts.matchAll(/uses: *([^@]+)@(\w+) # (\S+)/g)].map(([pinned]) => pinned);
+  const actions = new Set(commits.map((pinned) => pinned.split("@")[0]));
+  expect(new Set(commits).size).toBe(actions.size);
+});
+
+describe("a release's notes", () => {
+  const release = Object.fromEntries(jobsOf("workflows/release.yml"));
+  const step = release.publish?.steps.find(({ env }) => env?.DIGEST !== undefined);
+  const DIGEST = `sha256:${"0a".repeat(32)}`;
+
+  async function notesWith(digest: string): Promise<string> {
+    const folder = mkdtempSync(join(tmpdir(), "groupsync-release-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const notes = join(folder, "release-notes.md");
+    writeFileSync(notes, "First.\n");
+    const env = { ...process.env, DIGEST: digest, GITHUB_REPOSITORY: "Us/groupsync" };
+    // As GitHub runs a step.
+    await promisify(execFile)("bash", ["-ec", step?.run ?? ""], { cwd: folder, env });
+    return readFileSync(notes, "utf8");
+  }
+
+  test("name the image by the digest of the build that pushed it", async () => {
+    expect(step?.env?.DIGEST).toMatch(/^\$\{\{ needs\.image\.outputs\.digest \}\}$/);
+    const [, pushed] =
+      /^\$\{\{ steps\.(\w+)\.outputs\.digest \}\}$/.exec(release.image?.outputs?.digest ?? "") ?? [];
+    const build = release.image?.steps.find(({ id }) => id === pushed);
+    expect(build?.uses).toMatch(/^docker\/build-push-action@/);
+    expect(await notesWith(DIGEST)).toBe(`First.\n\nThe image is \`ghcr.io/us/groupsync@${DIGEST}\`.\n`);
+  });
+
+  test.each(["", "sha256:", `${DIGEST}0`, "latest"])(
+    "are not written, and nothing is published, without a digest: %j",
+    async (digest) => {
+      await expect(notesWith(digest)).rejects.toThrow("Command failed");
+      expect(release.publish?.steps.at(-1)?.run).toMatch(/^gh release create /);
+    },
+  );
 });
 
 test("the release workflow's command prints the notes of the present version", async () => {
