@@ -75,25 +75,39 @@ export async function leasedRun(
   // Why the body failed while the lease was held. Report this error, even if the check of the commits then fails too.
   let bodyError: unknown;
   const bodyFailed = new AbortController();
+  const failing = new AbortController();
+  const fail = (error: unknown): void => failing.abort(error);
   let companionEnded: (() => Promise<void>) | undefined;
   let report: RunReport | undefined;
   /** As the run's record has it, so that the report and `status` tell the same. Undefined if the run never began. */
   let recordedMs: number | undefined;
   const runUnder = async (lease: HeldLease): Promise<void> => {
     const service = await ledger.service();
-    const run = await openRun(ports, settings, { service, lease, tally, signal });
+    const ending = AbortSignal.any([signal, failing.signal]);
+    const run = { ...(await openRun(ports, settings, { service, lease, tally, signal: ending })), fail };
     await warnOfRisks(ports.durability, observe);
     // Check what the last run of this process committed, because another instance may have been at work since.
     await checkCommits(run, lease, clock.now());
     await detectIncompleteDestinations(settings.tokenDestinations, run);
     await recordTables(run);
     companionEnded = await companion?.begin(run, AbortSignal.any([run.signal, bodyFailed.signal]));
+    const work = async (): Promise<void> => {
+      await body({ ...run, handOn: companion?.retry }, service);
+      // The body may have had nothing to do with what has failed.
+      failing.signal.throwIfAborted();
+    };
     await withCommitsKept(run, lease, () =>
-      body({ ...run, handOn: companion?.retry }, service).catch((thrown: unknown) => {
-        if (!lease.lost.aborted) bodyError = reasonOfEnd(thrown, lease, signal);
+      work().catch((thrown: unknown) => {
+        if (!lease.lost.aborted) bodyError = reasonOfEnd(thrown, lease);
         throw thrown;
       }),
     );
+  };
+  /** Tells a run that ended because of a failure, or because another instance asked for the lease, from one told to stop. */
+  const reasonOfEnd = (thrown: unknown, { wanted }: HeldLease): unknown => {
+    if (!(thrown instanceof SyncError && isInterruption(thrown)) || signal.aborted) return thrown;
+    if (failing.signal.aborted) return failing.signal.reason;
+    return wanted.aborted ? wanted.reason : thrown;
   };
   const finish = (error?: SyncError): RunReport => {
     const report = reportOn(tally, recordedMs ?? clock.monotonic() - started, error);
@@ -113,7 +127,7 @@ export async function leasedRun(
         try {
           const work = (): Promise<void> =>
             runUnder(lease).catch((thrown: unknown) => {
-              throw reasonOfEnd(thrown, lease, signal);
+              throw reasonOfEnd(thrown, lease);
             });
           recordLaterDrift = await recorded(command, ports, lease, tally, work, (ms) => {
             recordedMs = ms;
@@ -137,12 +151,6 @@ export async function leasedRun(
   return report ?? finish(error);
 }
 
-/** Tells a run that ended because another instance asked for the lease from a run that was told to stop. */
-const reasonOfEnd = (thrown: unknown, { wanted }: HeldLease, signal: AbortSignal): unknown =>
-  thrown instanceof SyncError && isInterruption(thrown) && wanted.aborted && !signal.aborted
-    ? wanted.reason
-    : thrown;
-
 interface RunParts {
   readonly service: KnownService;
   readonly lease: HeldLease;
@@ -155,7 +163,7 @@ async function openRun(
   ports: RunPorts,
   settings: RunSettings,
   { service, lease, tally, signal }: RunParts,
-): Promise<Run> {
+): Promise<Omit<Run, "fail">> {
   const { ledger, clock, observe } = ports;
   const identity = new ServiceIdentity(service, settings.baseUrl);
   // Once the lease is lost or wanted, nothing may keep this process waiting for the service or a token store.

@@ -81,7 +81,9 @@ export async function applyChanges(
   const applyAll = async (): Promise<void> => {
     // Make one change at a time until an answer shows that this is the right service and team.
     while (!run.identity.confirmed && (await applyNext(run.waitBeforeRetry)));
-    await work({ ...run, handsRetriesOn: run.handOn !== undefined }, applyNext);
+    // Until the service has answered, only all the tries of a call tell whether it is there.
+    const handsRetriesOn = (): boolean => run.handOn !== undefined && run.retries.hasAnswered;
+    await work({ ...run, handsRetriesOn }, applyNext);
   };
   await run.turns.whileMaking(intents, () =>
     runInOrder([applyAll, () => recorder.drain(), () => intents.withdrawUnsent()]),

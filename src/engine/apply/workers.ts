@@ -5,8 +5,8 @@ interface Working {
   readonly clock: Clock;
   /** How many work at the same time. */
   readonly concurrency: number;
-  /** Somebody else repeats what has failed: the work doesn't wait for its retries once nothing else is left to do. */
-  readonly handsRetriesOn: boolean;
+  /** Whether somebody else repeats what has failed: then the work doesn't wait for its retries once nothing else is left to do. */
+  readonly handsRetriesOn: () => boolean;
 }
 
 /** The most workers that wait for a retry while others work in their places. Fewer than the failures in a row that show an outage. */
@@ -27,7 +27,7 @@ export async function work(
   let waiting = 0;
   let isAllTaken = false;
   const endRetries = (): void => {
-    if (handsRetriesOn && isAllTaken && busy === 0) retriesEnd.abort();
+    if (isAllTaken && busy === 0 && handsRetriesOn()) retriesEnd.abort();
   };
 
   const start = (): void => {

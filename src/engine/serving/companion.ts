@@ -4,6 +4,8 @@ import type { TenantTurns } from "../lease/tenant-turns.ts";
 /** A run in which single tenants can be served. */
 export interface ServingRun extends Applying {
   readonly turns: TenantTurns;
+  /** Ends the run, and the work beside it, with this error: nothing more can be done. */
+  readonly fail: (error: unknown) => void;
 }
 
 /** Work that goes on beside a run, and after it as long as this process keeps the lease. */

@@ -17,7 +17,7 @@ import { Tally } from "../report/tally.ts";
 import { settleRotations } from "../rotation/settle-rotations.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
 import type { ServingRun } from "./companion.ts";
-import type { OpenService, ServedTenant, ServingEvents } from "./tenant-server.ts";
+import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";
 
 /** Opens the look-ups for a run. The caller closes them. Rejects as `TenantSource.lookUps` does. */
 export async function openService(
@@ -164,6 +164,7 @@ async function serveInTurn(
   } catch (error) {
     const { code, message } = asSyncError(error);
     outer.turns.leavesUnserved(unserved, { code, message });
+    if (!mayPass(error)) outer.fail(error);
     throw error;
   } finally {
     turn.end();

@@ -185,7 +185,7 @@ export class TenantServer {
       const { code, message } = asSyncError(error);
       for (const id of left) this.#unseen(id, { kind: "failed", code, message });
       left.clear();
-      if (code !== "SOURCE_UNAVAILABLE") throw error;
+      if (!mayPass(error)) throw error;
     }
     // The run is ending, so another one serves the others.
     for (const id of left) this.#end(id, { served: { kind: "pending" } });
@@ -225,6 +225,9 @@ export class TenantServer {
     return isAdded;
   }
 }
+
+/** Whether a look that has failed so is tried again in the same run: a source that is away may come back by itself. */
+export const mayPass = (error: unknown): boolean => asSyncError(error).code === "SOURCE_UNAVAILABLE";
 
 const LONGEST_SLEEP = 60_000;
 

@@ -15,14 +15,17 @@ async function ends(
   const time = new VirtualTime();
   const left = [...jobs];
   const ended: Record<string, number> = {};
-  await work({ clock: new VirtualClock(time), concurrency, handsRetriesOn }, async (waitBeforeRetry) => {
-    const job = left.shift();
-    if (job === undefined) return false;
-    await time.sleep(1_000);
-    if (job.startsWith("bad") && (await waitBeforeRetry(10_000, FOREVER))) await time.sleep(1_000);
-    ended[job] = time.elapsed / 1_000;
-    return true;
-  });
+  await work(
+    { clock: new VirtualClock(time), concurrency, handsRetriesOn: () => handsRetriesOn },
+    async (waitBeforeRetry) => {
+      const job = left.shift();
+      if (job === undefined) return false;
+      await time.sleep(1_000);
+      if (job.startsWith("bad") && (await waitBeforeRetry(10_000, FOREVER))) await time.sleep(1_000);
+      ended[job] = time.elapsed / 1_000;
+      return true;
+    },
+  );
   return ended;
 }
 
@@ -53,13 +56,16 @@ it("an error of a worker counts as handled while an earlier worker still works",
   process.on("unhandledRejection", note);
   onTestFinished(() => void process.off("unhandledRejection", note));
   let started = 0;
-  const working = work({ clock: new VirtualClock(time), concurrency: 2, handsRetriesOn: false }, async () => {
-    if (started++ > 0) throw new Error("job 1");
-    await time.sleep(1_000);
-    // A rejection counts as unhandled once the event loop has turned.
-    await new Promise(setImmediate);
-    return false;
-  });
+  const working = work(
+    { clock: new VirtualClock(time), concurrency: 2, handsRetriesOn: () => false },
+    async () => {
+      if (started++ > 0) throw new Error("job 1");
+      await time.sleep(1_000);
+      // A rejection counts as unhandled once the event loop has turned.
+      await new Promise(setImmediate);
+      return false;
+    },
+  );
   await expect(working).rejects.toThrow("job 1");
   expect(unhandled).toEqual([]);
 });
@@ -68,13 +74,16 @@ it("all workers end before the first error is thrown", async () => {
   const time = new VirtualTime();
   let ended = 0;
   let started = 0;
-  const working = work({ clock: new VirtualClock(time), concurrency: 3, handsRetriesOn: false }, async () => {
-    const n = started++;
-    await time.sleep(1_000 * (n + 1));
-    ended++;
-    if (n < 2) throw new Error(`job ${n}`);
-    return false;
-  });
+  const working = work(
+    { clock: new VirtualClock(time), concurrency: 3, handsRetriesOn: () => false },
+    async () => {
+      const n = started++;
+      await time.sleep(1_000 * (n + 1));
+      ended++;
+      if (n < 2) throw new Error(`job ${n}`);
+      return false;
+    },
+  );
   await expect(working).rejects.toThrow("job 0");
   expect(ended).toBe(3);
 });
