@@ -1,6 +1,7 @@
-import { interrupted } from "../core/failure/sync-error.ts";
+import { interrupted, withHint } from "../core/failure/sync-error.ts";
 import type { Delete } from "../core/plan/change.ts";
 import { FORGET } from "../core/report/forgotten-scope.ts";
+import type { KnownService } from "../ports/ledger/service.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply/apply-changes.ts";
 import { withLease } from "./lease/lease.ts";
@@ -61,7 +62,7 @@ export async function deleteAndForget(
   signal: AbortSignal,
 ): Promise<Forgotten> {
   let free: readonly string[] | undefined;
-  const report = await leasedRun(FORGET, ports, ofNobodyElse(settings), signal, async (run, service) => {
+  const deleteAll = async (run: Run, service: KnownService): Promise<void> => {
     const { ledger, lease, observe } = run;
     await insistOnOwnGroups({ ...service, baseUrl: settings.baseUrl }, ledger, leaveThem);
     const halfDeleted = await groupsHalfDeleted(run);
@@ -79,9 +80,17 @@ export async function deleteAndForget(
     if (run.tally.counts.failed > 0) return;
     free = await giveUpDestinations(settings.name, run);
     await ledger.write(lease, (transaction) => transaction.forgetScope());
-  });
+  };
+  const report = await leasedRun(FORGET, ports, ofNobodyElse(settings), signal, (run, service) =>
+    deleteAll(run, service).catch((error: unknown) => {
+      throw withHint(SAME_COMMAND_GOES_ON, error);
+    }),
+  );
   return { report, isForgotten: free !== undefined, free: free ?? [] };
 }
+
+const SAME_COMMAND_GOES_ON =
+  "the same command goes on from there; a sync with this config would make the deleted groups again";
 
 const ofNobodyElse = (settings: RunSettings): RunSettings => ({
   ...settings,

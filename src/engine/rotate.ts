@@ -1,5 +1,5 @@
 import { isDue } from "../core/failure/backoff.ts";
-import { interrupted } from "../core/failure/sync-error.ts";
+import { interrupted, withHint } from "../core/failure/sync-error.ts";
 import {
   dueBefore,
   mayStart,
@@ -50,17 +50,36 @@ export const rotate = (
     const unsettled = await settleChanges(which, ports, settings, run, service);
     run.observe({ kind: "rotating", tokens: await run.ledger.existingCount(which) });
     run.observe({ kind: "phase", phase: "applying" });
+    const left = whatIsLeft(selection, run.clock.now());
     await rotateTokens(existingGroups(run.ledger, which), run, {
       concurrency: settings.rotation.concurrency,
       mayStart: () => true,
       unsettled,
       acceptsEarlier: false,
-      notBegun: (id) => reportFailure(id, NOT_BEGUN, run),
+      notBegun: (id) => {
+        run.tally.keptTokens.add(id);
+        reportFailure(id, NOT_BEGUN, run);
+      },
+    }).catch((error: unknown) => {
+      throw withHint(left, error);
     });
     if (selection.kind === "all")
       for await (const id of untrackedGroups(run)) reportFailure(id, UNTRACKED, run);
-    if (run.signal.aborted) throw interrupted();
+    if (run.signal.aborted) throw withHint(left, interrupted());
   });
+
+/** What the operator does about the tokens that a rotation, begun at this time, did not reach: no sync goes on with it. */
+function whatIsLeft({ kind }: RotationSelection, began: Date): string {
+  const noSync = "no sync rotates the tokens that were not reached";
+  switch (kind) {
+    case "all":
+      return `${noSync}: run groupsync rotate --older-than AGE, where AGE is the time since ${began.toISOString()}, such as 3m`;
+    case "older than":
+      return `${noSync}: run the same command again, which leaves out the new ones`;
+    case "only":
+      return `${noSync}: groupsync explain ID says since when a token is live; give the others to --only again`;
+  }
+}
 
 /**
  * Rotates the tokens that are due by `rotation` in the config: the oldest first, at most `max_per_run`. Leaves out the groups

@@ -1,4 +1,5 @@
-import { interrupted } from "../core/failure/sync-error.ts";
+import { isInterruption } from "../core/failure/failure.ts";
+import { asSyncError, interrupted, withHint } from "../core/failure/sync-error.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import type { KnownService } from "../ports/ledger/service.ts";
 import type { OpenSpool } from "../ports/spool.ts";
@@ -37,6 +38,10 @@ export interface SyncSettings extends PlanSettings, RunSettings, VerifySettings 
 /** The name in the run history of a sync of some tenants: its record says nothing about the other tenants. */
 const ONLY_SOME = "sync --only";
 
+const NEXT_SYNC_GOES_ON = "the answers so far are recorded; the next sync goes on from there";
+const REFRESH_IS_LEFT =
+  "the answers so far are recorded, and the next sync goes on with all but the refresh: give --refresh again for that";
+
 /**
  * One sync, of all tenants or of those in `only`; see `leasedRun`. Rejects if the sync has ended well, and the companion
  * fails after it.
@@ -53,7 +58,12 @@ export const sync = (
     ports,
     settings,
     signal,
-    (run, service) => syncOnce(ports, settings, options, run, service),
+    (run, service) =>
+      syncOnce(ports, settings, options, run, service).catch((error: unknown) => {
+        throw isInterruption(asSyncError(error))
+          ? withHint(options.refresh ? REFRESH_IS_LEFT : NEXT_SYNC_GOES_ON, error)
+          : error;
+      }),
     companion,
   );
 

@@ -199,6 +199,7 @@ describe("a scope whose groups are deleted", () => {
       },
     });
     expect({ isForgotten, code: report.error?.code }).toEqual({ isForgotten: false, code: "INTERRUPTED" });
+    expect(report.error?.hint).toMatch(/^the same command goes on from there; a sync .* groups again$/);
     expect(rowsOf(world)).toEqual(groupsOf(world));
     expect(await forget(world, DELETE)).toMatchObject({ isForgotten: true });
     expect(groupsOf(world)).toEqual([]);

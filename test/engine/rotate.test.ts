@@ -225,6 +225,55 @@ describe("rotate gives every selected group a new token,", () => {
   });
 });
 
+describe("a rotation that ends early says that no sync goes on with it, and what does:", () => {
+  const stopped = async (selection: RotationSelection): Promise<RunReport> => {
+    const world = await aSyncedWorld(...IDS);
+    const stop = new AbortController();
+    return rotate(world, selection, {
+      signal: stop.signal,
+      at: (point) => {
+        if (point.call === "rotate" && point.when === "after") stop.abort();
+      },
+    });
+  };
+
+  it.each<[string, RotationSelection, string]>([
+    ["--all", ALL, "groupsync rotate --older-than AGE"],
+    ["--older-than", { kind: "older than", ageMs: 1_000 }, "run the same command again"],
+    ["--only", only("a", "b"), "groupsync explain ID"],
+  ])("%s", async (_, selection, command) => {
+    const { error } = await stopped(selection);
+    expect(error).toMatchObject({ code: "INTERRUPTED", hint: expect.stringContaining(command) });
+    expect(error?.hint).not.toContain("the next sync goes on");
+  });
+
+  it("also if the service ends it", async () => {
+    const world = await aSyncedWorld(...IDS);
+    const { error } = await rotate(world, ALL, {
+      at: ({ call, when }) => {
+        if (call === "rotate" && when === "before") throw new ServiceFailure("UNREACHABLE", "no route");
+      },
+    });
+    expect(error).toMatchObject({
+      code: "SERVICE_UNAVAILABLE",
+      hint: expect.stringMatching(/^check service.base_url.*; .*groupsync rotate --older-than AGE/),
+    });
+  });
+});
+
+describe("the report names the groups whose old token still works", () => {
+  it.each<[string, boolean]>([
+    ["failing before the service has the call", true],
+    ["with a lost answer, and a GET that tells the old token", true],
+  ])("%s", async (how, kept) => {
+    const world = await aSyncedWorld("a", "b");
+    const code = how.includes("lost") ? "SERVICE_ERROR" : "REFUSED";
+    const report = await rotate(world, ALL, { at: fails(code, "before", "a", 99) });
+    expect(report.counts).toMatchObject({ rotated: 1, failed: 1 });
+    expect(report.keptTokens.has("a")).toBe(kept);
+  });
+});
+
 describe("an adopted group that the service did not update", () => {
   async function anAdoptedWorld(): Promise<World> {
     const world = new World(tenants("a", "b"));

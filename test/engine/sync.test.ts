@@ -352,6 +352,18 @@ describe("a run that has to end early", () => {
     expect(world.ledger.runs[0]?.result?.error?.code).toBe("KEY_REFUSED");
   });
 
+  it("says that the next sync doesn't go on with a refresh that was asked for", async () => {
+    const world = new World(tenants("a", "b", "c"));
+    await world.sync();
+    await world.time.sleep(1);
+    const stopping = new AbortController();
+    const stop = ({ when, call }: Point): void => {
+      if (when === "after" && call === "getOrCreate") stopping.abort();
+    };
+    const { error } = await world.sync({ at: stop, signal: stopping.signal, refresh: true });
+    expect(error?.hint).toMatch(/goes on with all but the refresh: give --refresh again/);
+  });
+
   it("stops between two calls when it is told to, and the next run continues from there", async () => {
     const world = new World(tenants("a", "b", "c", "d", "e", "f"));
     const stopping = new AbortController();
@@ -359,7 +371,8 @@ describe("a run that has to end early", () => {
       if (when === "after" && call === "getOrCreate" && id === "b") stopping.abort();
     };
     const report = await world.sync({ at: stop, signal: stopping.signal, settings: { concurrency: 1 } });
-    expect(report).toMatchObject({ outcome: "failed", error: { code: "INTERRUPTED" } });
+    const hint = "the answers so far are recorded; the next sync goes on from there";
+    expect(report).toMatchObject({ outcome: "failed", error: { code: "INTERRUPTED", hint } });
     expect(asked(world)).toEqual(["a", "b"]);
     expect(world.store.tokens).toEqual(world.service.tokens);
     expect((await world.sync()).counts).toEqual(counts({ created: 4, unchanged: 2 }));

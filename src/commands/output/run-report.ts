@@ -66,15 +66,12 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
   return `${lines.join("\n")}\n`;
 }
 
-function headline(
-  of: Reported,
-  { outcome, counts, errors }: RunReport,
-  reason: string,
-  paint: Paint,
-): string {
+function headline(of: Reported, report: RunReport, reason: string, paint: Paint): string {
+  const { outcome, counts, errors } = report;
   switch (outcome) {
     case "ok":
     case "partial": {
+      if (of === "rotation" && counts.failed > 0) return paint("yellow", notRotated(report));
       const outOfSync = outOfSyncText(counts);
       if (outOfSync !== "") return paint("yellow", `Done, with ${outOfSync}`);
       const gone = errors.filter(isTenantGone).length;
@@ -93,6 +90,21 @@ function headline(
     case "failed":
       return paint("red", `The ${of} failed: ${printable(reason, LONGEST_REASON)}`);
   }
+}
+
+/** Says first what an operator fears: whether a tenant is locked out. */
+function notRotated({ counts, errors, keptTokens }: RunReport): string {
+  const { failed, rotated } = counts;
+  const [id] = errors.flatMap(({ user_group_id }) => user_group_id ?? []);
+  if (failed === 1 && id !== undefined) {
+    const name = printableId(id);
+    return keptTokens.has(id) ? `Not rotated: the old token of ${name} still works` : `Not rotated: ${name}`;
+  }
+  const which = `Not rotated: ${failed} of ${quantity(failed + rotated, "group")}`;
+  if (keptTokens.size === 0) return which;
+  const whose =
+    keptTokens.size === failed ? "their old tokens" : `the old tokens of ${keptTokens.size} of them`;
+  return `${which}; ${whose} still work`;
 }
 
 function allWell(of: Reported, { rotated }: RunReport["counts"]): string {

@@ -20,11 +20,19 @@ export class SyncError<Code extends string = string> extends Error {
   }
 }
 
-/** The error of a run that was told to stop before its end. */
+/** The error of a run that was told to stop before its end. Only the command knows what goes on with the work that is left. */
 export const interrupted = (): SyncError =>
-  new SyncError("INTERRUPTED", "the run was told to stop before it was done", {
-    hint: "the answers so far are recorded; the next sync goes on from there",
+  new SyncError("INTERRUPTED", "the run was told to stop before it was done");
+
+/** The same error, with one more sentence for the operator. Anything else than a SyncError is returned as it is. */
+export function withHint(hint: string, error: unknown): unknown {
+  if (!(error instanceof SyncError)) return error;
+  const { code, message, hint: first } = error;
+  return new SyncError(code, message, {
+    hint: first === undefined ? hint : `${first}; ${hint}`,
+    cause: error,
   });
+}
 
 /** Makes a SyncError of anything that was thrown. Anything else than a SyncError is a bug here, with the code INTERNAL. */
 export const asSyncError = (error: unknown): SyncError =>

@@ -93,7 +93,7 @@ const GONE: Standing = { state: "gone", reason: GONE_TEXT, advice: null, command
 
 function standingOfChange(
   change: Change,
-  { known, record, approval }: ExplainedTenant,
+  { user_group_id, known, record, approval }: ExplainedTenant,
   command: string,
 ): Standing {
   if (known?.held && isRemoval(change) && !change.underWay) {
@@ -107,6 +107,15 @@ function standingOfChange(
   const failure = record.group?.failures.change;
   if (change.failedBefore && failure)
     return { state: "failing", reason: failedText(failure), advice: adviceFor(failure), command };
+  if (change.underWay && known?.intent === "rotate") {
+    return {
+      state: "under_way",
+      reason:
+        "nobody knows what came of its last rotation; the next sync asks the service which token is live, and stores that one",
+      advice: "a sync doesn't rotate it: if a new token was asked for, rotate it again",
+      command: rotateIt(user_group_id),
+    };
+  }
   if (change.underWay) {
     return {
       state: "under_way",
@@ -150,6 +159,8 @@ function standingOfChange(
   }
 }
 
+const rotateIt = (user_group_id: string): string => `groupsync rotate --only ${shellWord(user_group_id)}`;
+
 const adviceFor = ({ code }: Pick<RecordedFailure, "code">): string =>
   code === "NOT_UPDATED" ? KEEPS_GROUPS : "mend what the message names";
 
@@ -182,7 +193,7 @@ function standingAtRest({ user_group_id, record, copies }: ExplainedTenant, comm
       state: "rotation_failing",
       reason: `its group is in sync, but its last rotation failed with ${rotation.code}`,
       advice: "mend what the message names",
-      command: `groupsync rotate --only ${shellWord(user_group_id)}`,
+      command: rotateIt(user_group_id),
     };
   }
   return { state: "in_sync", reason: "its group is as its row wants it", advice: null, command: null };

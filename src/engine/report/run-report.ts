@@ -14,16 +14,18 @@ export interface RunReport {
   readonly hold: ReportedHold | undefined;
   /** Why the refresh is held; undefined if it isn't. */
   readonly refreshHold: HeldRefresh | undefined;
+  /** The groups that were to get a new token, did not, and whose old token still works for certain. */
+  readonly keptTokens: ReadonlySet<string>;
   /** Why the run did not reach its end; undefined if it did. */
   readonly error: SyncError | undefined;
 }
 
 /** Builds the report of a run from its tally. `error` is why the run did not reach its end. */
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
-  const { requests, errors, hold, refreshHold } = tally;
+  const { requests, errors, hold, refreshHold, keptTokens } = tally;
   // Drift that is found after the run still counts in the tally.
   const counts = structuredClone(tally.counts);
-  const report = { counts, requests, durationMs, hold, refreshHold, error };
+  const report = { counts, requests, durationMs, hold, refreshHold, keptTokens, error };
   // A hold decides the outcome even if no removal is held: the source may have had no valid row.
   if (!error) return { ...report, outcome: hold || refreshHold ? "held" : runOutcome(counts), errors };
   const { code, message } = error;

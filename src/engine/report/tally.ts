@@ -31,6 +31,8 @@ export class Tally {
   hold: ReportedHold | undefined;
   /** Why the refresh is held. */
   refreshHold: HeldRefresh | undefined;
+  /** The groups that were to get a new token, did not, and whose old token still works for certain. */
+  readonly keptTokens = new Set<string>();
   readonly #reported: Reported[] = [];
   /** How often each group has failed. */
   readonly #failing = new Map<string, number>();

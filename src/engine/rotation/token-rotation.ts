@@ -226,6 +226,7 @@ export class TokenRotation {
   ): Promise<void> {
     const { id, known } = rotation;
     const isOpen = mayHaveHappened || staysUnderWay(rotation);
+    if (!mayHaveHappened || (live && isOf(live, known))) this.#run.tally.keptTokens.add(id);
     const retryAt = this.#nextTry(known.failures.rotation + 1);
     const result = { failure: { ...failure, retryAt }, isOpen, ...shared };
     const report = (): void => reportFailure(id, failure, this.#run);
@@ -259,6 +260,7 @@ export class TokenRotation {
       await transaction.recordStored([{ user_group_id: id, failure: again }], this.#run.clock.now());
       if (!isOpen) await transaction.withdrawRotation(id);
     });
+    if (!isOpen) this.#run.tally.keptTokens.add(id);
     reportFailure(id, failure, this.#run);
   }
 

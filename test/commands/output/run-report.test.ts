@@ -14,6 +14,7 @@ function aReport(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): R
     errors: [],
     hold: undefined,
     refreshHold: undefined,
+    keptTokens: new Set(),
     error: undefined,
     ...overrides,
   };
@@ -135,10 +136,35 @@ test("--json has the approval code and the groups that it approves", () => {
 test.each<[string, Partial<Counts>, string]>([
   ["that made new tokens", { rotated: 3 }, "Rotated"],
   ["of tokens that are not old enough", {}, "Nothing to rotate"],
-  ["that failed for one group", { rotated: 2, failed: 1 }, "Done, with 1 failing group"],
 ])("the report of a rotation %s begins with the outcome", (_, counts, headline) => {
   expect(rotationOf(counts).split("\n")[0]).toBe(headline);
 });
+
+test.each<[string, string[], string[], Partial<Counts>, string]>([
+  ["one group", ["a"], ["a"], { failed: 1 }, "Not rotated: the old token of a still works"],
+  ["a group whose token may be dead", ["a"], [], { failed: 1 }, "Not rotated: a"],
+  [
+    "some of several",
+    ["a", "b"],
+    ["a", "b"],
+    { failed: 2, rotated: 5 },
+    "Not rotated: 2 of 7 groups; their old tokens still work",
+  ],
+  [
+    "some, of which one token may be dead",
+    ["a", "b", "c"],
+    ["a", "b"],
+    { failed: 3 },
+    "Not rotated: 3 of 3 groups; the old tokens of 2 of them still work",
+  ],
+])(
+  "the report of a rotation that failed for %s says whose old tokens still work",
+  (_, ids, kept, counts, headline) => {
+    const errors = ids.map((user_group_id) => ({ user_group_id, code: "REFUSED", message: "success is 0" }));
+    const report = { errors, keptTokens: new Set(kept) };
+    expect(rotationOf(counts, report).split("\n")[0]).toBe(headline);
+  },
+);
 
 test("the report of a failed rotation speaks of a rotation and not of a sync", () => {
   const error = new SyncError("KEY_REFUSED", "the service refuses the key");

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { asSyncError, describe, interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
+import {
+  asSyncError,
+  describe,
+  interrupted,
+  SyncError,
+  withHint,
+} from "../../../src/core/failure/sync-error.ts";
 
 test.each<[unknown, string]>([
   [new Error("no route"), "no route"],
@@ -18,9 +24,10 @@ test("anything thrown becomes a SyncError, with the code INTERNAL if it is a bug
   expect(asSyncError(new Error("boom"))).toMatchObject({ code: "INTERNAL", message: "boom" });
 });
 
-test("a run that was told to stop says what the next sync does", () => {
-  expect(interrupted()).toMatchObject({
-    code: "INTERRUPTED",
-    hint: "the answers so far are recorded; the next sync goes on from there",
-  });
+test("a hint that is added stands behind the hint of the cause", () => {
+  const lost = new SyncError("LEASE_LOST", "lost", { hint: "wait" });
+  expect(withHint("rotate again", lost)).toMatchObject({ code: "LEASE_LOST", hint: "wait; rotate again" });
+  expect(withHint("rotate again", interrupted())).toMatchObject({ hint: "rotate again" });
+  const bug = new TypeError("boom");
+  expect(withHint("rotate again", bug)).toBe(bug);
 });

@@ -71,7 +71,14 @@ test.each<[string, string, Overrides, Partial<PlanningContext>, command: string 
     { update: "replace" },
     "groupsync plan",
   ],
-  ["a call under way", "under_way", { known: aLedgerGroup({ intent: "rotate" }) }, {}, SYNC_IT],
+  ["a call under way", "under_way", { known: aLedgerGroup({ intent: "apply" }) }, {}, SYNC_IT],
+  [
+    "a rotation under way, with which no sync goes on",
+    "under_way",
+    { known: aLedgerGroup({ intent: "rotate" }) },
+    {},
+    "groupsync rotate --only acme",
+  ],
   [
     "a deletion under way",
     "under_way",

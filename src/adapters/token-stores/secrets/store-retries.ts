@@ -96,8 +96,4 @@ export class StoreRetries {
 }
 
 const tooSlow = (): SecretStoreFailure =>
-  new SecretStoreFailure(
-    "slow",
-    "it answers, but too slowly",
-    "is it well, and how far from here is it? The next sync goes on from where this one stopped",
-  );
+  new SecretStoreFailure("slow", "it answers, but too slowly", "is it well, and how far from here is it?");
