@@ -34,6 +34,8 @@ export interface TokenPlace {
   keepSome(): Promise<void>;
   /** Makes the store as a whole impossible to reach. */
   breakDown(): Promise<void>;
+  /** A secret store refuses its login what concerns these secrets, the owner's mark among all of them. */
+  forbid?(which: "those of b and d" | "all"): Promise<void>;
 }
 
 export const someTokens = (tokens: Readonly<Record<string, string>>): StoredToken[] =>
@@ -61,6 +63,9 @@ const ODD_IDS = [
   "😀",
   "\n",
 ];
+
+/** Whether a request is for the secret of b or d. Takes any text that has the secret's name in it. */
+export const isOfBOrD = (request: string): boolean => /(?<![\w.])(t-|\/)[bd](?![\w-])/.test(request);
 
 export interface TokenStoreContractOptions {
   /** How many tokens are many: fewer where each is a call. */
@@ -379,6 +384,65 @@ export function tokenStoreContract(
         (result) => result === "TOKEN_STORE_UNAVAILABLE" || place.createsTables === true,
       );
       expect(await rejection(place.store.prepare())).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE" });
+    });
+  });
+}
+
+/** What a store with a secret for each group shows beside that: it refuses one secret as it refuses a lost login. */
+export function secretStoreContract(
+  name: string,
+  makePlace: MakeTokenPlace,
+  options?: TokenStoreContractOptions,
+): void {
+  tokenStoreContract(name, makePlace, options);
+
+  describe(`${name}: a secret store`, () => {
+    const tokens = { a: "token-a", b: "token-b", c: "token-c", d: "token-d" };
+    const claimed = async (): Promise<TokenPlace> => {
+      const place = await makePlace();
+      await place.store.prepare();
+      const mark: OwnersMark = { name: "default", baseUrl: "https://service", teamId: 1, ledgerId: "L1" };
+      expect(await place.store.destinations[0]?.claim(mark, null)).toBe(true);
+      return place;
+    };
+    const changes = ({ store, write }: TokenPlace) => ({
+      write: (rewrite = false) => write((to) => store.write(someTokens(tokens), to, { rewrite })),
+      remove: () => write((to) => store.remove(Object.keys(tokens), to)),
+      read: async () => [...(await store.read(Object.keys(tokens))).keys()].sort(),
+    });
+    const expectRefused = (refused: ReadonlyMap<string, SyncError>, code: string): void => {
+      expect([...refused.keys()]).toEqual(["b", "d"]);
+      for (const error of refused.values()) expect(error).toMatchObject({ code, hint: expect.any(String) });
+    };
+
+    test("a secret that its login may not touch costs that tenant alone", async () => {
+      const place = await claimed();
+      const { write, read } = changes(place);
+      await place.forbid?.("those of b and d");
+      expectRefused(await write(), "TOKEN_NOT_STORED");
+      expectRefused(await write(true), "TOKEN_NOT_STORED");
+      expect(await read()).toEqual(["a", "c"]);
+    });
+
+    test("a token that its login may not touch any more stays, and costs that tenant alone", async () => {
+      const place = await claimed();
+      const { write, read, remove } = changes(place);
+      expect(await write()).toEqual(new Map());
+      await place.forbid?.("those of b and d");
+      expectRefused(await write(true), "TOKEN_NOT_STORED");
+      expect(await read()).toEqual(["a", "c"]);
+      expectRefused(await remove(), "TOKEN_NOT_REMOVED");
+      expect(Object.keys(await place.stored())).toEqual(expect.arrayContaining(["b", "d"]));
+      expect(await read()).toEqual([]);
+    });
+
+    test("a login that may do nothing any more charges no tenant", async () => {
+      const place = await claimed();
+      const { write, read, remove } = changes(place);
+      expect(await write()).toEqual(new Map());
+      await place.forbid?.("all");
+      for (const call of [write, remove, read])
+        expect(await rejection(call())).toMatchObject({ code: "TOKEN_STORE_UNAVAILABLE" });
     });
   });
 }

@@ -38,6 +38,14 @@ export class SecretOwnerMark {
     return isSameMark(await this.read(), mark);
   }
 
+  /** Writes this config's mark again as it is. False if there is none. */
+  async rewrite(): Promise<boolean> {
+    const found = await this.#secrets.get(this.name);
+    if (!found?.isManaged) return false;
+    await this.#secrets.put(this.name, found.content, (there) => !there.equals(found.content));
+    return true;
+  }
+
   /** Removes this mark, and leaves any other. */
   async giveUp(mark: OwnersMark): Promise<void> {
     if (!isSameMark(await this.read(), mark)) return;

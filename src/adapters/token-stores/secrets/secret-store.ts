@@ -46,7 +46,8 @@ export interface FoundSecret {
 }
 
 /**
- * - `unavailable`: the whole store can't be used: it can't be reached, the login was refused, or a right is missing.
+ * - `unavailable`: the store can't be reached, the login was refused, or a right is missing. The owner's mark tells whether
+ *   this concerns the whole store or this secret alone.
  * - `throttled`: the store is over its limit. All calls wait, and this call is retried.
  * - `passing`: this call failed, but a retry may succeed. Only this call is retried.
  * - `refused`: the failure concerns this secret alone.

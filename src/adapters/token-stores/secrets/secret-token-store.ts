@@ -85,11 +85,10 @@ export class SecretTokenStore implements TokenStore {
   async write(
     tokens: readonly StoredToken[],
     _transaction: LedgerTransaction,
-    { rewrite = false, assertHeld, signal }: WriteOptions = {},
+    { rewrite = false, ...options }: WriteOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
-    return this.#each([...wanted], "TOKEN_NOT_STORED", signal, ([id, token], name) => {
-      assertHeld?.();
+    return this.#each([...wanted], "TOKEN_NOT_STORED", options, ([id, token], name) => {
       const content = formatToken(this.#options.format, id, token, this.#clock.now());
       // Don't write equal content again: stores keep every version, and charge for it.
       const isGood = (found: Secret): boolean =>
@@ -105,12 +104,13 @@ export class SecretTokenStore implements TokenStore {
 
   async read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>> {
     const found = new Map<string, Secret>();
+    const ofOneSecret = this.#judge(async () => (await this.#owner.read()) !== null, signal);
     const find = async (id: string): Promise<void> => {
       if (signal?.aborted) throw interrupted();
       // A secret that can't be read counts as missing: the attempt to write it then reports what is wrong.
       const secret = await this.#retries
         .with(() => this.#secrets.get(this.#nameOf(id)), { signal })
-        .catch((error: unknown) => void refusal(error));
+        .catch(async (error: unknown) => void (await ofOneSecret(error)));
       const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
       if (token) found.set(id, token);
     };
@@ -128,13 +128,10 @@ export class SecretTokenStore implements TokenStore {
   remove(
     ids: readonly string[],
     _transaction: LedgerTransaction,
-    { assertHeld, signal }: ChangeOptions = {},
+    options: ChangeOptions = {},
   ): Promise<ReadonlyMap<string, SyncError>> {
     const entries = [...new Set(ids)].map((id) => [id] as const);
-    return this.#each(entries, "TOKEN_NOT_REMOVED", signal, (_, name) => {
-      assertHeld?.();
-      return this.#secrets.remove(name);
-    });
+    return this.#each(entries, "TOKEN_NOT_REMOVED", options, (_, name) => this.#secrets.remove(name));
   }
 
   #nameOf(id: string): string {
@@ -149,17 +146,23 @@ export class SecretTokenStore implements TokenStore {
   async #each<Entry extends readonly [id: string, ...unknown[]]>(
     entries: readonly Entry[],
     code: string,
-    signal: AbortSignal | undefined,
+    { assertHeld = () => {}, signal }: ChangeOptions,
     change: (entry: Entry, name: string) => Promise<void>,
   ): Promise<ReadonlyMap<string, SyncError>> {
     const refused = new Map<string, SyncError>();
     const begun = this.#clock.monotonic();
+    const ofOneSecret = this.#judge(() => this.#owner.rewrite(), signal, assertHeld);
     const changeOne = async (entry: Entry): Promise<void> => {
       const [id] = entry;
+      const name = this.#nameOf(id);
+      const attempt = async (): Promise<void> => {
+        assertHeld();
+        await change(entry, name);
+      };
       try {
-        await this.#retries.with(() => change(entry, this.#nameOf(id)), { begun, signal });
+        await this.#retries.with(attempt, { begun, signal });
       } catch (error) {
-        const { message, hint } = refusal(error);
+        const { message, hint } = await ofOneSecret(error, name);
         refused.set(id, new SyncError(code, `${this.#secrets.title}: ${message}`, { hint }));
       }
     };
@@ -171,6 +174,28 @@ export class SecretTokenStore implements TokenStore {
         return error ? [[id, error] as const] : [];
       }),
     );
+  }
+
+  /**
+   * Returns a failure that concerns one secret alone, and throws any other. Most stores refuse a lost login and one secret
+   * in the same words, and one secret may fail in a way that nobody has foreseen. The owner's mark tells them apart: a
+   * store that takes the mark works. Asks for the mark once, and without a retry, because a transaction may be open.
+   */
+  #judge(takesMark: () => Promise<boolean>, signal: AbortSignal | undefined, assertHeld = () => {}) {
+    let isWell: Promise<boolean> | undefined;
+    return async (error: unknown, name = ""): Promise<SecretStoreFailure> => {
+      if (error instanceof SyncError) throw error;
+      const failure = error instanceof SecretStoreFailure ? error : unforeseen(error);
+      const { problem, message, hint } = failure;
+      if (problem === "refused") return failure;
+      const isGivenUp = problem === "passing" && signal?.aborted;
+      if (problem === "throttled" || problem === "slow" || isGivenUp) throw failure;
+      assertHeld();
+      isWell ??= takesMark().catch(() => false);
+      if (!(await isWell)) throw failure;
+      const what = `the secret ${name} can't be changed, and the owner's mark can: ${message}`;
+      return new SecretStoreFailure("refused", what, hint);
+    };
   }
 
   async #usable<T>(doing: string, work: () => Promise<T>): Promise<T> {
@@ -185,12 +210,6 @@ export class SecretTokenStore implements TokenStore {
       throw new SyncError("TOKEN_STORE_UNAVAILABLE", what, { hint });
     }
   }
-}
-
-/** Returns a failure that concerns one secret alone, and throws any other. */
-function refusal(error: unknown): SecretStoreFailure {
-  if (error instanceof SecretStoreFailure && error.problem === "refused") return error;
-  throw error;
 }
 
 /** An unknown error may quote a token: only its name is told. */

@@ -11,6 +11,7 @@ import {
   type SecretStore,
   SecretStoreFailure,
 } from "../secrets/secret-store.ts";
+import { expected } from "../secrets/vendor-errors.ts";
 import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-http.ts";
 import { type VaultAuth, VaultSession } from "./vault-session.ts";
 
@@ -112,16 +113,21 @@ export class VaultStore implements SecretStore {
     await this.#http.close();
   }
 
-  /** Whether a managed secret is exactly `depth` folders below this folder. */
+  /**
+   * Whether a managed secret is exactly `depth` folders below this folder. What the login may not see isn't groupsync's:
+   * one such secret must not end the run.
+   */
   async #holdsAny(folder: string, prefix: string, depth: number, except?: string): Promise<boolean> {
     const answer = await this.#call("GET", `${this.#metadataPath(folder)}?list=true`);
     const { keys } = answer.status === 404 ? {} : this.#data(answer);
+    const isOurs = (metadata: JsonObject | undefined): boolean => this.#manages(metadata);
     for (const key of Array.isArray(keys) ? keys : []) {
       if (typeof key !== "string" || !key.startsWith(prefix) || key.endsWith("/") !== depth > 0) continue;
       const isHere =
         depth > 0
           ? await this.#holdsAny(folder + key, "", depth - 1, except)
-          : folder + key !== except && this.#manages(await this.#metadata(folder + key));
+          : folder + key !== except &&
+            (await this.#metadata(folder + key).then(isOurs, expected(isUnseen, false)));
       if (isHere) return true;
     }
     return false;
@@ -233,5 +239,8 @@ export class VaultStore implements SecretStore {
     return failureOf(answer, rights);
   }
 }
+
+const isUnseen = (error: unknown): boolean =>
+  error instanceof SecretStoreFailure && error.problem === "unavailable";
 
 const objectIn = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

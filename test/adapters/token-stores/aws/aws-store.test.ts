@@ -3,7 +3,7 @@ import { AwsStore } from "../../../../src/adapters/token-stores/aws/aws-store.ts
 import { SecretTokenStore } from "../../../../src/adapters/token-stores/secrets/secret-token-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { rejection } from "../../../contracts/collect.ts";
-import { someTokens, tokenStoreContract } from "../../../contracts/token-store.ts";
+import { isOfBOrD, secretStoreContract, someTokens } from "../../../contracts/token-store.ts";
 import { someTransaction } from "../../../fakes/ledger/ledger-transaction.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
 import { startMoto } from "../../../support/servers/moto.ts";
@@ -54,7 +54,7 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
     return { front, store, put, get, callsOf, write, read };
   }
 
-  tokenStoreContract(
+  secretStoreContract(
     "moto",
     async () => {
       const front = await anAwsFront(moto!);
@@ -78,6 +78,10 @@ describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
         },
         breakDown: async () => {
           front.instead = () => "cut";
+        },
+        forbid: async (which) => {
+          front.instead = ({ body }) =>
+            which === "all" || isOfBOrD(body) ? anError("AccessDeniedException", body) : undefined;
         },
       });
     },

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AzureStore } from "../../../../src/adapters/token-stores/azure/azure-store.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
-import { tokenStoreContract } from "../../../contracts/token-store.ts";
+import { isOfBOrD, secretStoreContract } from "../../../contracts/token-store.ts";
 import { realSecretStoreSuite } from "../secrets/a-real-store.ts";
 import { aSecretPlace } from "../secrets/a-secret-place.ts";
 import { aStore, aWorld, OURS, SECRET } from "./a-key-vault.ts";
@@ -26,10 +26,14 @@ const place = async () => {
       };
     },
     breakDown: async () => server.stop(),
+    forbid: async (which) => {
+      server.before = ({ path }) =>
+        which === "all" || isOfBOrD(path) ? fault(403, "Forbidden", "denied") : undefined;
+    },
   });
 };
 
-tokenStoreContract("Key Vault, against a server written from the reference", place, { many: 200 });
+secretStoreContract("Key Vault, against a server written from the reference", place, { many: 200 });
 
 describe("a secret of Key Vault", () => {
   test("is looked for, and made with the tags of groupsync", async () => {

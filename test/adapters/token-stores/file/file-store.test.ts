@@ -76,6 +76,20 @@ tokenStoreContract("files in a volume that a group may write", () => aFilePlace(
   many: 100,
 });
 
+test("a folder that strangers may write to costs its tenant alone", async () => {
+  const directory = join(aFolder(), "tokens");
+  const { store, write, stored } = await aFilePlace(["", "/token"], { directory, sharedDirectory: false });
+  await store.prepare();
+  const mark = { name: "default", baseUrl: "https://service", teamId: 1, ledgerId: "L1" };
+  await store.destinations[0]?.claim(mark, null);
+  mkdirSync(join(directory, "b"));
+  chmodSync(join(directory, "b"), 0o777);
+  const refused = await write((to) => store.write(someTokens({ a: "token-a", b: "token-b" }), to));
+  expect([...refused]).toEqual([["b", expect.objectContaining({ code: "TOKEN_NOT_STORED" })]]);
+  expect(await stored()).toEqual({ a: "token-a" });
+  expect([...(await store.read(["a", "b"])).keys()]).toEqual(["a"]);
+});
+
 async function aStore() {
   const directory = join(aFolder(), "tokens");
   const store = aFileStore(directory);

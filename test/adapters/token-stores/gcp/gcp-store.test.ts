@@ -5,7 +5,7 @@ import { GcpStore } from "../../../../src/adapters/token-stores/gcp/gcp-store.ts
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
-import { tokenStoreContract } from "../../../contracts/token-store.ts";
+import { isOfBOrD, secretStoreContract } from "../../../contracts/token-store.ts";
 import { realSecretStoreSuite } from "../secrets/a-real-store.ts";
 import { aSecretPlace } from "../secrets/a-secret-place.ts";
 import { exhausted, fault, GcpServer, PROJECT } from "./gcp-server.ts";
@@ -54,10 +54,16 @@ const place = async () => {
       };
     },
     breakDown: async () => server.stop(),
+    forbid: async (which) => {
+      server.before = ({ request: { name, parent, secretId } }) =>
+        which === "all" || isOfBOrD(JSON.stringify([name, parent, secretId]))
+          ? fault(status.PERMISSION_DENIED, "denied")
+          : undefined;
+    },
   });
 };
 
-tokenStoreContract("Secret Manager, against a server written from the reference", place, { many: 200 });
+secretStoreContract("Secret Manager, against a server written from the reference", place, { many: 200 });
 
 describe("a secret of Secret Manager", () => {
   test("is made in two calls, replicated automatically, with the labels of groupsync", async () => {

@@ -6,6 +6,7 @@ import {
   KubernetesStore,
   type KubernetesStoreOptions,
 } from "../../../../src/adapters/token-stores/kubernetes/kubernetes-store.ts";
+import { isOfBOrD } from "../../../contracts/token-store.ts";
 import type { SecretWorld } from "../secrets/a-secret-place.ts";
 import type { KubernetesReply, WireSecret } from "./kubernetes-secrets.ts";
 import { type KubernetesCall, KubernetesServer } from "./kubernetes-server.ts";
@@ -53,6 +54,12 @@ export const faultsOf = (server: KubernetesServer): Omit<SecretWorld, "secrets" 
     server.instead = (call) => (call.method === "DELETE" ? quoting("kept", `kept-${kept(call)}`) : undefined);
   },
   breakDown: () => server.close(),
+  forbid: async (which) => {
+    server.instead = ({ path, body }) =>
+      which === "all" || isOfBOrD(path + JSON.stringify(body ?? ""))
+        ? { status: 403, body: { kind: "Status", reason: "Forbidden", message: "secrets is forbidden" } }
+        : undefined;
+  },
 });
 
 /** Refuses a token of b or d that begins so with words that quote it. */

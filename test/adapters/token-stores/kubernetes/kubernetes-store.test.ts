@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { SecretTokenStore } from "../../../../src/adapters/token-stores/secrets/secret-token-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { rejection } from "../../../contracts/collect.ts";
-import { tokenStoreContract } from "../../../contracts/token-store.ts";
+import { secretStoreContract } from "../../../contracts/token-store.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
 import { aSecretPlace, PATH } from "../secrets/a-secret-place.ts";
 import { aKubernetes, contentsOf, faultsOf, LABELS } from "./a-kubernetes.ts";
@@ -11,7 +11,7 @@ const never = () => false;
 const secret = (text: string) => new Secret(text);
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-tokenStoreContract(
+secretStoreContract(
   "Kubernetes, against a server written from the reference",
   async () => {
     const { server, kube, store } = await aKubernetes();

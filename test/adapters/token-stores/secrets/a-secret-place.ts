@@ -8,7 +8,7 @@ import { LedgerState } from "../../../fakes/ledger/ledger-state.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
 
 /** A secret store, and what a test can do with whatever is behind it. */
-export interface SecretWorld extends Pick<TokenPlace, "refuseSome" | "keepSome" | "breakDown"> {
+export interface SecretWorld extends Pick<TokenPlace, "refuseSome" | "keepSome" | "breakDown" | "forbid"> {
   readonly secrets: SecretStore;
   /** What is stored, by the secret's name. */
   contents(): Promise<Readonly<Record<string, string>>>;
@@ -47,6 +47,7 @@ export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH):
     refuseSome: () => world.refuseSome(),
     keepSome: () => world.keepSome(),
     breakDown: () => world.breakDown(),
+    ...(world.forbid && { forbid: world.forbid }),
   };
 }
 

@@ -10,13 +10,13 @@ import type { TokenFormat } from "../../../../src/core/tokens/token-format.ts";
 import type { TokenStore } from "../../../../src/ports/token-store.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";
-import { someTokens, tokenStoreContract } from "../../../contracts/token-store.ts";
+import { isOfBOrD, secretStoreContract, someTokens } from "../../../contracts/token-store.ts";
 import { someTransaction } from "../../../fakes/ledger/ledger-transaction.ts";
 import { InMemorySecretStore } from "../../../fakes/secret-store.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
 import { aSecretPlace, PATH } from "./a-secret-place.ts";
 
-tokenStoreContract("secrets in memory", () => {
+secretStoreContract("secrets in memory", () => {
   const secrets = new InMemorySecretStore();
   return aSecretPlace({
     secrets,
@@ -31,10 +31,15 @@ tokenStoreContract("secrets in memory", () => {
     breakDown: async () => {
       secrets.atCall = failing("unavailable");
     },
+    forbid: async (which) => {
+      secrets.atCall = (_, name) => {
+        if (which === "all" || isOfBOrD(name)) failing("unavailable")();
+      };
+    },
   });
 });
 
-const failing = (problem: SecretStoreProblem) => () => {
+const failing = (problem: SecretStoreProblem) => (): never => {
   throw new SecretStoreFailure(problem, "no answer", "is it running?");
 };
 
@@ -117,6 +122,22 @@ describe("a token in a secret", () => {
     expect(await read("a", "b")).toEqual({ b: "token-b" });
   });
 
+  test.each([
+    ["that fails for good", failing("passing")],
+    ["at which the vendor's client breaks", () => expect.fail("token-b")],
+  ])("%s costs that tenant alone", async (_, fail) => {
+    const { secrets, store, write, read } = aStore();
+    const mark = { name: "default", baseUrl: "https://service", teamId: 1, ledgerId: "L1" };
+    await store.destinations[0]?.claim(mark, null);
+    secrets.atCall = (_, name) => {
+      if (name === "t-b") fail();
+    };
+    const refused = await write({ a: "token-a", b: "token-b", c: "token-c" });
+    expect([...refused]).toEqual([["b", expect.objectContaining({ code: "TOKEN_NOT_STORED" })]]);
+    expect(everythingIn(refused.get("b"))).not.toContain("token-b");
+    expect(await read("a", "b", "c")).toEqual({ a: "token-a", c: "token-c" });
+  });
+
   test("is asked for once, however often it is named", async () => {
     const { secrets, write, read, remove } = aStore();
     await write({ a: "token-a" });
@@ -195,8 +216,8 @@ describe("a secret store", () => {
   test("is not asked for another token once it isn't available", async () => {
     const { secrets, write } = aStore();
     let calls = 0;
-    secrets.atCall = () => {
-      calls++;
+    secrets.atCall = (call) => {
+      if (call === "put") calls++;
       failing("unavailable")();
     };
     const tokens = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`id-${n}`, "token"]));

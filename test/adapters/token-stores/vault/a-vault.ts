@@ -4,6 +4,7 @@ import {
   type VaultStoreOptions,
 } from "../../../../src/adapters/token-stores/vault/vault-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
+import { isOfBOrD } from "../../../contracts/token-store.ts";
 import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
 import { PATH, type SecretWorld } from "../secrets/a-secret-place.ts";
 import { SECRET_ID, type VaultCall, type VaultReply, VaultServer } from "./vault-server.ts";
@@ -56,6 +57,12 @@ export const faultsOf = (server: VaultServer): Omit<SecretWorld, "secrets" | "co
     server.instead = ({ method, path }) => (method === "DELETE" ? quoting("kept", kept(path)) : undefined);
   },
   breakDown: () => server.close(),
+  forbid: async (which) => {
+    server.instead = ({ path }) =>
+      which === "all" || isOfBOrD(path)
+        ? { status: 403, body: { errors: ["1 error occurred:\n\t* permission denied\n\n"] } }
+        : undefined;
+  },
 });
 
 const tokenIn = (body: VaultCall["body"]): unknown =>

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { SecretTokenStore } from "../../../../src/adapters/token-stores/secrets/secret-token-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { rejection } from "../../../contracts/collect.ts";
-import { tokenStoreContract } from "../../../contracts/token-store.ts";
+import { secretStoreContract } from "../../../contracts/token-store.ts";
 import { aSecretPlace } from "../secrets/a-secret-place.ts";
 import { aVault, faultsOf, tokensIn } from "./a-vault.ts";
 import { VaultServer } from "./vault-server.ts";
@@ -40,7 +40,7 @@ async function aRealVault(scope = "default", folder = `groupsync-test-${randomUU
 }
 
 describe.skipIf(address === "")("against the one that GROUPSYNC_TEST_VAULT_ADDR names", () => {
-  tokenStoreContract(
+  secretStoreContract(
     "a real Vault",
     async () => {
       const { server, store, path, contents } = await aRealVault();

@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { SecretTokenStore } from "../../../../src/adapters/token-stores/secrets/secret-token-store.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { rejection } from "../../../contracts/collect.ts";
-import { tokenStoreContract } from "../../../contracts/token-store.ts";
+import { secretStoreContract } from "../../../contracts/token-store.ts";
 import { aSecretPlace, PATH } from "../secrets/a-secret-place.ts";
 import { aVault, faultsOf, MARKS, tokensIn } from "./a-vault.ts";
 
 const never = () => false;
 const secret = (text: string) => new Secret(text);
 
-tokenStoreContract(
+secretStoreContract(
   "Vault, against a server written from the reference",
   async () => {
     const { server, kv, store } = await aVault();
@@ -154,6 +154,16 @@ describe("a secret in Vault, against a server written from the reference", () =>
     }
     expect(await store.holdsAny()).toBe(false);
     await store.put("teams/t-b/token", secret("one"), never);
+    expect(await store.holdsAny()).toBe(true);
+  });
+
+  test("is found beside one that the login may not see", async () => {
+    const { server, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    server.instead = ({ path }) =>
+      path === "secret/metadata/t-a" ? { status: 403, body: { errors: ["permission denied"] } } : undefined;
+    expect(await store.holdsAny()).toBe(false);
+    await store.put("t-b", secret("one"), never);
     expect(await store.holdsAny()).toBe(true);
   });
 
