@@ -21,6 +21,7 @@ function endToEndOnMysql(): string[] {
   if (LONG) return ["test/e2e/**/*.test.ts"];
   const files = [
     "first-steps", // from an empty schema to a daemon in sync, with the rights that init writes
+    "strangers", // what others have made in the database
     "quick-start", // the statements of the page, from its table to a daemon in sync
     "first-sync", // from the rows to the tokens, in several batches
     "database-trouble", // what the driver's errors become, rights, connections that are cut

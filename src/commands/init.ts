@@ -2,14 +2,15 @@ import { dirname, join, normalize } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { SyncError } from "../core/failure/sync-error.ts";
 import type { GroupRules } from "../core/group/group-rules.ts";
-import { type CatalogTable, runsFunctions, titleOf } from "../core/proposal/catalog.ts";
+import { type CatalogTable, tablesNamed, titleOf } from "../core/proposal/catalog.ts";
+import { isVisible } from "../core/proposal/columns.ts";
 import type { Proposal, WishedMapping, Wishes } from "../core/proposal/proposal.ts";
 import { proposals } from "../core/proposal/proposal.ts";
 import { configText } from "../core/setup/config-text.ts";
 import { mysqlStatements } from "../core/setup/mysql-statements.ts";
 import { postgresStatements } from "../core/setup/postgres-statements.ts";
 import { fewRows, type Setup } from "../core/setup/setup.ts";
-import { printable } from "../core/text/printable.ts";
+import { printable, shellWord } from "../core/text/printable.ts";
 import { quantity } from "../core/text/quantity.ts";
 import type { CatalogReader } from "../ports/setup/catalog.ts";
 import type { AnswerProblem, Dialog } from "../ports/setup/dialog.ts";
@@ -18,7 +19,7 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
 import { examplesAmong, exampleTenants, exampleText } from "./init/example-groups.ts";
 import { nextSteps } from "./init/next-steps.ts";
-import { noProposal } from "./init/no-proposal.ts";
+import { ambiguous, noProposal, unseenDatabase } from "./init/no-proposal.ts";
 import { otherTablesText, proposalText } from "./init/proposal-text.ts";
 import { askBaseUrl, askProposal, askUrl } from "./init/questions.ts";
 
@@ -116,6 +117,9 @@ async function init(
     io.stdout(
       `In ${database.title}, this user sees ${quantity(catalog.tables.length, "table")}, views included.\n`,
     );
+    if (!isVisible(catalog.database ?? "")) throw unseenDatabase(catalog);
+    const named = flags.table === undefined ? [] : tablesNamed(catalog.tables, flags.table);
+    if (flags.table !== undefined && named.length > 1) throw ambiguous(flags.table, named);
     const wishes: Wishes = {
       table: flags.table,
       id: flags.id,
@@ -133,9 +137,11 @@ async function init(
     const config = configText(decided);
 
     io.stdout(`\n${proposalText(decided)}${dialog ? "" : otherTablesText(found, proposal)}\n`);
-    const isTrusted = dialog !== undefined || flags.table !== undefined || !runsFunctions(proposal.table);
+    const isChosen = flags.table === titleOf(proposal.table) || (dialog && found.fit.length > 1);
     io.stdout(
-      isTrusted ? await exampleGroups(database, decided, config, io.signal) : withoutExamples(proposal.table),
+      isChosen || proposal.table.isOurs
+        ? await exampleGroups(database, decided, config, io.signal)
+        : withoutExamples(proposal.table),
     );
     if (dialog && !(await dialog.confirm(`Write ${places.config} and ${places.statements}?`))) {
       throw new SyncError("INTERRUPTED", "nothing was written");
@@ -188,11 +194,15 @@ const setupOf = (
   baseUrl: string | undefined,
 ): Setup => ({ dialect, database: database ?? proposal.table.schema, proposal, baseUrl });
 
-/** Nobody has chosen this table, and whoever made it may have made it for this. */
+/**
+ * To plan a query is enough to run a function of whoever made the table: by an index, a type, a policy or a view. Nobody has
+ * chosen this table by its whole name, and it may have been made for this.
+ */
 function withoutExamples(table: CatalogTable): string {
-  const has = table.kind === "view" ? "is a view" : "has policies";
-  return `No example rows: ${printable(titleOf(table))} ${has}, and reading it runs the functions in there with this user's rights
-  if you trust whoever made it, choose it with --table
+  const title = titleOf(table);
+  const whose = table.owner === null ? "may be anybody's" : `belongs to ${printable(table.owner)}`;
+  return `No example rows: ${printable(title)} ${whose}, and reading it may run its owner's functions with this user's rights
+  if you trust its owner, name it with its schema: --table ${shellWord(title)}
 `;
 }
 

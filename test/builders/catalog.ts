@@ -25,6 +25,8 @@ export const aTable = (
   name,
   kind: "table",
   rows: 100,
+  owner: null,
+  isOurs: true,
   isReadable: true,
   hasPolicies: false,
   isPartitioned: false,

@@ -135,17 +135,34 @@ test("example rows that this user may not read keep nobody from the config", asy
   expect(Object.keys(files)).toHaveLength(2);
 });
 
-test.each([
-  ["is a view", { kind: "view" }],
-  ["has policies", { hasPolicies: true }],
-] as const)("reads no row of a table that %s before somebody has chosen it", async (has, given) => {
-  const tables = [aTable("customers", [], given)];
-  const { stdout, files } = await init(["--yes"], { tables });
-  expect(stdout).toContain(`No example rows: public.customers ${has}, and reading it runs the functions`);
-  expect(Object.keys(files)).toHaveLength(2);
+test("reads no row of another's table before somebody has chosen it by its whole name", async () => {
+  const others = aTable("customers", [], { isOurs: false, owner: "mallory" });
+  const tables = [others];
+  const whose = "No example rows: public.customers belongs to mallory, and reading it may run";
+  for (const flags of [["--yes"], ["--table", "customers"]]) {
+    const { stdout, files } = await init(flags, { tables });
+    expect(stdout).toContain(`${whose} its owner's functions`);
+    expect(Object.keys(files)).toHaveLength(2);
+  }
+  expect((await init([], { tables, dialog: aDialog() })).stdout).toContain(whose);
   const wasRead = "No example rows: cannot read customers";
-  expect((await init(["--yes", "--table", "customers"], { tables })).stdout).toContain(wasRead);
-  expect((await init([], { tables, dialog: aDialog() })).stdout).toContain(wasRead);
+  expect((await init(["--table", "public.customers"], { tables })).stdout).toContain(wasRead);
+  const chosen = await init([], { tables: [others, aTable("vendors")], dialog: aDialog() });
+  expect(chosen.stdout).toContain(wasRead);
+});
+
+test("refuses a name without a schema that several tables have, and says whose they are", async () => {
+  const tables = [
+    aTable("customers", [], { owner: "shop" }),
+    aTable("customers", [], { schema: "theirs", isOurs: false, owner: "mallory" }),
+  ];
+  const { error, files } = await init(["--table", "customers"], { tables });
+  expect(error).toMatchObject({
+    code: "CONFIG_PROPOSAL",
+    message: "there are 2 tables customers",
+    hint: expect.stringContaining("public.customers (owner shop), theirs.customers (owner mallory)"),
+  });
+  expect(files).toEqual({});
 });
 
 test("names the other tables that would fit, and takes the one that is named", async () => {

@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { type Catalog, titleOf } from "../../core/proposal/catalog.ts";
+import { type Catalog, type CatalogTable, titleOf, titleWithOwner } from "../../core/proposal/catalog.ts";
 import type { Proposals, Unfit, Wishes } from "../../core/proposal/proposal.ts";
 import { printable } from "../../core/text/printable.ts";
 
@@ -49,10 +49,24 @@ export function noProposal(
       "choose with --table, --id and --group-name, or make a view that has both. The nearest:",
       ...unfit
         .slice(0, MOST_NAMED)
-        .map((one) => `  ${printable(titleOf(one.table))}: ${printable(one.lacks)}${columnsOf(one)}`),
+        .map((one) => `  ${printable(titleWithOwner(one.table))}: ${printable(one.lacks)}${columnsOf(one)}`),
     ].join("\n"),
   });
 }
+
+/** The error if a name without a schema is that of several tables: any of them could be a stranger's. */
+export const ambiguous = (text: string, tables: readonly CatalogTable[]): SyncError =>
+  new SyncError("CONFIG_PROPOSAL", `there are ${tables.length} tables ${printable(text)}`, {
+    hint: `write one of them behind --table, with its schema: ${listed(tables.map(titleWithOwner))}`,
+  });
+
+/** The error if the database's name can't stand in the statements so that a reader sees it. */
+export const unseenDatabase = ({ database }: Pick<Catalog, "database">): SyncError =>
+  new SyncError(
+    "CONFIG_PROPOSAL",
+    `the name of the database has characters that nobody sees: ${printable(database ?? "")}`,
+    { hint: "rename the database, or write config.yaml and the GRANTs by hand: see docs/security.md" },
+  );
 
 const columnsOf = ({ table: { columns } }: Unfit): string =>
   columns.length > 0 ? `; its columns: ${listed(columns.map(({ name }) => name))}` : "";

@@ -1,4 +1,4 @@
-import { titleOf } from "../../core/proposal/catalog.ts";
+import { type CatalogTable, titleOf, titleWithOwner } from "../../core/proposal/catalog.ts";
 import type { Proposal, Proposals } from "../../core/proposal/proposal.ts";
 import { removalCondition } from "../../core/setup/config-text.ts";
 import { channelOf, type Setup, UNKNOWN_SCHEMA } from "../../core/setup/setup.ts";
@@ -7,12 +7,16 @@ import { printable } from "../../core/text/printable.ts";
 /** How many other tables are named. */
 const MOST_OTHERS = 5;
 
+/** Whose the table is, as a clause without a subject. */
+export const ownerOf = ({ owner }: Pick<CatalogTable, "owner">): readonly string[] =>
+  owner === null ? [] : [`belongs to ${owner}`];
+
 /** What was chosen, line by line, with the reasons. */
 export function proposalText(setup: Setup): string {
   const { table, reasons, id, name, mapping, properties, removals, change } = setup.proposal;
   const channel = channelOf(setup);
   const lines: (readonly [key: string, value: string, reason: string])[] = [
-    ["source.table", titleOf(table), reasons.join(", and ")],
+    ["source.table", titleOf(table), [...reasons, ...(table.isOurs ? [] : ownerOf(table))].join(", and ")],
     ["group.id", id.column.name, id.reason],
     ["group.name", name.column.name, name.reason],
     ...mapping.map(
@@ -48,7 +52,9 @@ export function proposalText(setup: Setup): string {
 
 /** The other tables that would fit, so that nobody takes the first one for the only one. */
 export function otherTablesText({ fit }: Pick<Proposals, "fit">, { table: taken }: Proposal): string {
-  const others = fit.filter(({ table }) => table !== taken).map(({ table }) => printable(titleOf(table)));
+  const others = fit
+    .filter(({ table }) => table !== taken)
+    .map(({ table }) => printable(titleWithOwner(table)));
   if (others.length === 0) return "";
   const more = others.length > MOST_OTHERS ? ", …" : "";
   return `Other tables that would fit, with --table: ${others.slice(0, MOST_OTHERS).join(", ")}${more}\n`;

@@ -4,6 +4,7 @@ import { type Proposal, proposals, type WishedMapping, type Wishes } from "../..
 import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { AnswerProblem, Dialog, DialogOption } from "../../ports/setup/dialog.ts";
+import { ownerOf } from "./proposal-text.ts";
 
 const NONE = "(none)";
 
@@ -36,9 +37,11 @@ export async function askProposal(
 ): Promise<Proposal> {
   const options = fit.map(({ table, reasons }) => ({
     value: titleOf(table),
-    hint: [...reasons, ...(table.rows === null ? [] : [`has about ${quantity(table.rows, "row")}`])].join(
-      ", ",
-    ),
+    hint: [
+      ...reasons,
+      ...ownerOf(table),
+      ...(table.rows === null ? [] : [`has about ${quantity(table.rows, "row")}`]),
+    ].join(", "),
   }));
   const askOne = async (
     question: string,

@@ -34,6 +34,13 @@ export interface CatalogTable {
   readonly kind: "table" | "view";
   /** The database's estimate. Null if it has none. */
   readonly rows: number | null;
+  /** PostgreSQL: the owner; MySQL: the definer of a view. Null if the server has or tells none. */
+  readonly owner: string | null;
+  /**
+   * Whether nobody but this user, or a role that the user belongs to, decides what runs when the table is read. On MySQL,
+   * which has no owners, so do the url's database, and the definer of a view.
+   */
+  readonly isOurs: boolean;
   /** False if the user may not read all of its columns. */
   readonly isReadable: boolean;
   /** PostgreSQL: policies may hide rows from a role. */
@@ -41,7 +48,7 @@ export interface CatalogTable {
   /** PostgreSQL: the rows are in partitions, so no index can be made while others write. */
   readonly isPartitioned: boolean;
   readonly columns: readonly CatalogColumn[];
-  /** How many other tables have a foreign key to this one. */
+  /** How many of the user's other tables have a foreign key to this one. */
   readonly referencedBy: number;
   /** To how many other tables this one has a foreign key. */
   readonly references: number;
@@ -55,9 +62,15 @@ export interface Catalog {
   readonly tables: readonly CatalogTable[];
 }
 
-/** Whether reading the table may run functions that others have written, with the rights of whoever reads. */
-export const runsFunctions = ({ kind, hasPolicies }: CatalogTable): boolean => kind === "view" || hasPolicies;
-
-/** A table as an operator writes it, without quotes. */
+/** A table as an operator writes it. It has quotes only if two tables could have the same title without them. */
 export const titleOf = ({ schema, name }: Pick<CatalogTable, "schema" | "name">): string =>
-  `${schema}.${name}`;
+  [schema, name].map((part) => (/[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part)).join(".");
+
+export const titleWithOwner = (table: CatalogTable): string =>
+  table.owner === null ? titleOf(table) : `${titleOf(table)} (owner ${table.owner})`;
+
+/** The table that the text names with its schema, or else the tables of this name in all schemas. */
+export function tablesNamed(tables: readonly CatalogTable[], text: string): readonly CatalogTable[] {
+  const exact = tables.filter((table) => titleOf(table) === text);
+  return exact.length > 0 ? exact : tables.filter(({ name }) => name === text);
+}

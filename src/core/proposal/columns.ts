@@ -1,3 +1,4 @@
+import { printable } from "../text/printable.ts";
 import type { CatalogColumn, CatalogTable, ColumnKind } from "./catalog.ts";
 import { hasWords, wordsOf } from "./words.ts";
 
@@ -182,6 +183,7 @@ const IS_GONE = new RegExp(`^(is )?${GONE}$`);
 /** All such columns: a tenant is gone if one of them says so. */
 export const removals = (table: CatalogTable): readonly Removal[] =>
   table.columns.flatMap((column): Removal[] => {
+    if (!isVisible(column.name)) return [];
     const words = wordsOf(column.name).join(" ");
     const isTime = column.kind === "timestamp" || column.kind === "date";
     if (isTime && column.isNullable && GONE_SINCE.test(words)) return [{ column, form: "dated" }];
@@ -262,8 +264,12 @@ const PERSONAL = [
 ];
 const isPersonal = (name: string): boolean => PERSONAL.some((words) => hasWords(name, words));
 
+/** Whether whoever reads the config and the statements sees the whole name. MySQL can't write a name with escapes. */
+export const isVisible = (name: string): boolean => printable(name, Number.POSITIVE_INFINITY) === name;
+
 /** Whether a rule of the config can name the column: blanks at the ends get lost, and braces are a template's. */
-export const canBeRule = (name: string): boolean => name.trim() === name && !/\{\{|\}\}/.test(name);
+export const canBeRule = (name: string): boolean =>
+  name.trim() === name && !/\{\{|\}\}/.test(name) && isVisible(name);
 
 function ranked(choices: readonly (Choice & { readonly rank: number })[]): Ranked {
   return choices

@@ -1,9 +1,10 @@
-import { type CatalogTable, titleOf } from "./catalog.ts";
+import { type CatalogTable, tablesNamed, titleOf } from "./catalog.ts";
 import {
   type Choice,
   canBeRule,
   changeChoices,
   idChoices,
+  isVisible,
   mappingChoices,
   nameChoices,
   type PropertyChoices,
@@ -67,8 +68,7 @@ export interface Proposals {
 export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
   const fit: { readonly proposal: Proposal; readonly rank: number }[] = [];
   const unfit: { readonly unfit: Unfit; readonly rank: number }[] = [];
-  for (const table of tables) {
-    if (wishes.table !== undefined && !isNamed(table, wishes.table)) continue;
+  for (const table of wishes.table === undefined ? tables : tablesNamed(tables, wishes.table)) {
     const { rank, reasons } = tableRank(table);
     const found = proposalOf(table, reasons, wishes);
     if (typeof found === "string") unfit.push({ unfit: { table, lacks: found }, rank });
@@ -85,12 +85,10 @@ export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}):
   };
 }
 
-const isNamed = (table: CatalogTable, text: string): boolean =>
-  table.name === text || titleOf(table) === text;
-
 /** The proposal, or what the table lacks. */
 function proposalOf(table: CatalogTable, reasons: readonly string[], wishes: Wishes): Proposal | string {
   if (!table.isReadable) return "this user may not read it";
+  if (!isVisible(titleOf(table))) return "its name has characters that nobody sees";
   const ids = idChoices(table);
   const id = chosen(table, wishes.id, ids) ?? ids[0];
   const names = nameChoices(table, id?.column.name, wishes.anyName);

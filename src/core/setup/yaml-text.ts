@@ -1,20 +1,13 @@
-import { printable } from "../text/printable.ts";
+import { printable, visible } from "../text/printable.ts";
 
 /** Words with single blanks between them, such as a condition, or an address. */
 const PLAIN = /^([A-Za-z_][\w.]*( [A-Za-z_][\w.]*)*|https?:\/\/[\w.:/-]*[\w/])$/;
 /** Words that some readers of YAML take for something else than text. */
 const NO_TEXT = /^(true|false|null|yes|no|on|off|y|n)$/i;
-/** What JSON leaves as it is, and YAML refuses or takes for the end of a line. */
-const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}/gu;
 
-/** A key of the config. */
+/** A key of the config. JSON leaves characters as they are that nobody sees, or that YAML refuses. */
 export const yamlKey = (text: string): string =>
-  PLAIN.test(text) && !NO_TEXT.test(text)
-    ? text
-    : JSON.stringify(text).replace(
-        UNPRINTABLE,
-        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-      );
+  PLAIN.test(text) && !NO_TEXT.test(text) ? text : visible(JSON.stringify(text));
 
 /** A value of the config. The config replaces `${…}` in values, so a dollar of the text is doubled. */
 export const yamlValue = (text: string): string => yamlKey(text.replaceAll("$", "$$$$"));

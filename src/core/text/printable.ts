@@ -1,5 +1,5 @@
 /** Characters that are invisible, or that reorder the text around them. */
-const UNSEEN = "\\p{Cf}\\u2028\\u2029\\u115f\\u1160\\u3164\\uffa0";
+const UNSEEN = "\\p{Cf}\\u2028\\u2029\\u115f\\u1160\\u3164\\uffa0\\ufffe\\uffff";
 const UNSEEN_OR_CONTROL = new RegExp(`[\\p{Cc}${UNSEEN}]`, "gu");
 const UNSEEN_OR_HIGH_CONTROL = new RegExp(`[\\u007f-\\u009f${UNSEEN}]`, "gu");
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CatalogTable } from "../../../src/core/proposal/catalog.ts";
+import { type CatalogTable, titleOf } from "../../../src/core/proposal/catalog.ts";
 import { nameChoices } from "../../../src/core/proposal/columns.ts";
 import { type Proposal, proposals } from "../../../src/core/proposal/proposal.ts";
 import { removalCondition } from "../../../src/core/setup/config-text.ts";
@@ -225,6 +225,30 @@ test.each([
   expect(best([aTable("customers", [column])]).change !== null).toBe(isChange);
 });
 
+test("two tables have two titles, wherever their names have dots", () => {
+  const titles = [
+    { schema: "a", name: "b.c" },
+    { schema: "a.b", name: "c" },
+  ].map(titleOf);
+  expect(titles).toEqual(['a."b.c"', '"a.b".c']);
+});
+
+test.each(["\u202e", "\u200b", "\u{e0041}", "\r"])(
+  "no name with a character that nobody sees is proposed: %j",
+  (char) => {
+    const deleted = aColumn(`deleted${char}_at`, { kind: "timestamp", isNullable: true });
+    const columns = [aColumn(`plan${char}`), aColumn(`warehouse${char}`), deleted];
+    expect(best([aTable("customers", columns)])).toMatchObject({
+      mapping: [],
+      properties: { proposed: [], others: [] },
+      removals: [],
+    });
+    expect(proposals([aTable(`customers${char}`)]).unfit).toMatchObject([
+      { lacks: "its name has characters that nobody sees" },
+    ]);
+  },
+);
+
 describe("what was wished", () => {
   const customers = aTable("customers", [aColumn("company"), aColumn("warehouse"), aColumn("code")]);
 
@@ -271,6 +295,8 @@ describe("what was wished", () => {
     const other = { ...customers, schema: "old" };
     expect(proposals([customers, other], { table: "customers" }).fit).toHaveLength(2);
     expect(proposals([customers, other], { table: "old.customers" }).fit).toHaveLength(1);
+    const posing = aTable("old.customers", [], { schema: "theirs" });
+    expect(proposals([posing, other], { table: "old.customers" }).fit).toMatchObject([{ table: other }]);
   });
 
   test.each([

@@ -100,6 +100,11 @@ test("the first line names the schema for editors, as config.example.yaml does",
   );
 });
 
+test("what nobody sees is written as an escape", () => {
+  const text = configText(aSetup(CUSTOMERS, { baseUrl: "https://x.example.com/\u202e\u{e0041}\ufeff" }));
+  expect(text).toContain('"https://x.example.com/\\u202e\\udb40\\udc41\\ufeff"');
+});
+
 test("without an address of the service, a variable has it", () => {
   expect(loaded(aSetup(CUSTOMERS, { baseUrl: undefined })).service.baseUrl).toBe("https://from.example.com");
 });

@@ -6,8 +6,10 @@ import { fewRows, plainName } from "../../../src/core/setup/setup.ts";
 import { aColumn, aTable } from "../../builders/catalog.ts";
 import { aSetup } from "./a-setup.ts";
 
-const postgres = (table: CatalogTable): string => postgresStatements(aSetup(table));
-const mysql = (table: CatalogTable): string => mysqlStatements(aSetup(table, { dialect: "mysql" }));
+const postgres = (table: CatalogTable, database = "shop"): string =>
+  postgresStatements(aSetup(table, { database }));
+const mysql = (table: CatalogTable, database = "shop"): string =>
+  mysqlStatements(aSetup(table, { dialect: "mysql", database }));
 
 /** What the database runs: everything but comments. */
 const run = (sql: string): string => sql.replace(/^ *--.*$/gm, "");
@@ -39,9 +41,7 @@ describe.each([
   });
 
   test("a name with a line break stays in its comment", () => {
-    const odd = aColumn("updated\nat", { kind: "timestamp", movesItself: true });
-    const sql = statements(aTable("customers", [odd]));
-    expect(sql).toContain("each look at updated\\nat reads");
+    expect(statements(aTable("customers"), "sh\nop")).toContain("database sh\\nop. Written by");
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { insistOnSchema } from "../../support/config-schema.ts";
@@ -12,6 +12,8 @@ export interface Newcomer {
   readonly configFile: string;
   readonly sqlFile: string;
   init(...flags: string[]): Promise<Ended>;
+  /** Removes what init has written. */
+  discard(): Promise<void>;
   /** Runs the statements as an administrator, and gives the program the urls of the two roles alone. */
   followSteps(): Promise<void>;
   /** Text with the names that the roles and schemas have here. */
@@ -35,6 +37,9 @@ export async function aNewcomer(world: World): Promise<Newcomer> {
     configFile,
     sqlFile,
     init: (...flags) => world.run("init", ...flags),
+    async discard() {
+      for (const file of [configFile, sqlFile]) await rm(file, { force: true });
+    },
     async followSteps() {
       const yaml = names.own(await readFile(configFile, "utf8"));
       insistOnSchema(yaml);

@@ -10,6 +10,9 @@ interface TableRow {
   readonly name: string;
   readonly kind: string;
   readonly rows: string | number | null;
+  /** Of a view. */
+  readonly definer: string | null;
+  readonly isOurs: string | number;
 }
 
 interface ColumnRow {
@@ -50,8 +53,10 @@ const inQuestion = (schema: string): string =>
     ('information_schema', 'mysql', 'performance_schema', 'sys', 'groupsync', 'groupsync_tokens'))`;
 
 const TABLES = `
-  SELECT TABLE_SCHEMA AS "schema", TABLE_NAME AS "name", TABLE_TYPE AS "kind", TABLE_ROWS AS "rows"
-  FROM information_schema.TABLES
+  SELECT TABLE_SCHEMA AS "schema", TABLE_NAME AS "name", TABLE_TYPE AS "kind", TABLE_ROWS AS "rows",
+    DEFINER AS "definer", COALESCE(TABLE_SCHEMA = DATABASE(), FALSE)
+      AND (TABLE_TYPE <> 'VIEW' OR COALESCE(CAST(DEFINER AS BINARY) = CAST(CURRENT_USER() AS BINARY), FALSE)) AS "isOurs"
+  FROM information_schema.TABLES LEFT JOIN information_schema.VIEWS USING (TABLE_SCHEMA, TABLE_NAME)
   WHERE ${inQuestion("TABLE_SCHEMA")} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW')
     AND TABLE_NAME NOT LIKE 'groupsync|_%' ESCAPE '|'`;
 
@@ -127,13 +132,15 @@ export class MysqlCatalogReader implements CatalogReader {
       return {
         dialect: "mysql",
         database: current?.name ?? null,
-        tables: tables.map(({ kind, rows, ...table }): CatalogTable => {
+        tables: tables.map(({ kind, rows, definer, isOurs, ...table }): CatalogTable => {
           const key = keyOf({ ...table, table: table.name });
           const own = columnsOf.get(key) ?? [];
           return {
             ...table,
             kind: kind === "VIEW" ? "view" : "table",
             rows: rows === null ? null : Number(rows),
+            owner: definer,
+            isOurs: Number(isOurs) === 1,
             // A user with other rights to the table sees the table, and none of its columns.
             isReadable: own.length > 0 && own.every(({ rights }) => rights.split(",").includes("select")),
             hasPolicies: false,

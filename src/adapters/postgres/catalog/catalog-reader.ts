@@ -3,6 +3,7 @@ import type { CatalogReader } from "../../../ports/setup/catalog.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
 import { failures } from "../connection/failures.ts";
+import { typeName } from "../source/column-types.ts";
 
 /** A row of TABLES. */
 interface TableRow extends Omit<CatalogTable, "columns" | "kind"> {
@@ -11,18 +12,25 @@ interface TableRow extends Omit<CatalogTable, "columns" | "kind"> {
 }
 
 interface ColumnRow extends Pick<CatalogColumn, "name" | "type" | "isNullable" | "key" | "isIndexed"> {
-  /** The base type, if the type is a domain; its kind and name in pg_type. */
+  /** The base type, if the type is a domain; its kind in pg_type and its name. */
   readonly typeKind: string;
   readonly typeName: string;
 }
 
 /**
- * One row for each table or view. An index with a condition, on an expression or still invalid says nothing about all
- * rows. A foreign key between partitions counts for the table that they belong to.
+ * One row for each table or view, from the catalog alone: to plan a query on a table may run functions of its owner. An
+ * index with a condition, on an expression or still invalid says nothing about all rows. A foreign key between partitions
+ * counts for the table that they belong to. A superuser has the rights of every role, and belongs to few.
  */
 const TABLES = `
-  WITH tables AS (
-    SELECT c.oid, n.nspname, n.oid AS namespace, c.relname, c.relkind, c.reltuples, c.relrowsecurity
+  WITH RECURSIVE roles AS (
+    SELECT oid FROM pg_roles WHERE rolname = current_user
+    UNION
+    SELECT m.roleid FROM roles JOIN pg_auth_members AS m ON m.member = roles.oid),
+  tables AS (
+    SELECT c.oid, n.nspname, n.oid AS namespace, c.relname, c.relkind, c.reltuples, c.relrowsecurity,
+      pg_get_userbyid(c.relowner)::text AS owner,
+      c.relowner IN (SELECT oid FROM roles) AND pg_has_role(c.relowner, 'USAGE') AS ours
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND c.relpersistence <> 't'
       AND n.nspname !~ '^(pg_|information_schema$|groupsync(_tokens)?$)' AND c.relname !~ '^groupsync_'
@@ -52,7 +60,7 @@ const TABLES = `
         'key', CASE WHEN k.is_primary THEN 'primary' WHEN k.is_unique THEN 'unique' END,
         'isIndexed', k.attnum IS NOT NULL,
         'typeKind', t.typtype,
-        'typeName', t.typname) ORDER BY a.attnum) AS columns
+        'typeName', ${typeName("t")}) ORDER BY a.attnum) AS columns
     FROM tables JOIN pg_attribute AS a ON a.attrelid = tables.oid
       JOIN types ON types.oid = a.atttypid
       JOIN pg_type AS t ON t.oid = types.base
@@ -65,10 +73,12 @@ const TABLES = `
   SELECT tables.nspname::text AS schema, tables.relname::text AS name, tables.relkind IN ('r', 'p') AS "isTable",
     CASE WHEN tables.relkind IN ('r', 'm', 'f') AND tables.reltuples >= 0 THEN tables.reltuples::float8 END AS rows,
     has_schema_privilege(tables.namespace, 'USAGE') AND has_table_privilege(tables.oid, 'SELECT') AS "isReadable",
+    tables.owner, tables.ours AS "isOurs",
     tables.relrowsecurity AS "hasPolicies",
     tables.relkind = 'p' AS "isPartitioned",
     columns.columns,
-    (SELECT count(*) FROM links WHERE links.confrelid = tables.oid)::int4 AS "referencedBy",
+    (SELECT count(*) FROM links JOIN tables AS referring ON referring.oid = links.conrelid
+     WHERE links.confrelid = tables.oid AND referring.ours)::int4 AS "referencedBy",
     (SELECT count(*) FROM links WHERE links.conrelid = tables.oid)::int4 AS "references"
   FROM tables LEFT JOIN columns ON columns.attrelid = tables.oid
   ORDER BY 1, 2`;

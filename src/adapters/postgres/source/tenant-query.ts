@@ -14,7 +14,7 @@ import {
 } from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
-import { canBeLong, ID_TYPES, parsersOf, type TypeInfo } from "./column-types.ts";
+import { canBeLong, ID_TYPES, parsersOf, type TypeInfo, typeName } from "./column-types.ts";
 import { idCondition } from "./id-condition.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
@@ -116,7 +116,7 @@ async function encodingAndSchema(
 async function describeTypes(session: Session, fields: readonly pg.FieldDef[]): Promise<TypeInfo[]> {
   return session.query<TypeInfo>(
     `WITH RECURSIVE described AS (
-       SELECT type.oid, type.typname AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
+       SELECT type.oid, ${typeName("type")} AS name, type.typbasetype AS base, coalesce(element.oid, 0) AS element
        FROM pg_catalog.pg_type AS type
        LEFT JOIN pg_catalog.pg_type AS element ON element.typarray OPERATOR(pg_catalog.=) type.oid),
      needed AS (

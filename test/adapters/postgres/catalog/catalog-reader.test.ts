@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { aRole } from "../../../support/databases/role.ts";
 import { catalogOf, tableOf } from "../../sql/catalog/catalog-of.ts";
 
 test("a domain counts as the type below, an enum as a choice, and an array as nothing", async () => {
@@ -21,6 +22,45 @@ test("a domain counts as the type below, an enum as a choice, and an array as no
     "bytes",
     "other",
   ]);
+});
+
+test("a type counts by what it is, and not by its name", async () => {
+  const database = await freshDatabase("postgres");
+  await database.query("CREATE EXTENSION citext");
+  await database.query("CREATE SCHEMA theirs");
+  for (const name of ["uuid", "text", "citext"])
+    await database.query(`CREATE TYPE theirs.${name} AS (x int)`);
+  await database.query("CREATE DOMAIN theirs.name AS theirs.text");
+  await database.query(
+    "CREATE TABLE customers (a theirs.uuid, b theirs.text, c theirs.citext, d theirs.name, e citext)",
+  );
+  const { columns } = await tableOf(database, "customers");
+  expect(columns.map(({ kind }) => kind)).toEqual(["other", "other", "other", "other", "text"]);
+});
+
+test("tables of the user and of the roles that it belongs to are its own, also for a superuser", async () => {
+  const database = await freshDatabase("postgres");
+  const [user, group, stranger] = [await aRole(database), await aRole(database), await aRole(database)];
+  await database.query(`GRANT ${group.name} TO ${user.name}`);
+  for (const { name } of [user, group, stranger]) {
+    await database.query(`CREATE SCHEMA ${name} AUTHORIZATION ${name}`);
+    await database.query(
+      `CREATE TABLE ${name}.tenants (id int PRIMARY KEY, up int REFERENCES ${name}.tenants)`,
+    );
+    await database.query(`CREATE TABLE ${name}.users (tenant int REFERENCES ${name}.tenants)`);
+    for (const table of ["tenants", "users"])
+      await database.query(`ALTER TABLE ${name}.${table} OWNER TO ${name}`);
+  }
+  const ownersOf = async (url: string, isOurs: boolean) => {
+    const { tables } = await catalogOf({ ...database, url });
+    return tables.filter((one) => one.isOurs === isOurs && one.name === "tenants").map(({ owner }) => owner);
+  };
+  expect(await ownersOf(user.url, true)).toEqual([user.name, group.name].toSorted());
+  expect(await ownersOf(user.url, false)).toEqual([stranger.name]);
+  expect(await ownersOf(database.url, true)).toEqual([]);
+  const { tables } = await catalogOf({ ...database, url: user.url });
+  const referred = tables.filter(({ referencedBy }) => referencedBy > 0).map(({ owner }) => owner);
+  expect(referred).toEqual([user.name, group.name].toSorted());
 });
 
 test("an index over some of the rows, or on an expression, says nothing of the column", async () => {

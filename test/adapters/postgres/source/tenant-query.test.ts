@@ -68,6 +68,25 @@ describe("an id column", () => {
   });
 });
 
+test("a type that somebody has named like one of PostgreSQL's is read without its cast", async () => {
+  const { url, query } = await freshDatabase();
+  await query("CREATE SCHEMA theirs");
+  for (const name of ["uuid", "text"]) {
+    await query(`CREATE TYPE theirs.${name} AS (x int)`);
+    await query(
+      `CREATE FUNCTION theirs.cast_to_text(theirs.${name}) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE ''planted''; END'`,
+    );
+    await query(`CREATE CAST (theirs.${name} AS text) WITH FUNCTION theirs.cast_to_text(theirs.${name})`);
+  }
+  await query("CREATE TABLE customers (id theirs.uuid, key text, plan theirs.text)");
+  await query("INSERT INTO customers VALUES (ROW(1), 'a', ROW(2))");
+  await expect(idsOf(url)).rejects.toMatchObject({
+    code: "CONFIG_COLUMNS",
+    message: expect.stringContaining("is of type theirs.uuid"),
+  });
+  expect(await rowsOf(postgresSource(url, { table: "customers" }), ["key", "plan"])).toEqual([["a", "(2)"]]);
+});
+
 test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async () => {
   const url = await latin1Database();
   const client = new pg.Client(url);
