@@ -40,7 +40,7 @@ const EXCEPTIONS: Readonly<Partial<Record<AnswerCode, string>>> = {
 };
 
 const REACTIONS: Readonly<Record<Reaction, string>> = {
-  stop: "ends the run",
+  ask: "fails this group; ends the run if a request that names no group is refused too",
   slow: "waits, and sends fewer calls; once others have passed this one eight times, it fails this group",
   retry: "tries again, up to eight times in all, then fails this group",
   fail: "fails this group",

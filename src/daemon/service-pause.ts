@@ -39,6 +39,8 @@ export class ServicePause {
       getOrCreate: (group, beforeSend) => call(() => service.getOrCreate(group, beforeSend)),
       rotate: (id, token, beforeSend) => call(() => service.rotate(id, token, beforeSend)),
       remove: (group, beforeSend) => call(() => service.remove(group, beforeSend)),
+      getWithWrongKey: (beforeSend) => call(() => service.getWithWrongKey(beforeSend)),
+      rotateNobody: (beforeSend) => call(() => service.rotateNobody(beforeSend)),
     };
   }
 

@@ -19,6 +19,7 @@ import { type RunReport, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
 import { insistOnScope } from "./scope/forgotten-scope.ts";
 import { Breaker } from "./service/breaker.ts";
+import { NeutralRequests } from "./service/neutral-requests.ts";
 import { RunRetries } from "./service/run-retries.ts";
 import { ServiceIdentity } from "./service/service-identity.ts";
 import { Throttle } from "./service/throttle.ts";
@@ -174,12 +175,10 @@ async function openRun(
   const owners = new DestinationOwners(owned, service, { lease, observe });
   await tokens.prepare();
   await owners.claim();
-  return {
+  const calling = {
     ...ports,
-    tokens,
-    owners,
     lease,
-    identity,
+    tally,
     throttle: new Throttle(clock, observe, settings),
     retries: new RunRetries(settings.concurrency, observe),
     breakers: {
@@ -187,18 +186,24 @@ async function openRun(
       POST: new Breaker(false),
       DELETE: new Breaker(false),
     },
-    waitBeforeRetry: async (ms, until) => {
+    waitBeforeRetry: async (ms: number, until: AbortSignal): Promise<boolean> => {
       await clock.sleep(ms, until);
       return true;
     },
+    signal: ending,
+  };
+  return {
+    ...calling,
+    neutral: new NeutralRequests(calling),
+    tokens,
+    owners,
+    identity,
     isForSingleTenants: false,
     handOn: undefined,
     removals: { isStillRight: async () => true },
     turns: new TenantTurns(),
-    tally,
     refusals: new StoreOutageDetector(),
     concurrency: settings.concurrency,
-    signal: ending,
   };
 }
 

@@ -38,4 +38,8 @@ export interface GroupService {
   rotate(id: string, currentToken: Secret, beforeSend?: () => void): Promise<ServiceGroup>;
   /** DELETE: removes a group. Idempotent in its effect, but not in its answer: the service refuses a group that is gone. */
   remove(group: RemovableGroup, beforeSend?: () => void): Promise<void>;
+  /** GET with a body that names no group, and a wrong key. Changes nothing: its failure shows whether a GET with a body passes. */
+  getWithWrongKey(beforeSend?: () => void): Promise<void>;
+  /** POST with a random token, which no group has. Changes nothing: its failure shows whether the service takes the API key. */
+  rotateNobody(beforeSend?: () => void): Promise<void>;
 }

@@ -4,11 +4,12 @@ import type { GroupPolicy } from "./groups.ts";
 import type { RetryAfter } from "./rate-limit.ts";
 
 /**
- * The fault that hits every request of one group. `500`: an answer 500, nothing done. `success0`: 200 with `success:
+ * The fault that hits every request of one group. `500`: an answer 500, nothing done. `403`:
+ * likewise, as a firewall answers. `success0`: 200 with `success:
  * 0`, nothing done. `hang`: no answer at all, nothing done. `html`: the intermediary's HTML, nothing done.
  * `missing-field`: done, and the answer lacks a promised field (`token`, on DELETE `success`).
  */
-export const POISONS = ["500", "success0", "hang", "html", "missing-field"] as const;
+export const POISONS = ["500", "403", "success0", "hang", "html", "missing-field"] as const;
 export type Poison = (typeof POISONS)[number];
 
 export interface ApiOptions extends GroupPolicy {

@@ -118,6 +118,8 @@ export class UserGroupApi {
     switch (poison) {
       case "500":
         return jsonAnswer(500, { success: 0, error: "internal error" });
+      case "403":
+        return jsonAnswer(403, { success: 0, error: "forbidden" });
       case "success0":
         return jsonAnswer(200, { success: 0 });
       case "hang":

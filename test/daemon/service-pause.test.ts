@@ -26,6 +26,8 @@ function aPause() {
     getOrCreate: () => answer({ isNew: true, group: GROUP }),
     rotate: () => answer(GROUP),
     remove: () => answer(undefined),
+    getWithWrongKey: () => answer(undefined),
+    rotateNobody: () => answer(undefined),
   };
   const run = (baseUrl = "https://a"): GroupService => pause.keptTo(service, baseUrl);
   return { clock, state, run };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import type { ProbeReport } from "../../src/engine/probe.ts";
-import type { Point } from "../fakes/instance.ts";
+import { each, type Point } from "../fakes/instance.ts";
 import { type StartOptions, tenants, World } from "../fakes/world.ts";
 
 type Behaviour = Partial<
@@ -53,7 +53,7 @@ const failing = (
   return (point: Point): void => {
     if (point.call !== call || point.when !== when) return;
     nth++;
-    if (nth >= from && nth <= to) throw new ServiceFailure(code, `${call}: ${code}`);
+    if (nth >= from && nth <= to) throw new ServiceFailure(code, `the service: ${code}`);
   };
 };
 
@@ -146,10 +146,17 @@ describe("the probe finds out", () => {
 });
 
 describe("a canary that can't be made changes nothing", () => {
-  it.each<ServiceFailureCode>(["KEY_REFUSED", "REFUSED"])("%s", async (code) => {
+  it.each<[ServiceFailureCode, number]>([
+    ["KEY_REFUSED", 2],
+    ["REFUSED", 1],
+  ])("%s", async (code, requests) => {
     const world = await aWorld();
-    const { run, findings, canary } = await probe(world, { at: failing(code, "getOrCreate", "before") });
-    expect(run).toMatchObject({ outcome: "failed", error: { code }, requests: 1 });
+    const [refuses, refusesAll] = [
+      failing(code, "getOrCreate", "before"),
+      failing(code, "rotateNobody", "before"),
+    ];
+    const { run, findings, canary } = await probe(world, { at: each(refuses, refusesAll) });
+    expect(run).toMatchObject({ outcome: "failed", error: { code }, requests });
     expect({ findings, canary }).toMatchObject({ findings: null, canary: { isGone: true } });
     expectNoTrace(world);
   });

@@ -344,10 +344,12 @@ describe("a run that has to end early", () => {
   it("reports why, and is recorded as failed", async () => {
     const world = new World(tenants("a", "b"));
     const refuse = ({ when, call }: Point): void => {
-      if (when === "before" && call === "getOrCreate") throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
+      if (when !== "before") return;
+      if (call === "getOrCreate" || call === "rotateNobody")
+        throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
     };
     const report = await world.sync({ at: refuse });
-    expect(report).toMatchObject({ outcome: "failed", requests: 1, error: { code: "KEY_REFUSED" } });
+    expect(report).toMatchObject({ outcome: "failed", requests: 2, error: { code: "KEY_REFUSED" } });
     expect(report.errors).toEqual([{ user_group_id: null, code: "KEY_REFUSED", message: "HTTP 401" }]);
     expect(world.ledger.runs[0]?.result?.error?.code).toBe("KEY_REFUSED");
   });

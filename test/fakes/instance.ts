@@ -20,6 +20,13 @@ export interface Fate {
   readonly at?: ((point: Point, nth: number) => void | Promise<void>) | undefined;
 }
 
+/** What passes each of these. */
+export const each =
+  (...at: readonly ((point: Point) => void)[]) =>
+  (point: Point): void => {
+    for (const one of at) one(point);
+  };
+
 /** One process of the program, from its start to its end or its death. */
 export class Instance {
   /** The points that the process passed, in order. */

@@ -1,4 +1,4 @@
-import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
+import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
 import type { Group } from "../../src/core/group/group.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../src/ports/group-service.ts";
@@ -145,5 +145,27 @@ export class InMemoryGroupService implements GroupService {
     if (found === undefined) throw new ServiceFailure("REFUSED", "DELETE was answered HTTP 404");
     if (state.deletes) state.groups.delete(found);
     await this.#step({ when: "after", call: "remove", id });
+  }
+
+  getWithWrongKey(beforeSend?: () => void): Promise<void> {
+    return this.#ask("getWithWrongKey", { operation: "GET", id: "" }, "KEY_REFUSED", beforeSend);
+  }
+
+  rotateNobody(beforeSend?: () => void): Promise<void> {
+    return this.#ask("rotateNobody", { operation: "POST", id: "" }, "REFUSED", beforeSend);
+  }
+
+  async #ask(
+    call: string,
+    request: ServiceRequest,
+    code: ServiceFailureCode,
+    beforeSend?: () => void,
+  ): Promise<void> {
+    await this.#step({ when: "before", call });
+    beforeSend?.();
+    await this.#network({ operation: "POST", id: "", token: "of nobody" });
+    this.#state.requests.push(request);
+    await this.#step({ when: "after", call });
+    throw new ServiceFailure(code, `${request.operation} was answered HTTP 404`);
   }
 }

@@ -185,7 +185,7 @@ describe("the concurrency limit", () => {
 });
 
 describe("a poisoned group", () => {
-  const poisoned = (fault: "500" | "success0" | "hang" | "html" | "missing-field") =>
+  const poisoned = (fault: "500" | "403" | "success0" | "hang" | "html" | "missing-field") =>
     aSandbox({ poison: new Map([["bad", fault]]) });
 
   test.each(["500", "success0", "hang", "html", "missing-field"] as const)(
@@ -199,6 +199,7 @@ describe("a poisoned group", () => {
 
   test.each([
     ["500", 500, { success: 0 }],
+    ["403", 403, { success: 0 }],
     ["success0", 200, { success: 0 }],
     ["html", 403, undefined],
   ] as const)("%s: status %i, nothing done", async (fault, status, json) => {

@@ -41,6 +41,8 @@ const CALLS: Readonly<Record<string, Port>> = {
   getOrCreate: "service",
   rotate: "service",
   remove: "service",
+  getWithWrongKey: "service",
+  rotateNobody: "service",
   prepareTokens: "store",
   holdsAny: "store",
   tokenIds: "store",
@@ -93,6 +95,8 @@ export function failureOf(port: Port, code: string): SyncError {
 /** How one group fails for good while all others succeed. */
 export const POISON_KINDS = [
   "is refused",
+  "is refused as if by the key",
+  "is refused by a firewall",
   "makes the service fail",
   "is never answered",
   "gets an answer that can't be read",
@@ -112,6 +116,10 @@ export function poisonous(
   switch (kind) {
     case "is refused":
       return { code: "REFUSED", when: "before" };
+    case "is refused as if by the key":
+      return { code: "KEY_REFUSED", when: "before" };
+    case "is refused by a firewall":
+      return { code: "INTERMEDIARY_REFUSED", when: "after" };
     case "makes the service fail":
       return { code: "SERVICE_ERROR", when: "before" };
     case "is never answered":

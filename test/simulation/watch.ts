@@ -214,6 +214,7 @@ export class Watch {
     const { operation, id } = request;
     const what = `${operation} ${id} of ${run.holder}`;
     this.#insistOnLease(what, run);
+    if (id === "") return;
     if (isMisdirected(run)) this.breach(`11: ${what}, whose config names another scope's store`);
     const intent = ledger.rows.get(id)?.intent ?? null;
     if (intent === null) this.breach(`2: ${what} without an intent in the ledger`);
@@ -466,6 +467,8 @@ export function watchedService(service: GroupService, watch: Watch, { holder }: 
       alone(group.user_group_id, () => service.getOrCreate(group, beforeSend)),
     rotate: (id, token, beforeSend) => alone(id, () => service.rotate(id, token, beforeSend)),
     remove: (group, beforeSend) => alone(group.user_group_id, () => service.remove(group, beforeSend)),
+    getWithWrongKey: (beforeSend) => service.getWithWrongKey(beforeSend),
+    rotateNobody: (beforeSend) => service.rotateNobody(beforeSend),
   };
 }
 

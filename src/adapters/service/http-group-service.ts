@@ -1,7 +1,8 @@
 import type { Group } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { GroupService, RemovableGroup, ServiceGroup } from "../../ports/group-service.ts";
-import { readDeleteAnswer, readGetAnswer, readPostAnswer } from "./read-answer.ts";
+import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
+import { readGetAnswer, readPostAnswer, successfulBody } from "./read-answer.ts";
 import { type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 
 /** The service over HTTP. */
@@ -42,7 +43,17 @@ export class HttpGroupService implements GroupService {
     };
     const options = { beforeSend, secrets: [token] };
     const { answer, request } = await this.#connection.send("DELETE", user_group_id, fields, options);
-    readDeleteAnswer(answer, request);
+    successfulBody(answer, request);
+  }
+
+  async getWithWrongKey(beforeSend?: () => void): Promise<void> {
+    const { answer, request } = await getWithWrongKey(this.#connection, { beforeSend });
+    successfulBody(answer, request);
+  }
+
+  async rotateNobody(beforeSend?: () => void): Promise<void> {
+    const { answer, request } = await rotateNobody(this.#connection, { beforeSend });
+    successfulBody(answer, request);
   }
 
   close(): Promise<void> {

@@ -1,29 +1,23 @@
-import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
-import { Secret } from "../../core/secret/secret.ts";
 import type { Reached, ServiceTrial, TrialAnswer } from "../../ports/service-trial.ts";
 import { answerText } from "./answer-failure.ts";
+import { getWithWrongKey, rotateNobody } from "./neutral-requests.ts";
 import { successfulBody } from "./read-answer.ts";
 import { type Exchange, type HttpServiceOptions, ServiceConnection } from "./service-connection.ts";
 import { isHtml, jsonObject } from "./wire-answer.ts";
 
-/** As long as a real token, and no group's. */
-const random = (): Secret => new Secret(`groupsync-check-${randomBytes(32).toString("base64url")}`);
-
 export class HttpServiceTrial implements ServiceTrial {
   readonly #options: HttpServiceOptions;
-  readonly #withKey: ServiceConnection;
-  readonly #withWrongKey: ServiceConnection;
+  readonly #connection: ServiceConnection;
 
   constructor(options: HttpServiceOptions) {
     this.#options = options;
-    this.#withKey = new ServiceConnection(options);
-    this.#withWrongKey = new ServiceConnection({ ...options, apiKey: random() });
+    this.#connection = new ServiceConnection(options);
   }
 
   async reach(): Promise<Reached> {
@@ -49,18 +43,15 @@ export class HttpServiceTrial implements ServiceTrial {
   }
 
   async getWithWrongKey(): Promise<TrialAnswer> {
-    // Without an id, because something in between might put a good key in place of the wrong one.
-    return answerOf(await this.#withWrongKey.send("GET", "", { check: "groupsync" }));
+    return answerOf(await getWithWrongKey(this.#connection));
   }
 
   async rotateNobody(): Promise<TrialAnswer> {
-    const token = random();
-    const fields = { current_token: token.reveal() };
-    return answerOf(await this.#withKey.send("POST", "", fields, { secrets: [token] }));
+    return answerOf(await rotateNobody(this.#connection));
   }
 
-  async close(): Promise<void> {
-    await Promise.all([this.#withKey.close(), this.#withWrongKey.close()]);
+  close(): Promise<void> {
+    return this.#connection.close();
   }
 
   /** Waits for the event no longer than for a request. */

@@ -58,10 +58,6 @@ const serviceGroup = ({ team_id, token, name }: z.infer<typeof USER_GROUP>): Ser
   name,
 });
 
-export function readDeleteAnswer(answer: WireAnswer, request: WireRequest): void {
-  successfulBody(answer, request);
-}
-
 /** The body of a call that succeeded. Throws any other answer as a ServiceFailure. */
 export function successfulBody(answer: WireAnswer, request: WireRequest): JsonObject {
   const { status } = answer;

@@ -28,6 +28,8 @@ export interface SendOptions {
   readonly beforeSend?: (() => void) | undefined;
   /** Secrets in the fields: no message may repeat them. */
   readonly secrets?: readonly Secret[];
+  /** In place of the connection's own key. */
+  readonly apiKey?: Secret;
 }
 
 export interface Exchange {
@@ -69,7 +71,7 @@ export class ServiceConnection {
     method: ServiceMethod,
     id: string,
     fields: JsonObject,
-    { beforeSend, secrets = [] }: SendOptions = {},
+    { beforeSend, secrets = [], apiKey = this.#apiKey }: SendOptions = {},
   ): Promise<Exchange> {
     const sentAt = performance.now();
     try {
@@ -79,7 +81,7 @@ export class ServiceConnection {
         options: {
           method,
           path: this.#path,
-          headers: { authorization: `Token ${this.#apiKey.reveal()}`, "content-type": "application/json" },
+          headers: { authorization: `Token ${apiKey.reveal()}`, "content-type": "application/json" },
           body: JSON.stringify(fields),
           // By default undici closes the connection after a GET or DELETE with a body.
           reset: false,
@@ -94,8 +96,13 @@ export class ServiceConnection {
         location: headers.location?.toString(),
         body,
       };
-      const apiKey = this.#apiKey;
-      const request = { method, id, receivedAt: new Date(), apiKey, secrets: [apiKey, ...secrets] };
+      const request = {
+        method,
+        id,
+        receivedAt: new Date(),
+        apiKey: this.#apiKey,
+        secrets: [this.#apiKey, apiKey, ...secrets],
+      };
       this.#onAnswer?.({
         method,
         status,

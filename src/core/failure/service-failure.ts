@@ -2,12 +2,12 @@ import { SyncError, type SyncErrorOptions } from "./sync-error.ts";
 
 /**
  * What a failed call to the service means for the run.
- * - `stop`: every other call would fail in the same way, so the run ends.
+ * - `ask`: either everybody is refused, so the run ends, or this group alone. A neutral request tells (`neutral-request.ts`).
  * - `slow`: the service asks for fewer calls. The call is repeated after a pause.
  * - `retry`: the call may succeed if it is repeated.
  * - `fail`: only this group is affected. A later run tries again.
  */
-export type Reaction = "stop" | "slow" | "retry" | "fail";
+export type Reaction = "ask" | "slow" | "retry" | "fail";
 
 interface Classification {
   readonly reaction: Reaction;
@@ -19,12 +19,12 @@ interface Classification {
 /** Every way in which a call to the service can fail. `adapters/service/answer-failure.ts` says which HTTP status means which failure. */
 export const SERVICE_FAILURES = {
   KEY_REFUSED: {
-    reaction: "stop",
+    reaction: "ask",
     mayHaveHappened: false,
     remedy: "check service.api_key: is it the key of this environment, and still valid?",
   },
   INTERMEDIARY_REFUSED: {
-    reaction: "stop",
+    reaction: "ask",
     // A firewall may have blocked the answer instead of the request, for example because of the token in it.
     mayHaveHappened: true,
     remedy:

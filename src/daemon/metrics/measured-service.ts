@@ -35,6 +35,9 @@ export function measuredService(service: GroupService, clock: Clock, onCall: OnM
     getOrCreate: (group, beforeSend) => measured("get", () => service.getOrCreate(group, beforeSend)),
     rotate: (id, token, beforeSend) => measured("post", () => service.rotate(id, token, beforeSend)),
     remove: (group, beforeSend) => measured("delete", () => service.remove(group, beforeSend)),
+    // Not measured: a refusal of its wrong key would look like one of the real key.
+    getWithWrongKey: (beforeSend) => service.getWithWrongKey(beforeSend),
+    rotateNobody: (beforeSend) => measured("post", () => service.rotateNobody(beforeSend)),
   };
 }
 

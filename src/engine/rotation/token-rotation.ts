@@ -171,10 +171,12 @@ export class TokenRotation {
       const isAnother = !group.token.equals(live);
       if (isNew || (mayHaveHappened && isAnother)) return { kind: "done", token: group.token };
       if (isAnother && !isLast) return this.#exchange(rotation, group.token, true);
-      if (isTokenRefused(refusal)) calls.rotationRefused(refusal);
+      if (isTokenRefused(refusal)) await calls.rotationRefused(id, refusal, true);
       return { kind: "failed", failure, live: group.token, isOpen: mayHaveHappened };
     }
-    if (found === undefined && isTokenRefused(refusal)) calls.rotationRefused(refusal);
+    if (found === undefined && isTokenRefused(refusal)) {
+      if (!(await calls.rotationRefused(id, refusal, false))) return { kind: "left" };
+    }
     return { kind: "failed", failure, isOpen };
   }
 

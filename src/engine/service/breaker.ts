@@ -14,6 +14,8 @@ const IN_A_ROW_AT_FIRST = 5;
 /** This many failures among the last calls end the run, consecutive or not. */
 const FAILED = 45;
 const OF_THE_LAST = 50;
+/** This many groups in a row that were refused alone end the run: what refuses them may refuse all. */
+const REFUSED_ALONE = 3;
 /** This many clear refusals (REFUSED) end the run if the service has never answered well. Fewer may concern a few groups. */
 const REFUSED_AT_FIRST = 100;
 
@@ -23,6 +25,7 @@ export class Breaker {
   #inARow = 0;
   #mostInARow = IN_A_ROW_AT_FIRST;
   #refusals = 0;
+  readonly #refusedAlone = new Set<string>();
   #isProven: boolean;
   readonly #recent = new FailureWindow(OF_THE_LAST);
   readonly #outage = new OutageDetector();
@@ -39,6 +42,7 @@ export class Breaker {
 
   succeeded(): void {
     this.#isProven = true;
+    this.#refusedAlone.clear();
     this.#serve();
   }
 
@@ -50,7 +54,6 @@ export class Breaker {
 
   /** Returns the error that ends the run; undefined if only this group has failed. */
   failed(failure: ServiceFailure): SyncError | undefined {
-    if (failure.reaction === "stop") return failure;
     if (failure.code === "REFUSED") return this.refused(failure);
     this.#inARow++;
     this.#recent.add(true);
@@ -80,6 +83,14 @@ export class Breaker {
     return undefined;
   }
 
+  /** Takes the refusal of a call for this group by 401, 403 or an intermediary, after a neutral request has passed. */
+  refusedAlone(id: string, refusal: ServiceFailure): SyncError | undefined {
+    this.#refusedAlone.add(id);
+    if (this.#refusedAlone.size < REFUSED_ALONE) return this.refused(refusal);
+    const share = `it refused ${REFUSED_ALONE} groups in a row, the last one, ${JSON.stringify(id)}, with `;
+    return unavailable(refusal, share, NOT_THESE_GROUPS);
+  }
+
   #serve(): void {
     this.#served++;
     this.#recent.add(false);
@@ -91,6 +102,9 @@ export class Breaker {
 
 const COME_BACK =
   "nothing passes until then: see who else uses up what the service allows, or ask its operators for more";
+
+const NOT_THESE_GROUPS =
+  "a request that names no group passes: look for what these groups have in common, and whether the holder of service.api_key may do this";
 
 const NOT_THE_SERVICE =
   "is service.base_url the service itself, and may the holder of service.api_key do this there?";

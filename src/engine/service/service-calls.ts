@@ -1,5 +1,6 @@
 import type { Failed } from "../../core/apply/outcome.ts";
-import type { ServiceFailure } from "../../core/failure/service-failure.ts";
+import { isUndecided, refusedAlone, type Undecided } from "../../core/failure/neutral-request.ts";
+import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { type Group, tokenFingerprint } from "../../core/group/group.ts";
 import type { Change } from "../../core/plan/change.ts";
@@ -24,6 +25,7 @@ import {
   callWithRetries,
   type WaitBeforeRetry,
 } from "./call-with-retries.ts";
+import type { NeutralRequests } from "./neutral-requests.ts";
 import type { RunRetries } from "./run-retries.ts";
 import type { ServiceIdentity } from "./service-identity.ts";
 import { PRIORITY, type Priority, type Throttle } from "./throttle.ts";
@@ -39,6 +41,7 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly retries: RunRetries;
   readonly waitBeforeRetry: WaitBeforeRetry;
   readonly breakers: Breakers;
+  readonly neutral: Pick<NeutralRequests, "concernsEverybody">;
   /**
    * Tells somebody else to try a tenant again whose GET has failed, so that the run needn't wait for its retries. Undefined if there
    * is nobody.
@@ -101,7 +104,7 @@ export class ServiceCalls {
       { isFollowUp },
     );
     if (called.kind === "failed" && called.isHandedOn === true) this.#run.handOn?.(group.user_group_id);
-    if (called.kind === "failed") this.#endIfDown("GET", called);
+    if (called.kind === "failed") return this.#own("GET", group.user_group_id, called);
     if (called.kind !== "answered") return called;
     const { isNew, group: found } = called.answer;
     await confirmTeam(isNew, found, group.user_group_id, this.#run).catch((error: unknown) => {
@@ -129,16 +132,25 @@ export class ServiceCalls {
       (beforeSend) => this.#run.service.rotate(id, currentToken, beforeSend),
       { isUnrepeatable: true },
     );
-    if (called.kind === "failed" && !isTokenRefused(called.failure)) {
-      this.#endIfDown("POST", called);
-    }
+    if (called.kind === "failed") return this.#ownOrOfToken("POST", id, called);
     if (called.kind === "answered") this.#reportEffect();
     return called;
   }
 
-  /** Counts the refusal of a POST that had the live token: the service refused the group, not the token. */
-  rotationRefused(failure: ServiceFailure): void {
-    endWith(this.#run.breakers.POST.refused(failure));
+  /**
+   * Counts the refusal of a POST that had the live token: the service refused the group, not the token. `isKeyGood`: a GET has
+   * passed since. Resolves to false if the run is ending. Rejects if the run has to end.
+   */
+  async rotationRefused(id: string, failure: ServiceFailure, isKeyGood: boolean): Promise<boolean> {
+    const { breakers } = this.#run;
+    const { cause: refusal } = failure;
+    if (!isUndecided(refusal)) {
+      endWith(breakers.POST.refused(failure));
+      return true;
+    }
+    if (!isKeyGood && !(await this.#isAlone(refusal))) return false;
+    endWith(breakers.POST.refusedAlone(id, refusal));
+    return true;
   }
 
   /** DELETE. Not sent if two groups share the token. If the token is refused, the caller has to find the live one. */
@@ -148,9 +160,7 @@ export class ServiceCalls {
     const called = await this.#call("DELETE", group.user_group_id, (beforeSend) =>
       this.#run.service.remove(group, beforeSend),
     );
-    if (called.kind === "failed" && !isTokenRefused(called.failure)) {
-      this.#endIfDown("DELETE", called);
-    }
+    if (called.kind === "failed") return this.#ownOrOfToken("DELETE", group.user_group_id, called);
     if (called.kind === "answered") this.#reportEffect();
     return called;
   }
@@ -181,8 +191,34 @@ export class ServiceCalls {
     this.#onEffect();
   }
 
-  #endIfDown(method: ServiceMethod, { failure, isHandedOn = false }: FailedCall): void {
-    if (!isHandedOn) endWith(this.#run.breakers[method].failed(failure));
+  /** The failure of a POST or DELETE. A refusal, of the key too, may be of its token: the caller's GET, which sends none, tells. */
+  async #ownOrOfToken(method: ServiceMethod, id: string, called: FailedCall): Promise<Unanswered> {
+    const { failure } = called;
+    if (isUndecided(failure) && failure.code === "KEY_REFUSED")
+      return { ...called, failure: new ServiceFailure("REFUSED", failure.message, { cause: failure }) };
+    return isTokenRefused(failure) ? called : this.#own(method, id, called);
+  }
+
+  /** The failure as one of this group alone. Rejects if the run has to end. */
+  async #own(method: ServiceMethod, id: string, called: FailedCall): Promise<Unanswered> {
+    const { failure, isHandedOn = false } = called;
+    if (isHandedOn) return called;
+    const breaker = this.#run.breakers[method];
+    if (!isUndecided(failure)) {
+      endWith(breaker.failed(failure));
+      return called;
+    }
+    if (!(await this.#isAlone(failure)))
+      return { kind: "interrupted", mayHaveHappened: called.mayHaveHappened };
+    endWith(breaker.refusedAlone(id, failure));
+    return { ...called, failure: refusedAlone(failure) };
+  }
+
+  /** Whether the refusal concerns this group alone. Resolves to false if the run is ending. Throws one that concerns everybody. */
+  async #isAlone(refusal: Undecided): Promise<boolean> {
+    const isGeneral = await this.#run.neutral.concernsEverybody(refusal);
+    if (isGeneral) throw refusal;
+    return isGeneral === false;
   }
 }
 
@@ -190,12 +226,8 @@ function endWith(error: SyncError | undefined): void {
   if (error) throw error;
 }
 
-/**
- * Whether a POST or DELETE may have been refused because of its token. KEY_REFUSED may mean that too: a GET, which sends no
- * token, shows whether the key is bad.
- */
-export const isTokenRefused = ({ code, reaction }: ServiceFailure): boolean =>
-  reaction === "fail" || code === "KEY_REFUSED";
+/** Whether a POST or DELETE may have been refused because of its token. */
+export const isTokenRefused = ({ reaction }: ServiceFailure): boolean => reaction === "fail";
 
 /** Whether the group belongs to another team or another scope, or its token destination to another config. */
 const isNotOurs = (error: unknown): boolean =>

@@ -1,8 +1,4 @@
-import {
-  readDeleteAnswer,
-  readGetAnswer,
-  readPostAnswer,
-} from "../../../src/adapters/service/read-answer.ts";
+import { readGetAnswer, readPostAnswer, successfulBody } from "../../../src/adapters/service/read-answer.ts";
 import type { WireAnswer, WireRequest } from "../../../src/adapters/service/wire-answer.ts";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
@@ -40,7 +36,7 @@ export const aRequest = (overrides: Partial<WireRequest> = {}): WireRequest => (
   ...overrides,
 });
 
-const READERS = { GET: readGetAnswer, POST: readPostAnswer, DELETE: readDeleteAnswer };
+const READERS = { GET: readGetAnswer, POST: readPostAnswer, DELETE: successfulBody };
 
 /** Reads an answer to a request by its method. */
 export const read = (answer: Partial<WireAnswer>, request: Partial<WireRequest> = {}): unknown =>

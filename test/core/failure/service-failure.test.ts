@@ -8,8 +8,8 @@ import {
 
 /** design.md, "Failures", and whether the call may have had its effect. */
 const expected: Record<ServiceFailureCode, [Reaction, mayHaveHappened: boolean]> = {
-  KEY_REFUSED: ["stop", false],
-  INTERMEDIARY_REFUSED: ["stop", true],
+  KEY_REFUSED: ["ask", false],
+  INTERMEDIARY_REFUSED: ["ask", true],
   THROTTLED: ["slow", false],
   OVERLOADED: ["slow", true],
   UNREACHABLE: ["retry", false],

@@ -53,6 +53,8 @@ function measured(ms: number, failure?: ServiceFailure) {
     getOrCreate: (_group, beforeSend) => answer({ isNew: true, group: GROUP }, beforeSend),
     rotate: (_id, _token, beforeSend) => answer(GROUP, beforeSend),
     remove: (_group, beforeSend) => answer(undefined, beforeSend),
+    getWithWrongKey: (beforeSend) => answer(undefined, beforeSend),
+    rotateNobody: (beforeSend) => answer(undefined, beforeSend),
   };
   const calls: MeasuredCall[] = [];
   return { service: measuredService(answering, clock, (call) => calls.push(call)), calls };

@@ -146,7 +146,7 @@ test.each<[string, SandboxOptions]>([
   await expectInSync(world);
 });
 
-test("a key that is refused, and a page in place of the service, end it after one request", async () => {
+test("a key that is refused, and a page in place of the service, end it once a request that names no group is refused too", async () => {
   const world = await aWorld({ tenants: 1 });
   await world.sync();
   await world.forgetRequests();
@@ -155,7 +155,7 @@ test("a key that is refused, and a page in place of the service, end it after on
     code: 1,
     report: { outcome: "failed", canary: { gone: true }, findings: null, errors: [{ code: "KEY_REFUSED" }] },
   });
-  expect((await world.requests()).total).toBe(1);
+  expect((await world.requests()).total).toBe(2);
   world.env.GROUPSYNC_API_KEY = world.sandbox.apiKey;
   expect(await canaries(world)).toEqual([]);
 
@@ -164,7 +164,7 @@ test("a key that is refused, and a page in place of the service, end it after on
     code: 1,
     report: { errors: [{ code: "INTERMEDIARY_REFUSED" }] },
   });
-  expect((await world.requests()).total).toBe(1);
+  expect((await world.requests()).total).toBe(2);
   await world.serve({});
   await world.sync();
   expect(await canaries(world)).toEqual([]);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Poison } from "../../../src/sandbox/service-options.ts";
 import { someOf } from "../../support/long.ts";
 import { aWorld, type World } from "../world.ts";
 
@@ -8,7 +9,7 @@ async function expectRecovery(world: World): Promise<void> {
   expect(await world.stored()).toEqual(await world.live());
 }
 
-test("a wrong API key ends the run after one request", async () => {
+test("a wrong API key ends the run, once a request that names no group is refused too", async () => {
   const world = await aWorld({ tenants: 50 });
   const { GROUPSYNC_API_KEY: key = "" } = world.env;
   world.env.GROUPSYNC_API_KEY = "not-the-key-of-this-service";
@@ -16,7 +17,7 @@ test("a wrong API key ends the run after one request", async () => {
   expect(code).toBe(1);
   expect(stdout).toMatch(/^The sync failed: GET was answered HTTP 401[\s\S]*check service\.api_key/);
   expect(stdout + stderr).not.toContain("not-the-key-of-this-service");
-  expect(await world.requests()).toMatchObject({ total: 1 });
+  expect(await world.requests()).toMatchObject({ total: 2 });
   world.env.GROUPSYNC_API_KEY = key;
   await expectRecovery(world);
 });
@@ -29,7 +30,7 @@ test.each(someOf([405, 400, 403]))(
     expect(code).toBe(1);
     expect(stdout).toContain(`GET was answered HTTP ${htmlStatus} with HTML`);
     expect(stdout).toMatch(/a proxy, gateway or firewall .* doesn't pass a GET that carries a body/);
-    expect(await world.requests()).toMatchObject({ total: 1 });
+    expect(await world.requests()).toMatchObject({ total: 2 });
     await expectRecovery(world);
   },
 );
@@ -81,6 +82,37 @@ test("one poisoned tenant fails alone", async () => {
   await world.serve({});
   const { report: second } = await world.sync();
   expect(second).toMatchObject({ outcome: "ok", created: 3, unchanged: 37, requests: 3 });
+  expect(await world.stored()).toEqual(await world.live());
+});
+
+test.each<[Poison, string]>([
+  [
+    "403",
+    "GET was answered HTTP 403: forbidden; the API key is good, so the service, or a firewall before it, refuses this group alone",
+  ],
+  [
+    "html",
+    "GET was answered HTTP 403 with HTML; other requests pass, so something before the service refuses this group alone",
+  ],
+])("one tenant that a firewall refuses with %s fails alone", async (fault, message) => {
+  const world = await aWorld({ tenants: 40, service: { poison: new Map([["t-00007", fault]]) } });
+  const errors = [{ user_group_id: "t-00007", code: "REFUSED", message }];
+  const first = await world.sync();
+  expect(first).toMatchObject({ code: 3, report: { created: 39, failed: 1, requests: 41, errors } });
+  expect(await world.stored()).toEqual(await world.live());
+
+  // An existing group that is refused from now on.
+  await world.serve({ poison: new Map([["t-00008", fault]]) });
+  expect(await world.sync()).toMatchObject({ report: { created: 1, failed: 0 } });
+  const rotated = await world.run("rotate", "--all", "--json");
+  expect(rotated.code).toBe(3);
+  expect(JSON.parse(rotated.stdout)).toMatchObject({
+    rotated: 39,
+    failed: 1,
+    errors: [{ user_group_id: "t-00008" }],
+  });
+  await world.serve({});
+  await world.run("sync");
   expect(await world.stored()).toEqual(await world.live());
 });
 

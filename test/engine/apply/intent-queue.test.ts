@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { each, type Point } from "../../fakes/instance.ts";
 import { tenants, World } from "../../fakes/world.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
@@ -25,13 +25,14 @@ function failing(when: Point["when"], call: string, error: () => Error, { from =
 
 const service = (code: ServiceFailureCode) => () => new ServiceFailure(code, code);
 
+/** The key is refused whatever the group. */
+const refusesKey = failing("before", "rotateNobody", service("KEY_REFUSED"));
+
 describe("intents", () => {
   it("are withdrawn if the run stops before their calls", async () => {
     const world = new World(tenants(...IDS));
-    const report = await world.sync({
-      settings,
-      at: failing("before", "getOrCreate", service("KEY_REFUSED"), { from: 5 }),
-    });
+    const refuses = failing("before", "getOrCreate", service("KEY_REFUSED"), { from: 5 });
+    const report = await world.sync({ settings, at: each(refuses, refusesKey) });
     expect(report.error?.code).toBe("KEY_REFUSED");
     expect([...world.ledger.rows.keys()].sort()).toEqual(asked(world).sort());
     expect(underWay(world)).toEqual([]);
@@ -64,7 +65,7 @@ describe("intents", () => {
     await world.sync({ settings: { concurrency: 1 }, at: cut });
     const before = new Map([...world.ledger.rows].map(([id, row]) => [id, row.intent]));
     expect(underWay(world)).toEqual(["a", "b"]);
-    await world.sync({ at: failing("before", "getOrCreate", service("KEY_REFUSED")) });
+    await world.sync({ at: failing("before", "getOrCreate", service("UNREACHABLE")) });
     expect(new Map([...world.ledger.rows].map(([id, row]) => [id, row.intent]))).toEqual(before);
   });
 

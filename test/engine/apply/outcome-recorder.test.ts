@@ -106,7 +106,8 @@ describe("recording", () => {
     const report = await world.sync({
       settings,
       at: ({ when, call }) => {
-        if (call === "getOrCreate" && when === "before" && world.service.requests.length > 4) {
+        const isCall = call === "getOrCreate" || call === "rotateNobody";
+        if (isCall && when === "before" && world.service.requests.length > 4) {
           refused = true;
           throw new ServiceFailure("KEY_REFUSED", "HTTP 401");
         }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import type { ProbeReport } from "../../../src/engine/probe.ts";
-import type { Point } from "../../fakes/instance.ts";
+import { each, type Point } from "../../fakes/instance.ts";
 import { type StartOptions, syncSettings, tenants, World } from "../../fakes/world.ts";
 
 async function aWorld(): Promise<World> {
@@ -32,6 +32,10 @@ const answers = (
       throw new ServiceFailure(code, `it says ${code}`);
   };
 };
+
+/** Requests that name no group are refused as well. */
+const refusesAll = (code: ServiceFailureCode) =>
+  each(answers("rotateNobody", code), answers("getWithWrongKey", code));
 
 const deletesOf = ({ findings }: ProbeReport): string[] =>
   findings?.deletes.map(({ fields, result }) => `${fields.join(", ")}: ${result}`) ?? [];
@@ -121,10 +125,9 @@ describe("a DELETE", () => {
 describe("a probe that the service stops in its middle", () => {
   it.each<ServiceFailureCode>(["KEY_REFUSED", "INTERMEDIARY_REFUSED"])("by %s asks no more", async (code) => {
     const world = await aWorld();
-    const { run, canary } = await probe(world, {
-      at: answers("getOrCreate", code, "before", (nth) => nth >= 2),
-    });
-    expect(run).toMatchObject({ requests: 2, error: { code } });
+    const stops = answers("getOrCreate", code, "before", (nth) => nth >= 2);
+    const { run, canary } = await probe(world, { at: each(stops, refusesAll(code)) });
+    expect(run).toMatchObject({ requests: 3, error: { code } });
     expect(canary).toMatchObject({ isGone: false });
     expect(world.ledger.canary).not.toBeNull();
     await world.sync();

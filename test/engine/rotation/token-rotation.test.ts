@@ -289,7 +289,7 @@ describe("a service that refuses every rotation", () => {
     ["TIMEOUT", 5],
     ["BAD_RESPONSE", 100],
     ["REFUSED", 100],
-    ["KEY_REFUSED", 100],
+    ["KEY_REFUSED", 3],
   ])(
     "with %s but answers every GET ends the run after %i tokens, and the next run as well",
     async (code, tokens) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isUndecided } from "../../../src/core/failure/neutral-request.ts";
 import {
   SERVICE_FAILURES,
   ServiceFailure,
@@ -10,8 +11,8 @@ const failure = (code: ServiceFailureCode): ServiceFailure => new ServiceFailure
 
 /** How many groups in a row may fail so before the run has to end: at its start, and once one was served. */
 const groupsUntilEnd: Record<ServiceFailureCode, readonly [atFirst: number, later: number]> = {
-  KEY_REFUSED: [1, 1],
-  INTERMEDIARY_REFUSED: [1, 1],
+  KEY_REFUSED: [3, 3],
+  INTERMEDIARY_REFUSED: [3, 3],
   UNREACHABLE: [1, 1],
   THROTTLED: [5, 20],
   OVERLOADED: [5, 20],
@@ -25,7 +26,11 @@ const groupsUntilEnd: Record<ServiceFailureCode, readonly [atFirst: number, late
 
 /** How many of these failures it takes. */
 function groupsToEnd(breaker: Breaker, code: ServiceFailureCode): number {
-  const ends = Array.from({ length: 200 }, () => breaker.failed(failure(code)) !== undefined);
+  const ends = Array.from({ length: 200 }, (_, n) => {
+    const failed = failure(code);
+    const end = isUndecided(failed) ? breaker.refusedAlone(`t${n}`, failed) : breaker.failed(failed);
+    return end !== undefined;
+  });
   const first = ends.indexOf(true);
   return first === -1 ? Infinity : first + 1;
 }
@@ -54,6 +59,19 @@ describe("a run", () => {
       if (n % 4 === 0) sign(breaker);
       expect(breaker.failed(failure("TIMEOUT"))).toBeUndefined();
     }
+  });
+});
+
+it("goes on if the groups that are refused alone are not three different ones in a row", () => {
+  const breaker = new Breaker(true);
+  const refuse = (id: string): unknown => breaker.refusedAlone(id, failure("KEY_REFUSED"));
+  for (const id of ["a", "b", "a", "b"]) expect(refuse(id)).toBeUndefined();
+  breaker.succeeded();
+  for (const id of ["c", "d"]) expect(refuse(id)).toBeUndefined();
+  expect(refuse("e")).toMatchObject({
+    code: "SERVICE_UNAVAILABLE",
+    message:
+      'the service is not available: it refused 3 groups in a row, the last one, "e", with KEY_REFUSED',
   });
 });
 
@@ -132,7 +150,6 @@ it("the error names the last failure and the remedy", () => {
     hint: SERVICE_FAILURES.UNREACHABLE.remedy,
     cause: { code: "UNREACHABLE" },
   });
-  expect(breaker.failed(failure("KEY_REFUSED"))).toMatchObject({ code: "KEY_REFUSED" });
   let end: unknown;
   while (end === undefined) end = breaker.failed(failure("REFUSED"));
   expect(end).toMatchObject({

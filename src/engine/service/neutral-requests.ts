@@ -1,0 +1,74 @@
+import { concernsEverybody, type NeutralAnswer, type Undecided } from "../../core/failure/neutral-request.ts";
+import type { GroupService } from "../../ports/group-service.ts";
+import type { Tally } from "../report/tally.ts";
+import type { Breakers } from "./breaker.ts";
+import { type CallContext, callWithRetries } from "./call-with-retries.ts";
+import { PRIORITY } from "./throttle.ts";
+
+interface NeutralCalling extends Omit<CallContext, "breaker" | "priority" | "countRequest"> {
+  readonly service: Pick<GroupService, "getWithWrongKey" | "rotateNobody">;
+  readonly breakers: Breakers;
+  readonly tally: Tally;
+}
+
+interface Asked {
+  readonly answer: NeutralAnswer;
+  readonly sentAt: number;
+}
+
+/**
+ * Finds out whether a refusal concerns everybody, by a request that names no group and changes nothing. All calls of a run share
+ * one: if sixteen calls are refused at once, one request is enough.
+ */
+export class NeutralRequests {
+  readonly #run: NeutralCalling;
+  readonly #asked = new Map<Undecided["code"], Asked>();
+  #last: Promise<unknown> = Promise.resolve();
+  /** Counts refusals and requests, to tell which came first. */
+  #moment = 0;
+
+  constructor(run: NeutralCalling) {
+    this.#run = run;
+  }
+
+  /** Resolves to undefined if the run is ending. Rejects with LEASE_LOST. */
+  concernsEverybody(refusal: Undecided): Promise<boolean | undefined> {
+    const refusedAt = ++this.#moment;
+    const decided = this.#last.then(() => this.#decide(refusal, refusedAt));
+    this.#last = decided.catch(() => {});
+    return decided;
+  }
+
+  async #decide(refusal: Undecided, refusedAt: number): Promise<boolean | undefined> {
+    const asked = this.#asked.get(refusal.code);
+    if (asked && concernsEverybody(refusal, asked.answer)) return true;
+    // The key may have been revoked after a request that was sent before this refusal came.
+    if (asked && asked.sentAt > refusedAt) return false;
+    const sentAt = ++this.#moment;
+    const answer = await this.#ask(refusal.code);
+    if (answer === undefined) return undefined;
+    this.#asked.set(refusal.code, { answer, sentAt });
+    return concernsEverybody(refusal, answer);
+  }
+
+  async #ask(code: Undecided["code"]): Promise<NeutralAnswer | undefined> {
+    const { service, breakers, tally } = this.#run;
+    const countRequest = (): void => {
+      tally.requests++;
+    };
+    const context = { ...this.#run, priority: PRIORITY.newTenant, countRequest };
+    const called =
+      code === "KEY_REFUSED"
+        ? await callWithRetries("", (beforeSend) => service.rotateNobody(beforeSend), {
+            ...context,
+            breaker: breakers.POST,
+            isUnrepeatable: true,
+          })
+        : await callWithRetries("", (beforeSend) => service.getWithWrongKey(beforeSend), {
+            ...context,
+            breaker: breakers.GET,
+          });
+    if (called.kind === "interrupted") return undefined;
+    return called.kind === "failed" ? called.failure : null;
+  }
+}

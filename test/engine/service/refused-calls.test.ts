@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import type { Point } from "../../fakes/instance.ts";
+import type { Sent } from "../../fakes/service.ts";
+import { type StartOptions, tenants, World } from "../../fakes/world.ts";
+
+const IDS = Array.from({ length: 39 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+const HOUR = 3_600_000;
+
+type Refusal = Extract<ServiceFailureCode, "KEY_REFUSED" | "INTERMEDIARY_REFUSED">;
+const CODES: readonly Refusal[] = ["KEY_REFUSED", "INTERMEDIARY_REFUSED"];
+
+/** Something refuses the GETs of these groups, and nothing else. */
+const refusing =
+  (code: Refusal, ...ids: string[]) =>
+  ({ when, call, id = "" }: Point): void => {
+    if (when === "before" && call === "getOrCreate" && ids.includes(id))
+      throw new ServiceFailure(code, "GET was answered HTTP 403: blocked");
+  };
+
+/** What a neutral request names in place of a group. */
+const NOBODY = "";
+
+const settings = { concurrency: 16 };
+const synced = async (world: World, options: StartOptions = {}) => {
+  await world.time.sleep(HOUR);
+  return world.sync({ settings, ...options });
+};
+
+describe.each(CODES)("%s for one group", (code) => {
+  it.each([["t00"], ["t06"], ["t38"]])("fails that group alone: %s", async (id) => {
+    const world = new World(tenants(...IDS));
+    const report = await world.sync({ settings, at: refusing(code, id) });
+    expect(report).toMatchObject({ outcome: "partial", counts: { created: 38, failed: 1 } });
+    expect(report.errors).toEqual([
+      { user_group_id: id, code: "REFUSED", message: expect.stringContaining("HTTP 403") },
+    ]);
+    expect(world.ledger.rows.get(id)?.failures).toMatchObject({ change: { count: 1 } });
+    expect(await synced(world)).toMatchObject({ outcome: "ok", counts: { created: 1 } });
+  });
+
+  it("lets the groups of other tenants go", async () => {
+    const world = new World(tenants(...IDS));
+    await world.sync({ settings, at: refusing(code, "t06") });
+    world.tenants = tenants(...IDS.filter((id) => id !== "t20"));
+    const next = await world.sync({ settings, at: refusing(code, "t06") });
+    expect(next).toMatchObject({ outcome: "partial", counts: { deleted: 1, failed: 1 } });
+    expect(world.store.tokens.has("t20")).toBe(false);
+  });
+
+  it("costs a few requests", async () => {
+    const world = new World(tenants(...IDS));
+    const report = await world.sync({ settings, at: refusing(code, "t06") });
+    expect(report.requests).toBe(IDS.length + 1);
+  });
+
+  it("ends the run after three groups in a row", async () => {
+    const world = new World(tenants(...IDS));
+    const at = refusing(code, ...IDS);
+    const report = await world.sync({ settings: { concurrency: 1 }, at });
+    expect(report).toMatchObject({
+      outcome: "failed",
+      error: { code: "SERVICE_UNAVAILABLE", message: expect.stringContaining('"t02"'), cause: { code } },
+      counts: { failed: 2 },
+    });
+    // Those two wait, so the next run gets to others.
+    expect(await world.sync({ settings, at: refusing(code, "t00", "t01", "t02") })).toMatchObject({
+      counts: { created: 36 },
+    });
+  });
+});
+
+describe.each(CODES)("%s for everybody", (code) => {
+  it("ends the run, charges no group, and is found out by one request", async () => {
+    const world = new World(tenants(...IDS.slice(0, 20)));
+    await world.sync({ settings });
+    world.tenants = tenants(...IDS);
+    const sent: string[] = [];
+    world.network = async ({ id }: Sent) => {
+      sent.push(id);
+      if (id === "t20") return;
+      await world.time.sleep(100);
+      throw new ServiceFailure(code, "HTTP 403: no");
+    };
+    const report = await world.sync({ settings });
+    expect(report).toMatchObject({ outcome: "failed", error: { code }, counts: { failed: 0, created: 1 } });
+    expect(sent.length).toBeGreaterThan(8);
+    expect(sent.filter((id) => id === NOBODY)).toHaveLength(1);
+    expect([...world.ledger.rows.values()].filter(({ failures }) => failures.change !== null)).toEqual([]);
+    world.network = async () => {};
+    expect(await synced(world)).toMatchObject({ outcome: "ok", counts: { created: 18 } });
+  });
+});
