@@ -7,7 +7,15 @@ import { fileURLToPath } from "node:url";
 import type { Script } from "node:vm";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import manifest from "../package.json" with { type: "json" };
-import { bundleFile, compiledFile, loadBundle, PACKAGES_APART, PROGRAM, WRAPPER } from "./load-bundle.ts";
+import {
+  bundleFile,
+  compiledContent,
+  compiledFile,
+  loadBundle,
+  PACKAGES_APART,
+  PROGRAM,
+  WRAPPER,
+} from "./load-bundle.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 import { useAsCommandsDo } from "./warm-up.ts";
 
@@ -123,4 +131,7 @@ const scripts = new Map<string, Script>();
 const { cli } = loadBundle<typeof import("../src/cli.ts")>(DIST, PROGRAM, scripts);
 await useAsCommandsDo(cli);
 for (const name of PACKAGES_APART) if (!scripts.has(name)) loadBundle(DIST, name, scripts);
-for (const [name, script] of scripts) writeFileSync(DIST + compiledFile(name), script.createCachedData());
+for (const [name, script] of scripts) {
+  const bundle = readFileSync(DIST + bundleFile(name));
+  writeFileSync(DIST + compiledFile(name), compiledContent(bundle, script.createCachedData()));
+}

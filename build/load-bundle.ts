@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Script } from "node:vm";
@@ -12,8 +13,24 @@ export const PACKAGES_APART: readonly string[] = ["mysql2", "selfsigned"];
 
 /** A program or a package, with all that it imports, as one CommonJS module in ASCII. */
 export const bundleFile = (name: string): string => `${name}.cjs`;
-/** What V8 has compiled of the bundle. Code of another version of V8, or for other flags, is ignored. */
+/**
+ * What V8 has compiled of the bundle, after the bundle's SHA-256. It is ignored if the bundle is another one, or if V8 has
+ * another version or other flags.
+ */
 export const compiledFile = (name: string): string => `${name}.compiled`;
+
+/** V8 itself compares no more of a program than its length, and would run compiled code in place of another program. */
+const digestOf = (bundle: Buffer): Buffer => createHash("sha256").update(bundle).digest();
+
+export const compiledContent = (bundle: Buffer, code: Buffer): Buffer =>
+  Buffer.concat([digestOf(bundle), code]);
+
+function compiledCode(file: string, bundle: Buffer): Buffer | undefined {
+  if (!existsSync(file)) return undefined;
+  const content = readFileSync(file);
+  const digest = digestOf(bundle);
+  return content.subarray(0, digest.length).equals(digest) ? content.subarray(digest.length) : undefined;
+}
 
 /** The bundle is the body of a function, as Node.js makes one of each CommonJS module. */
 export const WRAPPER = [
@@ -31,11 +48,9 @@ export function loadBundle<Exports>(
   scripts = new Map<string, Script>(),
 ): Exports {
   const filename = folder + bundleFile(name);
-  const compiled = folder + compiledFile(name);
-  const script = new Script(readFileSync(filename, "latin1"), {
-    filename,
-    ...(existsSync(compiled) && { cachedData: readFileSync(compiled) }),
-  });
+  const bundle = readFileSync(filename);
+  const cachedData = compiledCode(folder + compiledFile(name), bundle);
+  const script = new Script(bundle.toString("latin1"), { filename, ...(cachedData && { cachedData }) });
   scripts.set(name, script);
   const module = { exports: {} };
   // A script can't import by itself: that is experimental in Node.js.

@@ -46,6 +46,18 @@ test.each([
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
+test("the program that can be read counts, and not the compiled code of another one of the same length", async () => {
+  const dist = aCopy();
+  const file = join(dist, bundleFile(PROGRAM));
+  const bundle = readFileSync(file, "latin1");
+  const other = bundle.replaceAll("print the version", "shows the version");
+  expect(other).not.toBe(bundle);
+  expect(other).toHaveLength(bundle.length);
+  writeFileSync(file, other);
+  const { stdout } = await startProcess(process.execPath, [join(dist, "main.js"), "--help"]).ended;
+  expect(stdout).toContain("shows the version");
+});
+
 test("an error that nobody has foreseen shows the names of functions, and the lines around it", async () => {
   const dist = aCopy();
   const bundle = readFileSync(join(dist, bundleFile(PROGRAM)), "latin1");
