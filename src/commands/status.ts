@@ -103,7 +103,12 @@ function statusJson(
       error: result?.error ?? null,
     })),
     lease: lease && { holder: lease.holder, acquired_at: lease.acquiredAt, expires_at: lease.expiresAt },
-    service: { base_url: service.baseUrl, team_id: service.teamId, updates: service.updates },
+    service: {
+      base_url: service.baseUrl,
+      team_id: service.teamId,
+      updates: service.updates,
+      answered_at: service.answeredAt,
+    },
   };
   return `${JSON.stringify(object)}\n`;
 }

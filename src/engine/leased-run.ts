@@ -79,6 +79,8 @@ export async function leasedRun(
   const failing = new AbortController();
   const fail = (error: unknown): void => failing.abort(error);
   let companionEnded: (() => Promise<void>) | undefined;
+  /** Undefined until the run is open. */
+  let identity: ServiceIdentity | undefined;
   let report: RunReport | undefined;
   /** As the run's record has it, so that the report and `status` tell the same. Undefined if the run never began. */
   let recordedMs: number | undefined;
@@ -86,6 +88,7 @@ export async function leasedRun(
     const service = await ledger.service();
     const ending = AbortSignal.any([signal, failing.signal]);
     const run = { ...(await openRun(ports, settings, { service, lease, tally, signal: ending })), fail };
+    identity = run.identity;
     await warnOfRisks(ports.durability, observe);
     // Check what the last run of this process committed, because another instance may have been at work since.
     await checkCommits(run, lease, clock.now());
@@ -130,8 +133,11 @@ export async function leasedRun(
             runUnder(lease).catch((thrown: unknown) => {
               throw reasonOfEnd(thrown, lease);
             });
-          recordLaterDrift = await recorded(command, ports, lease, tally, work, (ms) => {
-            recordedMs = ms;
+          recordLaterDrift = await recorded(command, ports, lease, tally, work, {
+            identity: () => identity,
+            onEnd: (ms) => {
+              recordedMs = ms;
+            },
           });
           if (companionEnded) report = finish();
         } catch (thrown) {
@@ -220,6 +226,12 @@ function summaryOf(
   return { command, outcome, counts, requests, durationMs, error: failure };
 }
 
+interface RunEnd {
+  /** Undefined if the run was never open. */
+  readonly identity: () => ServiceIdentity | undefined;
+  readonly onEnd: (durationMs: number) => void;
+}
+
 /**
  * Records the run in the ledger's history, even if it fails, and tells its duration. Discards a run that a usage mistake
  * ended. Returns what records the drift that the companion has found after the run.
@@ -230,7 +242,7 @@ async function recorded(
   lease: HeldLease,
   tally: Tally,
   body: () => Promise<void>,
-  onEnd: (durationMs: number) => void,
+  { identity, onEnd }: RunEnd,
 ): Promise<() => Promise<void>> {
   const startedAt = clock.now();
   const started = clock.monotonic();
@@ -248,7 +260,12 @@ async function recorded(
     const reason = error ?? tally.hold ?? tally.refreshHold;
     const failure = reason ? { code: reason.code, message: reason.message } : null;
     const result = { outcome, counts, requests, error: failure };
-    await ledger.write(lease, (transaction) => transaction.finishRun(run, result, at));
+    const answeredAt = identity()?.unrecordedAnswer;
+    await ledger.write(lease, async (transaction) => {
+      if (answeredAt) await transaction.recordAnswer(answeredAt);
+      await transaction.finishRun(run, result, at);
+    });
+    if (answeredAt) identity()?.answerRecorded(answeredAt);
   };
   try {
     await body();

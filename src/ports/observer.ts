@@ -96,6 +96,8 @@ export type RunEvent =
       readonly code: string;
       readonly message: string;
     }
+  /** The service has answered well. Told once for the answers of a minute, as the ledger records them. */
+  | { readonly kind: "answered"; readonly at: Date }
   /** A single tenant was served between two full syncs or beside one, `ms` after it was noticed. */
   | { readonly kind: "served"; readonly user_group_id: string; readonly served: Served; readonly ms: number }
   /** The last event of a run, even if the run never had the lease. */

@@ -19,6 +19,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   standby: null,
   lastRun: null,
   lastGoodSync: null,
+  lastAnswer: null,
   staleAfterMs: 900_000,
   configPath: "/etc/groupsync/config.yaml",
   skippedTicks: 0,
@@ -67,7 +68,7 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   rejected: [],
   runs: [],
   lease: null,
-  service: { baseUrl: "https://dashboards.example.com", teamId: 1, updates: null },
+  service: { baseUrl: "https://dashboards.example.com", teamId: 1, updates: null, answeredAt: null },
   ...overrides,
 });
 

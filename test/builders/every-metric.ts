@@ -13,6 +13,7 @@ import {
 export function everyMetric(): Promise<string> {
   const state = aDaemonState({
     lastGoodSync: new Date("2026-03-01T00:00:01Z"),
+    lastAnswer: new Date("2026-03-01T00:00:02Z"),
     current: aCurrentRun(),
     serving: aServingState(),
     ledger: aLedgerSnapshot({

@@ -137,3 +137,16 @@ test("shows the schema-qualified tables of the tokens and of the ledger", async 
   const tables = { tokens: [], ledger: "memory.groupsync_*" };
   expect(JSON.parse(await status(world, "--json"))).toMatchObject({ tables });
 });
+
+test("shows when the service last answered well", async () => {
+  const world = new World(tenants("a"));
+  await world.sync();
+  const { answeredAt } = world.ledger.service;
+  await world.time.sleep(3_600_000);
+  await world.sync();
+  expect(await status(world)).toContain(`, team 7, last answered well at ${answeredAt?.toISOString()}\n`);
+  expect(JSON.parse(await status(world, "--json")).service).toMatchObject({
+    team_id: 7,
+    answered_at: answeredAt?.toISOString(),
+  });
+});

@@ -108,6 +108,9 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "held":
         log.warn(withoutMessage(fields), event.message);
         break;
+      case "answered":
+        log.debug(fields, "the service answers");
+        break;
       case "retry":
         log.debug(withoutMessage(fields), `tries again: ${event.message}`);
         break;

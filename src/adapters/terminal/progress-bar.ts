@@ -133,8 +133,9 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
       case "rotated":
         advance(event);
         break;
+      case "answered":
       case "served":
-        // Only a daemon serves single tenants, and it shows no bar.
+        // Only a daemon tells of them, and it shows no bar.
         break;
       default:
         event satisfies never;

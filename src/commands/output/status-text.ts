@@ -9,6 +9,7 @@ import { durationText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { KnownService } from "../../ports/ledger/service.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import { type Paint, painter } from "./colours.ts";
 import { heldLines } from "./held.ts";
@@ -64,7 +65,7 @@ export function statusText(
     "",
     `Groups   ${[`${groups.total} in all`, ...states].join(", ")}`,
     `Tokens   ${oldestToken ? `oldest from ${oldestToken.toISOString()}` : "none yet"}`,
-    `Service  ${service.baseUrl === null ? "not known yet" : `${printable(service.baseUrl)}, team ${service.teamId ?? "not known yet"}`}`,
+    `Service  ${serviceText(service)}`,
     `Tables   ${tablesText(tables) || "not known yet"}`,
     `Lease    ${lease ? `${printable(lease.holder)}, since ${lease.acquiredAt.toISOString()}` : "free"}`,
   ];
@@ -92,6 +93,11 @@ export function statusText(
   if (runs.length > 0) lines.push("", "Last runs", ...runLines(runs, now, lease !== null));
   return `${lines.join("\n")}\n`;
 }
+
+const serviceText = ({ baseUrl, teamId, answeredAt }: KnownService): string =>
+  baseUrl === null
+    ? "not known yet"
+    : `${printable(baseUrl)}, team ${teamId ?? "not known yet"}${answeredAt ? `, last answered well at ${answeredAt.toISOString()}` : ""}`;
 
 const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
   `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;

@@ -18,6 +18,11 @@ const GAUGES: readonly StateGauge[] = [
     value: ({ lastGoodSync }) => timestamp(lastGoodSync),
   },
   {
+    name: "groupsync_last_answer_timestamp_seconds",
+    help: "When the service last answered well, to whichever instance, and to the minute.",
+    value: ({ lastAnswer }) => timestamp(lastAnswer),
+  },
+  {
     name: "groupsync_stale_after_seconds",
     help: "How old the last good sync may be: http.stale_after.",
     value: ({ staleAfterMs }) => staleAfterMs / 1_000,

@@ -34,6 +34,7 @@ export class StateTracker {
       standby: null,
       lastRun: null,
       lastGoodSync: null,
+      lastAnswer: null,
       skippedTicks: 0,
       rejectedConfig: null,
       ledger: null,
@@ -74,12 +75,17 @@ export class StateTracker {
         command === "sync" && reachedItsEnd(result) && finishedAt !== null && finishedAt <= now,
     );
     this.#set({ ledger });
-    this.#goodSync(good?.finishedAt);
+    this.#keepLater("lastGoodSync", good?.finishedAt);
+    this.#keepLater("lastAnswer", ledger.status.service.answeredAt);
   }
 
   observe(event: RunEvent): void {
     if (event.kind === "served") {
       this.#serves(event);
+      return;
+    }
+    if (event.kind === "answered") {
+      this.#keepLater("lastAnswer", event.at);
       return;
     }
     const { current } = this.#state;
@@ -130,17 +136,16 @@ export class StateTracker {
     }
     const finishedAt = this.#now();
     this.#set({ standby: null, lastRun: { ...summary, run, startedAt: since, finishedAt } });
-    if (reachedItsEnd(summary)) this.#goodSync(finishedAt);
+    if (reachedItsEnd(summary)) this.#keepLater("lastGoodSync", finishedAt);
   }
 
   /**
-   * Keeps the later of the two times. A time in the future is from before the clock was set back: replace it, or the
-   * daemon would count as ready until then.
+   * Keeps the later of two times. A time in the future is from before the clock was set back: replace it, or the daemon
+   * would count as ready until then.
    */
-  #goodSync(at: Date | null | undefined): void {
-    const { lastGoodSync } = this.#state;
-    if (at && (lastGoodSync === null || lastGoodSync < at || lastGoodSync > this.#now()))
-      this.#set({ lastGoodSync: at });
+  #keepLater(what: "lastGoodSync" | "lastAnswer", at: Date | null | undefined): void {
+    const before = this.#state[what];
+    if (at && (before === null || before < at || before > this.#now())) this.#set({ [what]: at });
   }
 
   #set(change: Partial<Tracked>): void {

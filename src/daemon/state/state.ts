@@ -26,6 +26,8 @@ export interface DaemonState {
   readonly lastRun: FinishedRun | null;
   /** When a sync last reached its end, on any instance. Null if no such sync is known. */
   readonly lastGoodSync: Date | null;
+  /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */
+  readonly lastAnswer: Date | null;
   /** `deletion.limit` in the config. */
   readonly deletionLimit: DeletionLimit;
   /** How old the last good sync may be before the daemon counts as not ready. */

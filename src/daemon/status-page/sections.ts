@@ -76,13 +76,14 @@ function workText(run: CurrentRun["run"], done: number, total: number): string {
 
 /** Version, lease and service: what a bug report needs. */
 export function aboutSection(state: DaemonState, at: PageTime): Html {
-  const { ledger, version, configPath, startedAt, skippedTicks } = state;
+  const { ledger, version, configPath, startedAt, skippedTicks, lastAnswer } = state;
   const service = ledger?.status.service;
   const unsynced = ledger?.status.oldestUnsynced;
   return html`<section aria-labelledby="about"><h2 id="about">About</h2><dl class="about">
 ${entry("Version", version)}${entry("Config", html`<bdi>${printable(configPath, LONGEST_MESSAGE)}</bdi>`)}
 ${entry("Lease", leaseText(state, at))}
 ${service?.baseUrl ? entry("Service", html`${service.baseUrl} <small>team ${service.teamId ?? "not known yet"}</small>`) : null}
+${lastAnswer ? entry("Last good answer", moment(lastAnswer, at)) : null}
 ${unsynced ? entry("Oldest unsynced", moment(unsynced, at)) : null}
 ${entry("Up since", moment(startedAt, at))}
 ${entry("Skipped ticks", html`${grouped(skippedTicks)} <small>during runs</small>`)}

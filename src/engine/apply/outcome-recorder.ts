@@ -172,14 +172,20 @@ async function recordWith(
 ): Promise<readonly RecordedOutcome[]> {
   const now = run.clock.now();
   const service = run.identity.unrecorded;
+  const answer = run.identity.unrecordedAnswer;
   const recorded = await run.ledger.write(run.lease, async (transaction) => {
     if (service) await transaction.bindService(service);
+    if (answer) await transaction.recordAnswer(answer);
     const refused = await store(transaction);
     const outcomes = batch.map((finished) => recordedAs(finished, refused.get(idOf(finished)), now, run));
     await transaction.record(outcomes, now);
     return outcomes;
   });
   if (service) run.identity.recorded(service);
+  if (answer) {
+    run.identity.answerRecorded(answer);
+    run.observe({ kind: "answered", at: answer });
+  }
   for (const finished of batch) finished.isRecorded = true;
   for (const entry of recorded) remember(entry, run);
   return recorded;

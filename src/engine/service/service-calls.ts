@@ -181,8 +181,11 @@ export class ServiceCalls {
     const breaker = this.#run.breakers[method];
     if (this.#isUnderWay) await this.#run.lease.formerCallsEnded(this.#context.signal);
     const called = await callWithRetries(id, request, { ...this.#context, ...special, breaker });
-    if (called.kind === "answered") breaker.succeeded();
-    else if (called.mayHaveHappened) this.#reportEffect();
+    if (called.kind === "answered") {
+      breaker.succeeded();
+      this.#run.identity.answered(this.#run.clock.now());
+    }
+    if (called.kind !== "answered" && called.mayHaveHappened) this.#reportEffect();
     return called;
   }
 

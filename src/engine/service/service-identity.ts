@@ -1,16 +1,21 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { BoundService, KnownService } from "../../ports/ledger/service.ts";
+
+/** The answers of one minute are recorded once, in milliseconds. */
+const RECORDED_EVERY = 60_000;
 
 /** Which service holds the ledger's groups, and what this run has learned about that service. */
 export class ServiceIdentity {
   readonly baseUrl: string;
-  #known: KnownService;
+  #known: BoundService;
   /** What the ledger has recorded of it. */
-  #recorded: KnownService;
+  #recorded: BoundService;
   #confirmed = false;
+  #answeredAt: Date | null;
+  #recordedAnswer: Date | null;
 
   /** Throws SERVICE_CHANGED if the ledger's groups live at another address. */
-  constructor(known: KnownService, baseUrl: string) {
+  constructor({ answeredAt, ...known }: KnownService, baseUrl: string) {
     if (known.baseUrl !== null && known.baseUrl !== baseUrl) {
       throw new SyncError(
         "SERVICE_CHANGED",
@@ -23,6 +28,8 @@ export class ServiceIdentity {
     this.baseUrl = baseUrl;
     this.#known = { ...known, baseUrl };
     this.#recorded = this.#known;
+    this.#answeredAt = answeredAt;
+    this.#recordedAnswer = answeredAt;
   }
 
   /** Whether the service has ever answered well, in this run or an earlier one. */
@@ -33,6 +40,27 @@ export class ServiceIdentity {
   /** Whether this run has had an answer from the ledger's team. */
   get confirmed(): boolean {
     return this.#confirmed;
+  }
+
+  /** When the service last answered well, in this run or an earlier one; null if it never did. */
+  get answeredAt(): Date | null {
+    return this.#answeredAt;
+  }
+
+  answered(at: Date): void {
+    this.#answeredAt = at;
+  }
+
+  /** The last good answer, if the ledger knows none of about the same time. */
+  get unrecordedAnswer(): Date | undefined {
+    const [last, recorded] = [this.#answeredAt, this.#recordedAnswer];
+    if (last === null || last === recorded) return undefined;
+    const apart = recorded === null ? RECORDED_EVERY : Math.abs(last.getTime() - recorded.getTime());
+    return apart < RECORDED_EVERY ? undefined : last;
+  }
+
+  answerRecorded(at: Date): void {
+    this.#recordedAnswer = at;
   }
 
   get updates(): boolean | null {
@@ -59,15 +87,15 @@ export class ServiceIdentity {
   }
 
   /** What has to be recorded in the ledger; undefined if the ledger has it already. */
-  get unrecorded(): KnownService | undefined {
+  get unrecorded(): BoundService | undefined {
     return this.#known === this.#recorded ? undefined : this.#known;
   }
 
-  recorded(service: KnownService): void {
+  recorded(service: BoundService): void {
     this.#recorded = service;
   }
 
-  #learn(news: Partial<KnownService>): void {
+  #learn(news: Partial<BoundService>): void {
     this.#known = { ...this.#known, ...news };
   }
 }

@@ -98,7 +98,7 @@ async function serveInTurn(
       if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;
       const ended = endOf(event);
       if (ended) ends(ended.id, { served: ended.served });
-      else if (isForOperators(event)) outer.observe(event);
+      else if (isPassedOn(event)) outer.observe(event);
     };
   const run: Applying = {
     ...outer,
@@ -234,5 +234,10 @@ function endOf(event: RunEvent): { readonly id: string; readonly served: Served 
   }
 }
 
-const isForOperators = ({ kind }: RunEvent): boolean =>
-  kind === "warning" || kind === "retry" || kind === "waiting" || kind === "unstored" || kind === "drift";
+const isPassedOn = ({ kind }: RunEvent): boolean =>
+  kind === "warning" ||
+  kind === "retry" ||
+  kind === "waiting" ||
+  kind === "unstored" ||
+  kind === "drift" ||
+  kind === "answered";

@@ -1,9 +1,14 @@
 /** Which service the ledger's groups live in. Null: not known yet. */
-export interface KnownService {
+export interface BoundService {
   readonly baseUrl: string | null;
   readonly teamId: number | null;
   /** Whether a GET changes an existing group. */
   readonly updates: boolean | null;
+}
+
+export interface KnownService extends BoundService {
+  /** When the service last answered well, to the minute; null if it never did. */
+  readonly answeredAt: Date | null;
 }
 
 /** A group that `probe` makes at a service, and deletes again. It belongs to no tenant. */
@@ -19,7 +24,9 @@ export interface ServiceReads {
 }
 
 export interface ServiceWrites {
-  bindService(service: KnownService): Promise<void>;
+  bindService(service: BoundService): Promise<void>;
+  /** The service has answered well. Changes nothing before `bindService`. */
+  recordAnswer(at: Date): Promise<void>;
   /** Records the intent to make a canary, before its first call. There is one at a time. */
   beginCanary(canary: Canary, now: Date): Promise<void>;
   /** The service doesn't have the canary any more, or never had it. */

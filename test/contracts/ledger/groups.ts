@@ -337,7 +337,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       expect(await groupsOf(other)).toEqual([]);
       expect(await ledger.confirmed(["acme"])).toEqual(new Map());
       expect(await ledger.of(["acme"])).toEqual([]);
-      expect(await ledger.service()).toEqual({ baseUrl: null, teamId: null, updates: null });
+      expect(await ledger.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
       expect(await ledger.status()).toMatchObject({ groups: { total: 0 }, runs: [] });
 
       await carryOut(other, anApplied({ change }));
@@ -348,7 +348,7 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
         await transaction.bindService({ baseUrl: "https://other.test", teamId: 8, updates: true });
       });
       expect(await groupOf(at)).toEqual(group);
-      expect(await at.ledger.service()).toEqual({
+      expect(await at.ledger.service()).toMatchObject({
         baseUrl: "https://service.test",
         teamId: 7,
         updates: null,

@@ -74,7 +74,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       const { ledger } = at;
       expect(await ledger.scopes()).toEqual([]);
       expect(await collect(ledger.groups())).toEqual([]);
-      expect(await ledger.service()).toEqual({ baseUrl: null, teamId: null, updates: null });
+      expect(await ledger.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
       expect(await ledger.readHistory()).toEqual(NO_READ_HISTORY);
       expect(await ledger.rejections()).toEqual([]);
       expect(await ledger.tokenDestinations()).toBeNull();

@@ -205,9 +205,26 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
         { baseUrl: "https://service.test", teamId: -1, updates: true },
       ]) {
         await ledger.write(lease, (transaction) => transaction.bindService(service));
-        expect(await ledger.service()).toEqual(service);
-        expect((await database.view().status()).service).toEqual(service);
+        expect(await ledger.service()).toMatchObject(service);
+        expect((await database.view().status()).service).toMatchObject(service);
       }
+    });
+
+    test("remembers when the service of its scope last answered, whatever else is learned of it", async () => {
+      const at = await opened(makePlace);
+      const service = { baseUrl: "https://service.test", teamId: 7, updates: null };
+      await write(at, (transaction) => transaction.recordAnswer(NOW));
+      expect((await at.ledger.service()).answeredAt).toBeNull();
+      await write(at, async (transaction) => {
+        await transaction.bindService(service);
+        await transaction.recordAnswer(NOW);
+      });
+      await write(at, (transaction) => transaction.bindService({ ...service, updates: true }));
+      const known = { ...service, updates: true, answeredAt: NOW };
+      expect(await at.ledger.service()).toEqual(known);
+      expect((await at.database.view().status()).service).toEqual(known);
+      const other = await prepared(at.database, "other");
+      expect((await other.service()).answeredAt).toBeNull();
     });
 
     test("remembers the canary of its scope until it is forgotten", async () => {

@@ -29,6 +29,7 @@ describe("of the daemon's state", () => {
     const seconds = (time: string): number => at(time).getTime() / 1_000;
     const state = aDaemonState({
       lastGoodSync: at("01:00:00.500"),
+      lastAnswer: at("01:05:00"),
       nextRun: at("02:00:00"),
       standby: { since: at("00:00:00"), message: "another instance is at work" },
       rejectedConfig: { since: at("00:30:00"), code: "CONFIG_INVALID", message: "it has 1 problem" },
@@ -46,6 +47,7 @@ describe("of the daemon's state", () => {
     });
     expect(await gaugesOf(state)).toMatchObject({
       groupsync_last_good_sync_timestamp_seconds: seconds("01:00:00.500"),
+      groupsync_last_answer_timestamp_seconds: seconds("01:05:00"),
       groupsync_next_run_timestamp_seconds: seconds("02:00:00"),
       groupsync_standby: 1,
       groupsync_config_last_reload_successful: 0,

@@ -4,7 +4,13 @@ import type { ServingNow } from "../../../src/daemon/state/serving-state.ts";
 import { StateTracker } from "../../../src/daemon/state/state-tracker.ts";
 import type { RunEvent } from "../../../src/ports/observer.ts";
 import type { Served } from "../../../src/ports/serve-tenant.ts";
-import { aLedgerSnapshot, aRecordedRun, aRunSummary, aServingState } from "../../builders/daemon-state.ts";
+import {
+  aLedgerSnapshot,
+  aLedgerStatus,
+  aRecordedRun,
+  aRunSummary,
+  aServingState,
+} from "../../builders/daemon-state.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 
 const CONFIGURED = {
@@ -56,6 +62,7 @@ test("knows nothing at first but what it is told", () => {
     standby: null,
     lastRun: null,
     lastGoodSync: null,
+    lastAnswer: null,
     skippedTicks: 0,
     rejectedConfig: null,
     serving: null,
@@ -278,6 +285,18 @@ describe("the ledger that was read", () => {
     });
     tracker.read(ledger);
     expect(tracker.state).toMatchObject({ ledger, lastGoodSync: noonAnd(-5) });
+  });
+
+  test("tells when the service last answered, as long as no single tenant was served since", () => {
+    const { tracker, observe } = aTracker();
+    const service = (answeredAt: Date) =>
+      aLedgerSnapshot({ status: aLedgerStatus({ service: { ...aLedgerStatus().service, answeredAt } }) });
+    tracker.read(service(noonAnd(-5_000)));
+    expect(tracker.state.lastAnswer).toEqual(noonAnd(-5_000));
+    observe({ kind: "answered", at: noonAnd(-1_000) });
+    expect(tracker.state.lastAnswer).toEqual(noonAnd(-1_000));
+    tracker.read(service(noonAnd(-5_000)));
+    expect(tracker.state.lastAnswer).toEqual(noonAnd(-1_000));
   });
 
   test("doesn't make the last good sync an older one", () => {

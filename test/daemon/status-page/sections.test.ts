@@ -101,3 +101,8 @@ describe("who holds the lease", () => {
     expect(readOf(aHealthyDaemon(overrides))).toContain(text);
   });
 });
+
+test("the page tells when the service last answered well", () => {
+  expect(readOf(aHealthyDaemon({ lastAnswer: minutesAgo(50) }))).toContain("Last good answer 50 min ago");
+  expect(readOf(aHealthyDaemon())).not.toContain("Last good answer");
+});

@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { ServiceIdentity } from "../../../src/engine/service/service-identity.ts";
-import type { KnownService } from "../../../src/ports/ledger/service.ts";
+import type { BoundService, KnownService } from "../../../src/ports/ledger/service.ts";
 
 const URL = "https://dashboards.example.com";
-const known = (overrides: Partial<KnownService> = {}): KnownService => ({
+const bound = (overrides: Partial<BoundService> = {}): BoundService => ({
   baseUrl: URL,
   teamId: 7,
   updates: null,
   ...overrides,
+});
+const known = (overrides: Partial<BoundService> = {}): KnownService => ({
+  ...bound(overrides),
+  answeredAt: null,
 });
 
 describe("the service's identity", () => {
@@ -16,12 +20,12 @@ describe("the service's identity", () => {
     expect([identity.confirmed, identity.unrecorded]).toEqual([false, undefined]);
     identity.confirmTeam(7);
     expect(identity.confirmed).toBe(true);
-    const { unrecorded = known({ teamId: null }) } = identity;
-    expect(unrecorded).toEqual(known());
-    expect(identity.unrecorded).toEqual(known());
+    const { unrecorded = bound({ teamId: null }) } = identity;
+    expect(unrecorded).toEqual(bound());
+    expect(identity.unrecorded).toEqual(bound());
     identity.learnUpdates(true);
     identity.recorded(unrecorded);
-    expect(identity.unrecorded).toEqual(known({ updates: true }));
+    expect(identity.unrecorded).toEqual(bound({ updates: true }));
   });
 
   it("has to be recorded until it is", () => {
@@ -29,7 +33,7 @@ describe("the service's identity", () => {
     identity.learnUpdates(true);
     const { unrecorded } = identity;
     if (unrecorded) identity.recorded(unrecorded);
-    expect(unrecorded).toEqual(known({ updates: true }));
+    expect(unrecorded).toEqual(bound({ updates: true }));
     expect(identity.unrecorded).toBeUndefined();
   });
 
@@ -45,7 +49,7 @@ describe("the service's identity", () => {
     const identity = new ServiceIdentity(known(), URL);
     identity.learnUpdates(false);
     expect(identity.updates).toBe(false);
-    expect(identity.unrecorded).toEqual(known({ updates: false }));
+    expect(identity.unrecorded).toEqual(bound({ updates: false }));
   });
 
   it("stops a run against another address, naming both", () => {

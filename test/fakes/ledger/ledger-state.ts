@@ -80,7 +80,7 @@ let ids = 0;
 /** Of a ledger whose tables are being made. */
 export const newLedgerId = (): string => `ledger ${++ids}`;
 
-export const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
+export const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null, answeredAt: null };
 
 /** The committed state of the ledger: it outlives whoever writes it. */
 export class LedgerState {

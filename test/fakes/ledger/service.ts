@@ -1,4 +1,10 @@
-import type { Canary, KnownService, ServiceReads, ServiceWrites } from "../../../src/ports/ledger/service.ts";
+import type {
+  BoundService,
+  Canary,
+  KnownService,
+  ServiceReads,
+  ServiceWrites,
+} from "../../../src/ports/ledger/service.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 
 export const serviceReads = ({ state, step }: CommittedLedger): ServiceReads => ({
@@ -14,13 +20,21 @@ export const serviceReads = ({ state, step }: CommittedLedger): ServiceReads => 
 });
 
 export const serviceWrites = (ledger: LedgerChanges): ServiceWrites => ({
-  async bindService(service: KnownService): Promise<void> {
+  async bindService({ baseUrl, teamId, updates }: BoundService): Promise<void> {
     await ledger.step({ when: "before", call: "bindService" });
     ledger.enlist(() => {
-      ledger.state.service = service;
-      if (service.updates !== true) return;
+      ledger.state.service = { ...ledger.state.service, baseUrl, teamId, updates };
+      if (updates !== true) return;
       for (const [id, { unverified }] of ledger.state.rows)
         if (unverified === "updated") ledger.change(id, { unverified: null });
+    });
+  },
+
+  async recordAnswer(at: Date): Promise<void> {
+    await ledger.step({ when: "before", call: "recordAnswer" });
+    ledger.enlist(() => {
+      const { service } = ledger.state;
+      if (service.baseUrl !== null) ledger.state.service = { ...service, answeredAt: at };
     });
   },
 

@@ -240,4 +240,8 @@ export const MIGRATIONS: readonly Migration[] = [
     version: 12,
     statements: ({ groups }) => [`ALTER TABLE ${groups} ADD KEY bucket (scope, bucket)`],
   },
+  {
+    version: 13,
+    statements: ({ services }) => [`ALTER TABLE ${services} ADD COLUMN answered_at DATETIME(6)`],
+  },
 ];

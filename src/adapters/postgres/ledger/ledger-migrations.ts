@@ -229,4 +229,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
     CREATE INDEX ON ${groups} (bucket, scope);
     -- Finds the updates that are verified once the service is seen to update.
     CREATE INDEX ON ${groups} (scope, user_group_id) WHERE unverified = 'updated';`,
+  ({ services }) => `
+    -- When the service last answered well, to the minute.
+    ALTER TABLE ${services} ADD COLUMN answered_at timestamptz;`,
 ];

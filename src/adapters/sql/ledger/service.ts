@@ -1,7 +1,13 @@
-import type { Canary, KnownService, ServiceReads, ServiceWrites } from "../../../ports/ledger/service.ts";
+import type {
+  BoundService,
+  Canary,
+  KnownService,
+  ServiceReads,
+  ServiceWrites,
+} from "../../../ports/ledger/service.ts";
 import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 
-const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null };
+const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null, answeredAt: null };
 
 export const serviceReads = (reader: LedgerReader): ServiceReads => ({
   service: () => reader.read(NO_SERVICE, knownService),
@@ -10,6 +16,7 @@ export const serviceReads = (reader: LedgerReader): ServiceReads => ({
 
 export const serviceWrites = (ledger: LedgerScope): ServiceWrites => ({
   bindService: (service) => bindService(ledger, service),
+  recordAnswer: (at) => recordAnswer(ledger, at),
   beginCanary: (canary, now) => beginCanary(ledger, canary, now),
   forgetCanary: () => forgetCanary(ledger),
 });
@@ -19,15 +26,16 @@ async function knownService({ connection, tables, scope }: LedgerScope): Promise
     base_url: string;
     team_id: string | null;
     updates: boolean | null;
-  }>(`SELECT base_url, team_id, updates FROM ${tables.services} WHERE scope = $1`, [scope]);
+    answered_at: Date | null;
+  }>(`SELECT base_url, team_id, updates, answered_at FROM ${tables.services} WHERE scope = $1`, [scope]);
   if (!row) return NO_SERVICE;
   const teamId = row.team_id === null ? null : Number(row.team_id);
-  return { baseUrl: row.base_url, teamId, updates: row.updates };
+  return { baseUrl: row.base_url, teamId, updates: row.updates, answeredAt: row.answered_at };
 }
 
 async function bindService(
   { dialect, connection, tables, scope }: LedgerScope,
-  { baseUrl, teamId, updates }: KnownService,
+  { baseUrl, teamId, updates }: BoundService,
 ): Promise<void> {
   await connection.query(
     dialect.upsert({
@@ -46,6 +54,10 @@ async function bindService(
       [scope],
     );
   }
+}
+
+async function recordAnswer({ connection, tables, scope }: LedgerScope, at: Date): Promise<void> {
+  await connection.query(`UPDATE ${tables.services} SET answered_at = $2 WHERE scope = $1`, [scope, at]);
 }
 
 async function canary({ connection, tables, scope }: LedgerScope): Promise<Canary | null> {
