@@ -8,6 +8,7 @@ import { AcceptedConfig } from "../config/accepted-config.ts";
 import type { Config } from "../config/model/config.ts";
 import { defaultListenAddress, type ListenAddress } from "../config/model/listen-address.ts";
 import { SyncError } from "../core/failure/sync-error.ts";
+import { isConfigError } from "../core/report/exit-code.ts";
 import type { LogLevel } from "../core/report/log-level.ts";
 import type { ListenAt } from "../daemon/http/http-server.ts";
 import { Lifecycle, type LifecycleSettings } from "../daemon/lifecycle.ts";
@@ -29,6 +30,7 @@ import { composeLedgerView } from "./ledger-view.ts";
 import { composePlan } from "./plan.ts";
 import { composeServing, waysOf } from "./serving.ts";
 import { composeSync } from "./sync.ts";
+import { insistOnColumns } from "./tenant-source.ts";
 
 interface DaemonOptions {
   readonly version: string;
@@ -127,10 +129,17 @@ export async function composeDaemon(
           await ledger.close();
         }
       },
-      reread: () => {
-        const { config, accept } = accepted.reread();
+      reread: async () => {
+        const { config, accept, located } = accepted.reread();
         if (ledgerOf(config) !== ledgerOf(accepted.current())) throw needsRestart();
-        return { settings: settings(config), take: accept };
+        const unchecked = await insistOnColumns(config, host).then(
+          () => undefined,
+          (error: unknown) => {
+            if (error instanceof SyncError && !isConfigError(error)) return error;
+            throw located(error);
+          },
+        );
+        return { settings: settings(config), take: accept, unchecked };
       },
       routes: (key) => ({ ...shown, ...syncRequests.routes(key) }),
       timetable: (schedule, onTick) => new CronTimetable(schedule, onTick),

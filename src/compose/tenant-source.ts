@@ -1,7 +1,14 @@
 import { type SensitiveTableName, sensitiveTables } from "../adapters/sql/source/sensitive-tables.ts";
 import type { Config } from "../config/model/config.ts";
+import { describeSource } from "../config/model/database-description.ts";
+import { digestSeed } from "../core/group/desired-group.ts";
+import { columnsOf } from "../core/group/group-rules.ts";
+import { tableBefore } from "../engine/check/source.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
-import { applicationName, type Databases, TIMEOUTS, VIEW_CONNECTIONS } from "./databases.ts";
+import { changeFeed } from "./changes.ts";
+import { applicationName, Databases, TIMEOUTS, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
+import type { Host } from "./host.ts";
+import { openLedgerView } from "./ledger-view.ts";
 
 export async function tenantSource(config: Config, databases: Databases): Promise<TenantSource> {
   const { name, source } = config;
@@ -22,6 +29,37 @@ export async function tenantSource(config: Config, databases: Databases): Promis
       const { mysqlTenantSource } = await import("../adapters/mysql/source/tenant-source.ts");
       return mysqlTenantSource(options);
     }
+  }
+}
+
+/** The tenants, and what the ledger knows of their earlier reads, for commands that only look. */
+export async function openSource(config: Config, { stop }: Host) {
+  const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
+  return {
+    value: {
+      source: await tenantSource(config, databases),
+      ledger: await openLedgerView(config, databases),
+    },
+    close: () => databases.close(),
+  };
+}
+
+/**
+ * Looks up whether the source has the columns that the config names, and takes its SQL. Reads no row. Rejects with CONFIG_… if
+ * the config is wrong, and with any other error if that can't be told.
+ */
+export async function insistOnColumns(config: Config, host: Host): Promise<void> {
+  const { source, group } = config;
+  const { column } = source.changes ?? {};
+  const { value, close } = await openSource(config, host);
+  try {
+    const before = await tableBefore(value, { source: describeSource(source, group.id) });
+    const columns = [...new Set([...columnsOf(group), ...(column ? [column.name] : [])])];
+    const lookUps = await value.source.lookUps(columns, digestSeed(group), host.stop, before);
+    await lookUps.close();
+    if (column) await (await (await changeFeed(config, column.name)).open(host.stop, before)).close();
+  } finally {
+    await close();
   }
 }
 

@@ -1,11 +1,15 @@
+import { readDocument } from "./document/document.ts";
 import type { ValueSources } from "./document/interpolate.ts";
 import { loadConfig, type OnSecretsInFile } from "./load.ts";
+import { locatedColumns } from "./missing-columns.ts";
 import type { Config } from "./model/config.ts";
 
 interface RereadConfig {
   readonly config: Config;
   /** Makes this config the accepted one. */
   readonly accept: () => void;
+  /** An error about its columns with the places in the file. Returns any other error as it is. */
+  readonly located: (error: unknown) => unknown;
 }
 
 /**
@@ -49,6 +53,8 @@ export class AcceptedConfig {
       accept: () => {
         this.#text = text;
       },
+      located: (error) =>
+        locatedColumns(error, this.#path, config, readDocument(text, { ...this.#sources, readFile })),
     };
   }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { asSyncError } from "../core/failure/sync-error.ts";
+import { asSyncError, type SyncError } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import { durationText } from "../core/text/duration.ts";
 import type { RunEvent } from "../ports/observer.ts";
@@ -17,14 +17,16 @@ export interface LifecycleSettings extends DaemonSettings {
 }
 
 interface LifecyclePorts extends DaemonPorts {
-  /** Reads the config again. Throws CONFIG_… if it is wrong. */
-  readonly reread: () => RereadSettings;
+  /** Reads the config again, and looks whether its columns are there. Rejects with CONFIG_… if it is wrong. */
+  readonly reread: () => Promise<RereadSettings>;
   /** What the HTTP server has, with this `http.sync_key`. */
   readonly routes: (syncKey: Secret | undefined) => Routes;
 }
 
 interface RereadSettings {
   readonly settings: LifecycleSettings;
+  /** Why nobody can tell whether the columns are there. A source that is away is no reason to refuse the config. */
+  readonly unchecked: SyncError | undefined;
   /** Makes the next syncs use this config. Until then they use the one before. */
   readonly take: () => void;
 }
@@ -86,7 +88,9 @@ export class Lifecycle {
     if (this.#signal.aborted) return;
     const { log, reread } = this.#ports;
     try {
-      const { settings, take } = reread();
+      const { settings, take, unchecked } = await reread();
+      if (this.#signal.aborted) return;
+      if (unchecked) log({ level: "warn", ...columnsUnchecked(unchecked) });
       await this.#moveTo(settings.listen);
       take();
       this.#settings = settings;
@@ -151,6 +155,12 @@ export class Lifecycle {
     return server;
   }
 }
+
+const columnsUnchecked = ({ code, message, hint }: SyncError) => ({
+  code,
+  message: `the columns of the new config could not be checked: ${message}`,
+  ...(hint !== undefined && { hint }),
+});
 
 const haveOnePort = (one: LifecycleSettings["listen"], other: LifecycleSettings["listen"]): boolean =>
   one !== "off" && other !== "off" && one.port === other.port;

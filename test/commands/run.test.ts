@@ -35,7 +35,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     observers: [],
     log: ({ message }: { message: string }) => messages.push(message),
     routes: () => ({}),
-    reread: () => ({ settings, take: () => {} }),
+    reread: async () => ({ settings, unchecked: undefined, take: () => {} }),
   };
   const command = runCommand(
     {

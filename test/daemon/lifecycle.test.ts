@@ -36,6 +36,7 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
   const world = {
     /** What is read when the config is read again. */
     reread: (): LifecycleSettings => someSettings(overrides),
+    unchecked: undefined as SyncError | undefined,
     open: async (): Promise<OpenedSync> => {
       throw new SyncError("CONFIG_INVALID", "no key");
     },
@@ -63,9 +64,10 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
       observers: [],
       log: (entry) => log.push(entry),
       routes: (syncKey) => world.routes(syncKey),
-      reread: () => {
+      reread: async () => {
         const settings = world.reread();
-        return { settings, take: () => events.push(`take ${settings.schedule.line}`) };
+        const take = () => events.push(`take ${settings.schedule.line}`);
+        return { settings, take, unchecked: world.unchecked };
       },
     },
     stopping.signal,
@@ -160,6 +162,23 @@ describe("a config that is read again", () => {
     world.reread = () => someSettings({ schedule: another });
     await lifecycle.reload();
     expect(lifecycle.state.schedule).toBe("0 3 * * *");
+  });
+
+  test("is taken where its columns could not be checked, which is said", async () => {
+    const { lifecycle, world, log } = aLifecycle();
+    await lifecycle.begin();
+    world.unchecked = new SyncError("SOURCE_UNAVAILABLE", "cannot read customers", { hint: "is it up?" });
+    await lifecycle.reload();
+    expect(log.slice(-2)).toEqual([
+      {
+        level: "warn",
+        code: "SOURCE_UNAVAILABLE",
+        message: "the columns of the new config could not be checked: cannot read customers",
+        hint: "is it up?",
+      },
+      { level: "info", message: "the config was read again; the next sync uses it" },
+    ]);
+    expect(lifecycle.state.rejectedConfig).toBeNull();
   });
 
   test("that is refused is shown and told until one is taken, whatever lies in between", async () => {
@@ -303,7 +322,8 @@ describe("its end", () => {
     await lifecycle.begin();
     world.reread = () => someSettings({ listen: { host: "localhost", port: 0 } });
     const reloaded = lifecycle.reload();
-    await Promise.resolve();
+    // Long enough to read the config, and not to move the server.
+    for (let turn = 0; turn < 3; turn++) await Promise.resolve();
     stopping.abort();
     expect(await lifecycle.end()).toBe(true);
     await reloaded;

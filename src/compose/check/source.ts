@@ -4,26 +4,15 @@ import { channelFindings, columnFindings } from "../../engine/check/changes.ts";
 import { sourceFindings, tableBefore } from "../../engine/check/source.ts";
 import type { Check } from "../../ports/check.ts";
 import { changeChannel, changeFeed } from "../changes.ts";
-import { Databases, VIEW_TIMEOUTS } from "../databases.ts";
 import type { Host } from "../host.ts";
-import { openLedgerView } from "../ledger-view.ts";
-import { tenantSource } from "../tenant-source.ts";
+import { openSource } from "../tenant-source.ts";
 import { check, checkedDatabase, whileOpen } from "./subjects.ts";
 
 /** The customer's database: the tenants, and the ways of noticing changes that the config names. */
 export function sourceChecks(config: Config, host: Host): readonly Check[] {
   const { source, group } = config;
   const description = describeSource(source, group.id);
-  const open = async ({ stop }: Host) => {
-    const databases = new Databases(config.name, VIEW_TIMEOUTS, stop);
-    return {
-      value: {
-        source: await tenantSource(config, databases),
-        ledger: await openLedgerView(config, databases),
-      },
-      close: () => databases.close(),
-    };
-  };
+  const open = (own: Host) => openSource(config, own);
   const { column, channel } = source.changes ?? {};
   return [
     whileOpen("source", host, open, (ports, stop) => {

@@ -22,8 +22,11 @@ export function exitCodeOfError(error: SyncError): ExitCode {
   if (code === "LEASE_HELD") return EXIT.leaseHeld;
   if (code === "CANARY_REMAINS") return EXIT.partial;
   if (isUsageMistake(error)) return EXIT.usage;
-  return code.startsWith("CONFIG_") ? EXIT.config : EXIT.failed;
+  return isConfigError(error) ? EXIT.config : EXIT.failed;
 }
+
+/** Whether only another config mends it. */
+export const isConfigError = ({ code }: SyncError): boolean => code.startsWith("CONFIG_");
 
 /** The exit code of a sync. An error outranks the outcome. */
 export function exitCodeOfRun(outcome: RunOutcome, error: SyncError | undefined): ExitCode {

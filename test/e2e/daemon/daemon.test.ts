@@ -108,6 +108,19 @@ test("SIGHUP makes the daemon read its config again; a wrong config is reported,
   daemon.program.child.kill("SIGHUP");
   await until(() => daemon.lines().some(({ code }) => code === "CONFIG_NEEDS_RESTART"));
 
+  await world.configure({ ...EVERY_SECOND, group: { name: "compny_name" } });
+  const before = await world.requests();
+  daemon.program.child.kill("SIGHUP");
+  await until(() => daemon.lines().some(({ code }) => code === "CONFIG_COLUMNS"));
+  const { text } = await daemon.page("/");
+  expect(text).toContain("the new config was rejected");
+  expect(text).toMatch(/line \d+ +group.name: customers has no column compny_name; did you mean/);
+  expect((await daemon.page("/metrics")).text).toContain("groupsync_config_last_reload_successful 0");
+  expect(await world.requests()).toEqual(before);
+  const runs = daemon.runs().length;
+  await daemon.ran(runs + 2);
+  expect(daemon.runs().at(-1)).toMatchObject({ outcome: "ok" });
+
   await world.configure({
     ...EVERY_SECOND,
     source: { where: `id <> '${idOf(4)}'` },
@@ -115,6 +128,7 @@ test("SIGHUP makes the daemon read its config again; a wrong config is reported,
   });
   daemon.program.child.kill("SIGHUP");
   await daemon.says("the config was read again; the next sync uses it");
+  expect((await daemon.page("/metrics")).text).toContain("groupsync_config_last_reload_successful 1");
   await world.addTenants(4, 5);
   await until(async () => Object.keys(await world.live()).includes(idOf(5)));
   expect(Object.keys(await world.live())).not.toContain(idOf(4));

@@ -1,3 +1,4 @@
+import { MissingColumns } from "../../../core/failure/missing-columns.ts";
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import { databaseError, type Failures } from "../connection/failures.ts";
 import type { SourceRequest } from "./source-request.ts";
@@ -10,12 +11,12 @@ export interface SourceFailures extends Pick<Failures, "hintFor"> {
   isSqlMistake(error: unknown): boolean;
 }
 
-export function missingColumns({ name, columns }: SourceRequest, there: readonly string[]): SyncError {
-  const missing = columns.filter((column) => !there.includes(column));
-  return new SyncError("CONFIG_COLUMNS", `${name} has no column ${missing.join(", ")}`, {
-    hint: `its columns, as the group rules have to write them: ${there.join(", ")}`,
-  });
-}
+export const missingColumns = ({ name, columns }: SourceRequest, there: readonly string[]): MissingColumns =>
+  new MissingColumns(
+    name,
+    columns.filter((column) => !there.includes(column)),
+    there,
+  );
 
 export const wrongIdType = (column: string, type: string): SyncError =>
   new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type}`, {
