@@ -8,8 +8,11 @@ import { aSession, stored } from "./a-session.ts";
 const answering =
   (code: ServiceFailureCode) =>
   ({ when, call }: Point): void => {
-    if (when === "before" && call === "getOrCreate") throw new ServiceFailure(code, `it says ${code}`);
+    if (when === "before" && CALLS.includes(call)) throw new ServiceFailure(code, `it says ${code}`);
   };
+
+/** Those that are sent here, and what tells whether a refusal concerns everybody. */
+const CALLS = ["getOrCreate", "rotateNobody", "getWithWrongKey"];
 
 /** Everybody is in sync, and then somebody signs up. */
 async function aSignUp(): Promise<World> {
@@ -59,6 +62,20 @@ it("a refusal beside a full sync ends it, although its own call is answered well
     counts: { created: 1, failed: 0 },
   });
 });
+
+it.each<ServiceFailureCode>(["KEY_REFUSED", "INTERMEDIARY_REFUSED"])(
+  "%s for a single tenant alone ends no run",
+  async (code) => {
+    const session = aSession(await aSignUp(), {
+      at: (point) => {
+        if (point.id === "new") answering(code)(point);
+      },
+    });
+    session.server.notice("new");
+    expect(await session.run).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
+    await session.end();
+  },
+);
 
 it("a group that fails alone ends no run, even if the run's only call is for it", async () => {
   const session = aSession(await aSignUp(), { at: answering("SERVICE_ERROR") });
