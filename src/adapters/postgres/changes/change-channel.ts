@@ -7,6 +7,7 @@ import { type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.
 import { connectionOptions } from "../connection/connection.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
+import { textOrBytes } from "../connection/one-round-trip.ts";
 import { endInTime } from "../connection/watched-session.ts";
 import { isOwnNotification, ownNotification } from "./own-notification.ts";
 
@@ -78,7 +79,10 @@ class Line implements OpenChannel {
   async listen(): Promise<void> {
     const { channel, stop } = this.#parts;
     await withinLimits(stop, this.#client.connect(), atMost(LISTEN_LIMIT));
-    await withinLimits(stop, this.#client.query(`LISTEN ${quoteName(channel)}`), atMost(LISTEN_LIMIT));
+    const listening = this.#client.query(
+      `SELECT ${textOrBytes("end of session")}; LISTEN ${quoteName(channel)}`,
+    );
+    await withinLimits(stop, listening, atMost(LISTEN_LIMIT));
   }
 
   async hearsItself(ms: number): Promise<boolean> {

@@ -2,14 +2,24 @@ import pg from "pg";
 
 /**
  * Sets configuration parameters of PostgreSQL for the transaction. Returns no row, because the driver would take the row
- * for one of the next statement's.
+ * for one of the next statement's. `others` are more calls of set_config.
  */
-export function setLocally(settings: Readonly<Record<string, string>>): string {
+export function setLocally(settings: Readonly<Record<string, string>>, ...others: string[]): string {
   const set = Object.entries(settings).map(
-    ([name, value]) => `pg_catalog.set_config('${name}', '${value}', true) IS NULL`,
+    ([name, value]) => `pg_catalog.set_config('${name}', '${value}', true)`,
   );
-  return `SELECT 1 WHERE ${set.join(" OR ")}`;
+  return `SELECT 1 WHERE ${[...set, ...others].map((call) => `${call} IS NULL`).join(" OR ")}`;
 }
+
+/**
+ * A call of set_config. A database in SQL_ASCII takes any bytes as text, and fails to send as UTF-8 what isn't: one such
+ * value would end a read. So its session sends the bytes as they are, and the driver reads U+FFFD for those that are not
+ * UTF-8.
+ */
+export const textOrBytes = (until: "end of transaction" | "end of session"): string =>
+  `pg_catalog.set_config('client_encoding',
+     CASE pg_catalog.current_setting('server_encoding') WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END,
+     ${until === "end of transaction"})`;
 
 /** Runs a query after a statement that returns no row: both in a transaction of their own, and in one round trip. */
 export async function inOneRoundTrip<Row>(

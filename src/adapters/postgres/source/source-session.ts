@@ -4,7 +4,7 @@ import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts"
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import type { SourceSession } from "../../sql/source/source-session.ts";
 import { connectionOptions } from "../connection/connection.ts";
-import { inOneRoundTrip, setLocally } from "../connection/one-round-trip.ts";
+import { inOneRoundTrip, setLocally, textOrBytes } from "../connection/one-round-trip.ts";
 import { type Backend, endInTime, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
 import { readCursor } from "../database.ts";
 
@@ -36,8 +36,11 @@ export class PostgresSourceSession implements SourceSession {
       row_security: options.rowSecurity === "filter" ? "on" : "off",
       lock_timeout: String(serverLockMs(options.timeouts)),
     };
-    this.#begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${setLocally(settings)}; ${WHO_AM_I}`;
-    this.#beforeLook = setLocally({ ...settings, transaction_read_only: "on" });
+    this.#begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${setLocally(settings, textOrBytes("end of transaction"))}; ${WHO_AM_I}`;
+    this.#beforeLook = setLocally(
+      { ...settings, transaction_read_only: "on" },
+      textOrBytes("end of transaction"),
+    );
     this.#client = new pg.Client(connectionOptions(options.url, options.applicationName));
     // Without a listener a broken connection would end the process. The waiting query rejects in any case.
     this.#client.on("error", () => {

@@ -47,7 +47,10 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
   const parserOf = parsersOf(types);
   const idText = `${quoteName(id)}::pg_catalog.text`;
   const { encoding, typeSchema } = await encodingAndSchema(session, found[0]?.dataTypeID ?? 0);
-  const isUtf8 = encoding === "UTF8";
+  const isRaw = encoding === "SQL_ASCII";
+  // Text has the order of UTF-8's bytes, and every id fits.
+  const isUtf8 = encoding === "UTF8" || isRaw;
+  const ofText = isRaw ? ifUtf8 : (parse: CellParser) => parse;
   const row = [`'${typedSeed(seed, typeNames)}'`, idText, ...rest.map(quoteName)].join(", ");
   const bucket = `coalesce(pg_catalog.hashtextextended(${idText} ${BY_BYTES}, 0) OPERATOR(pg_catalog.&) ${BUCKETS - 1}, 0)`;
   const digest = `pg_catalog.hashtextextended(ROW(${row})::pg_catalog.text ${BY_BYTES}, 0)`;
@@ -63,7 +66,10 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
         return isLong ? startOf(`${column}::pg_catalog.text`, LONGEST_TEXT) : column;
       }),
     ],
-    parsers: [asText, ...found.slice(1).map((field) => unlessTooLong(parserOf(field?.dataTypeID ?? 0)))],
+    parsers: [
+      isRaw ? rawId : asText,
+      ...found.slice(1).map((field) => ofText(unlessTooLong(parserOf(field?.dataTypeID ?? 0)))),
+    ],
     order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
     bucket,
     digest,
@@ -94,6 +100,19 @@ const unlessTooLong =
   (parse: CellParser): CellParser =>
   (text) =>
     text.length > LONGEST_TEXT ? new Unusable(`holds more than ${LONGEST_TEXT} characters`) : parse(text);
+
+/** What the driver reads for bytes that are not UTF-8. */
+const NOT_UTF8 = "\ufffd";
+const HOLDS_BYTES = "holds bytes that are not UTF-8";
+
+const ifUtf8 =
+  (parse: CellParser): CellParser =>
+  (text) =>
+    text.includes(NOT_UTF8) ? new Unusable(HOLDS_BYTES) : parse(text);
+
+/** Says what can be read of the id: nothing else tells which row it is. */
+const rawId: CellParser = (text) =>
+  text.includes(NOT_UTF8) ? new Unusable(`${HOLDS_BYTES}: ${JSON.stringify(text)}`) : text;
 
 const asNumber = (column: string): string => `${column}::pg_catalog.int8::pg_catalog.float8 AS ${column}`;
 

@@ -1,5 +1,6 @@
 import type { ChangedRow, ChangePosition, NewestChange } from "../../../core/changes/change-window.ts";
 import type { ChangeFeed, ChangeReader } from "../../../ports/change-feed.ts";
+import { asText } from "../source/cells.ts";
 import { type OpenReader, openReader, type SourceDialect } from "../source/open-reader.ts";
 import type { SourceOptions, SourceRequest } from "../source/source-request.ts";
 import type { SourceSession } from "../source/source-session.ts";
@@ -77,7 +78,11 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
   rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
     return this.#explained(async () => {
       const rows = await this.#opened.session.look<RawChange>(this.#select(limit)(from));
-      return rows.map(([value, id, digest]) => ({ user_group_id: id, value, digest }));
+      const [parseId = asText] = this.#opened.query.parsers;
+      return rows.map(([value, text, digest]) => {
+        const id = text === null ? null : parseId(text);
+        return { user_group_id: typeof id === "string" ? id : null, value, digest };
+      });
     });
   }
 

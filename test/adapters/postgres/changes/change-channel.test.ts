@@ -1,3 +1,4 @@
+import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { PostgresChangeChannel } from "../../../../src/adapters/postgres/changes/change-channel.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
@@ -5,6 +6,7 @@ import type { OpenChannel } from "../../../../src/ports/change-feed.ts";
 import { NEVER } from "../../../contracts/rows-of.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { tcpProxy } from "../../../support/servers/tcp-proxy.ts";
+import { encodedDatabase } from "../encoded-database.ts";
 import { deafPooler } from "./deaf-pooler.ts";
 
 const APPLICATION = "groupsync:listener-under-test";
@@ -45,6 +47,17 @@ test("hears the payloads of its channel in order, and no other channel", async (
   await expect.poll(() => heard, { timeout: PATIENT }).toHaveLength(3);
   expect(heard).toEqual(["Zürich 😀", "", "x".repeat(7_999)]);
   expect(await open.hearsItself(PATIENT)).toBe(true);
+});
+
+test("goes on to hear after a payload in bytes that are not UTF-8", async () => {
+  const url = await encodedDatabase("SQL_ASCII");
+  const { heard } = await listen(url);
+  const client = new pg.Client(url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  for (const payload of ["convert_from('\\xeb', 'SQL_ASCII')", "'ë'"])
+    await client.query(`SELECT pg_notify('customers_changed', ${payload})`);
+  await expect.poll(() => heard, { timeout: PATIENT }).toEqual(["\ufffd", "ë"]);
 });
 
 test("hears itself, and passes neither its own notifications on nor those of another groupsync", async () => {

@@ -3,7 +3,7 @@ import { sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/le
 import { collect } from "../../../contracts/collect.ts";
 import { aRole } from "../../../support/databases/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION, ledgerDatabase } from "../../sql/ledger/ledger-database.ts";
-import { latin1Database } from "../source/latin1-database.ts";
+import { encodedDatabase } from "../encoded-database.ts";
 
 const OPS = { schema: "Ops Team", tablePrefix: "Sync_" };
 
@@ -52,7 +52,7 @@ test("a migration that fails leaves nothing behind", async () => {
 });
 
 test("a database that can't hold every id is refused", async () => {
-  const url = await latin1Database();
+  const url = await encodedDatabase("LATIN1");
   await expect(sqlLedger(aDatabase(url), LOCATION, "a", HISTORY_MS).prepare()).rejects.toMatchObject({
     code: "LEDGER_ENCODING",
     message: "the ledger's database is encoded in LATIN1",

@@ -6,7 +6,7 @@ import { collect } from "../../../contracts/collect.ts";
 import { lookUpsOf } from "../../../contracts/look-ups.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { latin1Database } from "./latin1-database.ts";
+import { encodedDatabase } from "../encoded-database.ts";
 import { postgresSource } from "./source-database.ts";
 
 const idsOf = async (url: string): Promise<unknown[]> =>
@@ -88,7 +88,7 @@ test("a type that somebody has named like one of PostgreSQL's is read without it
 });
 
 test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async () => {
-  const url = await latin1Database();
+  const url = await encodedDatabase("LATIN1");
   const client = new pg.Client(url);
   await client.connect();
   const ids = ["ÿ", "é", "z", "Ä", "a", "÷", "ab"];
