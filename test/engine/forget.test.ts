@@ -29,7 +29,7 @@ function expectForgotten(world: World, moment: object = {}): void {
   expect({ ...moment, rows: [...rows], service, removals, formerTokens, requests: requests.size }).toEqual({
     ...moment,
     rows: [],
-    service: { baseUrl: null, teamId: null, updates: null },
+    service: { baseUrl: null, teamId: null, updates: null, answeredAt: null },
     removals: [],
     formerTokens: [],
     requests: 0,

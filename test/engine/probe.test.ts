@@ -182,7 +182,7 @@ it("no token store is touched, and a ledger that seems to be lost still seems so
     updates: null,
   });
   expect(events).toContainEqual(expect.objectContaining({ kind: "warning", code: "LEDGER_EMPTY" }));
-  expect(world.ledger.service).toEqual({ baseUrl: null, teamId: null, updates: null });
+  expect(world.ledger.service).toMatchObject({ baseUrl: null, teamId: null, updates: null });
   expect(world.store.owner).toBe(owner);
   const touched = /^(prepare|claim|write|remove|rewrite|read)Token/;
   expect(instance.passed.filter(({ call }) => touched.test(call))).toEqual([]);
