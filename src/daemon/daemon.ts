@@ -81,6 +81,7 @@ export class Daemon {
     this.observe = fanOut<RunEvent>(
       [
         (event) => this.#tracker.observe(event),
+        (event) => this.#notifications.observe(event),
         ({ kind }) => {
           this.#isHolder ||= kind === "started";
         },

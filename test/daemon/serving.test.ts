@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { DaemonSettings } from "../../src/daemon/daemon.ts";
+import { readiness } from "../../src/daemon/state/readiness.ts";
+import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
 import type { Fate } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -16,7 +19,8 @@ function aServingDaemon(settings: Partial<DaemonSettings> = {}, fate: Fate = {},
   const stage = new Stage(world, { ways: WAYS, ...settings }, fate, [], { lease });
   const server = new TenantServer({
     clock: new VirtualClock(world.time),
-    onServed: () => {},
+    onServed: (user_group_id, served, ms) =>
+      stage.daemon.observe({ kind: "served", user_group_id, served, ms }),
     onOverflow: () => stage.daemon.syncSoon(),
   });
   /** Starts and stops of the ways to notice tenants. */
@@ -168,6 +172,82 @@ test("doesn't try without pauses while the service refuses the key", async () =>
   stage.daemon.begin();
   await world.time.sleep(3_600_000);
   expect(world.ledger.runs.length).toBeLessThan(200);
+});
+
+describe("a sign-up while the service refuses everybody", () => {
+  /** Those that are sent here, and what tells whether a refusal concerns everybody. */
+  const CALLS = new Set(["getOrCreate", "rotateNobody", "getWithWrongKey"]);
+
+  /** A sign-up after the first full sync, two minutes after its call was refused for the first time. */
+  async function aRefusedSignUp(failure: SyncError) {
+    let isRefusing = false;
+    const daemon = aServingDaemon(
+      {},
+      {
+        at: ({ when, call }) => {
+          if (isRefusing && when === "before" && CALLS.has(call)) throw failure;
+        },
+      },
+    );
+    const { world, stage, server, ran } = daemon;
+    stage.daemon.begin();
+    await ran(1);
+    await world.time.sleep(1_000);
+    const before = { beats: stage.beats, lastGoodSync: stage.daemon.state.lastGoodSync };
+    isRefusing = true;
+    signUp(world, "b");
+    server.notice("b");
+    await world.time.sleep(120_000);
+    const state = () => {
+      const { daemon, serving } = stage;
+      return { ...daemon.state, serving: serving && { ...serving, served: { count: 0, last: null } } };
+    };
+    const mend = async (): Promise<void> => {
+      isRefusing = false;
+      await daemon.serve("b");
+      stage.tick();
+      await world.time.sleep(120_000);
+    };
+    return { ...daemon, before, state, mend };
+  }
+
+  test.each([
+    new ServiceFailure("KEY_REFUSED", "HTTP 401"),
+    new ServiceFailure("INTERMEDIARY_REFUSED", "HTML 403"),
+    new ServiceFailure("UNREACHABLE", "ECONNREFUSED"),
+  ])("is told as such on every surface until the service answers well: $code", async (failure) => {
+    const { world, stage, server, before, state, mend } = await aRefusedSignUp(failure);
+    expect({ beats: stage.beats, lastGoodSync: stage.daemon.state.lastGoodSync }).toEqual(before);
+    expect(stage.told).toEqual([expect.stringContaining("the service fails")]);
+    expect(world.ledger.runs.slice(0, -1).map(({ result }) => result?.outcome ?? "failed")).not.toContain(
+      "partial",
+    );
+    stage.serving = {
+      ways: { column: null, channel: null },
+      takesRequests: true,
+      oldestMs: server.oldestMs,
+    };
+    const now = world.time.now();
+    expect(headlinesOf(state(), now).map(({ sentence }) => sentence)).toEqual([
+      expect.stringContaining("The last sync failed"),
+      expect.stringContaining("Needs attention: a tenant has been waiting for 2 min"),
+    ]);
+    expect(readiness(state(), now).reason).toMatch(/failed|waiting/);
+    await mend();
+    stage.serving = null;
+    expect(stage.told).toHaveLength(2);
+    expect(stage.told[1]).toContain("recovered: the service works again (after ");
+    expect(headlinesOf(state(), world.time.now())[0].sentence).toBe("All is well.");
+  });
+
+  test("is not the end of a problem if the tenant has gone meanwhile, and nothing was sent", async () => {
+    const { world, stage } = await aRefusedSignUp(new ServiceFailure("KEY_REFUSED", "HTTP 401"));
+    world.tenants.splice(1);
+    await world.time.sleep(120_000);
+    stage.tick();
+    await world.time.sleep(120_000);
+    expect(stage.told).toEqual([expect.stringContaining("the service fails")]);
+  });
 });
 
 describe("other ways in a config that is read again", () => {

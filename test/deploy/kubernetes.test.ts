@@ -92,15 +92,15 @@ describe.each(PODS)("the pod of the %s", (kind, templateOf, args, restartPolicy)
   });
 });
 
-test("the Deployment has probes, and its status page can be reached even if it is not ready", () => {
+test("the Deployment has probes that leave its status page and POST /sync within reach while no sync ends well", () => {
   const [{ ports, livenessProbe, readinessProbe }] = ofKind("Deployment").spec.template.spec.containers;
   expect(ports).toEqual([{ name: "http", containerPort: port }]);
   expect(livenessProbe.httpGet).toEqual({ path: "/healthz", port: "http" });
-  expect(readinessProbe.httpGet).toEqual({ path: "/readyz", port: "http" });
+  expect(readinessProbe.httpGet).toEqual({ path: "/healthz", port: "http" });
   const { template, selector } = ofKind("Deployment").spec;
   expect(template.metadata.labels).toMatchObject(selector.matchLabels);
   expect(ofKind("Service").spec).toMatchObject({
-    ...{ selector: selector.matchLabels, publishNotReadyAddresses: true },
+    selector: selector.matchLabels,
     ports: [{ targetPort: "http" }],
   });
 });

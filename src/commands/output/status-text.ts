@@ -26,6 +26,7 @@ const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
   held: "yellow",
   refresh: "yellow",
   missing: "yellow",
+  waiting: "yellow",
   attention: "yellow",
   well: "green",
 };
@@ -56,7 +57,13 @@ export function statusText(
     [groups.unverified, "unverified"],
   ] as const;
   const states = counts.flatMap(([count, state]) => (count > 0 ? [`${count} ${state}`] : []));
-  const verdicts = healthOf({ ...status, rejected: rejectedRows(rejected), missing, refreshHold });
+  const verdicts = healthOf({
+    ...status,
+    rejected: rejectedRows(rejected),
+    missing,
+    refreshHold,
+    oldestWaitMs: oldestWaitMs(status, now),
+  });
   const lines = [
     ...verdicts.map(({ kind, sentence }) => {
       const colour = COLOURS[kind];
@@ -98,6 +105,10 @@ const serviceText = ({ baseUrl, teamId, answeredAt }: KnownService): string =>
   baseUrl === null
     ? "not known yet"
     : `${printable(baseUrl)}, team ${teamId ?? "not known yet"}${answeredAt ? `, last answered well at ${answeredAt.toISOString()}` : ""}`;
+
+/** Between two runs, what is under way is the change of a single tenant, or what a run has left. */
+const oldestWaitMs = ({ groups, oldestUnsynced, runs }: LedgerStatus, now: Date): number =>
+  oldestUnsynced && groups.failing === 0 && runs[0]?.result ? now.getTime() - oldestUnsynced.getTime() : 0;
 
 const failureLine = ({ user_group_id, code, message, since, count, retryAt }: FailingGroup): string =>
   `  ${printableId(user_group_id)}  ${code} (${count} in a row since ${since.toISOString()}, next try after ${retryAt.toISOString()}): ${printable(message)}`;

@@ -1,6 +1,7 @@
 import { isAlarming, type WentMissing, wentMissingText } from "../deletion/missing-tenants.ts";
 import { type RefreshHold, refreshHoldText } from "../drift/refresh-guard.ts";
 import { type Failure, isHandOver } from "../failure/failure.ts";
+import { durationText } from "../text/duration.ts";
 import { printable } from "../text/printable.ts";
 import { quantity } from "../text/quantity.ts";
 import type { Counts, RunOutcome } from "./counts.ts";
@@ -17,6 +18,11 @@ export interface HealthFacts {
   /** Null if no refresh is held. */
   readonly refreshHold: RefreshHold | null;
   readonly missing: WentMissing;
+  /**
+   * For how long the tenant has been waiting that was noticed first of those without an end yet, in milliseconds. 0 if none
+   * waits, or nobody knows of one.
+   */
+  readonly oldestWaitMs: number;
   /** Newest first. */
   readonly runs: readonly PastRun[];
   /** The instance that holds the lease; null if none does. */
@@ -40,6 +46,7 @@ export interface Verdict {
   readonly kind:
     | "killed"
     | "failed"
+    | "waiting"
     | "held"
     | "refresh"
     | "missing"
@@ -52,10 +59,12 @@ export interface Verdict {
 }
 
 const LONGEST = 500;
+/** How long a tenant may wait before something is wrong, in milliseconds. */
+const LONGEST_WAIT = 60_000;
 
 /**
  * Everything that is wrong, the most urgent first, and whether a run is going on; or one sentence if nothing is wrong. For
- * `status` and the status page.
+ * `status`, the status page and `/readyz`.
  */
 export function healthOf(facts: HealthFacts): readonly [Verdict, ...Verdict[]] {
   // A sync that handed its lease over goes on in the daemon's next run, which says how it ended.
@@ -85,14 +94,19 @@ function troublesOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdi
   return [{ kind: "failed", sentence: `The last ${command} failed: ${reason}` }];
 }
 
-/** What the ledger knows counts, and not what the last run counted: single tenants may have been served since. */
 function troublesOfGroups(
   runs: readonly PastRun[],
-  { groups, rejected, held, refreshHold, missing }: HealthFacts,
+  { groups, rejected, held, refreshHold, missing, oldestWaitMs }: HealthFacts,
 ): Verdict[] {
   const { outcome, counts, error } = decidingRun(runs)?.result ?? {};
-  const outOfSync = outOfSyncText({ rejected, failed: groups.failing, outdated: counts?.outdated ?? 0 });
+  const outOfSync = outOfSyncText({
+    rejected,
+    failed: failingGroups({ groups, runs }),
+    outdated: counts?.outdated ?? 0,
+  });
   const all: (readonly [Verdict["kind"], string])[] = [];
+  if (oldestWaitMs > LONGEST_WAIT)
+    all.push(["waiting", `a tenant has been waiting for ${durationText(oldestWaitMs)}`]);
   if (outcome === "held" && error && error.code !== "REFRESH_HELD")
     all.push(["held", printable(error.message, LONGEST)]);
   else if (held) all.push(["held", `${quantity(held.count, "removal")} held`]);
@@ -100,6 +114,16 @@ function troublesOfGroups(
   if (isAlarming(missing)) all.push(["missing", wentMissingText(missing)]);
   if (outOfSync !== "") all.push(["attention", outOfSync]);
   return all.map(([kind, text]) => ({ kind, sentence: `Needs attention: ${text}.` }));
+}
+
+/**
+ * How many groups fail: those of which the ledger knows, or those that the last runs counted, if they are more. A run may
+ * count a group that the ledger doesn't have yet.
+ */
+export function failingGroups({ groups, runs }: Pick<HealthFacts, "groups" | "runs">): number {
+  const last = runs.find(({ result }) => result !== null);
+  const counted = [last, decidingRun(runs)].map((run) => run?.result?.counts.failed ?? 0);
+  return Math.max(groups.failing, ...counted);
 }
 
 /**

@@ -16,13 +16,12 @@ export function messageText(
   problems: Problems,
   run: RunSummary | null,
   reasons: readonly RejectionReason[],
-  now: Date,
 ): string {
   const told = new Set(changes.map(({ kind }) => kind));
   const others = lasting(problems).filter(([kind]) => !told.has(kind));
   const worse = changes.filter(({ change }) => change !== "ended");
   const isRecovery = worse.length === 0 && others.length === 0;
-  const headline = changes.map((entry) => changeText(entry, now)).join("; ");
+  const headline = changes.map(changeText).join("; ");
   const still = others.map(
     ([kind, { count, since }]) => `${PHRASES[kind].lasts(count)}, since ${since.toISOString()}`,
   );
@@ -45,7 +44,7 @@ function reasonLines(reasons: readonly RejectionReason[]): string[] {
   return Array.from(rows, ([code, count]) => `${quantity(count, "row")}: ${code}`);
 }
 
-function changeText({ kind, change, count, before, since }: ProblemChange, now: Date): string {
+function changeText({ kind, change, count, before, lastedMs }: ProblemChange): string {
   const says = PHRASES[kind];
   switch (change) {
     case "began":
@@ -53,7 +52,7 @@ function changeText({ kind, change, count, before, since }: ProblemChange, now: 
     case "grew":
       return `${says.lasts(count)}, up from ${before}`;
     case "ended":
-      return `${says.over} (after ${durationText(Math.max(0, now.getTime() - since.getTime()))})`;
+      return `${says.over} (after ${durationText(lastedMs ?? 0)})`;
   }
 }
 

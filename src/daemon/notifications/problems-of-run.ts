@@ -1,25 +1,30 @@
 import { isNoFault } from "../../core/failure/failure.ts";
 import { SERVICE_FAILURES } from "../../core/failure/service-failure.ts";
 import type { Summary } from "../../core/report/summary-text.ts";
+import type { RunEvent } from "../../ports/observer.ts";
 import type { ProblemCounts, ProblemKind } from "./problems.ts";
 
 type Outage = Extract<ProblemKind, "program" | "ledger" | "stores" | "source" | "service">;
 
+/** What has been seen to work since it failed last. */
+export type Working = ReadonlySet<"service" | "stores">;
+
 /**
- * What a sync's outcome shows of each kind of problem. A kind is left out if the sync ended before it could show it.
+ * What a sync's outcome shows of each kind of problem. A kind is left out if the sync couldn't show it: it ended before, or it
+ * had nothing to ask the service or nothing to store.
  */
-export function problemsOfRun({
-  outcome,
-  counts,
-  error,
-}: Pick<Summary, "outcome" | "counts" | "error">): ProblemCounts {
+export function problemsOfRun(
+  { outcome, counts, error }: Pick<Summary, "outcome" | "counts" | "error">,
+  working: Working,
+): ProblemCounts {
   if (outcome === "failed") {
     if (error && isNoFault(error)) return {};
     const outage = error ? outageOf(error.code) : "program";
     return { ...SHOWN_BY[outage], [outage]: 1 };
   }
   const { held, failed, rejected } = counts;
-  const reached = { program: 0, ledger: 0, stores: 0, service: 0, failing: failed, rejected };
+  const tried = Object.fromEntries(Array.from(working, (kind) => [kind, 0]));
+  const reached = { program: 0, ledger: 0, ...tried, failing: failed, rejected };
   // Without a usable read nobody knows which tenants are gone, so the number of held removals is unknown too.
   if (error?.code === "SOURCE_INCONCLUSIVE") return { ...reached, source: 1 };
   return { ...reached, source: 0, held };
@@ -44,3 +49,22 @@ const SHOWN_BY: Readonly<Record<Outage, ProblemCounts>> = {
   source: { program: 0, ledger: 0 },
   service: { program: 0, ledger: 0, source: 0 },
 };
+
+/** What an event of a run shows to work. */
+export function workingBy(event: RunEvent): readonly ("service" | "stores")[] {
+  switch (event.kind) {
+    case "recorded":
+    case "rotated":
+    case "deleted":
+      return ["service", "stores"];
+    case "refreshed":
+      return ["service"];
+    case "restored":
+      return ["stores"];
+    case "served":
+      if (event.served.kind !== "done" || event.served.outcome === "unchanged") return [];
+      return event.served.outcome === "restored" ? ["stores"] : ["service", "stores"];
+    default:
+      return [];
+  }
+}

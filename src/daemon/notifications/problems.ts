@@ -25,8 +25,8 @@ interface Problem {
   readonly count: number;
   /** The highest count that people were notified of. */
   readonly told: number;
-  /** When a run last showed the problem. */
-  readonly seenAt: Date;
+  /** When the problem was first found to be gone; null while it lasts. */
+  readonly goneAt: Date | null;
   /** When people were notified of the end; null until then. */
   readonly endedAt: Date | null;
   /** Whether the problem began again soon after its last end. */
@@ -42,7 +42,8 @@ export interface ProblemChange {
   readonly count: number;
   /** The count that people were notified of before; 0 if the problem has just begun. */
   readonly before: number;
-  readonly since: Date;
+  /** How long it took until the problem was first found to be gone, in milliseconds; null while it lasts. */
+  readonly lastedMs: number | null;
 }
 
 /** If a problem is back within this time after its end, its next end is notified only after it was away for as long. */
@@ -78,7 +79,9 @@ export function updateProblems(
     if (problem === undefined) continue;
     after[kind] = problem;
     const change = changeOf(before, problem);
-    if (change) changes.push({ kind, change, count, before: toldOf(before), since: problem.since });
+    const { since, goneAt } = problem;
+    const lastedMs = goneAt && Math.max(0, goneAt.getTime() - since.getTime());
+    if (change) changes.push({ kind, change, count, before: toldOf(before), lastedMs });
   }
   return { problems: after, changes };
 }
@@ -93,17 +96,18 @@ export const lasting = (problems: Problems): [kind: ProblemKind, problem: Proble
 function found(before: Problem | undefined, count: number, now: Date): Problem {
   if (before === undefined || before.endedAt !== null) {
     const isBack = before !== undefined && isWithin(QUIET_MS, before.endedAt, now);
-    return { since: now, count, told: count, seenAt: now, endedAt: null, isBack };
+    return { since: now, count, told: count, goneAt: null, endedAt: null, isBack };
   }
   const { told } = before;
   const isMuchWorse = count >= told * MUCH_WORSE.times && count >= told + MUCH_WORSE.more;
-  return { ...before, count, seenAt: now, told: isMuchWorse ? count : told };
+  return { ...before, count, goneAt: null, told: isMuchWorse ? count : told };
 }
 
 function notFound(before: Problem | undefined, now: Date): Problem | undefined {
   if (before === undefined || before.endedAt !== null) return before;
-  if (before.isBack && isWithin(QUIET_MS, before.seenAt, now)) return { ...before, count: 0 };
-  return { ...before, count: 0, endedAt: now };
+  const goneAt = before.goneAt ?? now;
+  const isOver = !before.isBack || !isWithin(QUIET_MS, goneAt, now);
+  return { ...before, count: 0, goneAt, endedAt: isOver ? now : null };
 }
 
 function changeOf(before: Problem | undefined, { endedAt, told }: Problem): ProblemChange["change"] | null {

@@ -1,8 +1,8 @@
+import { healthOf, type Verdict } from "../../core/report/health.ts";
 import { durationText } from "../../core/text/duration.ts";
+import { healthFacts } from "./health-facts.ts";
 import { brokenWaysOf } from "./serving-state.ts";
 import type { DaemonState } from "./state.ts";
-
-type ReadinessFacts = Pick<DaemonState, "lastGoodSync" | "staleAfterMs" | "lastRun" | "standby" | "serving">;
 
 interface Readiness {
   readonly isReady: boolean;
@@ -11,26 +11,36 @@ interface Readiness {
 }
 
 /**
- * Ready means that the last sync that reached its end, on any instance, is not older than `staleAfterMs`. A way of noticing
- * single tenants that doesn't work changes nothing about that, because full syncs find their changes. The reason tells it.
+ * Ready means that the last sync that reached its end, on any instance, is not older than `staleAfterMs`. Whatever else is
+ * wrong changes nothing about that: one group that fails must not hide from a monitor that nothing is synced any more. The
+ * reason tells it.
  */
-export function readiness(state: ReadinessFacts, now: Date): Readiness {
+export function readiness(state: DaemonState, now: Date): Readiness {
   const { isReady, reason } = ofSyncs(state, now);
+  const wrong = healthOf(healthFacts(state)).flatMap(({ kind, sentence }) =>
+    TOLD_OTHERWISE.has(kind) ? [] : [`\n${sentence}`],
+  );
   const broken = brokenWaysOf(state.serving).map(
     ({ key, state: { since, error } }) =>
       `\n${key} has not worked for ${durationText(age(since, now))}, so what it would notice waits for the next full sync: ${error.code}`,
   );
-  return { isReady, reason: reason + broken.join("") };
+  return { isReady, reason: reason + [...wrong, ...broken].join("") };
 }
 
-function ofSyncs({ lastGoodSync, staleAfterMs, lastRun, standby }: ReadinessFacts, now: Date): Readiness {
+/** What is no trouble, and a failed run, whose sentence quotes its error. */
+const TOLD_OTHERWISE: ReadonlySet<Verdict["kind"]> = new Set(["failed", "empty", "running", "well"]);
+
+function ofSyncs({ lastGoodSync, staleAfterMs, lastRun, standby }: DaemonState, now: Date): Readiness {
   const failure = lastRun?.outcome === "failed" ? lastRun.error?.code : undefined;
   const why = standby ? "another instance holds the lease" : failure;
   const because = why === undefined ? "" : `: ${why}`;
   if (lastGoodSync === null) return { isReady: false, reason: `no sync has reached its end yet${because}` };
   const ago = age(lastGoodSync, now);
   const ended = `the last sync that reached its end was ${durationText(ago)} ago`;
-  if (ago <= staleAfterMs) return { isReady: true, reason: ended };
+  if (ago <= staleAfterMs) {
+    const since = failure === undefined || standby ? "" : `; the last run failed: ${failure}`;
+    return { isReady: true, reason: ended + since };
+  }
   return { isReady: false, reason: `${ended}, more than ${durationText(staleAfterMs)}${because}` };
 }
 

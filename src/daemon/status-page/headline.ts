@@ -1,13 +1,11 @@
-import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
-import { rejectedRows } from "../../core/group/rejections.ts";
-import { type HealthFacts, healthOf, type Verdict } from "../../core/report/health.ts";
+import { failingGroups, healthOf, type Verdict } from "../../core/report/health.ts";
 import { printable } from "../../core/text/printable.ts";
-import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import { healthFacts } from "../state/health-facts.ts";
+import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import { brokenWaysOf } from "../state/serving-state.ts";
-import { type DaemonState, wentMissingOf } from "../state/state.ts";
+import type { DaemonState } from "../state/state.ts";
 import type { Tone } from "./markup/headline-box.ts";
 import { grouped, groupedCount, relative, roundText, withGrouped } from "./markup/number-and-time-text.ts";
-import { type PastRun, pastRuns } from "./past-runs.ts";
 
 export interface Headline {
   readonly tone: Tone;
@@ -27,7 +25,7 @@ export type Part = "held" | "refresh" | "failing" | "rejected" | "serving";
  */
 export function headlinesOf(state: DaemonState, now: Date): readonly [Headline, ...Headline[]] {
   const runs = pastRuns(state);
-  const verdicts = healthOf(factsOf(state, runs));
+  const verdicts = healthOf(healthFacts(state));
   const ofVerdicts = verdicts.flatMap((verdict) => troubleOf(verdict, state, runs, now));
   const isFailed = ofVerdicts.some(({ tone }) => tone === "bad");
   const [worst, ...others] = [
@@ -73,7 +71,9 @@ function troubleOf(
     case "missing":
       return [headline("attention", withGrouped(sentence), MISSING)];
     case "attention":
-      return [outOfSync(withGrouped(sentence), ledger?.status)];
+      return [outOfSync(withGrouped(sentence), state)];
+    case "waiting":
+      return [{ ...headline("attention", sentence, WAITING), see: ["serving"] }];
     case "empty":
     case "running":
     case "well":
@@ -81,12 +81,15 @@ function troubleOf(
   }
 }
 
+const WAITING =
+  "It has no token yet, or its change isn't made. The log says what keeps groupsync: the service, its limit, or a database.";
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
 const WHO_DELETES = "Find out who has deleted these groups: to ask for a group that is gone makes it again.";
 const MISSING = `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`;
 
-function outOfSync(sentence: string, status: LedgerStatus | undefined): Headline {
-  const isFailing = (status?.groups.failing ?? 0) > 0;
+function outOfSync(sentence: string, state: DaemonState): Headline {
+  const status = state.ledger?.status;
+  const isFailing = failingGroups(healthFacts(state)) > 0;
   const isRejected = (status?.rejected.length ?? 0) > 0;
   const advice = isFailing
     ? "Groups that fail are tried again by themselves."
@@ -95,7 +98,10 @@ function outOfSync(sentence: string, status: LedgerStatus | undefined): Headline
       : "groupsync plan names these groups: their rows have changed, and service.update is never.";
   return {
     ...headline("attention", sentence, advice),
-    see: [...(isFailing ? ["failing" as const] : []), ...(isRejected ? ["rejected" as const] : [])],
+    see: [
+      ...((status?.groups.failing ?? 0) > 0 ? ["failing" as const] : []),
+      ...(isRejected ? ["rejected" as const] : []),
+    ],
   };
 }
 
@@ -188,18 +194,6 @@ function inSyncText({ ledger }: DaemonState): string {
       : "";
   return `${grouped(in_sync)} of ${groupedCount(total, "group")} ${in_sync === 1 ? "is" : "are"} in sync${gone}.`;
 }
-
-const factsOf = (state: DaemonState, runs: readonly PastRun[]): HealthFacts => ({
-  groups: state.ledger?.status.groups ?? { failing: 0 },
-  rejected: rejectedRows(state.ledger?.status.rejected ?? []),
-  held: state.ledger?.status.held ?? null,
-  refreshHold: state.ledger?.refreshHold ?? null,
-  missing: wentMissingOf(state) ?? NOBODY_MISSING,
-  lease: state.ledger?.status.lease ?? null,
-  runs,
-});
-
-const NOBODY_MISSING: WentMissing = { count: 0, owned: 0, allowed: 0 };
 
 const asSentence = (text: string): string =>
   text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.?!…]$/.test(text) ? "" : "."}`;

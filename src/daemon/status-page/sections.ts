@@ -4,6 +4,7 @@ import { countsText } from "../../core/report/summary-text.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { RunResult } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import type { CurrentRun, DaemonState } from "../state/state.ts";
 import { type Content, type Html, html } from "./markup/html.ts";
 import {
@@ -16,7 +17,6 @@ import {
   took,
   withGrouped,
 } from "./markup/number-and-time-text.ts";
-import { type PastRun, pastRuns } from "./past-runs.ts";
 
 const LONGEST_MESSAGE = 500;
 

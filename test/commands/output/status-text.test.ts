@@ -48,7 +48,19 @@ test.each<[string, string[], Partial<Counts>, Partial<LedgerStatus>]>([
     {},
     { groups: { ...GROUPS, failing: 2 }, rejected },
   ],
-  ["rows were rejected, and are no more", ["All is well."], { rejected: 1, failed: 1 }, {}],
+  ["rows were rejected, and are no more", ["All is well."], { rejected: 1 }, {}],
+  [
+    "a group failed, of which the ledger doesn't know",
+    ["Needs attention: 1 failing group."],
+    { failed: 1 },
+    {},
+  ],
+  [
+    "the change of a single tenant is under way for long",
+    ["Needs attention: a tenant has been waiting for 1 min 1 s."],
+    {},
+    { groups: { ...GROUPS, under_way: 1 }, oldestUnsynced: new Date(NOW.getTime() - 61_000) },
+  ],
   ["changed groups are left alone", ["Needs attention: 1 outdated group."], { outdated: 1 }, {}],
   [
     "removals are held, and a row is rejected",

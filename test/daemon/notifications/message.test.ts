@@ -22,7 +22,7 @@ function textOf(
 ): string {
   const { problems } = updateProblems({}, before, NOON);
   const judged = updateProblems(problems, after, LATER);
-  return messageText("eu", judged.changes, judged.problems, run, reasons, LATER);
+  return messageText("eu", judged.changes, judged.problems, run, reasons);
 }
 
 const failed = aRunSummary({

@@ -1,9 +1,19 @@
 import { expect, test } from "vitest";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { ProblemCounts } from "../../../src/daemon/notifications/problems.ts";
-import { problemsOfRun } from "../../../src/daemon/notifications/problems-of-run.ts";
+import { problemsOfRun, workingBy } from "../../../src/daemon/notifications/problems-of-run.ts";
+import type { RunEvent } from "../../../src/ports/observer.ts";
+import type { Served } from "../../../src/ports/serve-tenant.ts";
 
 const counts = { ...noCounts(), held: 5, failed: 2, rejected: 1 };
+const aServed = (served: Served): RunEvent => ({ kind: "served", user_group_id: "a", served, ms: 1 });
+const aRecorded: RunEvent = {
+  kind: "recorded",
+  user_group_id: "a",
+  result: "created",
+  unverified: false,
+  tokenFingerprint: "0",
+};
 const WORKING = { program: 0, ledger: 0, stores: 0, service: 0 };
 
 test.each<["ok" | "partial" | "held" | "failed", string | null, ProblemCounts]>([
@@ -27,5 +37,29 @@ test.each<["ok" | "partial" | "held" | "failed", string | null, ProblemCounts]>(
   ["failed", "LEASE_HELD", {}],
 ])("a sync that is %s (%s) shows", (outcome, code, problems) => {
   const error = code === null ? null : { code, message: "it says why" };
-  expect(problemsOfRun({ outcome, counts, error })).toEqual(problems);
+  expect(problemsOfRun({ outcome, counts, error }, new Set(["service", "stores"]))).toEqual(problems);
+});
+
+test.each<["service" | "stores"]>([["service"], ["stores"]])(
+  "a good sync shows that the %s works only if that was seen",
+  (kind) => {
+    const shown = { program: 0, ledger: 0, source: 0, held: 0, failing: 0, rejected: 0 };
+    const good = { outcome: "ok", counts: noCounts(), error: null } as const;
+    expect(problemsOfRun(good, new Set())).toEqual(shown);
+    expect(problemsOfRun(good, new Set([kind]))).toEqual({ ...shown, [kind]: 0 });
+  },
+);
+
+test.each<[RunEvent, readonly string[]]>([
+  [aRecorded, ["service", "stores"]],
+  [{ kind: "deleted", user_group_id: "a", absence: "absent" }, ["service", "stores"]],
+  [{ kind: "refreshed", user_group_id: "a" }, ["service"]],
+  [{ kind: "restored", user_group_id: "a" }, ["stores"]],
+  [aServed({ kind: "done", outcome: "created" }), ["service", "stores"]],
+  [aServed({ kind: "done", outcome: "restored" }), ["stores"]],
+  [aServed({ kind: "done", outcome: "unchanged" }), []],
+  [aServed({ kind: "failed", code: "KEY_REFUSED", message: "HTTP 401" }), []],
+  [{ kind: "failed", user_group_id: "a", code: "REFUSED", message: "HTTP 422" }, []],
+])("%j shows to work", (event, working) => {
+  expect(workingBy(event)).toEqual(working);
 });

@@ -12,16 +12,19 @@ import {
 const NOON = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;
 
-/** What is told after each of these runs, which found so many and are so many minutes apart. */
-function toldOf(found: readonly (number | undefined)[], minutes = 5): string[] {
+/** What changes after each of these runs, which found so many and are so many minutes apart. */
+function changesAfter(found: readonly (number | undefined)[], minutes = 5): ProblemChange[][] {
   let problems: Problems = {};
   return found.map((count, run) => {
     const counts: ProblemCounts = count === undefined ? {} : { failing: count };
     const judged = updateProblems(problems, counts, new Date(NOON + run * minutes * MINUTE));
     problems = judged.problems;
-    return judged.changes.map(({ change }) => change).join();
+    return judged.changes;
   });
 }
+
+const toldOf = (found: readonly (number | undefined)[], minutes?: number): string[] =>
+  changesAfter(found, minutes).map((changes) => changes.map(({ change }) => change).join());
 
 describe("people are notified of a problem", () => {
   test.each<[string, (number | undefined)[], string[]]>([
@@ -51,8 +54,15 @@ describe("people are notified of a problem", () => {
     expect(told.slice(0, 4)).toEqual(["", "began", "ended", "began"]);
     expect(told.slice(4).join("")).toBe("");
     const away = toldOf([1, 0, 1, ...Array.from({ length: 14 }, () => 0)]);
-    expect(away.indexOf("ended", 3)).toBe(2 + 60 / 5);
+    expect(away.indexOf("ended", 3)).toBe(3 + 60 / 5);
     expect(away.filter((change) => change !== "")).toEqual(["began", "ended", "began", "ended"]);
+  });
+
+  test("as having lasted until it was first found to be gone, even if that is told an hour later", () => {
+    const ended = changesAfter([1, 0, 1, ...Array.from({ length: 14 }, () => 0)])
+      .flat()
+      .filter(({ change }) => change === "ended");
+    expect(ended.map(({ lastedMs }) => lastedMs)).toEqual([5 * MINUTE, 5 * MINUTE]);
   });
 
   test("each time, if an hour or more lies in between", () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { noCounts } from "../../../src/core/report/counts.ts";
 import { readiness } from "../../../src/daemon/state/readiness.ts";
 import {
   aBrokenWay,
@@ -55,7 +56,7 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
     "a later one has failed, and it is recent all the same",
     { lastGoodSync: ago(1_000), lastRun: aRun("LEDGER_UNAVAILABLE") },
     true,
-    "the last sync that reached its end was 1.0 s ago",
+    "the last sync that reached its end was 1.0 s ago; the last run failed: LEDGER_UNAVAILABLE",
   ],
   ["it is too old, and later ones fail", { ...STALE, lastRun: aRun("X") }, false, `${OLD}: X`],
   ["it is too old, and nobody knows why", { ...STALE, lastRun: aRun() }, false, OLD],
@@ -98,6 +99,26 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
     },
     false,
     `${OLD}\n${CHANNEL}`,
+  ],
+  [
+    "a tenant waits and a group fails, and full syncs are well",
+    {
+      lastGoodSync: ago(1_000),
+      serving: aServingState({ oldestMs: 61_000 }),
+      lastRun: { ...aRun(), outcome: "partial", counts: { ...noCounts(), failed: 1 } },
+    },
+    true,
+    "the last sync that reached its end was 1.0 s ago\nNeeds attention: a tenant has been waiting for 1 min 1 s.\nNeeds attention: 1 failing group.",
+  ],
+  [
+    "another instance serves, and only this one thinks that a tenant waits",
+    {
+      lastGoodSync: ago(1_000),
+      serving: aServingState({ oldestMs: 61_000 }),
+      standby: { since: ago(HOUR), message: "another instance is at work" },
+    },
+    true,
+    "the last sync that reached its end was 1.0 s ago",
   ],
   [
     "no way is broken",

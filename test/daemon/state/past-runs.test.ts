@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pastRuns } from "../../../src/daemon/status-page/past-runs.ts";
+import { pastRuns } from "../../../src/daemon/state/past-runs.ts";
 import { aFinishedRun, aHealthyDaemon } from "../a-healthy-daemon.ts";
 
 test("a run has the duration that the log has, without the wait for the lease", () => {

@@ -1,5 +1,5 @@
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
-import type { DaemonState, FinishedRun } from "../state/state.ts";
+import type { DaemonState, FinishedRun } from "./state.ts";
 
 /** A finished or killed run, from this process's memory or from the ledger. */
 export interface PastRun extends RecordedRun {
