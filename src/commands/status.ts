@@ -9,7 +9,7 @@ import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { RecordedRun } from "../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../ports/ledger/status.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
-import { heldJson, refreshHoldJson } from "./output/held.ts";
+import { heldJson, type Names, refreshHoldJson } from "./output/held.ts";
 import { type Guards, statusText } from "./output/status-text.ts";
 
 const EVER = new Date(0);
@@ -45,14 +45,15 @@ export function statusCommand(
         const missing = wentMissing(count, status.groups.total, guarded.deletionLimit);
         const refreshHold = await heldRefresh(ledger, guarded, now);
         const runs = await ledger.history(EVER, flags.runs);
+        const names = await ledger.names(status.held?.groups.map(({ user_group_id }) => user_group_id) ?? []);
         const tables = {
           tokens: (await ledger.tokenTables()).map(shownTable),
           ledger: await ledger.ownTables(),
         };
         io.stdout(
           flags.json
-            ? statusJson(status, tables, { missing, refreshHold }, runs)
-            : statusText(status, tables, { missing, refreshHold }, runs, now, io.isTerminal),
+            ? statusJson(status, names, tables, { missing, refreshHold }, runs)
+            : statusText(status, names, tables, { missing, refreshHold }, runs, now, io.isTerminal),
         );
       });
     });
@@ -66,6 +67,7 @@ function wholeNumber(text: string): number {
 
 function statusJson(
   { groups, oldestToken, held, failing, rejected, lease, service }: LedgerStatus,
+  names: Names,
   tables: ResolvedTables,
   { missing, refreshHold }: Guards,
   runs: readonly RecordedRun[],
@@ -90,7 +92,11 @@ function statusJson(
         user_group_id === null ? [] : [{ user_group_id, code, message, since }],
       ),
     },
-    held: held && { code: held.code, count: held.count, groups: held.groups.map(heldJson) },
+    held: held && {
+      code: held.code,
+      count: held.count,
+      groups: held.groups.map((group) => heldJson(group, names.get(group.user_group_id))),
+    },
     refresh_held: refreshHoldJson(refreshHold),
     runs: runs.map(({ id, command, startedAt, finishedAt, result }) => ({
       id,

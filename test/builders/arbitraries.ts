@@ -26,6 +26,9 @@ export const anyText = (constraints: fc.StringConstraints = {}): fc.Arbitrary<st
     ...constraints,
   });
 
+/** A name or a mapping value that a row may have. */
+export const anyName = (): fc.Arbitrary<string> => anyText().filter((name) => name.trim() !== "");
+
 /** An id that a row may have. */
 export const anyId = (): fc.Arbitrary<string> =>
   anyText({ minLength: 1, maxLength: 4 }).filter((id) => !id.includes("\0"));
@@ -56,7 +59,7 @@ export const anyObject = (): fc.Arbitrary<JsonObject> => objectOf(anyJson());
 export const anyGroup = (): fc.Arbitrary<Group> =>
   fc.record({
     user_group_id: anyId(),
-    name: anyText(),
+    name: anyName(),
     mapping: objectOf(anyText()),
     properties: anyObject(),
   });

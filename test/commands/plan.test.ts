@@ -142,7 +142,7 @@ describe("--only", () => {
     expect(before).toBe(`\
 ~ b
     name: "Name of b" → "New"
-= c  its tenant is gone; deleted by the next sync of all tenants
+= c  "Name of c"  its tenant is gone; deleted by the next sync of all tenants
 + d  "Name of d"
 
 Plan: 1 to create, 1 to update, 0 to delete, 1 unchanged, 1 missing.

@@ -1,20 +1,30 @@
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
 import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
-import { printableId } from "../../core/text/printable.ts";
+import { printable, printableId } from "../../core/text/printable.ts";
 
 const SHOWN = 10;
 
+/** The names of groups by their ids, as the service last told them. */
+export type Names = ReadonlyMap<string, string>;
+
 /** Held removals for people, a line each. `count` may be larger than the number of groups: the last line says so. */
-export function heldLines(groups: readonly HeldRemoval[], count: number): string[] {
-  const lines = groups
-    .slice(0, SHOWN)
-    .map(({ kind, user_group_id }) => `${kind} ${printableId(user_group_id)}`);
+export function heldLines(groups: readonly HeldRemoval[], names: Names, count: number): string[] {
+  const lines = groups.slice(0, SHOWN).map(({ kind, user_group_id }) => {
+    const name = names.get(user_group_id);
+    return `${kind} ${printableId(user_group_id)}${name === undefined ? "" : `  ${quotedName(name)}`}`;
+  });
   const more = count - lines.length;
   return more > 0 ? [...lines, `… and ${more} more; groupsync plan lists them`] : lines;
 }
 
+export const quotedName = (name: string): string => printable(JSON.stringify(name), 80);
+
 /** A held removal in the `--json` output of `sync`, `plan` and `status`. */
-export const heldJson = ({ kind, user_group_id }: HeldRemoval): object => ({ user_group_id, action: kind });
+export const heldJson = ({ kind, user_group_id }: HeldRemoval, name: string | undefined): object => ({
+  user_group_id,
+  name: name ?? null,
+  action: kind,
+});
 
 /** A held refresh in the `--json` output of `plan` and `status`. */
 export const refreshHoldJson = (hold: RefreshHold | null): object | null =>

@@ -61,8 +61,8 @@ export async function writePlanJson(
   else {
     const { approval: code, count, message } = describeHeldRemovals(plan.guard);
     write(`{"code":${JSON.stringify(code)},"count":${count},"message":${JSON.stringify(message)},"groups":`);
-    await writeList(["replace", "delete", "missing"], ({ entry }) =>
-      isHeld(entry, plan) ? heldJson(heldFrom(entry)) : undefined,
+    await writeList(["replace", "delete", "missing"], ({ entry, name }) =>
+      isHeld(entry, plan) ? heldJson(heldFrom(entry), name) : undefined,
     );
     write("}");
   }
@@ -94,7 +94,7 @@ const waitingJson = ({ user_group_id, failure: { code, message, retryAt } }: Fai
   retry_at: retryAt,
 });
 
-function entryJson({ entry, changes }: DetailedEntry): object {
+function entryJson({ entry, changes, name }: DetailedEntry): object {
   const { user_group_id } = entry;
   switch (entry.kind) {
     case "create":
@@ -103,9 +103,9 @@ function entryJson({ entry, changes }: DetailedEntry): object {
     case "replace":
       return { user_group_id, action: entry.kind, name: entry.group.name, ...(changes ? { changes } : {}) };
     case "delete":
-      return { user_group_id, absence: entry.absence };
+      return { user_group_id, name: name ?? null, absence: entry.absence };
     case "missing":
-      return { user_group_id, absence: entry.absence, due_in_ms: entry.dueInMs };
+      return { user_group_id, name: name ?? null, absence: entry.absence, due_in_ms: entry.dueInMs };
     case "rejected":
       return { user_group_id, code: entry.code, message: entry.message };
     case "waiting":

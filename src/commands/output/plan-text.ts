@@ -19,6 +19,7 @@ import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import { type Paint, painter } from "./colours.ts";
 import { type DetailedEntry, detailedEntries } from "./detailed-entries.ts";
 import type { DueRotations } from "./due-rotations.ts";
+import { quotedName } from "./held.ts";
 import type { SyncForecast } from "./sync-forecast.ts";
 
 const LONGEST_REASON = 2_000;
@@ -84,12 +85,13 @@ export function failureText({ message, hint }: SyncError, paint: Paint = painter
 const withHint = (text: string, hint: string | undefined): string =>
   hint === undefined ? text : `${text}\n  ${printable(hint, LONGEST_REASON)}`;
 
-function linesOf({ entry, changes }: DetailedEntry, held: boolean, paint: Paint): string[] {
-  const id = `${printableId(entry.user_group_id)}${held ? paint("yellow", "  held") : ""}`;
+function linesOf({ entry, changes, name }: DetailedEntry, held: boolean, paint: Paint): string[] {
+  const named = name === undefined ? "" : `  ${paint("dim", quotedName(name))}`;
+  const id = `${printableId(entry.user_group_id)}${named}${held ? paint("yellow", "  held") : ""}`;
   switch (entry.kind) {
     case "create": {
       const note = entry.underWay ? paint("dim", "  (begun by an earlier run)") : "";
-      return [`${paint("green", "+")} ${id}  ${paint("dim", quoted(entry.group.name))}${note}`];
+      return [`${paint("green", "+")} ${id}  ${paint("dim", quotedName(entry.group.name))}${note}`];
     }
     case "update":
     case "replace": {

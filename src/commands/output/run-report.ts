@@ -1,4 +1,5 @@
 import { isTenantGone, isTenantNotReady } from "../../core/failure/failure.ts";
+import { remediesOf } from "../../core/failure/remedies.ts";
 import { countsText, outOfSyncText } from "../../core/report/summary-text.ts";
 import { durationText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
@@ -27,7 +28,7 @@ export function reportJson({
     requests,
     duration_ms: Math.round(durationMs),
     held_code: hold?.approval ?? null,
-    held_groups: hold?.groups.map(heldJson) ?? [],
+    held_groups: hold?.groups.map((held) => heldJson(held, hold.names.get(held.user_group_id))) ?? [],
     refresh_held_code: refreshHold?.approval ?? null,
     errors,
   };
@@ -49,11 +50,11 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
     `  ${numbers}${numbers === "" ? "" : "; "}${quantity(requests, "request")} in ${durationText(durationMs)}`,
     ...(hold && hold.count > 0
-      ? ["  held:", ...heldLines(hold.groups, hold.count).map((line) => `    ${line}`)]
+      ? ["  held:", ...heldLines(hold.groups, hold.names, hold.count).map((line) => `    ${line}`)]
       : []),
     // The headline has the run's reason already.
     ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
-    ...(counts.failed + counts.rejected > 0 ? ["  docs/errors.md says for each code what helps"] : []),
+    ...remedyLines(report.errors),
   ];
   if (counts.unverified > 0) {
     lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");
@@ -111,6 +112,12 @@ function allWell(of: Reported, { rotated }: RunReport["counts"]): string {
   if (of === "sync") return "In sync";
   return rotated > 0 ? "Rotated" : "Nothing to rotate";
 }
+
+/** What helps against the codes that are shown, each once. */
+const remedyLines = (errors: readonly ReportedError[]): string[] =>
+  remediesOf(errors.slice(0, SHOWN_ERRORS).map(({ code }) => code)).map(
+    ({ code, remedy }) => `  what helps against ${code}: ${remedy}`,
+  );
 
 function errorLines(errors: readonly ReportedError[]): string[] {
   const lines = errors.slice(0, SHOWN_ERRORS).map(({ user_group_id, code, message }) => {

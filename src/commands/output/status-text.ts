@@ -1,5 +1,6 @@
 import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
 import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh-guard.ts";
+import { remediesOf } from "../../core/failure/remedies.ts";
 import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
 import type { FailingGroup } from "../../core/report/failing-group.ts";
 import { healthOf, type Verdict } from "../../core/report/health.ts";
@@ -12,7 +13,7 @@ import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import { type Paint, painter } from "./colours.ts";
-import { heldLines } from "./held.ts";
+import { heldLines, type Names } from "./held.ts";
 
 const SHOWN_FAILURES = 20;
 const SHOWN_REASONS = 20;
@@ -41,6 +42,7 @@ export interface Guards {
 /** What the ledger knows: all that is wrong, the numbers, what needs attention, the last runs. */
 export function statusText(
   status: LedgerStatus,
+  names: Names,
   tables: ResolvedTables,
   { missing, refreshHold }: Guards,
   runs: readonly RecordedRun[],
@@ -79,7 +81,7 @@ export function statusText(
   if (isAlarming(missing))
     lines.push("", "Look at the source first: are these tenants really gone? `groupsync plan` names them.");
   if (held) {
-    lines.push("", "Held", ...heldLines(held.groups, held.count).map((line) => `  ${line}`));
+    lines.push("", "Held", ...heldLines(held.groups, names, held.count).map((line) => `  ${line}`));
     lines.push(
       `  if they are meant to go: ${held.code === null ? "groupsync plan shows the code" : `groupsync sync --approve-deletions ${held.code}`}`,
     );
@@ -93,6 +95,8 @@ export function statusText(
     );
   if (failing.length > 0) lines.push("", "Failing", ...failing.slice(0, SHOWN_FAILURES).map(failureLine));
   if (failing.length > SHOWN_FAILURES) lines.push("  … `groupsync status --json` lists more");
+  for (const { code, remedy } of remediesOf(failing.slice(0, SHOWN_FAILURES).map((group) => group.code)))
+    lines.push(`  what helps against ${code}: ${remedy}`);
   if (rejected.length > 0) {
     lines.push("", "Rejected", ...reasonsOf(rejected).slice(0, SHOWN_REASONS).map(reasonLine));
     lines.push("  correct the rows, or see docs/rows.md; their groups stay as they are");

@@ -21,7 +21,7 @@ export function describeHeldRemovals(guard: HeldBack | Inconclusive): HeldRemova
 const explainInconclusive = ({ gone, kept }: Inconclusive): HeldRemovals => ({
   code: "SOURCE_INCONCLUSIVE",
   message: `the source returned no valid row, which may be a mistake, so ${quantity(gone, "group")} without a tenant ${are(gone)} kept`,
-  hint: "check source.table, source.where and the database that source.url names; one valid row is enough for deletions to go on. To delete the very last groups, flag their rows (deletion.when: flagged)",
+  hint: "check what the config's source section selects, and the database that source.url names; one valid row is enough for deletions to go on. To delete the very last groups, flag their rows (deletion.when: flagged)",
   count: gone - kept,
   approval: null,
 });

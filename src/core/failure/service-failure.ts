@@ -78,7 +78,7 @@ export const SERVICE_FAILURES = {
     reaction: "fail",
     mayHaveHappened: false,
     remedy:
-      "the service refused a call for this group: if it was to create or change the group, compare name, mapping and properties with a group that works",
+      "compare name, mapping and properties with those of a group that works, if the call was to create or change the group",
   },
 } as const satisfies Record<string, Classification>;
 

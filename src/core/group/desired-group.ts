@@ -37,7 +37,7 @@ export function desiredTenants(rules: GroupRules): (row: TenantRow) => Tenant {
     return ({ cells }) => cells[index] as Cell;
   };
   const readName = requiredText("name", rules.name, cell);
-  const readMapping = objectReader("mapping", rules.mapping, cell, asMappingValue);
+  const readMapping = objectReader("mapping", rules.mapping, cell, filledText);
   const readProperties = objectReader("properties", rules.properties, cell, (_, value) => value);
   const readDataSourceId = optionalText("data_source_provided_id", rules.dataSourceId, cell);
 
@@ -80,7 +80,7 @@ function reasonOf(error: unknown): { readonly code: RejectionCode; readonly mess
 }
 
 /** Raise this number when the same columns give another group than before: then all rows are read again. */
-const READER = 2;
+const READER = 3;
 
 /** The seed of the row digests. Other rules make other groups of the same row, so they need other digests. */
 export function digestSeed(rules: GroupRules): string {
@@ -201,14 +201,13 @@ function valueReader(
   }
 }
 
-/** Reads a value as text, and rejects the row if the value is null: for the group's name. */
+/** Reads a value as text, and rejects the row if the value is null or blank: for the group's name. */
 function requiredText(field: string, rule: Rule, cell: (column: string) => Read<Cell>): Read<string> {
   const read = valueReader(rule, cell);
   const place = `${field}${columnsNote(rule)}`;
   return (row) => {
     const value = read(row, place);
-    if (value === OMIT || value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
-    return asText(place, value);
+    return filledText(place, value === OMIT ? null : value);
   };
 }
 
@@ -228,10 +227,10 @@ function optionalText(
 }
 
 /**
- * Refuses null and blank text, which a service may trim: without a mapping the service falls back to the default data
- * source, which may be another tenant's.
+ * Refuses null and blank text, which a service may trim: without a name nobody can tell whose the group is, and without a
+ * mapping the service falls back to the default data source, which may be another tenant's.
  */
-function asMappingValue(place: string, value: Json): string {
+function filledText(place: string, value: Json): string {
   if (value === null) throw new Rejected("VALUE_NULL", `${place} is null`);
   const text = asText(place, value);
   if (text.trim() === "")

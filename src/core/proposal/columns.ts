@@ -73,7 +73,7 @@ export function nameChoices(table: CatalogTable, id: string | undefined, anyText
     if (isSecret(column.name)) return [];
     if (rank === 0) return anyText ? [{ column, reason: "is text", rank }] : [];
     const reason = column.isNullable
-      ? "sounds like the tenant's name; rows in which it is null or empty are rejected"
+      ? "sounds like the tenant's name; rows in which it is null or blank are rejected"
       : "sounds like the tenant's name, and is never null";
     return [{ column, reason, rank: rank + (column.isNullable ? 0 : 0.5) }];
   });

@@ -6,3 +6,7 @@ export const toldText = (told: Told): string =>
   typeof told === "string"
     ? told
     : told.map((part) => (typeof part === "string" ? part : part.toISOString())).join("");
+
+/** A message as a sentence: with a capital letter and an end. Empty if the message is. */
+export const asSentence = (text: string): string =>
+  text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.?!…]$/.test(text) ? "" : "."}`;

@@ -1,5 +1,6 @@
 import { failingGroups, healthOf, type Verdict } from "../../core/report/health.ts";
 import { printable } from "../../core/text/printable.ts";
+import { asSentence } from "../../core/text/told.ts";
 import { healthFacts } from "../state/health-facts.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import { brokenWaysOf } from "../state/serving-state.ts";
@@ -194,9 +195,6 @@ function inSyncText({ ledger }: DaemonState): string {
       : "";
   return `${grouped(in_sync)} of ${groupedCount(total, "group")} ${in_sync === 1 ? "is" : "are"} in sync${gone}.`;
 }
-
-const asSentence = (text: string): string =>
-  text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.?!…]$/.test(text) ? "" : "."}`;
 
 function retryText({ nextRun, current }: DaemonState, now: Date): string {
   if (current) return "Another run is going on now.";

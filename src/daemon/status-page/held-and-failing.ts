@@ -1,4 +1,5 @@
 import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh-guard.ts";
+import { remedyOf } from "../../core/failure/remedies.ts";
 import {
   type RejectionReason,
   type RememberedRejection,
@@ -7,6 +8,7 @@ import {
 } from "../../core/group/rejections.ts";
 import type { FailingGroup } from "../../core/report/failing-group.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
+import { asSentence } from "../../core/text/told.ts";
 import type { HeldGroups } from "../../ports/ledger/status.ts";
 import { copied } from "./copied-command.ts";
 import { type Content, type Html, html } from "./markup/html.ts";
@@ -74,8 +76,11 @@ function failure(
   const next = retryAt <= at.now ? "with the next sync" : briefMoment(retryAt, at);
   return html`<li><h3>${tenant(user_group_id, names)}</h3>
 <p><span class="code">${printable(code)}:</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
+<p>${remedyText(code)}</p>
 <p class="note">${grouped(count)} in a row for ${roundText(at.now.getTime() - since.getTime())}, next try ${next}</p></li>`;
 }
+
+const remedyText = (code: string): string => asSentence(remedyOf(code) ?? "mend what the message names");
 
 /** The rows that can't be used, by their reasons. */
 export function rejectedSection(
@@ -99,6 +104,7 @@ function rejectionReason(
   const others = named.length > 0 && rows > named.length ? ` and ${grouped(rows - named.length)} more` : "";
   return html`<li><h3>${groupedCount(rows, "row")}</h3>
 <p><span class="code">${printable(code)}:</span> ${outside(printable(message, LONGEST_MESSAGE))}</p>
+<p>${remedyText(code)}</p>
 <p class="note">${named.map((id, index) => html`${index > 0 ? ", " : ""}${tenant(id, names)}`)}${others}${named.length > 0 ? "; " : ""}for ${roundText(now.getTime() - since.getTime())}</p></li>`;
 }
 

@@ -42,4 +42,4 @@ export class RejectionReasons {
 }
 
 const REMEDY =
-  "correct the rows, or leave them out with source.where; docs/errors.md says for each code what else helps; until then their groups stay as they are, and new ones get none";
+  "correct the rows, or have the source leave them out; docs/errors.md says for each code what else helps; until then their groups stay as they are, and new ones get none";

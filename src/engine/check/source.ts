@@ -84,7 +84,7 @@ async function* snapshotFindings(
     else
       yield warning(
         `${from} has no row that gives a group`,
-        "check the url, and source.where: from such a source a sync makes no group, and deletes none without approval",
+        `check the url, and ${snapshot.table === null ? "source.query" : "source.where"}: from such a source a sync makes no group, and deletes none without approval`,
       );
     if (paddedIds > 0)
       yield warning(

@@ -1,5 +1,6 @@
 import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
 import type { RecordedFailure } from "../../core/failure/group-failures.ts";
+import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
 import { shellWord } from "../../core/text/printable.ts";
 import type { Told } from "../../core/text/told.ts";
@@ -58,7 +59,7 @@ export function standingOf(explained: ExplainedTenant): Standing {
       return {
         state: "rejected",
         reason: `${known === undefined ? "it gets no group" : "its group stays as it is"}, because its row is rejected (${action.code}): ${action.message}`,
-        advice: action.code === "ID_DUPLICATE" ? "leave one row with this id" : "correct the row",
+        advice: adviceFor(action),
         command: syncIt,
       };
     case "not_ready":
@@ -72,8 +73,7 @@ export function standingOf(explained: ExplainedTenant): Standing {
       return {
         state: "missing",
         reason: missingText(action),
-        advice:
-          "if the tenant is not gone, mend its row or put it back: look at source.where and source.removed_when too",
+        advice: `if the tenant is not gone, mend its row or put it back: look at ${explained.table === null ? "source.query" : "source.where"} and source.removed_when too`,
         command: null,
       };
     case "outdated":
@@ -162,7 +162,7 @@ function standingOfChange(
 const rotateIt = (user_group_id: string): string => `groupsync rotate --only ${shellWord(user_group_id)}`;
 
 const adviceFor = ({ code }: Pick<RecordedFailure, "code">): string =>
-  code === "NOT_UPDATED" ? KEEPS_GROUPS : "mend what the message names";
+  code === "NOT_UPDATED" ? KEEPS_GROUPS : (remedyOf(code) ?? "mend what the message names");
 
 const failedText = ({ code }: RecordedFailure): string =>
   `the last try failed with ${code}; the next sync tries again`;
@@ -184,7 +184,7 @@ function standingAtRest({ user_group_id, record, copies }: ExplainedTenant, comm
     return {
       state: "token_not_stored",
       reason: misplaced ?? `its token is not in every store: ${storing?.code}`,
-      advice: storing ? "mend what the message names" : null,
+      advice: storing ? adviceFor(storing) : null,
       command,
     };
   }
@@ -192,7 +192,7 @@ function standingAtRest({ user_group_id, record, copies }: ExplainedTenant, comm
     return {
       state: "rotation_failing",
       reason: `its group is in sync, but its last rotation failed with ${rotation.code}`,
-      advice: "mend what the message names",
+      advice: adviceFor(rotation),
       command: rotateIt(user_group_id),
     };
   }

@@ -149,5 +149,7 @@ export const unknownIds = (ids: ReadonlySet<string>): SyncError =>
   new SyncError(
     "UNKNOWN_ID",
     `neither the source nor the ledger has ${[...ids].map((id) => JSON.stringify(id)).join(", ")}`,
-    { hint: "ids are compared byte by byte: check case, spaces and source.where" },
+    {
+      hint: "ids are compared byte by byte: check case and spaces, and whether the config's source section selects the row",
+    },
   );

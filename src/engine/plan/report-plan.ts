@@ -3,6 +3,7 @@ import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts"
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
 import { tenantGone, tenantNotReady } from "../../core/failure/failure.ts";
 import { quantity } from "../../core/text/quantity.ts";
+import type { StatusReads } from "../../ports/ledger/status.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { Reporting } from "../report/report-failure.ts";
 import { MAX_REPORTED } from "../report/tally.ts";
@@ -60,34 +61,34 @@ function warnOfOtherSource({ reading, guard, counts }: Plan, observe: Observe): 
 export async function reportGuard(
   plan: Plan,
   { approval }: Pick<PlanOptions, "approval">,
-  { tally, observe }: Reporting,
+  { tally, observe, ledger }: Reporting & { readonly ledger: Pick<StatusReads, "names"> },
 ): Promise<void> {
   const { guard } = plan;
   if (guard.kind === "allowed") {
     if (approval === undefined || guard.approved) return;
-    observe({
-      kind: "warning",
+    const unneeded = {
       code: "APPROVAL_NOT_NEEDED",
-      message: "an approval code was given, but no removals are held",
-      hint: "a code approves only the removals that it was shown with, and only once",
-    });
+      message:
+        "an approval code was given, but no removals are held; a code approves only the removals that it was shown with, and only once",
+    };
+    tally.report(null, unneeded);
+    observe({ kind: "warning", ...unneeded });
     return;
   }
   const hold = describeHeldRemovals(guard);
   if (approval !== undefined) {
     const refusal = {
       code: "APPROVAL_MISMATCH",
-      message: "the given approval code doesn't match the removals that are held now",
+      message:
+        "the given approval code doesn't match the removals that are held now: others are held since it was shown, or it was used already; groupsync plan shows the present code",
     };
     tally.report(null, refusal);
-    observe({
-      kind: "warning",
-      ...refusal,
-      hint: "other removals are held since the code was shown, or the code was used already; groupsync plan shows the present code",
-    });
+    observe({ kind: "warning", ...refusal });
   }
   tally.counts.held = hold.count;
-  tally.hold = { ...hold, groups: await firstHeld(plan) };
+  const groups = await firstHeld(plan);
+  const names = await ledger.names(groups.map(({ user_group_id }) => user_group_id));
+  tally.hold = { ...hold, groups, names };
   tally.report(null, hold);
   observe({ kind: "held", ...hold });
 }

@@ -12,6 +12,8 @@ export interface ReportedError extends Failure {
 export interface ReportedHold extends HeldRemovals {
   /** The first held removals. */
   readonly groups: readonly HeldRemoval[];
+  /** Their names by their ids, as the service last told them. */
+  readonly names: ReadonlyMap<string, string>;
 }
 
 /** The most errors and held removals that a report lists. The counts have them all. */

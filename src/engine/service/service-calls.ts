@@ -271,7 +271,7 @@ async function insistOnScope({ teamId }: ServiceGroup, { identity, ledger }: Ser
 }
 
 const otherKey = (other: string): string =>
-  `nothing was stored. A copied config needs a service.api_key of another team, or tenants that ${JSON.stringify(other)} doesn't have (source.where); if this config takes the place of ${JSON.stringify(other)}, run \`groupsync forget ${other}\` first`;
+  `nothing was stored. A copied config needs a service.api_key of another team, or tenants that ${JSON.stringify(other)} doesn't have; if this config takes the place of ${JSON.stringify(other)}, run \`groupsync forget ${other}\` first`;
 
 function priorityOf({ isForSingleTenants }: ServiceCalling, knownToken: string | null): Priority {
   if (!isForSingleTenants) return PRIORITY.fullSync;

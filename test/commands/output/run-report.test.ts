@@ -63,7 +63,7 @@ test("doesn't say 'In sync' if every group failed", () => {
   const errors = [{ user_group_id: "107", code: "REFUSED", message: "success is 0" }];
   expect(textOf({ failed: 1 }, { requests: 1, errors })).toBe(
     "Done, with 1 failing group\n  1 failed; 1 request in 340 ms\n  107: REFUSED: success is 0\n" +
-      "  docs/errors.md says for each code what helps\n",
+      "  what helps against REFUSED: compare name, mapping and properties with those of a group that works, if the call was to create or change the group\n",
   );
 });
 
@@ -98,6 +98,7 @@ const hold = {
     { kind: "delete", user_group_id: "acme" },
     { kind: "replace", user_group_id: "globex" },
   ],
+  names: new Map([["acme", "Acme\u202e Ltd"]]),
 } as const;
 const heldError = { user_group_id: null, code: hold.code, message: hold.message };
 
@@ -110,11 +111,11 @@ test("shows held removals once: the reason, the command that approves them, and 
       "  look at the source first\n" +
       "  2 held, 1 rejected; 0 requests in 340 ms\n" +
       "  held:\n" +
-      "    delete acme\n" +
+      '    delete acme  "Acme\\u{202e} Ltd"\n' +
       "    replace globex\n" +
       "  (a row without an id): ID_NULL: column id is null\n" +
       "  APPROVAL_MISMATCH: another set\n" +
-      "  docs/errors.md says for each code what helps\n",
+      "  what helps against ID_NULL: fill the id's column, or have the source leave the row out\n",
   );
 });
 
@@ -125,8 +126,8 @@ test("--json has the approval code and the groups that it approves", () => {
     held: 2,
     held_code: "0123456789ab",
     held_groups: [
-      { user_group_id: "acme", action: "delete" },
-      { user_group_id: "globex", action: "replace" },
+      { user_group_id: "acme", name: "Acme\u202e Ltd", action: "delete" },
+      { user_group_id: "globex", name: null, action: "replace" },
     ],
     errors: [heldError],
   });

@@ -34,9 +34,11 @@ const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
   ...overrides,
 });
 
+const NAMES = new Map([["globex", "Globex\u202e Ltd"]]);
+
 /** The newest run first. */
 const textAfter = (runs: readonly RecordedRun[], overrides: Partial<LedgerStatus> = {}): string =>
-  statusText(aStatus({ runs, ...overrides }), TABLES, GUARDS, runs, NOW, false);
+  statusText(aStatus({ runs, ...overrides }), NAMES, TABLES, GUARDS, runs, NOW, false);
 
 const rejected = [{ ...aRejection(), since: NOW }];
 
@@ -87,14 +89,14 @@ test("lists held removals with the command that approves them", () => {
   expect(text).toContain(`
 Held
   delete acme
-  replace globex
+  replace globex  "Globex\\u{202e} Ltd"
   if they are meant to go: groupsync sync --approve-deletions 0123456789ab
 `);
 });
 
 test("shows the command that approves a held refresh", () => {
   const refreshHold = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
-  const text = statusText(aStatus(), TABLES, { ...GUARDS, refreshHold }, [], NOW, false);
+  const text = statusText(aStatus(), NAMES, TABLES, { ...GUARDS, refreshHold }, [], NOW, false);
   expect(text.split("\n")[0]).toMatch(/^Needs attention: the refresh is held: 6 groups were gone /);
   expect(text).toContain(`
 Held refresh
@@ -148,7 +150,7 @@ test("only the newest run can be running: an earlier run without an end did not 
   const open = { ...aRun("sync", {}), finishedAt: null, result: null };
   const lease = { holder: "another", epoch: "1", acquiredAt: NOW, expiresAt: NOW };
   const later = new Date(NOW.getTime() + 2_500);
-  expect(statusText(aStatus({ lease }), TABLES, GUARDS, [open, open], later, false)).toContain(`
+  expect(statusText(aStatus({ lease }), NAMES, TABLES, GUARDS, [open, open], later, false)).toContain(`
 Last runs
   2026-03-01T12:00:00.000Z  sync  running for 2.5 s
   2026-03-01T12:00:00.000Z  sync  did not finish
@@ -157,14 +159,14 @@ Last runs
 
 test("the first line is about the last sync, even if --runs doesn't show that sync", () => {
   const runs = [aRun("rotate", { rotated: 1 }), aRun("sync", { outdated: 2 })];
-  const text = statusText(aStatus({ runs }), TABLES, GUARDS, runs.slice(0, 1), NOW, false);
+  const text = statusText(aStatus({ runs }), NAMES, TABLES, GUARDS, runs.slice(0, 1), NOW, false);
   expect(text.split("\n")[0]).toBe("Needs attention: 2 outdated groups.");
   expect(text).not.toContain("  sync  ");
 });
 
 test("shows since when a group has been failing", () => {
   const failing = [{ user_group_id: "acme", ...aChangeFailure(), since: new Date("2026-02-27T08:00:00Z") }];
-  expect(statusText(aStatus({ failing }), TABLES, GUARDS, [], NOW, false)).toContain(`
+  expect(statusText(aStatus({ failing }), NAMES, TABLES, GUARDS, [], NOW, false)).toContain(`
 Failing
   acme  REFUSED (3 in a row since 2026-02-27T08:00:00.000Z, next try after 2026-03-01T00:00:00.000Z): GET was answered`);
 });

@@ -431,6 +431,8 @@ it("needs no value of a row that isn't ready", () => {
 it.each<[string, GroupRules, Record<string, Cell>, string]>([
   ["the id's column", someRules(), { id: BYTES }, "column id holds bytes"],
   ["the name's column", someRules(), { name: null }, "name (column name) is null"],
+  ["a name that is empty", someRules(), { name: "" }, "name (column name) is empty"],
+  ["a blank name", someRules(), { name: " \t" }, "name (column name) has nothing but blanks"],
   [
     "a mapping's key and column",
     someRules({ mapping: { kind: "keys", keys: { "40": column("source") } } }),

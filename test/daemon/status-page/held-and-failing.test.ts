@@ -24,7 +24,7 @@ describe("failing groups", () => {
 
   test("have their reason, and their next try", () => {
     expect(readOf(failing(1, 1, { message: "a <b> & c" }))).toContain(
-      "cus-0. NOT_UPDATED: a <b> & c 3 in a row for 3 h, next try in 12 min (2026-03-01 12:14:30)",
+      "cus-0. NOT_UPDATED: a <b> & c Compare the group's name with the one in the message; groupsync probe finds out whether the service ever changes a group. 3 in a row for 3 h, next try in 12 min (2026-03-01 12:14:30)",
     );
     expect(readOf(failing(1, 1, { retryAt: minutesAgo(1) }))).toContain("next try with the next sync");
   });
@@ -136,8 +136,10 @@ describe("rejected rows", () => {
     );
     expect(text).toContain("rejected rows 5 ");
     expect(text).toContain("Rejected 5 No group can be made of these rows.");
-    expect(text).toContain("3 rows VALUE_NULL: a <b> & c cus-1 , cus-2 , cus-3 ; for 3 h");
-    expect(text).toContain("2 rows ID_NULL: column id is null for 3 h");
+    expect(text).toContain(
+      "3 rows VALUE_NULL: a <b> & c Fill the column, or give its rule a default. cus-1 , cus-2 , cus-3 ; for 3 h",
+    );
+    expect(text).toContain("2 rows ID_NULL: column id is null Fill the id's column, or have the source leave the row out. for 3 h");
     expect(text.indexOf("cus-1")).toBeLessThan(text.indexOf("ID_NULL"));
   });
 

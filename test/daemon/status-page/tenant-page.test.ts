@@ -42,7 +42,7 @@ describe("the page of a tenant", () => {
   test("has all that explain says, with times in the time zone", () => {
     const text = readOf(explained(waiting()), "acme", "Asia/Kathmandu");
     expect(text).toContain(
-      "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 mend what the message names",
+      "acme: failing the last try failed with REFUSED; a sync tries again after 2026-03-01 23:45:00 compare name, mapping and properties with those of a group that works, if the call was to create or change the group",
     );
     expect(text).toContain("What helps groupsync --config /etc/groupsync/config.yaml sync --only acme");
     expect(text).toContain('Row in public.customers id "acme" name "Acme"');

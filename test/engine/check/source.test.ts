@@ -64,7 +64,7 @@ test("rows that would be rejected are counted by their reasons, the most frequen
     "warning: 1 row rejected (ID_NULL): column id is null: (a row without an id)",
     "warning: 1 row rejected (ID_DUPLICATE): 2 rows have this id in column id; none of them is used: double",
   ]);
-  for (const { hint } of reasons) expect(hint).toContain("source.where");
+  for (const { hint } of reasons) expect(hint).toContain("have the source leave them out");
 });
 
 test("ids with a blank at one end are a warning, because nobody sees the blank", async () => {

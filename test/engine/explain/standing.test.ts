@@ -126,7 +126,7 @@ function noDeletions(): Partial<PlanningContext> {
   return { deletion: { when: "never", gracePeriodMs: 0, limit: { count: 3, percent: 10 } } };
 }
 
-test("the advice for a group that the service has left as it was names service.update", () => {
+test("the advice for a failing group is the action of its code", () => {
   const known = aLedgerGroup({
     failures: failures({
       change: aChangeFailure({ fingerprint: renamed.fingerprint, retryAt: new Date(0) }),
@@ -135,7 +135,8 @@ test("the advice for a group that the service has left as it was names service.u
   const adviceFor = (code: string) =>
     standingOf(anExplainedTenant({ tenant: renamed, known, record: failing("change", code) })).advice;
   expect(adviceFor("NOT_UPDATED")).toContain("set service.update to replace");
-  expect(adviceFor("REFUSED")).toBe("mend what the message names");
+  expect(adviceFor("REFUSED")).toMatch(/^compare name, mapping and properties/);
+  expect(adviceFor("UNHEARD_OF")).toBe("mend what the message names");
 });
 
 describe("the reason", () => {

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyId, anyObject, anyText } from "../../builders/arbitraries.ts";
+import { anyId, anyName, anyObject } from "../../builders/arbitraries.ts";
 import { anAbsence } from "../../builders/groups.ts";
 import { type LedgerRow, NEW_ROW } from "../../fakes/ledger/ledger-state.ts";
 import { tenants } from "../../fakes/world.ts";
 import { AT_ONCE, aPlan, changes, confirmed, inShort, OWNED } from "./a-plan.ts";
 
-const anyRecords = fc.uniqueArray(fc.record({ id: anyId(), name: anyText(), properties: anyObject() }), {
+const anyRecords = fc.uniqueArray(fc.record({ id: anyId(), name: anyName(), properties: anyObject() }), {
   selector: ({ id }) => id,
   maxLength: 10,
 });

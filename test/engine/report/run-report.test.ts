@@ -20,6 +20,7 @@ it("a hold outranks failed groups, even if it holds no removal", () => {
     count: 0,
     approval: null,
     groups: [],
+    names: new Map(),
   };
   expect(reportOn(tally, 5, undefined).outcome).toBe("held");
 });

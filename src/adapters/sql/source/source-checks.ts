@@ -80,12 +80,19 @@ async function checkWhole(
   if (readyWhen !== undefined) await whole("source.ready_when", "one condition", readNone(readyWhen));
 }
 
-export function sourceError({ name }: SourceRequest, failures: SourceFailures, error: unknown): SyncError {
+export function sourceError(request: SourceRequest, failures: SourceFailures, error: unknown): SyncError {
+  const { name, query, where, removedWhen, readyWhen } = request;
   if (!failures.isSqlMistake(error)) {
     return databaseError(failures, "SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
   }
+  const given = [
+    ["source.query", query],
+    ["source.where", where],
+    ["source.removed_when", removedWhen],
+    ["source.ready_when", readyWhen],
+  ].flatMap(([key, sql]) => (sql === undefined ? [] : [key]));
   return new SyncError("CONFIG_SOURCE", `cannot read ${name}: ${describe(error)}`, {
-    hint: "check source.where, source.query, source.removed_when and source.ready_when: they are SQL of this database",
+    ...(given.length > 0 && { hint: `check ${given.join(", ")}: SQL of this database` }),
     cause: error,
   });
 }
