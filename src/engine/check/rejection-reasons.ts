@@ -1,3 +1,4 @@
+import { remedyOf } from "../../core/failure/remedies.ts";
 import type { RejectedTenant, RejectionCode } from "../../core/group/tenant.ts";
 import { type Finding, warning } from "../../core/report/finding.ts";
 import { printableId } from "../../core/text/printable.ts";
@@ -33,13 +34,12 @@ export class RejectionReasons {
       const more = rows > examples.length ? ", …" : "";
       yield warning(
         `${quantity(rows, "row")} rejected (${code}): ${message}: ${examples.join(", ")}${more}`,
-        REMEDY,
+        `${remedyOf(code)}; ${UNTIL_THEN}`,
       );
     }
     const others = reasons.slice(MOST_SHOWN).reduce((sum, { rows }) => sum + rows, 0);
-    if (others > 0) yield warning(`${quantity(others, "more row")} rejected for other reasons`, REMEDY);
+    if (others > 0) yield warning(`${quantity(others, "more row")} rejected for other reasons`, UNTIL_THEN);
   }
 }
 
-const REMEDY =
-  "correct the rows, or have the source leave them out; docs/errors.md says for each code what else helps; until then their groups stay as they are, and new ones get none";
+const UNTIL_THEN = "until then their groups stay as they are, and new ones get none";

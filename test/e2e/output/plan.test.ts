@@ -27,7 +27,7 @@ const AS_TEXT = `\
 ~ t-00002
     name: "Company 2" → "Renamed\\u001b[2J"
     properties.plan: "gold" → null
-= t-00003  its tenant is gone; deleted after another 24 h 0 min of absence
+= t-00003  "Company 3"  its tenant is gone; deleted after another 24 h 0 min of absence
 + ü-1  "Größe & Söhne"
 ! t-00004  rejected: mapping.40 (column warehouse) is null
 
@@ -85,7 +85,7 @@ test("--json is one object, with the fields that change", async () => {
     ],
     delete: [],
     gone: [],
-    missing: [{ user_group_id: "t-00003", absence: "absent", due_in_ms: 24 * 3_600_000 }],
+    missing: [{ user_group_id: "t-00003", name: "Company 3", absence: "absent", due_in_ms: 24 * 3_600_000 }],
     waiting: [],
     outdated: [],
     rejected: [
