@@ -40,6 +40,13 @@ Found 1 problem and 1 warning.
   });
 });
 
+test("counts one missing right as one problem, however many checks meet it", async () => {
+  const denied = { ...failure("permission denied", "GRANT SELECT ON customers"), code: "SOURCE_UNAVAILABLE" };
+  const slow = failure("the check did not end", "it answers too slowly");
+  const { stdout } = await check([aCheck("source", denied, slow), aCheck("changes", denied, slow)]);
+  expect(stdout).toMatch(/\nFound 3 problems\.\n$/);
+});
+
 test("exits with 0 unless something has failed", async () => {
   expect(await check([LEDGER])).toMatchObject({
     code: 0,

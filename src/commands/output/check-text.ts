@@ -29,8 +29,15 @@ function findingText(name: string, { level, code, message, hint }: Finding, pain
 /** The last line. */
 export function summaryText(results: readonly CheckResult[], colours: boolean): string {
   const paint = painter(colours);
-  const levels = results.flatMap(({ findings }) => findings.map(({ level }) => level));
-  const count = (wanted: FindingLevel): number => levels.filter((level) => level === wanted).length;
+  // One missing right shows in several checks. What one and the same action mends is one problem.
+  const count = (wanted: FindingLevel): number =>
+    new Set(
+      results.flatMap(({ name, findings }) =>
+        findings
+          .filter(({ level }) => level === wanted)
+          .map(({ code, message, hint }) => (code && hint) ?? `${name}: ${message}`),
+      ),
+    ).size;
   const counts = quantities([
     [count("failure"), "problem"],
     [count("warning"), "warning"],

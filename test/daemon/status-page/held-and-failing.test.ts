@@ -139,7 +139,9 @@ describe("rejected rows", () => {
     expect(text).toContain(
       "3 rows VALUE_NULL: a <b> & c Fill the column, or give its rule a default. cus-1 , cus-2 , cus-3 ; for 3 h",
     );
-    expect(text).toContain("2 rows ID_NULL: column id is null Fill the id's column, or have the source leave the row out. for 3 h");
+    expect(text).toContain(
+      "2 rows ID_NULL: column id is null Fill the id's column, or have the source leave the row out. for 3 h",
+    );
     expect(text.indexOf("cus-1")).toBeLessThan(text.indexOf("ID_NULL"));
   });
 
