@@ -26,7 +26,16 @@ describe("an observer that throws", () => {
     const report = await sync(portsOf(world, failing(seen)), syncSettings(), {}, never);
     expect(report).toMatchObject({ outcome: "ok", counts: { ...noCounts(), created: 2 } });
     expect(world.store.tokens).toEqual(world.service.tokens);
-    expect(seen).toEqual(["started", "phase", "planned", "phase", "answered", "recorded", "recorded", "finished"]);
+    expect(seen).toEqual([
+      "started",
+      "phase",
+      "planned",
+      "phase",
+      "answered",
+      "recorded",
+      "recorded",
+      "finished",
+    ]);
   });
 
   it.each<RunEvent>([
