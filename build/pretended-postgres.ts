@@ -46,6 +46,7 @@ const answersFor = (baseUrl: string): Answers => [
   // The owner's mark.
   ['token_column AS "column"', [{ column: "*", name: "default", baseUrl, teamId: null, ledgerId: "ledger" }]],
   ["type_schema", [{ type: "pg_catalog.text", operator: "pg_catalog.=" }]],
+  ['AS "isReadable"', TENANT_COLUMNS.map((name) => ({ name, user: ROLE, isReadable: true }))],
   ["LIMIT 0", [tenantColumns((column) => column)]],
   ["WITH RECURSIVE described", [{ oid: 25, name: "text", base: 0, element: 0 }]],
   ["'server_encoding'", [{ encoding: "UTF8", typeSchema: "pg_catalog" }]],

@@ -106,7 +106,9 @@ test("writes the config, with the statements beside it, and says what to do next
   expect(error).toBeUndefined();
   expect(Object.keys(files)).toEqual(["etc/shop.yaml", "etc/groupsync.sql"]);
   expect(files["etc/shop.yaml"]).toContain("table: public.customers");
-  expect(files["etc/groupsync.sql"]).toContain('GRANT SELECT ON "public"."customers" TO groupsync_reader;');
+  expect(files["etc/groupsync.sql"]).toContain(
+    'GRANT SELECT ("id", "name", "data_source_id", "plan") ON "public"."customers" TO groupsync_reader;',
+  );
   expect(stdout).toContain("Wrote etc/shop.yaml and etc/groupsync.sql.");
   const steps = [
     "1. In etc/shop.yaml, write the id of the service's schema in place of SCHEMA_ID",

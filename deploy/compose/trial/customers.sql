@@ -13,7 +13,7 @@ INSERT INTO customers (id, company_name, warehouse, plan) VALUES
   ('cus-1005', 'Elm Street Bakery', 'us-2', 'free');
 
 CREATE ROLE groupsync_reader LOGIN PASSWORD 'trial-reader';
-GRANT SELECT ON customers TO groupsync_reader;
+GRANT SELECT (id, company_name, warehouse, plan) ON customers TO groupsync_reader;
 
 CREATE ROLE groupsync LOGIN PASSWORD 'trial-groupsync';
 CREATE SCHEMA groupsync AUTHORIZATION groupsync;

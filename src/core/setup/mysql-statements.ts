@@ -4,6 +4,8 @@ import {
   quoted,
   quotedTable,
   READER,
+  READER_COMMENT,
+  readColumns,
   type Setup,
   TOKEN_SCHEMA,
   TOKEN_TABLE,
@@ -14,7 +16,8 @@ import { sqlComment } from "./sql-comment.ts";
 const RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX";
 
 /** What an administrator of MySQL or MariaDB runs once. */
-export function mysqlStatements({ dialect, database, proposal }: Setup): string {
+export function mysqlStatements(setup: Setup): string {
+  const { dialect, database, proposal } = setup;
   const { table, change } = proposal;
   const place = quotedTable(dialect, table);
   return [
@@ -28,9 +31,9 @@ export function mysqlStatements({ dialect, database, proposal }: Setup): string 
       `  ALTER USER ${WRITER} IDENTIFIED BY '…' ACCOUNT UNLOCK;`,
     ),
     "",
-    ...sqlComment("Reads the tenants, and can do nothing else."),
+    ...sqlComment(...READER_COMMENT),
     `CREATE USER ${READER} ACCOUNT LOCK;`,
-    `GRANT SELECT ON ${place} TO ${READER};`,
+    `GRANT SELECT (${readColumns(setup)}) ON ${place} TO ${READER};`,
     ...(table.kind === "view"
       ? sqlComment(
           "To see in EXPLAIN that an index finds a tenant in a view, groupsync needs these too. Without them it looks at single",

@@ -5,6 +5,8 @@ import {
   quoted,
   quotedTable,
   READER,
+  READER_COMMENT,
+  readColumns,
   type Setup,
   TOKEN_SCHEMA,
   TOKEN_TABLE,
@@ -40,10 +42,12 @@ const head = ({ database }: Setup): readonly string[] =>
     `  \\password ${WRITER}`,
   );
 
-function reader({ dialect, database, proposal: { table } }: Setup): readonly string[] {
+function reader(setup: Setup): readonly string[] {
+  const { dialect, database, proposal } = setup;
+  const { table } = proposal;
   const place = quotedTable(dialect, table);
   return [
-    ...sqlComment("Reads the tenants, and can do nothing else."),
+    ...sqlComment(...READER_COMMENT),
     `CREATE ROLE ${READER} LOGIN;`,
     ...(table.kind === "table"
       ? [
@@ -55,7 +59,7 @@ function reader({ dialect, database, proposal: { table } }: Setup): readonly str
       : []),
     `GRANT CONNECT ON DATABASE ${quoted(dialect, database)} TO ${READER};`,
     `GRANT USAGE ON SCHEMA ${quoted(dialect, table.schema)} TO ${READER};`,
-    `GRANT SELECT ON ${place} TO ${READER};`,
+    `GRANT SELECT (${readColumns(setup)}) ON ${place} TO ${READER};`,
     ...(table.hasPolicies
       ? sqlComment(
           `A policy may hide rows of ${place}, and the groups of hidden tenants would be deleted. If all tenants count:`,

@@ -31,6 +31,19 @@ export const VARIABLES = {
   baseUrl: "GROUPSYNC_BASE_URL",
 } as const;
 
+/** The columns that the config uses, and so the reader may read: in SQL, in quotes. */
+export const readColumns = ({ dialect, proposal }: Pick<Setup, "dialect" | "proposal">): string => {
+  const { id, name, mapping, properties, removals, change } = proposal;
+  const used = [id, name, ...mapping, ...properties.proposed, ...removals, ...(change ? [change] : [])];
+  return [...new Set(used.map(({ column }) => quoted(dialect, column.name)))].join(", ");
+};
+
+/** Stands above the reader's GRANT. */
+export const READER_COMMENT = [
+  "Reads of the tenants what the config uses, and can do nothing else. A column that you add to the config, or that a",
+  "condition or a query of yours reads, has to be added here.",
+] as const;
+
 /**
  * The channel on which a trigger names changed tenants. Null if the table can't have such a trigger: on MySQL, and of a
  * view.

@@ -118,7 +118,9 @@ test("a sync needs only the documented rights, has no others, and warns of nothi
         .filter((grant) => !grant.includes("GRANT USAGE")),
     );
     expect(reader).toEqual([
-      expect.stringMatching(new RegExp(`^GRANT SELECT ON .${database.name}.\\..customers.`)),
+      expect.stringMatching(
+        new RegExp(`^GRANT SELECT \\(.*company_name.*\\) ON .${database.name}.\\..customers.`),
+      ),
     ]);
     expect(groupsync?.map((grant) => grant.replace(/["`]|^GRANT SELECT, .* ON | TO .*/g, "")).sort()).toEqual(
       [`groupsync${end}.*`, `groupsync_tokens${end}.groupsync_token_owners`, `groupsync_tokens${end}.tokens`],
@@ -129,15 +131,12 @@ test("a sync needs only the documented rights, has no others, and warns of nothi
   expect(await rowsAs(appUrl, `SELECT user_group_id FROM ${tokens}`)).toHaveLength(2);
 });
 
-test("a third role fills the customers' own column, and the reader's view hides that column", async () => {
+test("a third role fills the customers' own column, which the reader may not read", async () => {
   const { database, world, run, configOf } = await aStage();
   await database.query("ALTER TABLE customers ADD token text");
-  await database.query("CREATE VIEW tenants AS SELECT id, company_name, warehouse, plan FROM customers");
-  // Only the reader's GRANT names the customers.
-  await run(SETUP.replace(/\bcustomers\b/, "tenants"));
+  await run(SETUP);
   await run(WRITER);
-  const config = { ...configOf(CONFIG), ...configOf(EXISTING) };
-  await world.configure({ ...config, source: { ...Object(config.source), table: "tenants" } });
+  await world.configure({ ...configOf(CONFIG), ...configOf(EXISTING) });
   expect((await world.sync()).report).toMatchObject({ outcome: "ok", created: 2 });
   expect(await warningsOf(world)).toEqual([]);
   const rows = await database.query<{ id: string; token: string }>(

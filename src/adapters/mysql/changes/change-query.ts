@@ -1,9 +1,10 @@
+import type { FieldPacket } from "mysql2/promise";
 import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
-import { type ChangeQuery, noSuchColumn, wrongChangeType } from "../../sql/changes/change-query.ts";
+import { type ChangeQuery, columnRequest, wrongChangeType } from "../../sql/changes/change-query.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
-import { selectColumns } from "../../sql/source/tenant-query.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf } from "../source/column-types.ts";
+import { columnsOf } from "../source/columns.ts";
 import type { MysqlSourceSession } from "../source/source-session.ts";
 
 const INTEGERS: ReadonlySet<string> = new Set(["tinyint", "smallint", "mediumint", "int", "bigint"]);
@@ -19,20 +20,12 @@ const MOST_AHEAD: Readonly<Record<string, string>> = {
 const FIRST_TIME = "TIMESTAMP'1971-01-01 00:00:00'";
 
 export async function changeQuery(
-  session: Pick<MysqlSourceSession, "fields">,
-  { name, relation }: Pick<SourceRequest, "name" | "relation">,
+  session: Pick<MysqlSourceSession, "query" | "fields">,
+  source: Pick<SourceRequest, "name" | "relation" | "place">,
   column: string,
 ): Promise<ChangeQuery> {
-  const fields = await session.fields(selectColumns({ relation, conditions: [] }));
-  const field = fields.find((one) => one.name === column);
-  if (!field) {
-    throw noSuchColumn(
-      name,
-      column,
-      fields.map((one) => one.name),
-    );
-  }
-  const type = columnTypeOf(field);
+  const { fields } = await columnsOf(session, columnRequest(source, column));
+  const type = columnTypeOf(fields[0] as FieldPacket);
   const mostAhead = MOST_AHEAD[type.name];
   const isTime = mostAhead !== undefined;
   if (!isTime && type.name !== "decimal" && !INTEGERS.has(type.name)) {

@@ -115,17 +115,19 @@ export const isAnswer = (error: unknown): boolean =>
   sqlState(error) !== "" && !(error instanceof Error && "fatal" in error && error.fatal === true);
 
 const ON_TABLE = /^([A-Z][A-Z ,]*) command denied to user '([^']*)'@'[^']*' for table (\S+)$/;
-const ON_COLUMN = /^([A-Z]+) command denied to user '([^']*)'@'[^']*' for column '.*' in table '([^']+)'$/;
+const ON_COLUMN = /^([A-Z]+) command denied to user '([^']*)'@'[^']*' for column '(.*)' in table '([^']+)'$/;
 const ON_ROUTINE = /^execute command denied to user '([^']*)'@'[^']*' for routine '([^']+)'$/;
 
 /** The missing GRANT, read from the server's message; undefined if the message has another form. */
 function missingGrant(message: string): string | undefined {
-  const [, right, user, table] = ON_TABLE.exec(message) ?? ON_COLUMN.exec(message) ?? [];
+  const [, right, user, table] = ON_TABLE.exec(message) ?? [];
   if (right && user !== undefined && table) {
-    const mayBeMissing = right === "SELECT" && ON_TABLE.test(message);
     const doubt = "; or is the name wrong? The server says the same of a table that isn't there";
-    return `GRANT ${right} ON ${quoted(table)} ${to(user)}${mayBeMissing ? doubt : ""}`;
+    return `GRANT ${right} ON ${quoted(table)} ${to(user)}${right === "SELECT" ? doubt : ""}`;
   }
+  const [, use, reader, column, holder] = ON_COLUMN.exec(message) ?? [];
+  if (use && reader !== undefined && column && holder)
+    return `GRANT ${use} (${identifiers.quoteName(column)}) ON ${quoted(holder)} ${to(reader)}`;
   const [, caller, routine] = ON_ROUTINE.exec(message) ?? [];
   return caller !== undefined && routine
     ? `GRANT EXECUTE ON FUNCTION ${routine.split(".").map(identifiers.quoteName).join(".")} ${to(caller)}`

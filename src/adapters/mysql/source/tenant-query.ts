@@ -2,19 +2,19 @@ import type { FieldPacket } from "mysql2/promise";
 import { BUCKETS } from "../../../core/group/tenant.ts";
 import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
 import { asText } from "../../sql/source/cells.ts";
-import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
+import { checkSql, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
 import {
   marksOf,
   ofReadyRows,
   ofRowsNotReady,
-  selectColumns,
   type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { type ColumnType, columnTypeOf } from "./column-types.ts";
+import { columnsOf } from "./columns.ts";
 import { idCondition } from "./id-condition.ts";
 import type { MysqlSourceSession } from "./source-session.ts";
 
@@ -35,19 +35,10 @@ export async function tenantQuery(
   session: Pick<MysqlSourceSession, "query" | "fields" | "prepare">,
   request: SourceRequest,
 ): Promise<TenantQuery> {
-  const { relation, where, columns, seed } = request;
+  const { relation, where, seed } = request;
   const conditions = where === undefined ? [] : [where];
-  const fields = await session.fields(selectColumns({ relation, conditions }));
-  const described = columns.flatMap((column) => {
-    const field = fields.find((one) => one.name === column);
-    return field ? [{ column, field, type: columnTypeOf(field) }] : [];
-  });
-  if (described.length < columns.length) {
-    throw missingColumns(
-      request,
-      fields.map((field) => field.name),
-    );
-  }
+  const { fields, select } = await columnsOf(session, request);
+  const described = fields.map((field) => ({ column: field.name, field, type: columnTypeOf(field) }));
   if (described.some(({ field }) => field.columnType === MYSQL_JSON)) await session.query(ROOM_TO_SORT);
   const [id, ...rest] = described as [Described, ...Described[]];
   if (!id.type.isId) throw wrongIdType(id.column, id.type.name);
@@ -64,6 +55,7 @@ export async function tenantQuery(
   const digest = `CONV(LEFT(SHA2(CONCAT(${hashed}), 256), 16), 16, -10)`;
   return {
     relation,
+    columns: select,
     conditions,
     ...marks,
     selected: [idText, ...rest.map(textOf)],

@@ -1,9 +1,9 @@
 import { escapeLiteral } from "pg";
 import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
-import { type ChangeQuery, noSuchColumn, wrongChangeType } from "../../sql/changes/change-query.ts";
+import { type ChangeQuery, columnRequest, wrongChangeType } from "../../sql/changes/change-query.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
-import { selectColumns } from "../../sql/source/tenant-query.ts";
 import { quoteName } from "../connection/identifiers.ts";
+import { columnsOf } from "../source/columns.ts";
 import type { PostgresSourceSession } from "../source/source-session.ts";
 
 /** How the values of a type are compared with the clock and with each other. */
@@ -50,20 +50,13 @@ const TYPES: Readonly<Record<number, ChangeType>> = {
 
 export async function changeQuery(
   session: Pick<PostgresSourceSession, "query" | "fields">,
-  { name, relation }: Pick<SourceRequest, "name" | "relation">,
+  source: Pick<SourceRequest, "name" | "relation" | "place">,
   column: string,
 ): Promise<ChangeQuery> {
-  const fields = await session.fields(selectColumns({ relation, conditions: [] }));
-  const field = fields.find((one) => one.name === column);
-  if (!field) {
-    throw noSuchColumn(
-      name,
-      column,
-      fields.map((one) => one.name),
-    );
-  }
-  const type = TYPES[field.dataTypeID];
-  if (!type) throw wrongChangeType(column, await typeName(session, field.dataTypeID), RIGHT_TYPES);
+  const { fields } = await columnsOf(session, columnRequest(source, column));
+  const oid = fields[0]?.dataTypeID ?? 0;
+  const type = TYPES[oid];
+  if (!type) throw wrongChangeType(column, await typeName(session, oid), RIGHT_TYPES);
   const quoted = quoteName(column);
   return {
     type: type.name,

@@ -8,7 +8,7 @@ const DENIED = /^permission denied for (schema|table|view|materialized view|fore
 /** The statement that grants the right that a read lacked; undefined if the server's message doesn't tell. */
 export function missingRight(
   error: unknown,
-  { name, relation }: SourceRequest,
+  { name, relation, where, removedWhen, readyWhen }: SourceRequest,
   url: Secret,
 ): string | undefined {
   const user = decodeURIComponent(new URL(url.reveal()).username);
@@ -25,7 +25,14 @@ export function missingRight(
       : `look at why ${name} needs the schema ${object}: whoever owns it, or a function in it, runs code as ${user}`;
   }
   if (kind === "function") return `GRANT EXECUTE ON FUNCTION ${quoted} ${to}`;
-  if (relation.endsWith(quoted)) return `GRANT SELECT ON ${relation} ${to}`;
+  if (relation.endsWith(quoted)) {
+    const whole = `GRANT SELECT ON ${relation} ${to}`;
+    // The server names no column, and the config's own SQL may read any.
+    const hasSql = [where, removedWhen, readyWhen].some((sql) => sql !== undefined);
+    return hasSql
+      ? `GRANT SELECT (…) ON ${relation} ${to}, with each column that the conditions in source read; or ${whole}`
+      : whole;
+  }
   const grant = `GRANT SELECT ON ${quoted} ${to}`;
   // If the table is a view, its owner reads the tables in it and needs the right.
   return name === "source.query" ? grant : `${grant}, or to the owner of ${name} if that is a view`;

@@ -2,19 +2,19 @@ import type pg from "pg";
 import { BUCKETS, Unusable } from "../../../core/group/tenant.ts";
 import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
 import { asText, type CellParser } from "../../sql/source/cells.ts";
-import { checkSql, missingColumns, wrongIdType } from "../../sql/source/source-checks.ts";
+import { checkSql, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
 import {
   marksOf,
   ofReadyRows,
   ofRowsNotReady,
-  selectColumns,
   type TenantQuery,
   typedSeed,
 } from "../../sql/source/tenant-query.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { canBeLong, ID_TYPES, parsersOf, type TypeInfo, typeName } from "./column-types.ts";
+import { columnsOf } from "./columns.ts";
 import { idCondition } from "./id-condition.ts";
 import type { PostgresSourceSession } from "./source-session.ts";
 
@@ -26,17 +26,9 @@ type Session = Pick<PostgresSourceSession, "query" | "fields" | "prepare">;
 export async function tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery> {
   const { relation, where, columns, seed } = request;
   const conditions = where === undefined ? [] : [where];
-  const fields = await session.fields(selectColumns({ relation, conditions }));
-  const found = columns.map((column) => fields.find((field) => field.name === column));
-  if (found.includes(undefined)) {
-    throw missingColumns(
-      request,
-      fields.map((field) => field.name),
-    );
-  }
-
-  const types = await describeTypes(session, fields);
-  const typeNames = found.map((field) => types.find((type) => type.oid === field?.dataTypeID)?.name);
+  const { fields: found, select } = await columnsOf(session, request);
+  const types = await describeTypes(session, found);
+  const typeNames = found.map((field) => types.find((type) => type.oid === field.dataTypeID)?.name);
   const [id, ...rest] = columns as readonly [string, ...string[]];
   const idType = typeNames[0] ?? "unknown";
   if (!ID_TYPES.has(idType)) throw wrongIdType(id, idType);
@@ -56,6 +48,7 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
   const digest = `pg_catalog.hashtextextended(ROW(${row})::pg_catalog.text ${BY_BYTES}, 0)`;
   return {
     relation,
+    columns: select,
     conditions,
     ...marks,
     selected: [
@@ -68,7 +61,7 @@ export async function tenantQuery(session: Session, request: SourceRequest): Pro
     ],
     parsers: [
       isRaw ? rawId : asText,
-      ...found.slice(1).map((field) => ofText(unlessTooLong(parserOf(field?.dataTypeID ?? 0)))),
+      ...found.slice(1).map((field) => ofText(unlessTooLong(parserOf(field.dataTypeID)))),
     ],
     order: isUtf8 ? `${idText} ${BY_BYTES}` : `pg_catalog.convert_to(${idText}, 'UTF8')`,
     bucket,

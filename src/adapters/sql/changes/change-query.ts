@@ -1,5 +1,6 @@
 import type { ChangePosition } from "../../../core/changes/change-window.ts";
 import { SyncError } from "../../../core/failure/sync-error.ts";
+import type { SourceRequest } from "../source/source-request.ts";
 import { type TenantQuery, whereAll } from "../source/tenant-query.ts";
 
 /** The parts of the SQL that asks the change column, in one database's dialect. */
@@ -51,10 +52,17 @@ export const selectNewest = (
   `SELECT ${text} AS groupsync_value, ${before} AS groupsync_before
     FROM ${relation} ${whereAll([counts])} ORDER BY ${column} DESC LIMIT 1`;
 
-export const noSuchColumn = (name: string, column: string, there: readonly string[]): SyncError =>
-  new SyncError("CONFIG_COLUMNS", `source.changes.column: ${name} has no column ${column}`, {
-    hint: `its columns are ${there.join(", ")}`,
-  });
+/** What a look-up of the change column asks for: no condition, for it looks at all rows. */
+export const columnRequest = (
+  { name, relation, place }: Pick<SourceRequest, "name" | "relation" | "place">,
+  column: string,
+): SourceRequest => ({
+  name: `source.changes.column: ${name}`,
+  relation,
+  ...(place && { place }),
+  columns: [column],
+  seed: "",
+});
 
 export const wrongChangeType = (column: string, type: string, right: string): SyncError =>
   new SyncError("CONFIG_COLUMNS", `source.changes.column: column ${column} is of type ${type}`, {

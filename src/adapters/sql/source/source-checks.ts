@@ -1,4 +1,3 @@
-import { MissingColumns } from "../../../core/failure/missing-columns.ts";
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import { databaseError, type Failures } from "../connection/failures.ts";
 import type { SourceRequest } from "./source-request.ts";
@@ -10,13 +9,6 @@ export interface SourceFailures extends Pick<Failures, "hintFor"> {
   /** The SQL itself is wrong, or does something that a read can't do, such as a write. */
   isSqlMistake(error: unknown): boolean;
 }
-
-export const missingColumns = ({ name, columns }: SourceRequest, there: readonly string[]): MissingColumns =>
-  new MissingColumns(
-    name,
-    columns.filter((column) => !there.includes(column)),
-    there,
-  );
 
 export const wrongIdType = (column: string, type: string): SyncError =>
   new SyncError("CONFIG_COLUMNS", `group.id: column ${column} is of type ${type}`, {

@@ -3,7 +3,7 @@ import type { TenantRow } from "../../../core/group/tenant.ts";
 import { compareIds } from "../../../core/group/tenant-id.ts";
 import type { TenantLookUps } from "../../../ports/tenant-source.ts";
 import type { SourceSession } from "./source-session.ts";
-import { type RawRow, selectColumns, selectRowsOf, type TenantQuery, tenantRow } from "./tenant-query.ts";
+import { type RawRow, selectRowsOf, type TenantQuery, tenantRow } from "./tenant-query.ts";
 
 /**
  * A look may read other tables whole that have no more rows: a list of plans that the config's query joins, for example.
@@ -79,12 +79,20 @@ export class SqlTenantLookUps implements TenantLookUps {
     }
   }
 
+  /** Undefined if one of the columns is gone. */
+  #describe({ session, query }: LookUpReader): Promise<string | undefined> {
+    return session.describe(query.columns).catch((error: unknown) => {
+      if (this.#parts.explain(error).code === "CONFIG_SOURCE") return undefined;
+      throw error;
+    });
+  }
+
   /** Begins a look. Looks the columns up again if the connection broke or the table was altered. */
   async #begin(): Promise<LookUpReader> {
-    const { session, query, columns, table } = this.#reader;
+    const { session, columns, table } = this.#reader;
     if (session.isOpen) {
       await session.begin();
-      if ((await session.describe(selectColumns(query))) === columns) return this.#reader;
+      if ((await this.#describe(this.#reader)) === columns) return this.#reader;
       await session.close();
     }
     this.#reader = await this.#parts.open(table);

@@ -6,6 +6,8 @@ import type { SourceRequest } from "./source-request.ts";
 /** The parts of the SQL that reads the source's rows, in one database's dialect, and how the values become cells. */
 export interface TenantQuery {
   readonly relation: string;
+  /** A SELECT that reads no row and has the columns of the source that the read uses, the id first. */
+  readonly columns: string;
   /** Only rows for which all of these predicates are true are tenants. */
   readonly conditions: readonly string[];
   /**
@@ -43,13 +45,6 @@ export interface TenantQuery {
 
 /** A row of `selectRows`: bucket, digest, the selected columns, and a mark if rows can be removed or not ready. */
 export type RawRow = readonly [bucket: number | string, digest: string, ...cells: (string | null)[]];
-
-/** A SELECT that reads no row and has all columns of the source. */
-export const selectColumns = ({
-  relation,
-  conditions,
-}: Pick<TenantQuery, "relation" | "conditions">): string =>
-  `SELECT * FROM ${relation} ${whereAll(conditions)} LIMIT 0`;
 
 /** The SELECT for the rows of these buckets, or of all buckets. */
 export const selectRows = (query: TenantQuery, buckets?: readonly number[]): string =>

@@ -3,7 +3,6 @@ import { explainer, openReader, type SourceDialect } from "./open-reader.ts";
 import type { SourceOptions } from "./source-request.ts";
 import type { SourceSession } from "./source-session.ts";
 import { type LookUpReader, SqlTenantLookUps } from "./tenant-look-ups.ts";
-import { selectColumns } from "./tenant-query.ts";
 import { SqlTenantSnapshot } from "./tenant-snapshot.ts";
 
 /** Opens snapshots and look-ups of the tenants, each over a connection of its own. */
@@ -41,7 +40,7 @@ export class SqlTenantSource<Session extends SourceSession> implements TenantSou
       const reader = await openReader(this.#dialect, this.#options, asked, known);
       const { session, query } = reader;
       try {
-        const described = await session.describe(selectColumns(query));
+        const described = await session.describe(query.columns);
         const isIndexed = await this.#dialect.isIndexed(session, query);
         await session.commit();
         return { ...reader, columns: described, isIndexed };

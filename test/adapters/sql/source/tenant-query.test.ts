@@ -11,6 +11,7 @@ import {
 
 const aQuery = (parts: Partial<TenantQuery> = {}): TenantQuery => ({
   relation: "customers",
+  columns: "SELECT id, plan FROM customers LIMIT 0",
   conditions: [],
   removed: undefined,
   notReady: undefined,
