@@ -78,12 +78,15 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
   };
   let composed: { readonly source: string; readonly serving: Promise<Serving | undefined> } | undefined;
   let now: (() => ServingNow) | undefined;
+  let syncEnded = (): void => {};
 
   const composeFor = async (of: Config): Promise<Serving | undefined> => {
     now = undefined;
+    syncEnded = () => {};
     if (waysOf(of) === undefined) return undefined;
     unnoticed.begin(of.source.changes !== undefined);
     const noticing = await composeNoticing(of, { clock: hostClock, log, onNotice });
+    syncEnded = () => noticing?.syncEnded();
     now = () => ({
       ways: noticing?.state ?? NO_WAYS,
       takesRequests: of.http.syncKey !== undefined,
@@ -122,6 +125,9 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     },
     serveTenant: (id, waitMs) => (isHolder() ? server.serve(id, waitMs, stop) : askThroughLedger(id, waitMs)),
     servingNow: () => now?.() ?? null,
-    observe: (event) => unnoticed.observe(event),
+    observe: (event) => {
+      unnoticed.observe(event);
+      if (event.kind === "finished") syncEnded();
+    },
   };
 }

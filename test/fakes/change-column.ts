@@ -12,19 +12,22 @@ export interface Version {
   /** When the row got its value, and by how much the clock that gave it is ahead. */
   readonly given: number;
   readonly ahead?: number;
+  /** The value, if somebody has written another than the time. It counts at once, as a number does. */
+  readonly value?: number;
   readonly committed: number;
   readonly deleted?: number;
 }
 
 /** A change column as a look at any time finds it. */
 export interface AColumn {
-  newest(at: number): NewestChange | null;
-  rows(from: ChangePosition, at: number, limit: number): readonly ChangedRow[];
+  newest(at: number, below?: string | null): NewestChange | null;
+  rows(from: ChangePosition, at: number, limit: number, below?: string | null): readonly ChangedRow[];
 }
 
 /** The value is a time in milliseconds, cut down to whole units. */
 export function aColumn(versions: readonly Version[], unit = 1): AColumn {
-  const stampOf = ({ given, ahead = 0 }: Version): number => Math.floor((given + ahead) / unit) * unit;
+  const stampOf = ({ given, ahead = 0, value }: Version): number =>
+    value ?? Math.floor((given + ahead) / unit) * unit;
   /** Of the versions of one row, the one that was committed last. */
   const present = (at: number): [Version, number][] => {
     const rows = new Map<string, [Version, number]>();
@@ -36,17 +39,19 @@ export function aColumn(versions: readonly Version[], unit = 1): AColumn {
     }
     return [...rows.values()].filter(
       ([version]) =>
-        (version.deleted ?? Number.POSITIVE_INFINITY) > at && stampOf(version) <= at + MOST_AHEAD_MS,
+        (version.deleted ?? Number.POSITIVE_INFINITY) > at &&
+        (version.value !== undefined || stampOf(version) <= at + MOST_AHEAD_MS),
     );
   };
   return {
-    newest(at) {
-      const values = present(at).map(([version]) => stampOf(version));
-      if (values.length === 0) return null;
-      const value = values.reduce((one, other) => Math.max(one, other));
-      return { value: textOf(value), before: textOf(value - OVERLAP_MS) };
+    newest(at, below) {
+      const inRange = present(at).filter(([version]) => below == null || textOf(stampOf(version)) < below);
+      if (inRange.length === 0) return null;
+      const [newest] = inRange.reduce((one, other) => (stampOf(other[0]) > stampOf(one[0]) ? other : one));
+      const value = stampOf(newest);
+      return { value: textOf(value), before: textOf(value - OVERLAP_MS), user_group_id: newest.id };
     },
-    rows(from, at, limit) {
+    rows(from, at, limit, below) {
       return present(at)
         .map(([version, index]) => ({
           user_group_id: version.id,
@@ -54,7 +59,9 @@ export function aColumn(versions: readonly Version[], unit = 1): AColumn {
           digest: `${index}`,
         }))
         .filter(
-          ({ value }) => from === null || value > from.value || (from.isIncluded && value === from.value),
+          ({ value }) =>
+            (from === null || value > from.value || (from.isIncluded && value === from.value)) &&
+            (below == null || value < below),
         )
         .sort((one, other) => (one.value < other.value ? -1 : Number(one.value > other.value)))
         .slice(0, limit);

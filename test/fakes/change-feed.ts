@@ -8,6 +8,7 @@ import { aColumn, type Version } from "./change-column.ts";
 export class FakeFeed implements ChangeFeed {
   readonly #clock: Clock;
   readonly versions: Version[] = [];
+  /** Without those below the newest value. */
   readonly looks: { readonly from: ChangePosition; readonly at: number }[] = [];
   /** How many readers are open. */
   openNow = 0;
@@ -40,13 +41,13 @@ export class FakeFeed implements ChangeFeed {
     let isOpen = true;
     return {
       type: this.type,
-      newest: async () => {
+      newest: async (below) => {
         this.#failIfDue();
-        return column.newest(at());
+        return column.newest(at(), below);
       },
-      rows: async (from, limit) => {
-        this.looks.push({ from, at: at() });
-        const rows = column.rows(from, at(), limit);
+      rows: async (from, limit, below) => {
+        if (below == null) this.looks.push({ from, at: at() });
+        const rows = column.rows(from, at(), limit, below);
         await this.#clock.sleep(this.takes, stop);
         if (stop.aborted) throw new SyncError("INTERRUPTED", "told to stop");
         this.#failIfDue();

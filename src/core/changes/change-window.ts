@@ -1,3 +1,4 @@
+import { compareValues } from "./change-value.ts";
 import { ANYTHING, type Notice } from "./notice.ts";
 
 /**
@@ -9,19 +10,25 @@ import { ANYTHING, type Notice } from "./notice.ts";
  *
  * | since the last look                                    | the next look asks for         | notices              |
  * |--------------------------------------------------------|--------------------------------|----------------------|
- * | rows with new values in the last `OVERLAP_MS`          | the value before them or above | rows not yet seen    |
+ * | rows with new values in the last `OVERLAP_MS`          | above the value before them    | rows not yet seen    |
  * | no new value for `OVERLAP_MS`                          | above the newest value         | every row            |
  * | more than `MOST_ROWS` rows in one look: a flood        | the newest value or above      | anything, and once   |
  * |                                                        |                                | more after the       |
  * |                                                        |                                | overlap              |
  * | the newest value alone has more than `MOST_ROWS` rows  | above the newest value         | as after a flood     |
  *
+ * One value may be far beyond all that are written after it: a typing mistake, a clock that was wrong. A look from there
+ * on would find nothing for ever. So once the looks have come to the newest value, a second window (`windowBelow`) looks
+ * at what is below that value, by the same rules.
+ *
  * A row is found by the first look after its commit if it commits within a minute of its value's time. Later commits,
- * and values by a clock that runs behind or far ahead, are left to the next full sync.
+ * and values by a clock that runs behind, or below two values that are far ahead, are left to the next full sync.
  *
  * All times are milliseconds of a monotonic clock.
  */
 export interface ChangeWindow {
+  /** Only rows with values below this one are looked at. Null: all rows. */
+  readonly below: string | null;
   /** The newest value that any look has found; null if no row had one. */
   readonly newest: string | null;
   /** The newest values of earlier looks, oldest first. The first mark is where the next look may begin. Never empty. */
@@ -59,6 +66,8 @@ export type ChangePosition = { readonly value: string; readonly isIncluded: bool
 export interface NewestChange {
   readonly value: string;
   readonly before: string;
+  /** Of a row that has the newest value. The row may be no tenant's. */
+  readonly user_group_id: string | null;
 }
 
 /** When a look was sent to the database, and when its answer had come. */
@@ -77,16 +86,17 @@ export const MOST_ROWS = 10_000;
 const MARK_EVERY_MS = 1_000;
 
 /**
- * The window of the first look. `rows` are those from `before` on. They are no news: a full sync that begins later finds
- * them.
+ * The window of the first look, below a value or of all rows. `rows` are those from `before` on. They are no news: a full
+ * sync that begins later finds them.
  */
 export function openWindow(
   newest: NewestChange | null,
   rows: readonly ChangedRow[],
   time: LookTime,
+  below: string | null,
 ): ChangeWindow {
   if (rows.length > MOST_ROWS) throw new Error("too many rows to open a window with: reopen it");
-  return windowAt(newest?.value ?? null, newest?.before ?? null, rows, time, null);
+  return windowAt(newest?.value ?? null, newest?.before ?? null, rows, time, null, below);
 }
 
 /**
@@ -97,9 +107,10 @@ export function reopenWindow(
   newest: NewestChange | null,
   rows: readonly ChangedRow[],
   time: LookTime,
+  below: string | null,
 ): ChangeWindow {
   const value = newest?.value ?? null;
-  return windowAt(value, value, rows, time, time.ended + OVERLAP_MS);
+  return windowAt(value, value, rows, time, time.ended + OVERLAP_MS, below);
 }
 
 function windowAt(
@@ -108,9 +119,11 @@ function windowAt(
   rows: readonly ChangedRow[],
   { begun, ended }: LookTime,
   againAt: number | null,
+  below: string | null,
 ): ChangeWindow {
   const isCrowded = rows.length > MOST_ROWS;
   return {
+    below,
     newest,
     marks: [{ at: ended, value: from, isCrowded }],
     seen: isCrowded ? new Set() : versionsOf(rows),
@@ -120,11 +133,35 @@ function windowAt(
 }
 
 /** Where the next look begins. */
-export function nextLook({ newest, marks, lookedAt }: ChangeWindow): ChangePosition {
+export function nextLook({ marks, lookedAt }: ChangeWindow): ChangePosition {
   const start = marks[startOf(marks, lookedAt)];
   if (start === undefined || start.value === null) return null;
-  const isOver = start.value === newest && start.at <= lookedAt - OVERLAP_MS;
+  // By then, all rows with this value were committed and seen.
+  const isOver = start.at <= lookedAt - OVERLAP_MS;
   return { value: start.value, isIncluded: !isOver && !start.isCrowded };
+}
+
+/** Whether the next look can find nothing below the newest value. */
+export const isAtNewest = (window: ChangeWindow): boolean =>
+  window.newest !== null && nextLook(window)?.value === window.newest;
+
+/**
+ * The window for the rows below the newest value of `window`, to which the look has led that began in `former`. It goes on
+ * from where that look began. Undefined if that look, too, could find nothing below the newest value.
+ */
+export function windowBelow(
+  former: ChangeWindow,
+  window: ChangeWindow,
+  rows: readonly ChangedRow[],
+): ChangeWindow | undefined {
+  const { newest, seen, lookedAt } = window;
+  const marks = former.marks
+    .slice(startOf(former.marks, former.lookedAt))
+    .filter(({ value }) => isBelow(value, newest));
+  const lower = rows.findLast(({ value }) => isBelow(value, newest))?.value ?? marks.at(-1)?.value;
+  return lower === undefined
+    ? undefined
+    : { below: newest, newest: lower, marks, seen, lookedAt, againAt: null };
 }
 
 /** Whether a look has answered too many rows to go through them singly. */
@@ -138,11 +175,13 @@ export function looked(
 ): { readonly window: ChangeWindow; readonly notices: readonly Notice[] } {
   const isAgain = window.againAt !== null && begun >= window.againAt;
   const newest = rows.at(-1)?.value ?? window.newest;
-  const marks = window.marks.slice(startOf(window.marks, begun));
+  // If the rows with higher values are gone, so are their marks.
+  const marks = window.marks.filter(({ value }) => !isBelow(newest, value));
   return {
     window: {
+      below: window.below,
       newest,
-      marks: marked(marks, newest, ended),
+      marks: marked(marks.slice(startOf(marks, begun)), newest, ended),
       seen: versionsOf(rows),
       lookedAt: begun,
       againAt: isAgain ? null : window.againAt,
@@ -151,13 +190,16 @@ export function looked(
   };
 }
 
-/** Ends with the mark of the newest value. If the rows above an earlier mark are gone, so are the marks above it. */
+/** Ends with the mark of the newest value. */
 function marked(marks: readonly Mark[], newest: string | null, at: number): readonly Mark[] {
-  const known = marks.findIndex(({ value }) => value === newest);
-  if (known !== -1) return marks.slice(0, known + 1);
-  const isSoon = at - (marks.at(-1)?.at ?? at) < MARK_EVERY_MS;
-  return isSoon ? marks : [...marks, { at, value: newest, isCrowded: false }];
+  const last = marks.at(-1);
+  const isSoon = last !== undefined && at - last.at < MARK_EVERY_MS;
+  return last?.value === newest || isSoon ? marks : [...marks, { at, value: newest, isCrowded: false }];
 }
+
+/** Null is below all values. */
+const isBelow = (one: string | null, other: string | null): boolean =>
+  other !== null && (one === null || compareValues(one, other) < 0);
 
 /** The index of the last mark that is old enough, or of the first mark. */
 function startOf(marks: readonly Mark[], lookedAt: number): number {

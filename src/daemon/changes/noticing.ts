@@ -74,6 +74,11 @@ export class Noticing {
     return ready;
   }
 
+  /** Call this after each full sync. */
+  syncEnded(): void {
+    this.#poller?.syncEnded();
+  }
+
   /** Resolves once no connection is open any more. */
   async stop(): Promise<void> {
     this.#running?.stop.abort();

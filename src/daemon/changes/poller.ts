@@ -1,20 +1,11 @@
-import {
-  type ChangeWindow,
-  isFlood,
-  type LookTime,
-  looked,
-  MOST_ROWS,
-  nextLook,
-  openWindow,
-  reopenWindow,
-} from "../../core/changes/change-window.ts";
-import { ANYTHING, type Notice } from "../../core/changes/notice.ts";
+import type { Notice } from "../../core/changes/notice.ts";
 import { CHANGES_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
 import type { ChangeFeed, ChangeReader } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Beginning } from "./beginning.ts";
+import { ColumnLooks } from "./column-looks.ts";
 import { WakeableSleep } from "./wakeable-sleep.ts";
 import { type WayState, WayTracker } from "./way-state.ts";
 
@@ -48,7 +39,7 @@ export class Poller {
   readonly #tracker: WayTracker;
   readonly #sleep: WakeableSleep;
   /** Kept while the poller is off, so that the next look finds what has changed meanwhile. */
-  #window: ChangeWindow | undefined;
+  readonly #looks: ColumnLooks;
   #type: string | undefined;
   /** What would help. Null if there is an index. */
   #missingIndex: string | null = null;
@@ -61,6 +52,7 @@ export class Poller {
     this.#everyMs = everyMs;
     this.#tracker = new WayTracker("column", ports.clock, ports.log);
     this.#sleep = new WakeableSleep(ports.clock);
+    this.#looks = new ColumnLooks(ports.clock);
   }
 
   get state(): WayState {
@@ -78,6 +70,11 @@ export class Poller {
     this.#sleep.wake();
   }
 
+  /** A full sync has ended, and has found what the looks have missed. */
+  syncEnded(): void {
+    this.#looks.syncEnded();
+  }
+
   /** Looks until `stop` aborts. Never rejects. */
   async run({ stop, beginning, after, before }: PollerRun): Promise<void> {
     const { clock, feed } = this.#ports;
@@ -92,7 +89,7 @@ export class Poller {
         reader ??= await this.#opened(feed, stop, before);
         await this.#look(reader, beginning);
         failures = 0;
-        this.#tracker.works();
+        this.#tracker.works(this.#looks.warning);
       } catch (error) {
         await reader?.close();
         reader = undefined;
@@ -121,7 +118,7 @@ export class Poller {
   ): Promise<ChangeReader> {
     const reader = await feed.open(stop, before);
     // Somebody has altered the column: begin anew, as at the start.
-    if (reader.type !== this.#type) this.#window = undefined;
+    if (reader.type !== this.#type) this.#looks.forget();
     this.#type = reader.type;
     return reader;
   }
@@ -135,52 +132,19 @@ export class Poller {
   }
 
   async #look(reader: ChangeReader, beginning: Beginning): Promise<void> {
-    const { onNotice } = this.#ports;
-    if (this.#window === undefined) {
-      this.#window = await this.#open(reader);
-      // The rows in the window are no news to a full sync that begins later. One that has begun may lack them.
-      if (beginning.isOver) onNotice(ANYTHING);
-    } else {
-      const from = nextLook(this.#window);
-      const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
-      if (isFlood(rows)) {
-        this.#window = await this.#reopen(reader);
-        onNotice(ANYTHING);
-      } else {
-        const { window, notices } = looked(this.#window, rows, time);
-        this.#window = window;
-        for (const notice of notices) onNotice(notice);
-      }
-    }
-    await this.#checkIndex(reader, this.#window);
+    const isFirst = !this.#looks.hasLooked;
+    const notices = await this.#looks.look(reader);
+    // The rows of the first look are no news to a full sync that begins later. One that has begun may lack them.
+    if (!isFirst || beginning.isOver) for (const notice of notices) this.#ports.onNotice(notice);
+    await this.#checkIndex(reader);
   }
 
-  async #open(reader: ChangeReader): Promise<ChangeWindow> {
-    const [newest] = await this.#timed(() => reader.newest());
-    const from = newest && { value: newest.before, isIncluded: true };
-    const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
-    return isFlood(rows) ? this.#reopen(reader) : openWindow(newest, rows, time);
-  }
-
-  async #reopen(reader: ChangeReader): Promise<ChangeWindow> {
-    const newest = await reader.newest();
-    const from = newest && { value: newest.value, isIncluded: true };
-    const [rows, time] = await this.#timed(() => reader.rows(from, MOST_ROWS + 1));
-    return reopenWindow(newest, rows, time);
-  }
-
-  async #timed<T>(ask: () => Promise<T>): Promise<[T, LookTime]> {
-    const { clock } = this.#ports;
-    const begun = clock.monotonic();
-    const answer = await ask();
-    return [answer, { begun, ended: clock.monotonic() }];
-  }
-
-  async #checkIndex(reader: ChangeReader, window: ChangeWindow): Promise<void> {
+  async #checkIndex(reader: ChangeReader): Promise<void> {
     const { clock, log } = this.#ports;
+    const { position } = this.#looks;
     // Of an empty column nobody can tell.
-    if (window.newest === null || clock.monotonic() < this.#indexCheckAt) return;
-    const hint = await reader.missingIndex(nextLook(window));
+    if (position === undefined || clock.monotonic() < this.#indexCheckAt) return;
+    const hint = await reader.missingIndex(position);
     this.#indexCheckAt = hint === null ? Number.POSITIVE_INFINITY : clock.monotonic() + INDEX_CHECK_EVERY;
     if (hint === null && this.#isRationed) {
       this.#isRationed = false;

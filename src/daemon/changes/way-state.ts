@@ -10,7 +10,7 @@ export type WayState =
   /** It is off: another instance holds the lease, or the daemon ends. */
   | { readonly kind: "off" }
   | { readonly kind: "starting"; readonly since: Date }
-  | { readonly kind: "alive"; readonly since: Date }
+  | { readonly kind: "alive"; readonly since: Date; readonly warning?: WayError }
   | { readonly kind: "broken"; readonly since: Date; readonly error: WayError };
 
 export interface WayError {
@@ -49,11 +49,17 @@ export class WayTracker {
     this.#state = { kind: "off" };
   }
 
-  works(): void {
-    if (this.#state.kind === "alive") return;
-    const again = this.#state.kind === "broken" ? " again" : "";
-    this.#log({ level: "info", message: `groupsync ${DOING[this.#way]}${again}` });
-    this.#state = { kind: "alive", since: this.#clock.now() };
+  /** `warning`: what an operator should mend all the same. */
+  works(warning: WayError | null = null): void {
+    const before = this.#state;
+    const since = before.kind === "alive" ? before.since : this.#clock.now();
+    this.#state = { kind: "alive", since, ...(warning && { warning }) };
+    if (before.kind !== "alive") {
+      const again = before.kind === "broken" ? " again" : "";
+      this.#log({ level: "info", message: `groupsync ${DOING[this.#way]}${again}` });
+    }
+    const told = before.kind === "alive" ? before.warning?.message : undefined;
+    if (warning && warning.message !== told) this.#log({ level: "warn", ...warning });
   }
 
   /** `consequence` says what that means for tenants. */

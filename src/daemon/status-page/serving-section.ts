@@ -1,4 +1,5 @@
 import { printable } from "../../core/text/printable.ts";
+import type { WayError } from "../changes/way-state.ts";
 import { type NamedWay, type ServedCount, type ServingState, waysOf } from "../state/serving-state.ts";
 import type { DaemonState } from "../state/state.ts";
 import { type Content, type Html, html } from "./markup/html.ts";
@@ -36,17 +37,20 @@ function wayTile({ key, state }: NamedWay, at: PageTime): Html {
     case "starting":
       return tile(label, "starting", since(state.since, at));
     case "alive":
-      return tile(label, "works", since(state.since, at));
-    case "broken": {
-      const { code, message, hint } = state.error;
+      return tile(label, "works", withError(since(state.since, at), state.warning));
+    case "broken":
       return tile(
         label,
         html`<strong class="bad">broken</strong>`,
-        html`${since(state.since, at)}. <span class="code">${printable(code)}:</span> <bdi>${printable(message, LONGEST_MESSAGE)}</bdi>${hint === undefined ? null : html`; <bdi>${printable(hint, LONGEST_MESSAGE)}</bdi>`}`,
+        withError(since(state.since, at), state.error),
       );
-    }
   }
 }
+
+const withError = (text: Html, error: WayError | undefined): Html =>
+  error
+    ? html`${text}. <span class="code">${printable(error.code)}:</span> <bdi>${printable(error.message, LONGEST_MESSAGE)}</bdi>${error.hint === undefined ? null : html`; <bdi>${printable(error.hint, LONGEST_MESSAGE)}</bdi>`}`
+    : text;
 
 const since = (time: Date, at: PageTime): Html => html`since ${briefMoment(time, at)}`;
 

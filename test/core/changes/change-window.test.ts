@@ -31,7 +31,7 @@ class Looks {
     const newest = column.newest(at);
     const rows = column.rows(newest && { value: newest.before, isIncluded: true }, at, MOST_ROWS + 1);
     const time = { begun: at, ended: at };
-    this.window = isFlood(rows) ? this.#reopened(at, at) : openWindow(newest, rows, time);
+    this.window = isFlood(rows) ? this.#reopened(at, at) : openWindow(newest, rows, time, null);
   }
 
   /** The ids that this look has noticed, or "anything". */
@@ -62,7 +62,7 @@ class Looks {
   #reopened(begun: number, ended: number, sees = begun): ChangeWindow {
     const newest = this.#column.newest(sees);
     const rows = this.#column.rows(newest && { value: newest.value, isIncluded: true }, sees, MOST_ROWS + 1);
-    return reopenWindow(newest, rows, { begun, ended });
+    return reopenWindow(newest, rows, { begun, ended }, null);
   }
 }
 
@@ -155,7 +155,7 @@ describe("a window", () => {
   });
 
   test("has no notice for a row without an id", () => {
-    const window = openWindow(null, [], { begun: 0, ended: 0 });
+    const window = openWindow(null, [], { begun: 0, ended: 0 }, null);
     const row: ChangedRow = { user_group_id: null, value: "1", digest: "1" };
     expect(looked(window, [row], { begun: 1, ended: 1 }).notices).toEqual([]);
   });

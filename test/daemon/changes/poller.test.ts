@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MOST_ROWS } from "../../../src/core/changes/change-window.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { NoticingStage } from "./a-noticing.ts";
@@ -104,8 +104,9 @@ test("takes at most a tenth of the time if there is no index, and says once whic
   await stage.noticing.start();
   const before = stage.feed.looks.length;
   await stage.pass(50_000);
-  expect(stage.feed.looks.length - before).toBeLessThanOrEqual(11);
-  expect(stage.feed.looks.length - before).toBeGreaterThanOrEqual(8);
+  // Each look reads the table twice: above the newest value and below it.
+  expect(stage.feed.looks.length - before).toBeLessThanOrEqual(6);
+  expect(stage.feed.looks.length - before).toBeGreaterThanOrEqual(4);
   expect(stage.log.filter(({ level }) => level === "warn")).toMatchObject([
     { code: "CHANGES_NOT_INDEXED", hint: "CREATE INDEX …" },
   ]);
@@ -192,4 +193,96 @@ test("passes on which table the last run read", async () => {
   const stage = new NoticingStage(["column"]);
   await stage.noticing.start("public.customers");
   expect(stage.feed.before).toBe("public.customers");
+});
+
+describe("one value that is far beyond all others", () => {
+  const insertFar = ({ feed, clock }: NoticingStage, id = "far", value = FAR): void => {
+    const now = clock.monotonic();
+    feed.versions.push({ id, given: now, committed: now, value });
+  };
+  const FAR = 9e14;
+
+  test("hides no other row, neither while it stands nor after it was mended", async () => {
+    const stage = await aPoller();
+    await stage.pass(5_000);
+    insertFar(stage);
+    await stage.pass(3 * MINUTE);
+    expect(stage.noticed()).toEqual(["far"]);
+    for (const id of ["a", "b"]) {
+      stage.feed.insert(id);
+      await stage.pass(1_000);
+      expect(stage.noticed()).toEqual([id]);
+      await stage.pass(3 * MINUTE);
+    }
+    stage.feed.insert("far");
+    await stage.pass(1_000);
+    expect(stage.noticed()).toEqual(["far"]);
+    await stage.pass(3 * MINUTE);
+    stage.feed.insert("c");
+    await stage.pass(1_000);
+    expect(stage.noticed()).toEqual(["c"]);
+  });
+
+  test("hides no other row if it was there before the start", async () => {
+    const stage = new NoticingStage(["column"]);
+    stage.feed.insert("old");
+    insertFar(stage);
+    await stage.noticing.start();
+    await stage.pass(200);
+    for (const id of ["a", "b"]) {
+      stage.feed.insert(id);
+      await stage.pass(1_000);
+      expect(stage.noticed()).toEqual([id]);
+      await stage.pass(3 * MINUTE);
+    }
+  });
+
+  test("is told with the id of its row once a row is written below it, and until it is mended", async () => {
+    const stage = await aPoller();
+    insertFar(stage);
+    await stage.pass(3 * MINUTE);
+    stage.log.splice(0);
+    stage.feed.insert("a");
+    await stage.pass(3 * MINUTE);
+    stage.feed.insert("b");
+    await stage.pass(MINUTE);
+    const warning = {
+      code: "CHANGES_FAR_AHEAD",
+      message: expect.stringContaining(`of far is 0${FAR + 1e12}`),
+    };
+    expect(stage.log).toMatchObject([{ level: "warn", ...warning }]);
+    expect(stage.noticing.state.column).toMatchObject({ kind: "alive", warning });
+    stage.feed.insert("far");
+    await stage.pass(2_000);
+    expect(stage.noticing.state.column).toMatchObject({ kind: "alive" });
+    expect(stage.noticing.state.column).not.toHaveProperty("warning");
+  });
+
+  test("hides rows no longer than to the next full sync if it is one of several, once they are mended", async () => {
+    const stage = await aPoller();
+    for (const n of [1, 2, 3]) insertFar(stage, `far ${n}`, FAR + n);
+    await stage.pass(3 * MINUTE);
+    const far = stage.feed.versions.splice(1);
+    stage.feed.insert("missed");
+    await stage.pass(MINUTE);
+    expect([far.length, stage.noticed()]).toEqual([3, ["far 1", "far 2", "far 3"]]);
+    stage.noticing.syncEnded();
+    await stage.pass(1_500);
+    expect(stage.noticed()).toEqual(["anything"]);
+    stage.feed.insert("a");
+    await stage.pass(1_000);
+    expect(stage.noticed()).toEqual(["a"]);
+  });
+
+  test("that was really the newest one costs no full sync when its row is deleted", async () => {
+    const stage = await aPoller();
+    stage.feed.insert("a");
+    await stage.pass(5_000);
+    stage.feed.insert("gone");
+    await stage.pass(3 * MINUTE);
+    stage.feed.versions.splice(2, 1);
+    stage.noticing.syncEnded();
+    await stage.pass(3 * MINUTE);
+    expect(stage.noticed()).toEqual(["a", "gone"]);
+  });
 });

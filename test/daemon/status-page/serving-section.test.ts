@@ -38,6 +38,15 @@ describe("single tenants", () => {
     expect(text).not.toContain("source.changes.channel");
   });
 
+  test("may be noticed in a way that works, though something is to be mended", () => {
+    const warning = { code: "CHANGES_FAR_AHEAD", message: "the value <b> is", hint: "write the right value" };
+    const column = { kind: "alive", since: minutesAgo(3), warning } as const;
+    const serving = aServingState({ ways: { column, channel: null } });
+    expect(readOf(aHealthyDaemon({ serving }))).toContain(
+      "works since 3 min ago (2026-03-01 11:59:30) . CHANGES_FAR_AHEAD: the value <b> is ; write the right value",
+    );
+  });
+
   test("are served by another instance while this one stands by", () => {
     const serving = aServingState({ ways: { column: { kind: "off" }, channel: null }, oldestMs: 42_000 });
     const text = readOf(aHealthyDaemon({ serving, standby: aStandby }));

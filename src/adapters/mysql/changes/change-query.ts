@@ -40,7 +40,7 @@ export async function changeQuery(
     before: isTime ? type.text(`(${quoted} - INTERVAL ${OVERLAP_MS / 1_000} SECOND)`) : type.text(quoted),
     counts: isTime ? `${quoted} BETWEEN ${FIRST_TIME} AND ${mostAhead}` : `${quoted} IS NOT NULL`,
     literal: isTime ? timeLiteral : numberLiteral,
-    operator: (isIncluded) => (isIncluded ? ">=" : ">"),
+    operator: (symbol) => symbol,
   };
 }
 

@@ -66,7 +66,7 @@ export async function changeQuery(
     before: type.before(quoted),
     counts: type.counts(quoted),
     literal: (text) => `${escapeLiteral(text)}::pg_catalog.${type.name}`,
-    operator: (isIncluded) => `OPERATOR(pg_catalog.${isIncluded ? ">=" : ">"})`,
+    operator: (symbol) => `OPERATOR(pg_catalog.${symbol})`,
   };
 }
 

@@ -4,7 +4,13 @@ import { asText } from "../source/cells.ts";
 import { type OpenReader, openReader, type SourceDialect } from "../source/open-reader.ts";
 import type { SourceOptions, SourceRequest } from "../source/source-request.ts";
 import type { SourceSession } from "../source/source-session.ts";
-import { type ChangeQuery, type RawChange, selectChanges, selectNewest } from "./change-query.ts";
+import {
+  type ChangeQuery,
+  type RawChange,
+  type RawNewest,
+  selectChanges,
+  selectNewest,
+} from "./change-query.ts";
 
 /** What differs between the databases that can have a change column. */
 export interface ChangeDialect<Session extends SourceSession> {
@@ -67,22 +73,18 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     this.#change = change;
   }
 
-  newest(): Promise<NewestChange | null> {
+  newest(below: string | null = null): Promise<NewestChange | null> {
     return this.#explained(async () => {
-      const newest = selectNewest(this.#change, this.#opened.query);
-      const [row] = await this.#opened.session.look<readonly [string, string]>(newest);
-      return row === undefined ? null : { value: row[0], before: row[1] };
+      const newest = selectNewest(this.#change, this.#opened.query, below);
+      const [row] = await this.#opened.session.look<RawNewest>(newest);
+      return row === undefined ? null : { value: row[0], before: row[1], user_group_id: this.#idOf(row[2]) };
     });
   }
 
-  rows(from: ChangePosition, limit: number): Promise<readonly ChangedRow[]> {
+  rows(from: ChangePosition, limit: number, below: string | null = null): Promise<readonly ChangedRow[]> {
     return this.#explained(async () => {
-      const rows = await this.#opened.session.look<RawChange>(this.#select(limit)(from));
-      const [parseId = asText] = this.#opened.query.parsers;
-      return rows.map(([value, text, digest]) => {
-        const id = text === null ? null : parseId(text);
-        return { user_group_id: typeof id === "string" ? id : null, value, digest };
-      });
+      const rows = await this.#opened.session.look<RawChange>(this.#select(limit, below)(from));
+      return rows.map(([value, id, digest]) => ({ user_group_id: this.#idOf(id), value, digest }));
     });
   }
 
@@ -90,7 +92,7 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     const { session, request } = this.#opened;
     return this.#explained(async () => {
       await session.begin();
-      const isIndexed = await this.#dialect.isIndexed(session, this.#change, this.#select(1), from);
+      const isIndexed = await this.#dialect.isIndexed(session, this.#change, this.#select(1, null), from);
       await session.commit();
       if (isIndexed) return null;
       if (request.query !== undefined) {
@@ -105,8 +107,15 @@ class SqlChangeReader<Session extends SourceSession> implements ChangeReader {
     return this.#opened.session.close();
   }
 
-  #select(limit: number): (from: ChangePosition) => string {
-    return (from) => selectChanges(this.#change, this.#opened.query, from, limit);
+  /** Null also for a text that is no id. */
+  #idOf(text: string | null): string | null {
+    const [parseId = asText] = this.#opened.query.parsers;
+    const id = text === null ? null : parseId(text);
+    return typeof id === "string" ? id : null;
+  }
+
+  #select(limit: number, below: string | null): (from: ChangePosition) => string {
+    return (from) => selectChanges(this.#change, this.#opened.query, { from, below, limit });
   }
 
   async #explained<T>(look: () => Promise<T>): Promise<T> {

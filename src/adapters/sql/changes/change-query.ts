@@ -19,38 +19,52 @@ export interface ChangeQuery {
   readonly counts: string;
   /** A value in SQL, from its exact text. */
   literal(text: string): string;
-  /** The operator for: at or above, or above. */
-  operator(isIncluded: boolean): string;
+  /** The database's own operator with this symbol. */
+  operator(symbol: ">=" | ">" | "<"): string;
 }
 
 /** Value, id and digest of a row. */
 export type RawChange = readonly [value: string, id: string | null, digest: string];
 
-/** The SELECT for the rows from a position on. The names of its columns are no customer's: ORDER BY would take them first. */
+export type RawNewest = readonly [value: string, before: string, id: string | null];
+
+export interface ChangeRange {
+  readonly from: ChangePosition;
+  /** Rows have lower values than this one; null: any values. */
+  readonly below: string | null;
+  readonly limit: number;
+}
+
+/** The SELECT for the rows in a range. The names of its columns are no customer's: ORDER BY would take them first. */
 export function selectChanges(
   change: ChangeQuery,
   { relation, conditions, selected, digest }: TenantQuery,
-  from: ChangePosition,
-  limit: number,
+  { from, below, limit }: ChangeRange,
 ): string {
-  const wanted = [...conditions, change.counts, ...positionIn(change, from)];
+  const wanted = [...conditions, change.counts, ...valuesFrom(change, from), ...valuesBelow(change, below)];
   return `SELECT ${change.text} AS groupsync_value, ${selected[0]} AS groupsync_id, ${digest} AS groupsync_digest
     FROM ${relation} ${whereAll(wanted)} ORDER BY ${change.column} LIMIT ${limit}`;
 }
 
-const positionIn = ({ column, literal, operator }: ChangeQuery, from: ChangePosition): string[] =>
-  from === null ? [] : [`${column} ${operator(from.isIncluded)} ${literal(from.value)}`];
+const valuesFrom = ({ column, literal, operator }: ChangeQuery, from: ChangePosition): string[] =>
+  from === null ? [] : [`${column} ${operator(from.isIncluded ? ">=" : ">")} ${literal(from.value)}`];
+
+const valuesBelow = ({ column, literal, operator }: ChangeQuery, below: string | null): string[] =>
+  below === null ? [] : [`${column} ${operator("<")} ${literal(below)}`];
 
 /**
- * The SELECT for the newest value and the value before it. Over all rows, also those that aren't tenants: with a condition
- * that few rows fulfil, the search for the newest one could read all of them.
+ * The SELECT for the newest value, the value before it, and an id. Over all rows, also those that aren't tenants: with a
+ * condition that few rows fulfil, the search for the newest one could read all of them.
  */
-export const selectNewest = (
-  { column, text, before, counts }: ChangeQuery,
-  { relation }: Pick<TenantQuery, "relation">,
-): string =>
-  `SELECT ${text} AS groupsync_value, ${before} AS groupsync_before
-    FROM ${relation} ${whereAll([counts])} ORDER BY ${column} DESC LIMIT 1`;
+export function selectNewest(
+  change: ChangeQuery,
+  { relation, selected }: Pick<TenantQuery, "relation" | "selected">,
+  below: string | null,
+): string {
+  const { column, text, before, counts } = change;
+  return `SELECT ${text} AS groupsync_value, ${before} AS groupsync_before, ${selected[0]} AS groupsync_id
+    FROM ${relation} ${whereAll([counts, ...valuesBelow(change, below)])} ORDER BY ${column} DESC LIMIT 1`;
+}
 
 /** What a look-up of the change column asks for: no condition, for it looks at all rows. */
 export const columnRequest = (
