@@ -138,7 +138,7 @@ function program(io: CommandIo, host: Host): Command {
     const { composeLedgerView } = await import("./compose/ledger-view.ts");
     const config = await readConfig(command);
     const { value: ledger, close } = await composeLedgerView(config, host);
-    return { value: { ledger, name: config.name, deletionLimit: config.deletion.limit }, close };
+    return { value: { ledger, name: config.name, deletion: config.deletion }, close };
   };
   const openDaemon = async (command: Command): Promise<Lifecycle> => {
     const { config, logLevel } = flagsOf(command);

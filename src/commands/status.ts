@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { recently, wentMissing } from "../core/deletion/missing-tenants.ts";
+import { wentMissing } from "../core/deletion/missing-tenants.ts";
 import { reasonsOf, rejectedRows } from "../core/group/rejections.ts";
-import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
+import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import type { ResolvedTables } from "../core/report/tables-text.ts";
 import { shownTable } from "../core/tokens/token-tables.ts";
 import { heldRefresh } from "../engine/refresh/held-refresh.ts";
@@ -18,7 +18,7 @@ export interface StatusSetup {
   readonly ledger: LedgerView;
   /** The scope: `name` in the config. */
   readonly name: string;
-  readonly deletionLimit: DeletionLimit;
+  readonly deletion: DeletionPolicy;
 }
 
 interface Flags {
@@ -41,8 +41,7 @@ export function statusCommand(
       await using(await open(command), async ({ ledger, ...guarded }) => {
         const now = new Date();
         const status = await ledger.status();
-        const count = await ledger.missingSince(recently(now));
-        const missing = wentMissing(count, status.groups.total, guarded.deletionLimit);
+        const missing = wentMissing(await ledger.missing(), status.groups.total, guarded.deletion, now);
         const refreshHold = await heldRefresh(ledger, guarded, now);
         const runs = await ledger.history(EVER, flags.runs);
         const names = await ledger.names(status.held?.groups.map(({ user_group_id }) => user_group_id) ?? []);
@@ -74,7 +73,7 @@ function statusJson(
 ): string {
   const object = {
     groups,
-    went_missing: { count: missing.count, allowed: missing.allowed },
+    went_missing: { count: missing.count, allowed: missing.allowed, to_be_held: missing.toBeHeld },
     tokens: { oldest: oldestToken },
     tables,
     failing: failing.map(({ user_group_id, code, message, since, count, retryAt }) => ({

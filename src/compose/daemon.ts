@@ -57,7 +57,6 @@ export async function composeDaemon(
     http,
     shutdownTimeoutMs,
     notify,
-    deletion,
     source,
     group,
   }: Config): LifecycleSettings => ({
@@ -66,7 +65,6 @@ export async function composeDaemon(
     ways: waysOf({ name, source, group, http }),
     schedule,
     shutdownTimeoutMs,
-    deletionLimit: deletion.limit,
     listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowedHosts),
     ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
     ...(http.syncKey && { syncKey: http.syncKey }),
@@ -123,7 +121,7 @@ export async function composeDaemon(
         const ledger = await composeLedgerView(accepted.current(), host);
         try {
           const { name, rotation, deletion } = accepted.current();
-          const settings = { name, maxAgeMs: rotation.maxAgeMs, deletionLimit: deletion.limit };
+          const settings = { name, maxAgeMs: rotation.maxAgeMs, deletion };
           return await readLedgerSnapshot(ledger.value, settings, hostClock.now());
         } finally {
           await ledger.close();

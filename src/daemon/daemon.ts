@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isHandOver } from "../core/failure/failure.ts";
 import { describe } from "../core/failure/sync-error.ts";
-import type { DeletionLimit } from "../core/plan/deletion-policy.ts";
 import { fanOut } from "../core/report/fan-out.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -22,7 +21,6 @@ export interface DaemonSettings {
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
   /** Default: three periods of the schedule. */
   readonly staleAfterMs?: number;
-  readonly deletionLimit: DeletionLimit;
   readonly notifier: Notifier;
   /** The ways in which single tenants are noticed, in any form that differs if they do. Left out: no single tenant is served. */
   readonly ways?: string | undefined;
@@ -167,13 +165,12 @@ export class Daemon {
   }
 
   #configured(): Configured {
-    const { name, configPath, schedule, deletionLimit, staleAfterMs } = this.#settings;
+    const { name, configPath, schedule, staleAfterMs } = this.#settings;
     return {
       name,
       configPath,
       schedule: schedule.line,
       timezone: schedule.timezone,
-      deletionLimit,
       staleAfterMs: staleAfterMs ?? PERIODS_UNTIL_STALE * this.#timetable.periodMs,
     };
   }

@@ -1,3 +1,4 @@
+import { NOBODY_MISSING } from "../../src/core/deletion/missing-tenants.ts";
 import { noCounts } from "../../src/core/report/counts.ts";
 import type { WayError, WayState } from "../../src/daemon/changes/way-state.ts";
 import type { ServingState } from "../../src/daemon/state/serving-state.ts";
@@ -13,7 +14,6 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   startedAt: new Date("2026-03-01T00:00:00Z"),
   schedule: "*/5 * * * *",
   timezone: "UTC",
-  deletionLimit: { count: 3, percent: 10 },
   nextRun: new Date("2026-03-01T00:05:00Z"),
   current: null,
   standby: null,
@@ -79,7 +79,7 @@ export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledger
   tokenAges: [],
   tooOld: null,
   names: new Map(),
-  wentMissing: 0,
+  missing: NOBODY_MISSING,
   refreshHold: null,
   ...overrides,
 });

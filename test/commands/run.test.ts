@@ -19,7 +19,6 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     configPath: "/etc/groupsync/config.yaml",
     schedule: { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
     notifier: { tell: async () => {}, beat: async () => {} },
-    deletionLimit: { count: 3, percent: 10 },
     listen: "off" as const,
     shutdownTimeoutMs: 0,
   };

@@ -6,11 +6,14 @@ import { VirtualClock } from "../fakes/virtual-time.ts";
 import { tenants, World } from "../fakes/world.ts";
 import { anIo } from "./an-io.ts";
 
+const DAY = 86_400_000;
+const DELETION = { when: "absent", gracePeriodMs: 7 * DAY, limit: { count: 1, percent: 10 } } as const;
+
 async function status(world: World, ...flags: string[]): Promise<string> {
   const { io, printed } = anIo();
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
   const open = async () => ({
-    value: { ledger, name: "test", deletionLimit: { count: 1, percent: 10 } },
+    value: { ledger, name: "test", deletion: DELETION },
     close: async () => {},
   });
   await statusCommand(io, open).parseAsync(flags, { from: "user" });
@@ -36,19 +39,21 @@ test("begins with the missing tenants if they exceed deletion.limit, even before
   const world = new World(tenants(...ids));
   vi.useFakeTimers({ toFake: ["Date"], now: world.time.now() });
   onTestFinished(() => void vi.useRealTimers());
-  const settings = {
-    deletion: { when: "absent", gracePeriodMs: 86_400_000, limit: { count: 1, percent: 10 } },
-  } as const;
+  const settings = { deletion: DELETION };
   await world.sync({ settings });
   world.tenants = tenants("a", "b", "c", "d");
   await world.sync({ settings });
   expect(await status(world)).toMatch(/^All is well\.\n/);
   world.tenants = tenants("a", "b");
   await world.sync({ settings });
-  expect(await status(world)).toMatch(
-    /^Needs attention: the tenants of 3 of 5 groups went missing within 24 hours; deletion\.limit lets 1 go\.\n/,
-  );
-  expect(JSON.parse(await status(world, "--json"))).toMatchObject({ went_missing: { count: 3, allowed: 1 } });
+  const headline =
+    /^Needs attention: the tenants of 3 of 5 groups are gone, and deletion\.limit lets 1 go in 24 hours: 3 deletions will be held when the grace period is over\.\n/;
+  expect(await status(world)).toMatch(headline);
+  const numbers = { count: 3, allowed: 1, to_be_held: 3 };
+  expect(JSON.parse(await status(world, "--json"))).toMatchObject({ went_missing: numbers });
+  await world.time.sleep(2 * DAY);
+  vi.setSystemTime(world.time.now());
+  expect(await status(world)).toMatch(headline);
 });
 
 test("--runs sets how many of the last runs are shown", async () => {

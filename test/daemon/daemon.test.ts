@@ -343,30 +343,35 @@ describe("those outside are told of tenants that went missing", () => {
     await stage.ticked();
     expect(stage.told).toEqual([
       expect.stringMatching(
-        /^groupsync eu: the tenants of 5 groups went missing within 24 hours\nsync ok: .*5 missing; .*\nlook at the source first: /,
+        /^groupsync eu: the tenants of 5 groups are gone, more than deletion.limit lets go in 24 hours\nsync ok: .*5 missing; .*\nlook at the source first: /,
       ),
     ]);
     expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0]).toMatchObject({
       tone: "attention",
       sentence:
-        "Needs attention: the tenants of 5 of 40 groups went missing within 24 hours; deletion.limit lets 4 go.",
+        "Needs attention: the tenants of 5 of 40 groups are gone, and deletion.limit lets 4 go in 24 hours: 5 deletions will be held when the grace period is over.",
     });
     stage.world.tenants = tenants(...ids);
     await stage.ticked();
     expect(stage.told.slice(1)).toEqual([
-      expect.stringMatching(/^groupsync eu: recovered: no more tenants went missing/),
+      expect.stringMatching(/^groupsync eu: recovered: no more tenants are gone than/),
     ]);
   });
 
-  test("no longer once they have been so for a day", async () => {
+  test("and still are after a day, as long as what will be held is not", async () => {
     const stage = new Stage(new World(tenants(...ids)), {}, {}, [], DAYS);
     await stage.begin();
     stage.world.tenants = tenants(...ids.slice(5));
     await stage.ticked();
     await stage.world.time.sleep(DAY + 1);
     await stage.ticked();
-    expect(stage.told).toHaveLength(2);
-    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0].tone).toBe("good");
+    expect(stage.told).toHaveLength(1);
+    expect(headlinesOf(stage.daemon.state, stage.world.time.now())[0].sentence).toContain(
+      "5 deletions will be held when the grace period is over",
+    );
+    await stage.world.time.sleep(DAY + 1);
+    await stage.ticked();
+    expect(stage.told[1]).toMatch(/^groupsync eu: 5 removals are held\n/);
   });
 
   test("as held, and not twice, if there is no grace period", async () => {

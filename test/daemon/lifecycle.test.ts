@@ -18,7 +18,6 @@ const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSett
   configPath: "/etc/groupsync/config.yaml",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
   notifier: { tell: async () => {}, beat: async () => {} },
-  deletionLimit: { count: 3, percent: 10 },
   listen: "off",
   shutdownTimeoutMs: 25_000,
   ...overrides,

@@ -19,7 +19,6 @@ export const SETTINGS: Omit<DaemonSettings, "notifier"> = {
   name: "eu",
   configPath: "/etc/groupsync/config.yaml",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
-  deletionLimit: { count: 3, percent: 10 },
 };
 
 /** A daemon in a simulated world. The test gives the ticks. */
@@ -61,8 +60,7 @@ export class Stage {
   ) {
     this.world = world;
     this.instance = new Instance(fate);
-    const { limit: deletionLimit } = syncSettings(sync).deletion;
-    const all = { ...SETTINGS, deletionLimit, notifier: this.notifier, ...settings };
+    const all = { ...SETTINGS, notifier: this.notifier, ...settings };
     this.daemon = new Daemon("1.2.3", all, this.#ports(observers, sync), this.stopping.signal);
     onTestFinished(() => this.stopping.abort());
   }
@@ -113,7 +111,7 @@ export class Stage {
           () => clock.now(),
         );
         const { name, deletion } = syncSettings(sync);
-        const settings = { name, maxAgeMs: null, deletionLimit: deletion.limit };
+        const settings = { name, maxAgeMs: null, deletion };
         return readLedgerSnapshot(ledger, settings, clock.now());
       },
       timetable: (schedule, onTick) => {

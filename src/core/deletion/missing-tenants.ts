@@ -1,30 +1,82 @@
-import { type DeletionLimit, LIMIT_PERIOD_MS, removalsAllowed } from "../plan/deletion-policy.ts";
+import type { AbsenceKind } from "../group/ledger-group.ts";
+import { type DeletionPolicy, LIMIT_PERIOD_MS, removalsAllowed } from "../plan/deletion-policy.ts";
 import { quantity } from "../text/quantity.ts";
 
-/** How many groups lost their tenants in the last 24 hours, and how many may be removed in that time. */
+/** Groups whose tenants went missing at the same time in the same way, without those whose removal is held already. */
+export interface MissingGroups {
+  readonly kind: AbsenceKind;
+  readonly since: Date;
+  readonly groups: number;
+}
+
+/** How many groups lost their tenants, and how many may be removed. */
 export interface WentMissing {
-  /** Groups whose removal is held don't count here: they are reported as held. */
+  /** In the last 24 hours. */
   readonly count: number;
+  /** Of all groups that are missing, how many are deleted when their grace period is over, or held. */
+  readonly due: number;
+  /** How many of those will be held, if nothing else is removed meanwhile. */
+  readonly toBeHeld: number;
   /** Groups in the ledger. */
   readonly owned: number;
-  /** How many removals `deletion.limit` allows. */
+  /** How many removals `deletion.limit` allows in 24 hours. */
   readonly allowed: number;
 }
 
-/** A tenant counts here if it went missing after this time. */
+export const NOBODY_MISSING: WentMissing = { count: 0, due: 0, toBeHeld: 0, owned: 0, allowed: 0 };
+
+type Policy = Pick<DeletionPolicy, "when" | "limit">;
+
+/** `missing` begins with those who have been missing for longest. */
+export function wentMissing(
+  missing: readonly MissingGroups[],
+  owned: number,
+  { when, limit }: Policy,
+  now: Date,
+): WentMissing {
+  const allowed = removalsAllowed(limit, owned);
+  const due = missing.filter(({ kind }) => when === "absent" || (when === "flagged" && kind === "flagged"));
+  const estranged = due.filter(({ kind }) => kind === "estranged");
+  const others = due.filter(({ kind }) => kind !== "estranged");
+  return {
+    count: sum(missing.filter(({ since }) => since >= recently(now))),
+    due: sum(due),
+    toBeHeld: sum(estranged) + sum(others.slice(firstHeld(others, allowed))),
+    owned,
+    allowed,
+  };
+}
+
+/** Those that went missing after this time count as recent. */
 export const recently = (now: Date): Date => new Date(now.getTime() - LIMIT_PERIOD_MS);
 
-export const wentMissing = (count: number, owned: number, limit: DeletionLimit): WentMissing => ({
-  count,
-  owned,
-  allowed: removalsAllowed(limit, owned),
-});
+const sum = (missing: readonly MissingGroups[]): number =>
+  missing.reduce((total, { groups }) => total + groups, 0);
+
+/**
+ * As the removal guard will decide: groups become due in the order in which they went missing, and once more than the limit are
+ * due within 24 hours, they are held, with all that come after them.
+ */
+function firstHeld(missing: readonly MissingGroups[], allowed: number): number {
+  let first = 0;
+  let within = 0;
+  for (const [index, { since, groups }] of missing.entries()) {
+    within += groups;
+    for (let oldest = missing[first]; oldest && oldest.since <= recently(since); oldest = missing[++first])
+      within -= oldest.groups;
+    if (within > allowed) return index;
+  }
+  return missing.length;
+}
 
 /**
  * More tenants went missing than may be removed: a mistake in the source is likely. The operator hears of it before the
  * first removal is due.
  */
-export const isAlarming = ({ count, allowed }: WentMissing): boolean => count > allowed;
+export const isAlarming = ({ count, toBeHeld, allowed }: WentMissing): boolean =>
+  count > allowed || toBeHeld > 0;
 
-export const wentMissingText = ({ count, owned, allowed }: WentMissing): string =>
-  `the tenants of ${count} of ${quantity(owned, "group")} went missing within 24 hours; deletion.limit lets ${allowed} go`;
+export const wentMissingText = ({ count, due, toBeHeld, owned, allowed }: WentMissing): string =>
+  toBeHeld > 0
+    ? `the tenants of ${due} of ${quantity(owned, "group")} are gone, and deletion.limit lets ${allowed} go in 24 hours: ${quantity(toBeHeld, "deletion")} will be held when the grace period is over`
+    : `the tenants of ${count} of ${quantity(owned, "group")} went missing within 24 hours; deletion.limit lets ${allowed} go`;

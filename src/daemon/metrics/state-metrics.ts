@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { rejectedRows } from "../../core/group/rejections.ts";
-import { type DaemonState, wentMissingOf } from "../state/state.ts";
+import type { DaemonState } from "../state/state.ts";
 
 /** Null or undefined if not known. Then the metric has no sample, instead of 0 or NaN. */
 type Sample = number | null | undefined;
@@ -80,12 +80,17 @@ const GAUGES: readonly StateGauge[] = [
   {
     name: "groupsync_recently_missing_groups",
     help: "Groups whose tenants went missing in the 24 hours before the ledger was read, without those that are held.",
-    value: (state) => wentMissingOf(state)?.count,
+    value: ({ ledger }) => ledger?.missing.count,
   },
   {
     name: "groupsync_removals_allowed",
     help: "How many of the groups deletion.limit lets go in 24 hours.",
-    value: (state) => wentMissingOf(state)?.allowed,
+    value: ({ ledger }) => ledger?.missing.allowed,
+  },
+  {
+    name: "groupsync_missing_groups_to_be_held",
+    help: "Missing groups that will be held when their grace period is over, because deletion.limit lets fewer go.",
+    value: ({ ledger }) => ledger?.missing.toBeHeld,
   },
   {
     name: "groupsync_rejected_rows",

@@ -86,8 +86,9 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
       "find out who has deleted these groups; groupsync status has the command that has more of them made again",
   },
   missing: {
-    lasts: (count) => `the tenants of ${quantity(count, "group")} went missing within 24 hours`,
-    over: "no more tenants went missing in the last 24 hours than deletion.limit lets go",
+    lasts: (count) =>
+      `the tenants of ${quantity(count, "group")} are gone, more than deletion.limit lets go in 24 hours`,
+    over: "no more tenants are gone than deletion.limit lets go in 24 hours",
     advice: "look at the source first: are these tenants really gone? groupsync plan names them",
   },
   drift: {

@@ -10,7 +10,7 @@ import { type ProblemChange, type ProblemCounts, type Problems, updateProblems }
 import { problemsOfRun, workingBy } from "./problems-of-run.ts";
 
 /** What the daemon knows of the ledger. */
-type LedgerFacts = Pick<DaemonState, "ledger" | "deletionLimit">;
+type LedgerFacts = Pick<DaemonState, "ledger">;
 
 /**
  * Notifies people when a problem begins, grows or ends, and a monitor of every good sync. Everything is sent in the

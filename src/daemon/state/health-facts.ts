@@ -1,8 +1,8 @@
-import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
+import { NOBODY_MISSING } from "../../core/deletion/missing-tenants.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
 import type { HealthFacts } from "../../core/report/health.ts";
 import { pastRuns } from "./past-runs.ts";
-import { type DaemonState, wentMissingOf } from "./state.ts";
+import type { DaemonState } from "./state.ts";
 
 /** What the daemon knows of the health of its scope. */
 export const healthFacts = (state: DaemonState): HealthFacts => ({
@@ -10,11 +10,9 @@ export const healthFacts = (state: DaemonState): HealthFacts => ({
   rejected: rejectedRows(state.ledger?.status.rejected ?? []),
   held: state.ledger?.status.held ?? null,
   refreshHold: state.ledger?.refreshHold ?? null,
-  missing: wentMissingOf(state) ?? NOBODY_MISSING,
+  missing: state.ledger?.missing ?? NOBODY_MISSING,
   lease: state.ledger?.status.lease ?? null,
   // While this instance stands by, another one serves.
   oldestWaitMs: state.standby ? 0 : (state.serving?.oldestMs ?? 0),
   runs: pastRuns(state),
 });
-
-const NOBODY_MISSING: WentMissing = { count: 0, owned: 0, allowed: 0 };

@@ -1,5 +1,5 @@
-import { recently } from "../../core/deletion/missing-tenants.ts";
-import type { DeletionLimit } from "../../core/plan/deletion-policy.ts";
+import { wentMissing } from "../../core/deletion/missing-tenants.ts";
+import type { DeletionPolicy } from "../../core/plan/deletion-policy.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import { heldRefresh } from "../../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
@@ -15,7 +15,7 @@ const AGES = [0, 1, 7, 30, 60, 90, 180, 365];
 export interface SnapshotSettings extends Pick<RotationPolicy, "maxAgeMs"> {
   /** The scope: `name` in the config. */
   readonly name: string;
-  readonly deletionLimit: DeletionLimit;
+  readonly deletion: DeletionPolicy;
 }
 
 /** Reads what the status page and the metrics show of the ledger. Rejects with LEDGER_…. */
@@ -35,10 +35,10 @@ export async function readLedgerSnapshot(
     groups: (atLeast[n] ?? 0) - ((n + 1 < AGES.length ? atLeast[n + 1] : 0) ?? 0),
   }));
   const tooOld = maxAgeMs === null ? null : { maxAgeMs, tokens: atLeast[AGES.length] ?? 0 };
-  const wentMissing = await ledger.missingSince(recently(now));
+  const missing = wentMissing(await ledger.missing(), status.groups.total, settings.deletion, now);
   const refreshHold = await heldRefresh(ledger, settings, now);
   const names = await ledger.names(listedIds(status));
-  return { readAt: now, status, history, tokenAges, tooOld, names, wentMissing, refreshHold };
+  return { readAt: now, status, history, tokenAges, tooOld, names, missing, refreshHold };
 }
 
 const listedIds = ({ held, failing, rejected }: LedgerStatus): string[] => [

@@ -6,10 +6,7 @@ import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig } from "./
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
 type Tracked = Omit<DaemonState, "nextRun" | "serving">;
-export type Configured = Pick<
-  DaemonState,
-  "name" | "configPath" | "schedule" | "timezone" | "deletionLimit" | "staleAfterMs"
->;
+export type Configured = Pick<DaemonState, "name" | "configPath" | "schedule" | "timezone" | "staleAfterMs">;
 
 /** What is asked for whenever somebody asks for the state. */
 export interface Live {

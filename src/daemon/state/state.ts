@@ -1,7 +1,6 @@
-import { type WentMissing, wentMissing } from "../../core/deletion/missing-tenants.ts";
+import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
 import type { Failure } from "../../core/failure/failure.ts";
-import type { DeletionLimit } from "../../core/plan/deletion-policy.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import type { RunSummary } from "../../ports/observer.ts";
@@ -28,8 +27,6 @@ export interface DaemonState {
   readonly lastGoodSync: Date | null;
   /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */
   readonly lastAnswer: Date | null;
-  /** `deletion.limit` in the config. */
-  readonly deletionLimit: DeletionLimit;
   /** How old the last good sync may be before the daemon counts as not ready. */
   readonly staleAfterMs: number;
   /** The config file, as a path that leads to it from every directory. */
@@ -78,8 +75,7 @@ export interface LedgerSnapshot {
   readonly tooOld: { readonly maxAgeMs: number; readonly tokens: number } | null;
   /** The names of the groups that the status lists, as far as the service told them. */
   readonly names: ReadonlyMap<string, string>;
-  /** How many groups' tenants went missing in the last 24 hours. Groups with a held removal don't count. */
-  readonly wentMissing: number;
+  readonly missing: WentMissing;
   /** Null if no refresh is held. */
   readonly refreshHold: RefreshHold | null;
 }
@@ -89,10 +85,3 @@ export interface TokenAge {
   readonly fromDays: number;
   readonly groups: number;
 }
-
-/** Null until the ledger was read once. */
-export const wentMissingOf = ({
-  ledger,
-  deletionLimit,
-}: Pick<DaemonState, "ledger" | "deletionLimit">): WentMissing | null =>
-  ledger && wentMissing(ledger.wentMissing, ledger.status.groups.total, deletionLimit);

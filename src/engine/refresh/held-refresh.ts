@@ -1,17 +1,17 @@
 import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/refresh-guard.ts";
-import { type DeletionLimit, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
+import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 
 interface Guarded {
   /** The scope: `name` in the config. */
   readonly name: string;
-  readonly deletionLimit: DeletionLimit;
+  readonly deletion: Pick<DeletionPolicy, "limit">;
 }
 
 /** Why a refresh that began now would be held; null if it wouldn't be. */
 export async function heldRefresh(
   ledger: Pick<LedgerView, "goneSince" | "existingCount">,
-  { name, deletionLimit: limit }: Guarded,
+  { name, deletion: { limit } }: Guarded,
   now: Date,
 ): Promise<RefreshHold | null> {
   const gone = await goneLately(ledger, now);

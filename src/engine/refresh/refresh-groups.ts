@@ -45,8 +45,7 @@ export async function refreshGroups(
   );
   if (signal.aborted) return;
   if (isApproved) return ledger.write(run.lease, (transaction) => transaction.approveRefresh(clock.now()));
-  const guarded = { name: settings.name, deletionLimit: settings.deletion.limit };
-  const hold = await heldRefresh(ledger, guarded, clock.now());
+  const hold = await heldRefresh(ledger, settings, clock.now());
   if (hold) reportHold(hold, start.due - asked, run);
 }
 

@@ -1,3 +1,4 @@
+import type { MissingGroups } from "../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
 import type { GraceClock } from "../../core/group/ledger-group.ts";
 import type { LeftUpdate } from "../../core/plan/ledger-update.ts";
@@ -8,8 +9,8 @@ export interface DeletionReads {
   readHistory(): Promise<ReadHistory>;
   /** How many groups groupsync has deleted or replaced at this time or later. */
   removalsSince(time: Date): Promise<number>;
-  /** How many tenants went missing at this time or later and are still missing, without those whose removal is held. */
-  missingSince(time: Date): Promise<number>;
+  /** The groups whose tenants are missing, without those whose removal is held. The longest missing come first. */
+  missing(): Promise<readonly MissingGroups[]>;
 }
 
 export interface DeletionWrites {

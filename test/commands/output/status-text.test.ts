@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Guards, statusText } from "../../../src/commands/output/status-text.ts";
-import type { WentMissing } from "../../../src/core/deletion/missing-tenants.ts";
+import { NOBODY_MISSING, type WentMissing } from "../../../src/core/deletion/missing-tenants.ts";
 import type { Failure } from "../../../src/core/failure/failure.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
@@ -17,7 +17,7 @@ function aRun(command: string, counts: Partial<Counts>, error: Failure | null = 
 }
 
 const TABLES = { tokens: ["public.groupsync_tokens of groupsync"], ledger: "public.groupsync_*" };
-const NOBODY: WentMissing = { count: 0, owned: 9, allowed: 3 };
+const NOBODY: WentMissing = { ...NOBODY_MISSING, owned: 9, allowed: 3 };
 const GUARDS: Guards = { missing: NOBODY, refreshHold: null };
 const GROUPS = { total: 9, in_sync: 9, under_way: 0, failing: 0, missing: 0, unverified: 0 };
 

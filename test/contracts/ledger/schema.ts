@@ -100,7 +100,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       await expect(view.status()).rejects.toMatchObject(refusal);
       await expect(view.readHistory()).rejects.toMatchObject(refusal);
       await expect(view.removalsSince(NOW)).rejects.toMatchObject(refusal);
-      await expect(view.missingSince(NOW)).rejects.toMatchObject(refusal);
+      await expect(view.missing()).rejects.toMatchObject(refusal);
       await expect(collect(view.groups())).rejects.toMatchObject(refusal);
       await expect(view.confirmed(["acme"])).rejects.toMatchObject(refusal);
       await expect(view.existing({ limit: 1 })).rejects.toMatchObject(refusal);
@@ -132,7 +132,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       expect(await view.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
       expect(await view.readHistory()).toEqual(NO_READ_HISTORY);
       expect(await view.removalsSince(new Date(0))).toBe(0);
-      expect(await view.missingSince(new Date(0))).toBe(0);
+      expect(await view.missing()).toEqual([]);
       expect(await collect(view.groups())).toEqual([]);
       expect(await view.confirmed(["acme"])).toEqual(new Map());
       expect(await view.existing({ limit: 1 })).toEqual([]);

@@ -56,25 +56,30 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       });
     });
 
-    test("tenants count as missing since a time until they are back or held", async () => {
+    test("tenants are missing since a time until they are back or held", async () => {
       const at = await opened(makePlace);
-      for (const id of ["back", "held", "long", "short", "there"])
+      for (const id of ["back", "flagged", "held", "long", "short", "there"])
         await carryOut(at, anApplied({ change: anApply({ user_group_id: id }) }));
-      const leaveAt = (now: Date, ...ids: string[]): Promise<void> =>
+      const leaveAt = (now: Date, absence: "absent" | "flagged", ...ids: string[]): Promise<void> =>
         write(at, (transaction) => {
-          const left = ids.map(
-            (user_group_id) => ({ kind: "left", user_group_id, absence: "absent" }) as const,
-          );
+          const left = ids.map((user_group_id) => ({ kind: "left", user_group_id, absence }) as const);
           return transaction.markLeft(left, { ms: 0, reads: 1 }, now);
         });
-      await leaveAt(NOW, "long");
-      await leaveAt(LATER, "back", "held", "short");
-      expect(await at.ledger.missingSince(NOW)).toBe(4);
-      expect(await at.ledger.missingSince(LATER)).toBe(3);
-      await write(at, (transaction) => transaction.markReturned(["back"]));
+      expect(await at.ledger.missing()).toEqual([]);
+      await leaveAt(LATER, "absent", "back", "held", "short");
+      await leaveAt(LATER, "flagged", "flagged");
+      await leaveAt(NOW, "absent", "long");
+      expect(await at.ledger.missing()).toEqual([
+        { kind: "absent", since: NOW, groups: 1 },
+        { kind: "absent", since: LATER, groups: 3 },
+        { kind: "flagged", since: LATER, groups: 1 },
+      ]);
+      await write(at, (transaction) => transaction.markReturned(["back", "flagged"]));
       await hold(at, [{ kind: "delete", user_group_id: "held" }]);
-      expect(await at.ledger.missingSince(LATER)).toBe(1);
-      expect(await at.ledger.missingSince(inDays(30))).toBe(0);
+      expect(await at.ledger.missing()).toEqual([
+        { kind: "absent", since: NOW, groups: 1 },
+        { kind: "absent", since: LATER, groups: 1 },
+      ]);
     });
 
     test("the record of a group has its times, its confirmed state, its failures and its past", async () => {

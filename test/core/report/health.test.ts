@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { NOBODY_MISSING } from "../../../src/core/deletion/missing-tenants.ts";
 import { type Counts, noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
 import { type HealthFacts, healthOf, type Verdict } from "../../../src/core/report/health.ts";
 
@@ -7,6 +8,10 @@ type PastRun = HealthFacts["runs"][number];
 const aRun = (outcome: RunOutcome, counts: Partial<Counts> = {}, command = "sync"): PastRun => ({
   command,
   result: { outcome, counts: { ...noCounts(), ...counts }, error: null },
+});
+const missing = (count: number): HealthFacts["missing"] => ({
+  ...{ count, due: count, owned: 40, allowed: 4 },
+  toBeHeld: count > 4 ? count : 0,
 });
 const UNENDED: PastRun = { command: "sync", result: null };
 const FAILED: PastRun = {
@@ -27,7 +32,7 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   held: null,
   refreshHold: null,
   oldestWaitMs: 0,
-  missing: { count: 0, owned: 40, allowed: 4 },
+  missing: missing(0),
   runs: [aRun("ok")],
   lease: null,
   ...overrides,
@@ -45,7 +50,7 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "a probe after a forgotten scope",
     {
       runs: [aRun("ok", {}, "probe"), aRun("ok", {}, "forget")],
-      missing: { count: 0, owned: 0, allowed: 3 },
+      missing: NOBODY_MISSING,
     },
     "empty",
     "Nothing has been synced yet.",
@@ -71,8 +76,8 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "refresh",
     "Needs attention: the refresh is held: 6 groups were gone at the service in 24 hours and made again, and deletion.limit lets 4 of 40 groups go.",
   ],
-  ["many missing tenants", { missing: { count: 5, owned: 40, allowed: 4 } }, "missing", "5 of 40 groups"],
-  ["as many as allowed", { missing: { count: 4, owned: 40, allowed: 4 } }, "well", "All is well."],
+  ["many missing tenants", { missing: missing(5) }, "missing", "5 of 40 groups"],
+  ["as many as allowed", { missing: missing(4) }, "well", "All is well."],
   ["a failing group", { groups: { failing: 1 } }, "attention", "1 failing group"],
   ["rejected rows", { rejected: 2 }, "attention", "2 rejected rows"],
   [
@@ -120,7 +125,7 @@ const WRONG = {
   groups: { failing: 26 },
   rejected: 2,
   held: { count: 191 },
-  missing: { count: 5, owned: 40, allowed: 4 },
+  missing: missing(5),
 };
 
 test.each<[string, Partial<HealthFacts>, readonly Verdict["kind"][]]>([

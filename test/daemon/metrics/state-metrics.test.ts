@@ -35,6 +35,7 @@ describe("of the daemon's state", () => {
       rejectedConfig: { since: at("00:30:00"), code: "CONFIG_INVALID", message: "it has 1 problem" },
       current: aCurrentRun({ since: at("01:30:00"), done: 3, total: 10 }),
       ledger: aLedgerSnapshot({
+        missing: { count: 5, due: 9, toBeHeld: 6, owned: 50, allowed: 5 },
         refreshHold: { gone: 6, owned: 50, allowed: 5, approval: "0123456789ab" },
         readAt: at("01:10:00"),
         status: aLedgerStatus({
@@ -64,6 +65,9 @@ describe("of the daemon's state", () => {
       groupsync_oldest_token_timestamp_seconds: seconds("00:10:00"),
       groupsync_oldest_unsynced_timestamp_seconds: seconds("00:20:00"),
       groupsync_held_removals: 7,
+      groupsync_recently_missing_groups: 5,
+      groupsync_removals_allowed: 5,
+      groupsync_missing_groups_to_be_held: 6,
       groupsync_refresh_held: 1,
     });
   });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { NOBODY_MISSING } from "../../../src/core/deletion/missing-tenants.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { RunNotifications } from "../../../src/daemon/notifications/run-notifications.ts";
 import type { RunSummary } from "../../../src/ports/observer.ts";
@@ -18,7 +19,7 @@ const failed: RunSummary = aRunSummary({
   error: { code: "SOURCE_UNAVAILABLE", message: "cannot read customers" },
 });
 
-const manyMissing = aDaemonState({ ledger: aLedgerSnapshot({ wentMissing: 9 }) });
+const manyMissing = aDaemonState({ ledger: aLedgerSnapshot({ missing: { ...NOBODY_MISSING, count: 9 } }) });
 
 /** Somebody who takes each message only when the test says so. */
 function aSlowReceiver() {

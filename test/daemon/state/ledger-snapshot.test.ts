@@ -3,14 +3,14 @@ import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { readLedgerSnapshot } from "../../../src/daemon/state/ledger-snapshot.ts";
 import { Instance } from "../../fakes/instance.ts";
 import { VirtualClock } from "../../fakes/virtual-time.ts";
-import { tenants, World } from "../../fakes/world.ts";
+import { syncSettings, tenants, World } from "../../fakes/world.ts";
 
 const DAY = 86_400_000;
 
 const snapshotOf = (world: World, maxAgeMs: number | null, now = world.time.now()) => {
   const { ledger } = world.ports(new Instance(), new VirtualClock(world.time));
-  const deletionLimit = { count: 1, percent: 10 };
-  return readLedgerSnapshot(ledger, { maxAgeMs, name: "test", deletionLimit }, now);
+  const { deletion } = syncSettings();
+  return readLedgerSnapshot(ledger, { maxAgeMs, name: "test", deletion }, now);
 };
 
 test("tokens are counted by their age, and those beyond rotation.max_age", async () => {

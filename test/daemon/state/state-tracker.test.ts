@@ -18,7 +18,6 @@ const CONFIGURED = {
   configPath: "/etc/groupsync/config.yaml",
   schedule: "*/5 * * * *",
   timezone: "UTC",
-  deletionLimit: { count: 3, percent: 10 },
   staleAfterMs: 900_000,
 };
 const DAY = 86_400_000;

@@ -236,7 +236,10 @@ describe("the headline", () => {
       lastRun: aFinishedRun({ error: aBadEnd }),
       lastGoodSync: hoursAgo(3),
       serving: aServingState({ ways: { column: aBrokenWay(minutesAgo(5)), channel: null } }),
-      ledger: aHealthySnapshot({ status, wentMissing: 90 }),
+      ledger: aHealthySnapshot({
+        status,
+        missing: { count: 0, due: 90, toBeHeld: 90, owned: 383, allowed: 38 },
+      }),
     });
     expect(headlinesOf(state, NOW).map(({ tone, sentence, see }) => [tone, sentence, ...see])).toEqual([
       ["bad", "The last sync failed: the service doesn't answer"],
@@ -244,7 +247,7 @@ describe("the headline", () => {
       ["attention", "Needs attention: 2 removals held.", "held"],
       [
         "attention",
-        "Needs attention: the tenants of 90 of 383 groups went missing within 24 hours; deletion.limit lets 38 go.",
+        "Needs attention: the tenants of 90 of 383 groups are gone, and deletion.limit lets 38 go in 24 hours: 90 deletions will be held when the grace period is over.",
       ],
       ["attention", "Needs attention: 1 rejected row and 26 failing groups.", "failing", "rejected"],
       ["attention", "Needs attention: source.changes.column doesn't work.", "serving"],

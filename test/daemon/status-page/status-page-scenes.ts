@@ -115,7 +115,7 @@ export const SCENES: Readonly<Record<string, DaemonState>> = {
     }),
     ledger: aHealthySnapshot({
       names: NAMES,
-      wentMissing: 60,
+      missing: { count: 60, due: 60, toBeHeld: 60, owned: 383, allowed: 38 },
       tooOld: { maxAgeMs: 60 * 86_400_000, tokens: 118 },
       history: manyRuns(2016, 5).filter(({ startedAt }) => ![1, 2, 4].includes(daysBack(startedAt))),
       status: aHealthyStatus({

@@ -22,13 +22,13 @@ async function worldWithGone(count: number): Promise<World> {
 }
 
 /** What would hold a refresh that began now, and what the ledger was asked for. */
-async function lookIn(world: World, deletionLimit = THREE, name = "default") {
+async function lookIn(world: World, limit = THREE, name = "default") {
   const asked: string[] = [];
   const { ledger } = world.ports(
     new Instance({ at: ({ when, call }) => void (when === "before" && asked.push(call)) }),
     new VirtualClock(world.time),
   );
-  return { hold: await heldRefresh(ledger, { name, deletionLimit }, world.time.now()), asked };
+  return { hold: await heldRefresh(ledger, { name, deletion: { limit } }, world.time.now()), asked };
 }
 
 const holdOf = async (...which: Parameters<typeof lookIn>) => (await lookIn(...which)).hold;

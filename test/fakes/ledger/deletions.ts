@@ -1,3 +1,4 @@
+import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
 import type { GraceClock } from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant-id.ts";
@@ -17,11 +18,16 @@ export const deletionReads = ({ state, step }: CommittedLedger): DeletionReads =
     return state.removals.filter(({ at }) => at >= time).length;
   },
 
-  async missingSince(time: Date): Promise<number> {
-    await step({ when: "before", call: "missingSince" });
-    return [...state.rows.values()].filter(
-      ({ absence, held }) => absence?.since && absence.since >= time && held === null,
-    ).length;
+  async missing(): Promise<readonly MissingGroups[]> {
+    await step({ when: "before", call: "missing" });
+    const found = new Map<string, MissingGroups>();
+    for (const { absence, held } of state.rows.values()) {
+      if (absence === null || held !== null) continue;
+      const { kind, since } = absence;
+      const key = `${since.toISOString()} ${kind}`;
+      found.set(key, { kind, since, groups: (found.get(key)?.groups ?? 0) + 1 });
+    }
+    return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, groups]) => groups);
   },
 });
 

@@ -1,3 +1,4 @@
+import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
 import type { HeldRemoval } from "../../../core/deletion/removal-guard.ts";
 import type { GraceClock } from "../../../core/group/ledger-group.ts";
 import type { LeftUpdate } from "../../../core/plan/ledger-update.ts";
@@ -29,7 +30,7 @@ const NOT_MISSING = Object.keys(NOTHING_MISSING)
 export const deletionReads = (reader: LedgerReader): DeletionReads => ({
   readHistory: () => reader.read(NO_READ_HISTORY, readHistory),
   removalsSince: (time) => reader.read(0, (ledger) => removalsSince(ledger, time)),
-  missingSince: (time) => reader.read(0, (ledger) => missingSince(ledger, time)),
+  missing: () => reader.read([], missing),
 });
 
 export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
@@ -80,13 +81,14 @@ async function removalsSince({ connection, tables, scope }: LedgerScope, time: D
   return Number(row?.count ?? 0);
 }
 
-async function missingSince({ connection, tables, scope }: LedgerScope, time: Date): Promise<number> {
-  const [row] = await connection.query<{ count: string }>(
-    `SELECT count(*) AS "count" FROM ${tables.groups}
-     WHERE scope = $1 AND missing_since >= $2 AND held IS NULL`,
-    [scope, time],
+async function missing({ connection, tables, scope }: LedgerScope): Promise<readonly MissingGroups[]> {
+  const rows = await connection.query<Omit<MissingGroups, "groups"> & { readonly groups: string }>(
+    `SELECT missing_kind AS "kind", missing_since AS "since", count(*) AS "groups" FROM ${tables.groups}
+     WHERE scope = $1 AND missing_since IS NOT NULL AND held IS NULL
+     GROUP BY missing_kind, missing_since ORDER BY missing_since, missing_kind`,
+    [scope],
   );
-  return Number(row?.count ?? 0);
+  return rows.map((row) => ({ ...row, groups: Number(row.groups) }));
 }
 
 function markLeft(
