@@ -75,6 +75,8 @@ export const failures: Failures & SourceFailures = {
       ? LOCKED
       : (grantFor(error) ?? HINTS[errorNumber(error)] ?? connectionHint("mysql", error)),
   isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
+  // The server puts a question mark in its place.
+  isUntranslatable: () => false,
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
   isDeadlock: (error) => errorNumber(error) === 1213,

@@ -34,6 +34,7 @@ export const failures: Failures & SourceFailures = {
   hintFor: (error) =>
     error instanceof LockWait ? LOCKED : (HINTS[sqlState(error)] ?? connectionHint("postgres", error)),
   isGeneral: (error) => !isAnswer(error) || GENERAL.test(sqlState(error)),
+  isUntranslatable: (error) => /^22(021|P05)$/.test(sqlState(error)),
   refusesNull: (error, column) =>
     error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,
   isDeadlock: (error) => /^40(001|P01)/.test(sqlState(error)),

@@ -7,7 +7,7 @@ const WAIT_FOR_ONE = 1;
 
 /** A transaction that goes on after a statement has failed. */
 export interface Savepoints {
-  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "lockWait" | "savepoint">;
+  readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "isUntranslatable" | "lockWait" | "savepoint">;
   readonly connection: Queryable;
   /** If true, this transaction is not repeated when the database rolls it back. */
   readonly isLastAttempt: boolean;

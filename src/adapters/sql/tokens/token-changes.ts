@@ -1,6 +1,7 @@
 import type { SyncError } from "../../../core/failure/sync-error.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
+import type { Dialect } from "../dialect/dialect.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
 import type { OpenTable } from "./open-table.ts";
 import { orElse, type Savepoints } from "./savepoint.ts";
@@ -51,12 +52,40 @@ export function findTokens(
   ids: readonly string[],
   savepoints: Savepoints,
 ): Promise<readonly TokenRow[]> {
-  const { connection } = savepoints;
-  return orElse(
-    savepoints,
-    () => statements.find(connection, ids, false),
-    () => statements.find(connection, ids, true),
-  );
+  const { dialect, connection } = savepoints;
+  const find = (some: readonly string[]) =>
+    orElse(
+      savepoints,
+      () => statements.find(connection, some, false),
+      () => orElse(savepoints, () => statements.find(connection, some, true), rethrow),
+    );
+  return findTranslatable(dialect, ids, find);
+}
+
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+
+/**
+ * Runs `find` with all ids. If one of them, or what is in its row, has no counterpart in the other side's encoding, runs
+ * `find` with each half, down to single ids, and leaves out those: the table has no usable token for them.
+ */
+export async function findTranslatable(
+  dialect: Pick<Dialect, "isUntranslatable">,
+  ids: readonly string[],
+  find: (ids: readonly string[]) => Promise<readonly TokenRow[]>,
+): Promise<readonly TokenRow[]> {
+  try {
+    return await find(ids);
+  } catch (error) {
+    if (!dialect.isUntranslatable(error)) throw error;
+  }
+  if (ids.length <= 1) return [];
+  const half = Math.ceil(ids.length / 2);
+  return [
+    ...(await findTranslatable(dialect, ids.slice(0, half), find)),
+    ...(await findTranslatable(dialect, ids.slice(half), find)),
+  ];
 }
 
 /** Resolves to the tokens that are still there. Rejects if the database refuses to remove one. */

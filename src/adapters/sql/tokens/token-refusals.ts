@@ -6,12 +6,12 @@ import { withoutTokens } from "./token-error.ts";
 
 /** Why one group's token could not be stored, or could not be removed. */
 export class TokenRefusals {
-  readonly #failures: Pick<Failures, "refusesNull">;
+  readonly #failures: Pick<Failures, "refusesNull" | "isUntranslatable">;
   readonly #statements: Pick<TokenStatements, "allowNull">;
   readonly #options: TokenTableOptions;
 
   constructor(
-    failures: Pick<Failures, "refusesNull">,
+    failures: Pick<Failures, "refusesNull" | "isUntranslatable">,
     statements: Pick<TokenStatements, "allowNull">,
     options: TokenTableOptions,
   ) {
@@ -27,7 +27,9 @@ export class TokenRefusals {
       "TOKEN_NOT_STORED",
       `${table} refused the token: ${describe(withoutTokens(error, [token]))}`,
       {
-        hint: `look at the type and the constraints of column ${tokenColumn}, and at the triggers and policies of ${table}`,
+        hint: this.#failures.isUntranslatable(error)
+          ? "the encoding of the table's database lacks a character of the id: name a token table in a database in UTF8"
+          : `look at the type and the constraints of column ${tokenColumn}, and at the triggers and policies of ${table}`,
       },
     );
   }

@@ -19,7 +19,7 @@ import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts
 import { type OpenTable, openTable } from "./open-table.ts";
 import { rehearseTokens } from "./rehearsal.ts";
 import { type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
-import { findTokens, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
+import { findTokens, findTranslatable, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
 import { withoutTokens } from "./token-error.ts";
 import { TokenTableOwner } from "./token-table-owner.ts";
 
@@ -123,11 +123,13 @@ export class SqlTokenTable implements TokenStore {
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
     try {
       const { statements } = await this.#open();
-      const find = (byText: boolean) => statements.find(this.#database.byRolesPath, ids, byText);
-      const rows = await find(false).catch((error: unknown) => {
-        if (this.#database.dialect.isGeneral(error)) throw error;
-        return find(true);
-      });
+      const { dialect, byRolesPath } = this.#database;
+      const rows = await findTranslatable(dialect, ids, (some) =>
+        statements.find(byRolesPath, some, false).catch((error: unknown) => {
+          if (dialect.isGeneral(error)) throw error;
+          return statements.find(byRolesPath, some, true);
+        }),
+      );
       return new Map(tokensOf(rows));
     } catch (error) {
       throw this.#unavailable("read tokens from", error);
