@@ -108,6 +108,8 @@ export interface Warning {
   readonly code: string;
   readonly message: string;
   readonly hint?: string;
+  /** It is of a setting of a database or a role, so each run finds it again. */
+  readonly isStanding?: true;
 }
 
 /** A run that has ended. `error` is why it did not reach its end, or why removals are held. */

@@ -1,7 +1,7 @@
 import { destination, type Logger, pino } from "pino";
 import { noCounts } from "../../core/report/counts.ts";
 import type { LogLevel } from "../../core/report/log-level.ts";
-import { printable, visible } from "../../core/text/printable.ts";
+import { printable, printableId, visible } from "../../core/text/printable.ts";
 import type { Log } from "../../ports/log.ts";
 
 /** Logs to standard error: lines of JSON, or readable lines on a terminal. */
@@ -20,7 +20,12 @@ export async function createLogger(level: LogLevel, isTerminal: boolean): Promis
       sync: true,
       ignore: SAID_IN_THE_MESSAGE.join(),
       translateTime: "SYS:HH:MM:ss",
-      messageFormat: (line, key) => printable(String(line[key]), LONGEST_TEXT),
+      messageFormat: ({ run, user_group_id: id, ...line }, key) =>
+        [
+          ...(typeof run === "string" ? [`run ${printable(run)}`] : []),
+          ...(typeof id === "string" ? [printableId(id)] : []),
+          printable(String(line[key]), LONGEST_TEXT),
+        ].join(": "),
     }),
   );
 }
@@ -30,6 +35,7 @@ const LONGEST_TEXT = 2_000;
 /** Fields that a terminal leaves out, because the message says them. In JSON they stay. */
 const SAID_IN_THE_MESSAGE = [
   "run",
+  "user_group_id",
   "command",
   "outcome",
   ...Object.keys(noCounts()),

@@ -3,19 +3,23 @@ import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { isHandOver, isNoFault } from "../../core/failure/failure.ts";
 import type { Rejection } from "../../core/group/rejections.ts";
-import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
+import { AlikeLines, MOST_IN_FULL } from "../../core/report/alike-lines.ts";
+import type { Counts } from "../../core/report/counts.ts";
+import { advanced, isWork, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
 import { summaryText } from "../../core/report/summary-text.ts";
 import { durationText, rateText } from "../../core/text/duration.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
+import { type Alike, alikeOf, RESTORED_TEXT, SEE_STATUS } from "./alike.ts";
 
 const PROGRESS_EVERY = 10_000;
 
 /**
  * Writes a run to the log: a line for each problem, the progress now and then, and a summary at the end. Logs all other
- * events at debug. `atEnd` returns more fields for the summary.
+ * events at debug. Above that level, sums up lines that are alike, in each run and between two runs, and writes a warning of
+ * a setting once. `atEnd` returns more fields for the summary.
  */
 export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () => ({})): Observe {
   let log = logger;
@@ -23,6 +27,35 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   let startedAt = 0;
   let toldAt = 0;
   let inStandby = false;
+  const alike = new AlikeLines<Alike>();
+  const toldSettings = new Set<string>();
+  /** Tenants of the run whose new token waits to be stored. */
+  const toldUnstored = new Set<string>();
+
+  /** Ends a run, or the time between two of them. */
+  const sumUp = (): void => {
+    for (const { line, count } of alike.restart()) {
+      const { level, text, ...fields } = line;
+      log[level]({ ...fields, count }, `${text}: ${count} in all; the log has the first ${MOST_IN_FULL}`);
+    }
+    toldUnstored.clear();
+  };
+
+  /** Whether the event gets a line of its own. */
+  const isWritten = (event: RunEvent): boolean => {
+    if (event.kind === "warning" && event.isStanding) {
+      const before = toldSettings.size;
+      if (toldSettings.add(`${event.code} ${event.message}`).size === before) return false;
+    }
+    const line = log.isLevelEnabled("debug") ? undefined : alikeOf(event);
+    if (line === undefined) return true;
+    const written = alike.add(line.text, line);
+    if (written === "notice") {
+      const { level, text, ...fields } = line;
+      log[level](fields, `${text}: further ones are only counted`);
+    }
+    return written === "line";
+  };
 
   const advance = (event: WorkEvent): void => {
     const now = clock.monotonic();
@@ -39,10 +72,11 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
     );
   };
 
-  return (event: RunEvent): void => {
+  const write = (event: RunEvent): void => {
     const { kind, ...fields } = event;
     switch (event.kind) {
       case "started":
+        sumUp();
         log = logger.child({ run: event.run });
         work = NO_WORK;
         log.debug("the run begins");
@@ -54,27 +88,22 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         );
         break;
       case "planned":
-        advance(event);
         log.debug(
           withoutMessage(fields),
           `${quantity(event.changes, "change")} to make, ${quantity(event.unchanged, "group")} unchanged`,
         );
         break;
       case "restoring":
-        advance(event);
         log.info(withoutMessage(fields), `${quantity(event.tokens, "token")} to restore`);
         break;
       case "rotating":
-        advance(event);
         log.info(withoutMessage(fields), `${quantity(event.tokens, "token")} to rotate`);
         break;
       case "refreshing":
-        advance(event);
         log.info(withoutMessage(fields), `${quantity(event.groups, "group")} to ask for again`);
         break;
       case "refreshed":
         log.debug(withoutMessage(fields), event.kind);
-        advance(event);
         break;
       case "drift": {
         const { user_group_id, drift, tokenFingerprint, formerTokenFingerprint, name } = event;
@@ -91,7 +120,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         break;
       }
       case "warning":
-        log.warn(withoutMessage(fields), event.message);
+        log.warn({ code: event.code, hint: event.hint }, event.message);
         break;
       case "rejected":
         log.warn(rejectionFields(event.rejection), `rejected: ${event.rejection.message}`);
@@ -122,16 +151,13 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         // A replaced group has lost its token: log that at info.
         const level = result === "replaced" ? "info" : "debug";
         log[level]({ user_group_id, result, unverified, token_fingerprint }, result);
-        advance(event);
         break;
       }
       case "restored":
-        log.info(withoutMessage(fields), "its token is written again to a store that lacked it");
-        advance(event);
+        log.info(withoutMessage(fields), RESTORED_TEXT);
         break;
       case "deleted":
         log.info(withoutMessage(fields), event.kind);
-        advance(event);
         break;
       case "rotated": {
         const { user_group_id, tokenFingerprint, formerTokenFingerprint } = event;
@@ -143,18 +169,19 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
           },
           event.kind,
         );
-        advance(event);
         break;
       }
-      case "unstored":
-        log.error(
+      case "unstored": {
+        const level = toldUnstored.has(event.user_group_id) ? "debug" : "error";
+        toldUnstored.add(event.user_group_id);
+        log[level](
           withoutMessage(fields),
           `its new token is not stored, and the old one is dead; tries again in ${durationText(event.waitMs)}: ${event.message}`,
         );
         break;
+      }
       case "failed":
         log.warn(withoutMessage(fields), `failed: ${event.message}`);
-        advance(event);
         break;
       case "served": {
         const { served, ms, user_group_id } = event;
@@ -172,15 +199,16 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         // An instance in standby asks for the lease several times a minute: log that once.
         const level = isHeld && inStandby ? "debug" : levelOf(event);
         inStandby = isHeld || (error !== null && isHandOver(error));
+        sumUp();
         log[level](
           {
             command,
             outcome,
-            ...counts,
+            ...shownCounts(counts),
             requests,
             duration_ms,
             code: error?.code,
-            hint: error ? error.hint : counts.rejected > 0 ? SEE_STATUS : undefined,
+            hint: error ? error.hint : counts.rejected + counts.failed > 0 ? SEE_STATUS : undefined,
             ...atEnd(),
           },
           summaryText(event),
@@ -193,10 +221,20 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         event satisfies never;
     }
   };
+  return (event: RunEvent): void => {
+    if (isWritten(event)) write(event);
+    if (isWork(event)) advance(event);
+  };
 }
 
-/** A rejected row has a line of its own only when it is rejected for the first time. */
-const SEE_STATUS = "`groupsync status` names the rejected rows";
+/** The counts that are not zero, so that a run with nothing to do has a short line. */
+const shownCounts = ({ drift, ...counts }: Readonly<Counts>): object => {
+  const found = withoutZeros(drift);
+  return { ...withoutZeros(counts), ...(Object.keys(found).length > 0 && { drift: found }) };
+};
+
+const withoutZeros = (numbers: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(numbers).filter(([, count]) => count > 0));
 
 /** Rows that are only counted come with their number. */
 const rejectionFields = ({ user_group_id, code, rows }: Rejection): object =>

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
+import { AlikeLines } from "../../core/report/alike-lines.ts";
 import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
 import { durationText, rateText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
@@ -32,6 +33,7 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
   let waitsUntil = 0;
   let reason = "";
   let shown = false;
+  const failures = new AlikeLines<Extract<RunEvent, { kind: "failed" }>>();
 
   const columns = (): number => terminal.columns || COLUMNS_WHERE_UNKNOWN;
   const clear = (): string => {
@@ -103,13 +105,15 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         say(styleText("yellow", "!"), `${message}${hintLine(event.hint)}`);
         break;
       }
-      case "failed":
-        say(
-          styleText("red", "✗"),
-          `${printableId(event.user_group_id)}: ${event.code}: ${printable(event.message)}`,
-        );
+      case "failed": {
+        const written = failures.add(event.code, event);
+        const what = `${printableId(event.user_group_id)}: ${event.code}: ${printable(event.message)}`;
+        if (written === "line") say(styleText("red", "✗"), what);
+        if (written === "notice")
+          say(styleText("red", "✗"), `${event.code}: further failures are only counted`);
         advance(event);
         break;
+      }
       case "drift":
         say(styleText("yellow", "!"), `${printableId(event.user_group_id)}: ${DRIFT_TEXT[event.drift]}`);
         break;

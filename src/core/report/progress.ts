@@ -14,6 +14,23 @@ export type WorkEvent =
   | { readonly kind: "refreshing"; readonly groups: number }
   | { readonly kind: "recorded" | "refreshed" | "deleted" | "restored" | "rotated" | "failed" };
 
+const WORK_EVENTS: Readonly<Record<WorkEvent["kind"], true>> = {
+  started: true,
+  planned: true,
+  restoring: true,
+  rotating: true,
+  refreshing: true,
+  recorded: true,
+  refreshed: true,
+  deleted: true,
+  restored: true,
+  rotated: true,
+  failed: true,
+};
+
+export const isWork = <E extends { readonly kind: string }>(event: E): event is Extract<E, WorkEvent> =>
+  event.kind in WORK_EVENTS;
+
 export function advanced({ done, total }: Work, event: WorkEvent): Work {
   switch (event.kind) {
     case "started":

@@ -33,6 +33,7 @@ export async function warnOfRisks(durability: Durability, observe: Observe): Pro
       code: "COMMITS_AT_RISK",
       message: `the database has ${setting}: a crash of its server takes back what it committed last, and a rotated token may be lost`,
       hint: `set ${safe}, or find out after each crash which tokens are live: see docs/guarantees.md`,
+      isStanding: true,
     });
   }
 }

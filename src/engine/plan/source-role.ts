@@ -14,5 +14,5 @@ export function roleWarnings({ name, secrets, openSchemas }: SourceRole): readon
     hint: schema.remedy,
   }));
   const all = secrets.length === 0 ? finds : [reads, ...finds];
-  return all.map((warning) => ({ kind: "warning", ...warning }));
+  return all.map((warning) => ({ kind: "warning", ...warning, isStanding: true }));
 }

@@ -27,7 +27,7 @@ export const serveBeside = (
     const { table } = await run.ledger.readHistory();
     await startNoticing(table);
     const service = await openService(ports, settings, run);
-    if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKS_NOT_INDEXED });
+    if (!service.isIndexed) run.observe({ kind: "warning", ...LOOKS_NOT_INDEXED, isStanding: true });
     run.turns.onceMore((ids) => {
       for (const id of ids) server.lookAgain(id);
     });

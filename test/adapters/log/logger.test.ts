@@ -36,7 +36,7 @@ describe("the log", () => {
         msg: "the ledger is empty",
       },
       { level: "warn", run: "17", code: "REFUSED" },
-      { level: "info", run: "17", outcome: "ok", unchanged: 7, created: 0 },
+      { level: "info", run: "17", outcome: "ok", unchanged: 7 },
       { level: "error", key: "[secret]", msg: "with a secret" },
     ]);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
@@ -66,7 +66,11 @@ describe("the log", () => {
     expect(text).toContain("check ledger.url");
     expect(text).not.toContain("hunter2");
     const colour = new RegExp(`${ESC}\\[[\\d;]*m`, "g");
-    expect(text.replace(colour, "")).toContain("sync ok: 7 unchanged; 0 requests in 20 ms\n[");
+    const lines = text.replace(colour, "");
+    expect(lines).toContain("WARN: run 17: the ledger is empty\n");
+    expect(lines).toContain("INFO: run 17: sync ok: 7 unchanged; 0 requests in 20 ms\n[");
+    expect(lines).toMatch(/WARN: run 17: a\\u001b.*b: failed: it said a.*\n {4}code: "REFUSED"\n/);
+    expect(lines).toContain("ERROR: with a secret\n");
     expect(text.replace(colour, "").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 });

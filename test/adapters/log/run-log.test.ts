@@ -241,12 +241,197 @@ describe("a run in the log", () => {
   });
 });
 
+const failed = (user_group_id: string, code = "REFUSED"): RunEvent => ({
+  kind: "failed",
+  user_group_id,
+  code,
+  message: "no",
+});
+const ended: RunEvent = { kind: "finished", ...aRunSummary() };
+const many = Array.from({ length: 13 }, (_, index) => `t-${index}`);
+
+describe("lines that are alike", () => {
+  const failing = { kind: "failed", code: "REFUSED", message: "no" } as const;
+  const conflict = { kind: "conflict", outcome: "rejected", code: "VALUE_NULL", message: "no" } as const;
+
+  test.each<[string, (id: string) => RunEvent, object]>([
+    ["failed", (id) => failed(id), { level: "warn", code: "REFUSED", msg: /^failed \(REFUSED\): / }],
+    [
+      "rejected",
+      (id) => ({ kind: "rejected", rejection: aRejection({ user_group_id: id }) }),
+      { level: "warn", code: "VALUE_NULL", msg: /^rejected \(VALUE_NULL\): / },
+    ],
+    [
+      "no longer rejected",
+      (id) => ({
+        kind: "accepted",
+        rejection: { ...aRejection({ user_group_id: id }), since: new Date("2026-03-01T00:00:00Z") },
+      }),
+      { level: "info", code: "VALUE_NULL", msg: /^no longer rejected \(VALUE_NULL\): / },
+    ],
+    [
+      "gone",
+      (id) => ({ kind: "left", user_group_id: id, absence: "absent" }),
+      { level: "info", absence: "absent", msg: /^its tenant is gone: / },
+    ],
+    [
+      "restored",
+      (id) => ({ kind: "restored", user_group_id: id }),
+      { level: "info", msg: /^its token is written again to a store that lacked it: / },
+    ],
+    [
+      "waits",
+      (id) => ({ kind: "waiting", ms: 3_000, reason: `the service allows about 17${id.length}/min` }),
+      { level: "info", msg: /^waits: the service allows about …\/min: / },
+    ],
+    [
+      "served alone, and failed",
+      (id) => ({ kind: "served", user_group_id: id, served: failing, ms: 5 }),
+      { level: "warn", code: "REFUSED", msg: /^served alone, failed \(REFUSED\): / },
+    ],
+    [
+      "served alone, and rejected",
+      (id) => ({ kind: "served", user_group_id: id, served: conflict, ms: 5 }),
+      { level: "info", code: "VALUE_NULL", msg: /^served alone, rejected \(VALUE_NULL\): / },
+    ],
+    [
+      "unsettled",
+      (id) => ({ kind: "warning", code: "UNSETTLED", message: `of ${id}`, hint: "x" }),
+      { level: "warn", code: "UNSETTLED", msg: /^UNSETTLED: / },
+    ],
+  ])("%s: ten in full, one that says so, and one with the total", (_, event, sum) => {
+    const { lines, observe } = aLog("info");
+    observe({ kind: "started", run: "17" });
+    for (const id of many) observe(event(id));
+    const told = lines.splice(0);
+    expect(told).toHaveLength(11);
+    const { msg, ...fields } = sum as { msg: RegExp };
+    const saying = (text: RegExp) => expect.stringMatching(new RegExp(msg.source + text.source));
+    expect(told.at(-1)).toMatchObject({ ...fields, run: "17", msg: saying(/further ones are only counted/) });
+    observe(ended);
+    expect(lines).toMatchObject([
+      { ...fields, run: "17", count: 13, msg: saying(/13 in all/) },
+      { outcome: "ok" },
+    ]);
+  });
+
+  test.each<[string, (id: string) => RunEvent]>([
+    [
+      "drift",
+      (user_group_id) => ({
+        kind: "drift",
+        user_group_id,
+        drift: "token",
+        tokenFingerprint: "a",
+        formerTokenFingerprint: "b",
+        name: "n",
+      }),
+    ],
+    ["a tenant that is locked out", (user_group_id) => ({ ...unstored, user_group_id })],
+    ["a new token", (user_group_id) => ({ ...rotated, user_group_id })],
+    ["a replaced group", (user_group_id) => ({ ...recorded, user_group_id, result: "replaced" })],
+    ["a deleted group", (user_group_id) => ({ kind: "deleted", user_group_id, absence: "absent" })],
+    [
+      "a tenant that was served alone",
+      (user_group_id) => ({
+        kind: "served",
+        user_group_id,
+        served: { kind: "done", outcome: "created" },
+        ms: 5,
+      }),
+    ],
+    [
+      "a group that an operator has to remove",
+      (id) => ({ kind: "warning", code: "GROUP_LEFT_BEHIND", message: `group ${id}`, hint: "by hand" }),
+    ],
+  ])("%s: the log is the record of each, so none is only counted", (_, event) => {
+    const { lines, observe } = aLog("info");
+    for (const id of many) observe(event(id));
+    expect(lines).toHaveLength(many.length);
+    observe(ended);
+    expect(lines).toHaveLength(many.length + 1);
+  });
+
+  test("differ in code and kind, and are counted for each run", () => {
+    const { lines, observe } = aLog("info");
+    const tenth = many.slice(0, 10);
+    observe({ kind: "started", run: "17" });
+    for (const id of tenth) observe(failed(id));
+    for (const id of tenth) observe(failed(id, "TIMEOUT"));
+    for (const user_group_id of tenth) observe({ kind: "served", user_group_id, served: failing, ms: 5 });
+    observe(ended);
+    for (const user_group_id of tenth) observe({ kind: "served", user_group_id, served: failing, ms: 5 });
+    observe({ kind: "started", run: "18" });
+    for (const id of tenth) observe(failed(id));
+    expect(lines.filter(({ user_group_id }) => user_group_id !== undefined)).toHaveLength(50);
+    expect(lines).toHaveLength(51);
+  });
+
+  test("between two runs are summed up when the next begins", () => {
+    const { lines, observe } = aLog("info");
+    for (const user_group_id of many) observe({ kind: "served", user_group_id, served: failing, ms: 5 });
+    observe({ kind: "started", run: "18" });
+    expect(lines.at(-1)).toMatchObject({ count: 13 });
+    expect(lines.at(-1)).not.toHaveProperty("run");
+  });
+
+  test("are all in a log of level debug", () => {
+    const { lines, observe } = aLog("debug");
+    for (const id of many) observe(failed(id));
+    observe(ended);
+    expect(lines).toHaveLength(many.length + 1);
+  });
+
+  test("count as progress where they are only counted", () => {
+    const { clock, lines, observe } = aLog("info");
+    observe({ kind: "planned", changes: 20, unchanged: 0, missing: 0 });
+    for (const id of many) {
+      clock.elapsed += 1_000;
+      observe(failed(id));
+    }
+    clock.elapsed = 21_000;
+    observe(failed("last"));
+    expect(lines.at(-1)).toMatchObject({ done: 14, total: 20 });
+  });
+
+  test("a row without an id, counted by the reader, has its line", () => {
+    const { lines, observe } = aLog("info");
+    for (const id of many)
+      observe({ kind: "rejected", rejection: aRejection({ user_group_id: null, message: id, rows: 3 }) });
+    expect(lines).toHaveLength(many.length);
+  });
+
+  test("a token that is tried again is told once of each tenant", () => {
+    const { lines, observe } = aLog("info");
+    for (const user_group_id of ["acme", "acme", "globex", "acme"]) observe({ ...unstored, user_group_id });
+    expect(lines.map(({ user_group_id }) => user_group_id)).toEqual(["acme", "globex"]);
+  });
+});
+
+test("a warning of a setting is told once a process, and that of another setting too", () => {
+  const { lines, observe } = aLog("info");
+  const warning = { kind: "warning", code: "COMMITS_AT_RISK", hint: "set it", isStanding: true } as const;
+  for (const run of ["17", "18"]) {
+    observe({ kind: "started", run });
+    for (const message of ["fsync = off", "full_page_writes = off"]) observe({ ...warning, message });
+    observe({ kind: "warning", code: "LEDGER_EMPTY", message: "it is empty" });
+    observe(ended);
+  }
+  expect(lines.flatMap(({ level, msg }) => (level === "warn" ? [msg] : []))).toEqual([
+    "fsync = off",
+    "full_page_writes = off",
+    "it is empty",
+    "it is empty",
+  ]);
+  expect(lines[0]).not.toHaveProperty("isStanding");
+});
+
 describe("a run that has ended", () => {
   const finished = (overrides: Parameters<typeof aRunSummary>[0] = {}): RunEvent => ({
     kind: "finished",
     ...aRunSummary({ durationMs: 405.4, ...overrides }),
   });
-  const failed = (code: string): RunEvent =>
+  const failedRun = (code: string): RunEvent =>
     finished({ outcome: "failed", error: { code, message: "it says why", hint: "what to do" } });
 
   test("has one line that says it all", () => {
@@ -259,7 +444,6 @@ describe("a run that has ended", () => {
         run: "17",
         command: "sync",
         outcome: "ok",
-        ...noCounts(),
         created: 2,
         unchanged: 390,
         requests: 2,
@@ -270,9 +454,25 @@ describe("a run that has ended", () => {
     ]);
   });
 
+  test("with nothing to do has one short line", () => {
+    const { lines, observe } = aLog("info");
+    observe(finished({ counts: { ...noCounts(), unchanged: 390, drift: { token: 0, gone: 1, name: 0 } } }));
+    observe(finished({ counts: { ...noCounts(), unchanged: 390 } }));
+    expect(lines).toMatchObject([{ drift: { gone: 1 } }, {}]);
+    expect(lines[1]).toEqual({
+      level: "info",
+      command: "sync",
+      outcome: "ok",
+      unchanged: 390,
+      requests: 0,
+      duration_ms: 405,
+      msg: "sync ok: 390 unchanged; 0 requests in 405 ms",
+    });
+  });
+
   test("says why it failed, and what to do", () => {
     const { lines, observe } = aLog("info");
-    observe(failed("LEDGER_UNAVAILABLE"));
+    observe(failedRun("LEDGER_UNAVAILABLE"));
     expect(lines).toEqual([
       expect.objectContaining({
         outcome: "failed",
@@ -287,9 +487,9 @@ describe("a run that has ended", () => {
     ["ok", finished(), "info"],
     ["partial", finished({ outcome: "partial" }), "warn"],
     ["held", finished({ outcome: "held" }), "warn"],
-    ["failed", failed("LEDGER_UNAVAILABLE"), "error"],
-    ["interrupted", failed("INTERRUPTED"), "info"],
-    ["not begun, for somebody else is at work", failed("LEASE_HELD"), "info"],
+    ["failed", failedRun("LEDGER_UNAVAILABLE"), "error"],
+    ["interrupted", failedRun("INTERRUPTED"), "info"],
+    ["not begun, for somebody else is at work", failedRun("LEASE_HELD"), "info"],
   ])("and is %s", (_, event, level) => {
     const { lines, observe } = aLog();
     observe(event);
@@ -299,14 +499,14 @@ describe("a run that has ended", () => {
   test("in standby again and again is told once", () => {
     const { lines, observe } = aLog();
     for (const code of ["LEASE_HELD", "LEASE_HELD", "LEDGER_UNAVAILABLE", "LEASE_HELD"])
-      observe(failed(code));
+      observe(failedRun(code));
     expect(lines.map(({ level }) => level)).toEqual(["info", "debug", "error", "info"]);
   });
 
   test("that makes room for a command is told each time, and the wait for that command is not", () => {
     const { lines, observe } = aLog();
     for (const code of ["LEASE_HANDED_OVER", "LEASE_HELD", "LEASE_HELD", "LEASE_HANDED_OVER", "LEASE_HELD"])
-      observe(failed(code));
+      observe(failedRun(code));
     expect(lines.map(({ level }) => level)).toEqual(["info", "debug", "debug", "info", "debug"]);
   });
 
@@ -314,7 +514,7 @@ describe("a run that has ended", () => {
     const { lines, observe } = aLog("info");
     observe({ kind: "started", run: "17" });
     observe(finished());
-    observe(failed("CONFIG_INVALID"));
+    observe(failedRun("CONFIG_INVALID"));
     expect(lines.map(({ run }) => run)).toEqual(["17", undefined]);
   });
 

@@ -116,6 +116,19 @@ describe("the progress bar", () => {
     ]);
   });
 
+  test("shows ten failures with one code, and goes on to count them", () => {
+    const { clock, tell, screen } = aTerminal();
+    tell(planned(20));
+    for (let index = 1; index <= 13; index++) {
+      clock.elapsed += 1_000;
+      tell(failed(`t-${index}`));
+    }
+    const [lastShown, notice, bar] = screen().slice(-4);
+    expect(lastShown).toBe("✗ t-10: TIMEOUT: no answer");
+    expect(notice).toBe("✗ TIMEOUT: further failures are only counted");
+    expect(bar).toMatch(/ 13\/20 · /);
+  });
+
   test("goes on with each token that is rotated, and says of one that can't be stored what to do", () => {
     const { clock, tell, screen } = aTerminal();
     tell(planned(2));

@@ -170,5 +170,6 @@ it("settings with which a database may lose commits are warned about", async () 
     code: "COMMITS_AT_RISK",
     message: expect.stringMatching(/fsync = off.*rotated token/),
     hint: expect.stringContaining("fsync = on"),
+    isStanding: true,
   });
 });

@@ -10,12 +10,14 @@ it("warns of each table that the role can read, at once, and of each schema that
       code: "SOURCE_ROLE_READS_TOKENS",
       message: expect.stringContaining("user app of source.url can read ops.groups and vault.tokens"),
       hint: expect.stringContaining("docs/security.md#roles-and-rights"),
+      isStanding: true,
     },
     ...schemas.map(({ name, remedy }) => ({
       kind: "warning",
       code: "SOURCE_PATH_OPEN",
       message: expect.stringContaining(`in schema ${name} too, where others than user app`),
       hint: remedy,
+      isStanding: true,
     })),
   ]);
 });
