@@ -14,6 +14,7 @@ const CUSTOMERS = aTable("customers", [aColumn("data_source_id"), aColumn("plan"
 
 interface Options {
   readonly tables?: readonly CatalogTable[];
+  readonly database?: string;
   readonly url?: string | undefined;
   readonly dialog?: Dialog;
   /** Paths at which something is already. */
@@ -40,7 +41,11 @@ async function init(flags: readonly string[], options: Options = {}): Promise<En
     catalog: {
       read: async () => {
         if (options.catalogError) throw options.catalogError;
-        return { dialect: "postgres", database: "shop", tables: options.tables ?? [CUSTOMERS] };
+        return {
+          dialect: "postgres",
+          database: options.database ?? "shop",
+          tables: options.tables ?? [CUSTOMERS],
+        };
       },
     },
     examples: async () => ({
@@ -165,6 +170,21 @@ test("refuses a name without a schema that several tables have, and says whose t
     hint: expect.stringContaining("public.customers (owner shop), theirs.customers (owner mallory)"),
   });
   expect(files).toEqual({});
+});
+
+test("no file has a character that nobody sees, whatever the names in the database", async () => {
+  const odd = ["plan\u202e", "contact\u2066_email", "updated\u200b_at"].map((name) => aColumn(name));
+  const { files } = await init([], { tables: [aTable("customers", odd), aTable("cust\u202eomers")] });
+  const texts = Object.values(files);
+  expect(texts).toHaveLength(2);
+  for (const text of texts) expect(text).not.toMatch(/\p{Cf}/u);
+  const refused = await init(["--table", "cust\u202eomers"], { tables: [aTable("cust\u202eomers")] });
+  expect(refused.error).toMatchObject({
+    code: "CONFIG_PROPOSAL",
+    message: "public.cust\\u{202e}omers can't have the tenants: its name has characters that nobody sees",
+  });
+  const database = await init([], { database: "sh\u202eop" });
+  expect(database.error).toMatchObject({ message: expect.stringContaining("sh\\u{202e}op") });
 });
 
 test("names the other tables that would fit, and takes the one that is named", async () => {

@@ -18,7 +18,7 @@ export function setLocally(settings: Readonly<Record<string, string>>, ...others
  */
 export const textOrBytes = (until: "end of transaction" | "end of session"): string =>
   `pg_catalog.set_config('client_encoding',
-     CASE pg_catalog.current_setting('server_encoding') WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END,
+     CASE WHEN pg_catalog.current_setting('server_encoding') OPERATOR(pg_catalog.=) 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END,
      ${until === "end of transaction"})`;
 
 /** Runs a query after a statement that returns no row: both in a transaction of their own, and in one round trip. */
