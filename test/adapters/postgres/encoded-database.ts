@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { serverUrl } from "../../support/databases/database-server.ts";
 
 /** The url of an empty database whose encoding is not UTF-8, for one test. */
-export async function encodedDatabase(encoding: "LATIN1" | "SQL_ASCII"): Promise<string> {
+export async function encodedDatabase(encoding: "LATIN1" | "SQL_ASCII" | "WIN1252"): Promise<string> {
   const name = `groupsync_test_${randomBytes(6).toString("hex")}`;
   const server = new pg.Client(serverUrl("postgres"));
   await server.connect();

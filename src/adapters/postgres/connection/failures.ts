@@ -7,7 +7,12 @@ import type { SourceFailures } from "../../sql/source/source-checks.ts";
 const sqlState = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 
+const ENCODING =
+  "a text has bytes or a character without counterpart in the other encoding: correct it, or leave its row out with source.where";
+
 const HINTS: Readonly<Record<string, string>> = {
+  "22021": ENCODING,
+  "22P05": ENCODING,
   "28P01": "check user and password in the url",
   "28000":
     "check user and pg_hba.conf: the server doesn't let this user in from here, or not without TLS (sslmode=require)",

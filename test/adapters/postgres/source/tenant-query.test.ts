@@ -107,6 +107,19 @@ test("a database in LATIN1 is ordered by the bytes of UTF-8 all the same", async
   ]);
 });
 
+test("a byte that stands for no character in its encoding ends the read, and the error says how to go on", async () => {
+  const url = await encodedDatabase("WIN1252");
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query("CREATE TABLE customers AS SELECT 'a' AS id, 'Company ' || chr(129) AS name");
+  await client.end();
+  await expect(rowsOf(postgresSource(url, { table: "customers" }), ["id", "name"])).rejects.toMatchObject({
+    code: "SOURCE_UNAVAILABLE",
+    message: expect.stringContaining("0x81"),
+    hint: expect.stringContaining("source.where"),
+  });
+});
+
 test.each([
   ["text", "integer", "1"],
   ["text", "boolean", "t"],
