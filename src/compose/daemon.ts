@@ -51,6 +51,14 @@ export async function composeDaemon(
     { env: host.env, readFile: readTextFile },
     warnOfReadable(path, host, (warning) => log({ level: "warn", ...warning })),
   );
+  let notifying: { readonly addresses: string; readonly notifier: HttpNotifier } | undefined;
+  /** A reload with the same addresses mends none of them, so the notifier has to remember which it didn't reach. */
+  const notifierOf = (notify: Config["notify"]): HttpNotifier => {
+    const addresses = JSON.stringify([notify.webhook?.reveal(), notify.heartbeat?.reveal()]);
+    if (notifying?.addresses !== addresses)
+      notifying = { addresses, notifier: new HttpNotifier(notify, hostClock, log, signal) };
+    return notifying.notifier;
+  };
   const settings = ({
     name,
     schedule,
@@ -68,7 +76,7 @@ export async function composeDaemon(
     listen: listenAt(http.listen ?? defaultListenAddress(host.env), http.allowedHosts),
     ...(http.staleAfterMs !== undefined && { staleAfterMs: http.staleAfterMs }),
     ...(http.syncKey && { syncKey: http.syncKey }),
-    notifier: new HttpNotifier(notify, hostClock, log, signal),
+    notifier: notifierOf(notify),
   });
   const pause = new ServicePause(hostClock);
   const recent = new RecentCommits(hostClock);

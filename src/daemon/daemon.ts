@@ -73,7 +73,7 @@ export class Daemon {
     this.#tracker = new StateTracker(
       { version, startedAt: now() },
       this.#configured(),
-      { nextRun, serving: ports.serving },
+      { nextRun, serving: ports.serving, unreached: () => this.#settings.notifier.unreached },
       now,
     );
     this.observe = fanOut<RunEvent>(

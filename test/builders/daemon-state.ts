@@ -24,6 +24,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   configPath: "/etc/groupsync/config.yaml",
   skippedTicks: 0,
   rejectedConfig: null,
+  unreached: [],
   serving: null,
   ledger: null,
   ...overrides,

@@ -18,7 +18,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     name: "eu",
     configPath: "/etc/groupsync/config.yaml",
     schedule: { line: "0 3 * * *", timezone: "UTC", jitterMs: 0, runAtStart: true },
-    notifier: { tell: async () => {}, beat: async () => {} },
+    notifier: { tell: async () => {}, beat: async () => {}, unreached: [] },
     listen: "off" as const,
     shutdownTimeoutMs: 0,
   };

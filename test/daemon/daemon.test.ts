@@ -325,6 +325,15 @@ describe("those outside are told", () => {
   });
 });
 
+test("an address that was not reached stands in the state", async () => {
+  const stage = new Stage();
+  await stage.begin();
+  expect(stage.daemon.state.unreached).toEqual([]);
+  const unreached = { key: "notify.webhook", since: new Date(0), message: "HTTP 500" } as const;
+  stage.unreached.push(unreached);
+  expect(stage.daemon.state.unreached).toEqual([unreached]);
+});
+
 describe("those outside are told of tenants that went missing", () => {
   const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
   const DAYS = {

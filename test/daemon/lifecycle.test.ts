@@ -17,7 +17,7 @@ const someSettings = (overrides: Partial<LifecycleSettings> = {}): LifecycleSett
   name: "eu",
   configPath: "/etc/groupsync/config.yaml",
   schedule: { line: "*/5 * * * *", timezone: "UTC", jitterMs: 0, runAtStart: false },
-  notifier: { tell: async () => {}, beat: async () => {} },
+  notifier: { tell: async () => {}, beat: async () => {}, unreached: [] },
   listen: "off",
   shutdownTimeoutMs: 25_000,
   ...overrides,
@@ -182,7 +182,8 @@ describe("a config that is read again", () => {
 
   test("that is refused is shown and told until one is taken, whatever lies in between", async () => {
     const told: string[] = [];
-    const notifier = { tell: async (message: string) => void told.push(message), beat: async () => {} };
+    const tell = async (message: string) => void told.push(message);
+    const notifier = { tell, beat: async () => {}, unreached: [] };
     const { lifecycle, world } = aLifecycle({ notifier });
     await lifecycle.begin();
     expect(lifecycle.state.rejectedConfig).toBeNull();

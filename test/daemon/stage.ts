@@ -6,7 +6,7 @@ import { readLedgerSnapshot } from "../../src/daemon/state/ledger-snapshot.ts";
 import type { ServingNow } from "../../src/daemon/state/serving-state.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import type { LogEntry } from "../../src/ports/log.ts";
-import type { Notifier } from "../../src/ports/notifier.ts";
+import type { Notifier, Unreached } from "../../src/ports/notifier.ts";
 import type { Observe } from "../../src/ports/observer.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
@@ -29,11 +29,14 @@ export class Stage {
   readonly instance: Instance;
   readonly stopping = new AbortController();
   readonly told: string[] = [];
+  /** The addresses that the notifier says it didn't reach. */
+  readonly unreached: Unreached[] = [];
   readonly notifier: Notifier = {
     tell: async (message) => void this.told.push(message),
     beat: async () => {
       this.beats++;
     },
+    unreached: this.unreached,
   };
   readonly log: LogEntry[] = [];
   readonly schedules: ScheduleSettings[] = [];

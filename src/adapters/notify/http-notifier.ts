@@ -5,7 +5,7 @@ import type { Secret } from "../../core/secret/secret.ts";
 import { visible } from "../../core/text/printable.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { Notifier } from "../../ports/notifier.ts";
+import type { Notifier, Unreached } from "../../ports/notifier.ts";
 
 interface NotifyOptions {
   readonly webhook?: Secret;
@@ -31,6 +31,7 @@ export class HttpNotifier implements Notifier {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #signal: AbortSignal;
+  readonly #unreached = new Map<Unreached["key"], Unreached>();
 
   /** Once the signal aborts, no new attempt begins, and the present one has a moment to end. */
   constructor(options: NotifyOptions, clock: Clock, log: Log, signal: AbortSignal) {
@@ -50,17 +51,26 @@ export class HttpNotifier implements Notifier {
     await this.#send("notify.heartbeat", this.#options.heartbeat, { method: "GET" });
   }
 
+  get unreached(): readonly Unreached[] {
+    return [...this.#unreached.values()];
+  }
+
   /** Logs no address: it is a secret. The client's errors may hold it, too. */
-  async #send(key: string, url: Secret | undefined, options: Sent): Promise<void> {
+  async #send(key: Unreached["key"], url: Secret | undefined, options: Sent): Promise<void> {
     if (url === undefined) return;
     let problem = "";
     for (const waitMs of ATTEMPTS) {
       if (waitMs > 0 && !this.#signal.aborted) await this.#clock.sleep(waitMs, this.#signal);
       if (waitMs > 0 && this.#signal.aborted) break;
       const found = await this.#attempt(url, options);
-      if (found === undefined) return;
+      if (found === undefined) {
+        this.#unreached.delete(key);
+        return;
+      }
       problem = found;
     }
+    const since = this.#unreached.get(key)?.since ?? this.#clock.now();
+    this.#unreached.set(key, { key, since, message: problem });
     this.#log({
       level: "warn",
       code: "NOTIFY_FAILED",

@@ -122,6 +122,8 @@ const GAUGES: readonly StateGauge[] = [
 /** A group may be in several states. */
 const GROUP_STATES = ["in_sync", "under_way", "failing", "missing", "unverified"] as const;
 
+const NOTIFIED = ["webhook", "heartbeat"] as const;
+
 /** Registers the metrics that are computed from the daemon's state at each scrape. */
 export function registerStateMetrics(registry: Registry, state: () => DaemonState): void {
   const registers = [registry];
@@ -146,6 +148,16 @@ export function registerStateMetrics(registry: Registry, state: () => DaemonStat
       this.reset();
       const groups = state().ledger?.status.groups;
       if (groups) for (const name of GROUP_STATES) this.set({ state: name }, groups[name]);
+    },
+  });
+  new Gauge({
+    name: "groupsync_notify_last_send_successful",
+    help: "0 if the address got nothing when something was last sent to it, otherwise 1.",
+    labelNames: ["to"],
+    registers,
+    collect() {
+      const unreached = state().unreached.map(({ key }) => key);
+      for (const to of NOTIFIED) this.set({ to }, unreached.includes(`notify.${to}`) ? 0 : 1);
     },
   });
   new Counter({

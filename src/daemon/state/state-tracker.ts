@@ -1,17 +1,19 @@
 import { isHandOver } from "../../core/failure/failure.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
+import type { Unreached } from "../../ports/notifier.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { ServedCount, ServingNow } from "./serving-state.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig } from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
-type Tracked = Omit<DaemonState, "nextRun" | "serving">;
+type Tracked = Omit<DaemonState, "nextRun" | "serving" | "unreached">;
 export type Configured = Pick<DaemonState, "name" | "configPath" | "schedule" | "timezone" | "staleAfterMs">;
 
 /** What is asked for whenever somebody asks for the state. */
 export interface Live {
   readonly nextRun: () => Date | null;
   readonly serving: () => ServingNow | null;
+  readonly unreached: () => readonly Unreached[];
 }
 
 /** Computes the daemon's state from the events of its runs. */
@@ -43,6 +45,7 @@ export class StateTracker {
     return {
       ...this.#state,
       nextRun: this.#live.nextRun(),
+      unreached: this.#live.unreached(),
       serving: serving && { ...serving, served: this.#served },
     };
   }

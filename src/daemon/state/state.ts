@@ -3,6 +3,7 @@ import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
 import type { Failure } from "../../core/failure/failure.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { ServingState } from "./serving-state.ts";
 
@@ -33,6 +34,8 @@ export interface DaemonState {
   readonly configPath: string;
   /** The config that was read last, if it was rejected. The one before it is in force. */
   readonly rejectedConfig: RejectedConfig | null;
+  /** The addresses of `notify` that got nothing when something was last sent to them. */
+  readonly unreached: readonly Unreached[];
   /** How many ticks came while a run was under way. */
   readonly skippedTicks: number;
   /** Null if the config has single tenants served in no way, or if no sync has begun yet. */

@@ -34,6 +34,7 @@ export function headlinesOf(state: DaemonState, now: Date): readonly [Headline, 
     ...(isFailed ? [] : unreadableLedger(state, now)),
     ...staleness(state, now, isFailed ? "" : retryText(state, now)),
     ...ofConfig(state, now),
+    ...notTold(state, now),
     ...unnoticed(state, now),
   ].toSorted((a, b) => Number(b.tone === "bad") - Number(a.tone === "bad"));
   return worst ? [worst, ...others] : [calm(verdicts[0], state, now)];
@@ -135,6 +136,23 @@ function ofConfig({ rejectedConfig }: DaemonState, now: Date): Headline[] {
       lines.length > shown.length ? "The log has the rest." : "",
       asSentence(hint),
       `Since ${relative(since, now)}. A restart reads the file as it is; after it is mended, send SIGHUP.`,
+    ),
+  ];
+}
+
+function notTold({ unreached }: DaemonState, now: Date): Headline[] {
+  if (unreached.length === 0) return [];
+  const keys = unreached.map(({ key }) => key).join(" and ");
+  const reasons = unreached.map(
+    ({ key, since, message }) =>
+      `${key}, since ${relative(since, now)}: ${printable(message, LONGEST_LINE)}.`,
+  );
+  return [
+    headline(
+      "attention",
+      `Needs attention: ${keys} ${unreached.length === 1 ? "was" : "were"} not reached.`,
+      ...reasons,
+      "Nobody was told what they had to say. Syncs go on all the same; groupsync check --notify sends a test to both.",
     ),
   ];
 }

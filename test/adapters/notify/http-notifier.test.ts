@@ -235,3 +235,15 @@ async function freeMemory(): Promise<void> {
   await session.post("HeapProfiler.collectGarbage");
   session.disconnect();
 }
+
+test("an address that was not reached is known, with its reason, until it is reached", async () => {
+  const { url } = await aReceiver(status(500), status(500), status(500), status(200));
+  const { notifier } = aNotifier(url);
+  expect(notifier.unreached).toEqual([]);
+  await notifier.tell("a");
+  expect(notifier.unreached).toEqual([{ key: "notify.webhook", since: aClock().now(), message: "HTTP 500" }]);
+  await notifier.beat();
+  expect(notifier.unreached).toHaveLength(1);
+  await notifier.tell("b");
+  expect(notifier.unreached).toEqual([]);
+});

@@ -19,6 +19,8 @@ describe("of the daemon's state", () => {
     expect(await gaugesOf(aDaemonState({ nextRun: null }))).toEqual({
       'groupsync_build_info{version="1.2.3"}': 1,
       groupsync_config_last_reload_successful: 1,
+      'groupsync_notify_last_send_successful{to="heartbeat"}': 1,
+      'groupsync_notify_last_send_successful{to="webhook"}': 1,
       groupsync_stale_after_seconds: 900,
       groupsync_standby: 0,
     });
@@ -32,6 +34,7 @@ describe("of the daemon's state", () => {
       lastAnswer: at("01:05:00"),
       nextRun: at("02:00:00"),
       standby: { since: at("00:00:00"), message: "another instance is at work" },
+      unreached: [{ key: "notify.webhook", since: at("00:30:00"), message: "HTTP 500" }],
       rejectedConfig: { since: at("00:30:00"), code: "CONFIG_INVALID", message: "it has 1 problem" },
       current: aCurrentRun({ since: at("01:30:00"), done: 3, total: 10 }),
       ledger: aLedgerSnapshot({
@@ -52,6 +55,8 @@ describe("of the daemon's state", () => {
       groupsync_next_run_timestamp_seconds: seconds("02:00:00"),
       groupsync_standby: 1,
       groupsync_config_last_reload_successful: 0,
+      'groupsync_notify_last_send_successful{to="heartbeat"}': 1,
+      'groupsync_notify_last_send_successful{to="webhook"}': 0,
       groupsync_current_run_start_timestamp_seconds: seconds("01:30:00"),
       groupsync_current_run_done_changes: 3,
       groupsync_current_run_planned_changes: 10,

@@ -29,7 +29,7 @@ function aSlowReceiver() {
     heard.push(message.split("\n")[0]);
     return new Promise((resolve) => taken.push(resolve));
   };
-  return { heard, taken, notifier: { tell, beat: async () => {} } };
+  return { heard, taken, notifier: { tell, beat: async () => {}, unreached: [] } };
 }
 
 test("a problem from the history is not notified again, but its end is", () => {
@@ -49,6 +49,7 @@ test("a rejected config is still known after the problems of another instance ar
   const notifier = {
     tell: async (message: string): Promise<void> => void heard.push(message.split("\n").at(-1)),
     beat: async () => {},
+    unreached: [],
   };
   const notifications = new RunNotifications();
   notifications.configRead("eu", true, notifier, NOON);
@@ -83,6 +84,7 @@ test("drift is notified once in 24 hours, whichever runs have found it", async (
   const notifier = {
     tell: async (message: string): Promise<void> => void heard.push(message.split("\n")[0]),
     beat: async () => {},
+    unreached: [],
   };
   const notifications = new RunNotifications();
   const counts = { ...noCounts(), drift: { token: 2, gone: 1, name: 0 } };

@@ -33,7 +33,7 @@ function aTracker() {
   const tracker = new StateTracker(
     identity,
     CONFIGURED,
-    { nextRun: () => planned.next, serving: () => live.serving },
+    { nextRun: () => planned.next, serving: () => live.serving, unreached: () => [] },
     () => clock.now(),
   );
   const observe = (...events: RunEvent[]): void => {
@@ -64,6 +64,7 @@ test("knows nothing at first but what it is told", () => {
     lastAnswer: null,
     skippedTicks: 0,
     rejectedConfig: null,
+    unreached: [],
     serving: null,
     ledger: null,
   });

@@ -158,6 +158,17 @@ describe("the headline", () => {
       "A run is going on. It goes on from where the last one was told to stop.",
     ],
     [
+      "nobody hears of it",
+      aHealthyDaemon({
+        unreached: [
+          { key: "notify.webhook", since: minutesAgo(3), message: "HTTP 500" },
+          { key: "notify.heartbeat", since: minutesAgo(2), message: "HTTP 404" },
+        ],
+      }),
+      "attention",
+      "Needs attention: notify.webhook and notify.heartbeat were not reached. notify.webhook, since 3 min ago: HTTP 500. notify.heartbeat, since 2 min ago: HTTP 404. Nobody was told what they had to say. Syncs go on all the same; groupsync check --notify sends a test to both.",
+    ],
+    [
       "the config in the file is rejected",
       aHealthyDaemon({
         rejectedConfig: {

@@ -11,6 +11,7 @@ function aTrial(fails: string[] = []) {
     await send({
       tell: async (message) => void sent.push(message),
       beat: async () => void sent.push("a beat"),
+      unreached: [],
     });
     return fails.map((message) => ({
       level: "warn",
