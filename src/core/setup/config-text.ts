@@ -106,7 +106,11 @@ function group({ id, name, mapping, properties }: Proposal): readonly string[] {
     ...(properties.proposed.length > 0 ? ["  properties:"] : ["  properties: {}"]),
     ...properties.proposed.map((choice) => `    ${property(choice)}`),
     ...(properties.others.length > 0
-      ? yamlComment("    ", "These could be sent, too:", ...properties.others.map(property))
+      ? yamlComment(
+          "    ",
+          "These could be sent, too, once groupsync.sql lets the reader read them:",
+          ...properties.others.map(property),
+        )
       : []),
     ...(properties.withheld.length > 0
       ? yamlComment(
