@@ -43,7 +43,13 @@ interface Flags {
   readonly detailedExitcode?: boolean;
 }
 
-const UNKNOWN_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null, answeredAt: null };
+const UNKNOWN_SERVICE: KnownService = {
+  baseUrl: null,
+  teamId: null,
+  updates: null,
+  isProbed: false,
+  answeredAt: null,
+};
 
 /**
  * `groupsync plan`: reads the source and the ledger, or some tenants of them, sends nothing to the service, changes nothing.

@@ -90,7 +90,7 @@ export async function probe(
     found.canary = { user_group_id: id, isGone: deletion.isGone };
     if (seen.created) {
       found.findings = findingsOf({ ...seen, deletes: deletion.tries }, ports.answers);
-      identity.learnUpdates(updatesBy(found.findings));
+      identity.learnFromProbe(updatesBy(found.findings));
     }
     await record(deletion, { mayKnowService }, run);
     if (mayKnowService) found.updates = found.findings && (updatesBy(found.findings) ?? null);

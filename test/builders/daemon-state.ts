@@ -69,7 +69,13 @@ export const aLedgerStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStat
   rejected: [],
   runs: [],
   lease: null,
-  service: { baseUrl: "https://dashboards.example.com", teamId: 1, updates: null, answeredAt: null },
+  service: {
+    baseUrl: "https://dashboards.example.com",
+    teamId: 1,
+    updates: null,
+    isProbed: false,
+    answeredAt: null,
+  },
   ...overrides,
 });
 

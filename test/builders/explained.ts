@@ -56,6 +56,7 @@ export function anExplainedTenant(
     tenant: aDesiredTenant(),
     known: aLedgerGroup(),
     record: aRecord(),
+    service: { updates: null, isProbed: false },
     rejectedSince: null,
     copies: { kind: "in every store" },
     approval: null,

@@ -178,6 +178,7 @@ export const aDelete = (overrides: Partial<Delete> = {}): Delete => ({
 /** What the ledger knows of `aGroup()` once it was confirmed. */
 export const aKnownGroup = (overrides: Partial<KnownGroup> = {}): KnownGroup => ({
   name: "Acme",
+  acceptedName: "Acme",
   fingerprint: groupFingerprint(aGroup()),
   unverified: null,
   tokenFingerprint: tokenFingerprint(new Secret("ugt_acme")),

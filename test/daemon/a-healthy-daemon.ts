@@ -47,7 +47,7 @@ export const aFreshDaemon = (overrides: Partial<DaemonState> = {}): DaemonState 
       status: aLedgerStatus({
         groups: { total: 0, in_sync: 0, under_way: 0, failing: 0, missing: 0, unverified: 0 },
         oldestToken: null,
-        service: { baseUrl: null, teamId: null, updates: null, answeredAt: null },
+        service: { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null },
       }),
     }),
     ...overrides,
@@ -115,7 +115,13 @@ export const aHealthyStatus = (overrides: Partial<LedgerStatus> = {}): LedgerSta
     groups: { total: 383, in_sync: 381, under_way: 0, failing: 0, missing: 2, unverified: 0 },
     oldestToken: daysAgo(86),
     runs: [aPastRun()],
-    service: { baseUrl: "https://dashboards.example.com", teamId: 42, updates: true, answeredAt: null },
+    service: {
+      baseUrl: "https://dashboards.example.com",
+      teamId: 42,
+      updates: true,
+      isProbed: false,
+      answeredAt: null,
+    },
     ...overrides,
   });
 

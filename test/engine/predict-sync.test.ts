@@ -23,7 +23,13 @@ function inputs({ ledger, tokens, knownBaseUrl }: Faults): PredictionInputs {
       tokenTables: async () => [],
     },
     tokens: { inspect: tokens ?? (async () => {}), destinations: [], holdsAny: async () => false },
-    service: { baseUrl: knownBaseUrl ?? null, teamId: null, updates: null, answeredAt: null },
+    service: {
+      baseUrl: knownBaseUrl ?? null,
+      teamId: null,
+      updates: null,
+      isProbed: false,
+      answeredAt: null,
+    },
     name: "default",
     baseUrl: BASE_URL,
   };

@@ -20,6 +20,10 @@ export interface ServiceRequest {
 export class ServiceState {
   /** Whether a GET changes an existing group. */
   existing: "keep" | "update" = "keep";
+  /** Groups that a GET leaves as they are, whatever the service does otherwise. */
+  readonly kept = new Set<string>();
+  /** What the service makes of a name. */
+  rewrites = (name: string): string => name;
   /** Whether a successful DELETE really deletes the group. */
   deletes = true;
   /** Whether a GET calls every group new. */
@@ -109,8 +113,9 @@ export class InMemoryGroupService implements GroupService {
     await this.#network({ operation: "GET", id, group });
     state.requests.push({ operation: "GET", id });
     const existing = state.groups.get(id);
-    const held = existing ?? state.put(group);
-    if (state.existing === "update") held.group = group;
+    const taken = { ...group, name: state.rewrites(group.name) };
+    const held = existing ?? state.put(taken);
+    if (state.existing === "update" && !state.kept.has(id)) held.group = taken;
     const name = state.repeatsName ? group.name : held.group.name;
     const answer = { teamId: state.teamId, token: new Secret(held.token), name };
     await this.#step({ when: "after", call: "getOrCreate", id });

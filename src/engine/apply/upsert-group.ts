@@ -23,12 +23,15 @@ export async function upsertGroup(
       sent: change.group,
       known: before !== null,
       confirmedName: before?.name ?? null,
+      acceptedName:
+        before?.fingerprint === UNKNOWN_STATE ? null : (before?.acceptedName ?? before?.name ?? null),
       confirmedAs: confirmedAs(change, before),
       mayBeAnother: mayBeAnother(change, before),
       mayHaveBeenSent: called.mayHaveBeenSent,
       mayHaveBeenMade:
         called.mayHaveBeenSent || hasChangeUnderWay(before) || before?.fingerprint === UNKNOWN_STATE,
       serviceUpdates: identity.updates,
+      isProbed: identity.isProbed,
     },
     { isNew, name: serviceName },
   );

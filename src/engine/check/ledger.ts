@@ -2,7 +2,7 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import { KEEPS_GROUPS } from "../plan/kept-groups.ts";
+import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/kept-groups.ts";
 import { type CheckedDatabase, connectionFinding } from "./connection.ts";
 import { brokenConditions, sameService } from "./sync-conditions.ts";
 
@@ -42,7 +42,7 @@ export async function* ledgerFindings(
   if (service.updates === false && update === "upsert")
     yield warning(
       "a GET doesn't change an existing group at this service: a changed group fails",
-      KEEPS_GROUPS,
+      adviceOnKeptGroups(service) ?? PROBE_KEPT_GROUPS,
     );
   const { lease } = await ledger.status();
   yield ok(

@@ -7,6 +7,7 @@ import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.t
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
+import type { KnownService } from "../../ports/ledger/service.ts";
 import type { GroupRecord } from "../../ports/ledger/status.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
@@ -33,6 +34,8 @@ export interface ExplainedTenant {
   /** Undefined if the ledger has no group of it. */
   readonly known: LedgerGroup | undefined;
   readonly record: GroupRecord;
+  /** What is known of the service. */
+  readonly service: Pick<KnownService, "updates" | "isProbed">;
   /** Since when a sync has found the row rejected; null if no sync has, or its row is no longer rejected. */
   readonly rejectedSince: Date | null;
   /** What the next sync of all tenants does about it, unless it is a removal that is held. Null if nothing. */
@@ -89,6 +92,7 @@ export async function explainTenant(
       tenant,
       known,
       record,
+      service: state.service,
       rejectedSince: tenant?.kind === "rejected" ? (rejection?.since ?? null) : null,
       action: planAction(tenant, known, context),
       changes: changesOf(tenant, known, record),

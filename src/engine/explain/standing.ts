@@ -4,7 +4,7 @@ import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
 import { shellWord } from "../../core/text/printable.ts";
 import type { Told } from "../../core/text/told.ts";
-import { KEEPS_GROUPS } from "../plan/kept-groups.ts";
+import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 
 export type State =
@@ -52,7 +52,7 @@ export function standingOf(explained: ExplainedTenant): Standing {
           `the last try failed with ${action.code}; a sync tries again after `,
           new Date(action.retryAt),
         ],
-        advice: adviceFor(action),
+        advice: adviceForChange(action, explained),
         command: explained.tenant?.kind === "desired" ? syncIt : null,
       };
     case "rejected":
@@ -91,11 +91,8 @@ export function standingOf(explained: ExplainedTenant): Standing {
 
 const GONE: Standing = { state: "gone", reason: GONE_TEXT, advice: null, command: null };
 
-function standingOfChange(
-  change: Change,
-  { user_group_id, known, record, approval }: ExplainedTenant,
-  command: string,
-): Standing {
+function standingOfChange(change: Change, explained: ExplainedTenant, command: string): Standing {
+  const { user_group_id, known, record, approval } = explained;
   if (known?.held && isRemoval(change) && !change.underWay) {
     return {
       state: "held",
@@ -106,7 +103,12 @@ function standingOfChange(
   }
   const failure = record.group?.failures.change;
   if (change.failedBefore && failure)
-    return { state: "failing", reason: failedText(failure), advice: adviceFor(failure), command };
+    return {
+      state: "failing",
+      reason: failedText(failure),
+      advice: adviceForChange(failure, explained),
+      command,
+    };
   if (change.underWay && known?.intent === "rotate") {
     return {
       state: "under_way",
@@ -162,7 +164,10 @@ function standingOfChange(
 const rotateIt = (user_group_id: string): string => `groupsync rotate --only ${shellWord(user_group_id)}`;
 
 const adviceFor = ({ code }: Pick<RecordedFailure, "code">): string =>
-  code === "NOT_UPDATED" ? KEEPS_GROUPS : (remedyOf(code) ?? "mend what the message names");
+  remedyOf(code) ?? "mend what the message names";
+
+const adviceForChange = (failure: Pick<RecordedFailure, "code">, { service }: ExplainedTenant): string =>
+  (failure.code === "NOT_UPDATED" ? adviceOnKeptGroups(service) : null) ?? adviceFor(failure);
 
 const failedText = ({ code }: RecordedFailure): string =>
   `the last try failed with ${code}; the next sync tries again`;

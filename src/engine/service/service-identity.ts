@@ -82,8 +82,21 @@ export class ServiceIdentity {
     this.#confirmed = true;
   }
 
+  /** Whether a probe has found out `updates`. */
+  get isProbed(): boolean {
+    return this.#known.isProbed;
+  }
+
+  /** Takes what one group shows, which overrules neither a probe nor an update that was seen to be taken. */
   learnUpdates(updates: boolean | undefined): void {
-    if (updates !== undefined && updates !== this.#known.updates) this.#learn({ updates });
+    const { updates: known, isProbed } = this.#known;
+    if (updates !== undefined && updates !== known && known !== true && !isProbed) this.#learn({ updates });
+  }
+
+  /** Takes what a probe has found out. */
+  learnFromProbe(updates: boolean | undefined): void {
+    const { updates: known, isProbed } = this.#known;
+    if (updates !== undefined && !(isProbed && updates === known)) this.#learn({ updates, isProbed: true });
   }
 
   /** What has to be recorded in the ledger; undefined if the ledger has it already. */

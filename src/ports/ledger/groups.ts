@@ -95,6 +95,8 @@ export interface Begun {
 export interface KnownGroup {
   /** As the service last gave it back; null if it never did. */
   readonly name: string | null;
+  /** As it was sent when the service last took the group; null if it never did, or if nobody has recorded that. */
+  readonly acceptedName: string | null;
   readonly fingerprint: string | null;
   readonly unverified: UnverifiedOutcome | null;
   /** Of the token that the service last told; null if it never told one. */

@@ -4,6 +4,8 @@ export interface BoundService {
   readonly teamId: number | null;
   /** Whether a GET changes an existing group. */
   readonly updates: boolean | null;
+  /** Whether a probe has found out `updates`. What single groups show doesn't overrule it. */
+  readonly isProbed: boolean;
 }
 
 export interface KnownService extends BoundService {

@@ -30,7 +30,7 @@ const aStatus = (overrides: Partial<LedgerStatus> = {}): LedgerStatus => ({
   rejected: [],
   runs: [],
   lease: null,
-  service: { baseUrl: null, teamId: null, updates: null, answeredAt: null },
+  service: { baseUrl: null, teamId: null, updates: null, isProbed: false, answeredAt: null },
   ...overrides,
 });
 

@@ -48,7 +48,7 @@ const FAILED_ONCE = aChangeFailure({ count: 1, retryAt: LATER });
 
 const bind = (at: Opened, updates: boolean | null): Promise<void> =>
   write(at, (transaction) =>
-    transaction.bindService({ baseUrl: "https://service.test", teamId: 7, updates }),
+    transaction.bindService({ baseUrl: "https://service.test", teamId: 7, updates, isProbed: false }),
   );
 
 /** What becomes of groups that are created and updated. */
@@ -328,7 +328,12 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       const group = { ...atRest, isUpdateUnverified: true };
       await carryOut(at, anApplied({ kind: "updated", change, unverified: true }));
       await write(at, async (transaction) => {
-        await transaction.bindService({ baseUrl: "https://service.test", teamId: 7, updates: null });
+        await transaction.bindService({
+          baseUrl: "https://service.test",
+          teamId: 7,
+          updates: null,
+          isProbed: false,
+        });
         await transaction.startRun("sync", NOW);
       });
 
@@ -345,7 +350,12 @@ export function ledgerGroupsContract(name: string, makePlace: () => Promise<Ledg
       await hold(other, [{ kind: "delete", user_group_id: "acme" }]);
       await write(other, async (transaction) => {
         await transaction.recordReadHistory(aReadHistory());
-        await transaction.bindService({ baseUrl: "https://other.test", teamId: 8, updates: true });
+        await transaction.bindService({
+          baseUrl: "https://other.test",
+          teamId: 8,
+          updates: true,
+          isProbed: false,
+        });
       });
       expect(await groupOf(at)).toEqual(group);
       expect(await at.ledger.service()).toMatchObject({

@@ -134,7 +134,7 @@ export function ledgerRemovalsContract(name: string, makePlace: () => Promise<Le
       expect(await at.ledger.confirmed(["acme"])).toEqual(new Map([["acme", change.group]]));
       expect(await at.ledger.removalsSince(NOW)).toBe(1);
       expect(await knownOf(at, change)).toEqual(
-        aKnownGroup({ name: "Acme 2", fingerprint: "new", dataSourceId: "ds" }),
+        aKnownGroup({ name: "Acme 2", acceptedName: "Acme 2", fingerprint: "new", dataSourceId: "ds" }),
       );
     });
 

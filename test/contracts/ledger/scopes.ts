@@ -39,7 +39,7 @@ async function fill(at: Opened): Promise<void> {
   );
   await begin(at, anApply({ user_group_id: "under way" }));
   await write(at, async (transaction) => {
-    await transaction.bindService({ baseUrl: "https://it", teamId: 7, updates: null });
+    await transaction.bindService({ baseUrl: "https://it", teamId: 7, updates: null, isProbed: false });
     await transaction.recordReadHistory(aReadHistory());
     await transaction.recordRejections([aRejection()], [], NOW);
     await transaction.recordTokenDestinations(["the table tokens"]);
@@ -140,7 +140,9 @@ export function ledgerScopeTablesContract(name: string, makeDatabase: () => Prom
       const ids = (at: Opened, ...all: string[]) =>
         begin(at, ...all.map((user_group_id) => anApply({ user_group_id })));
       const bind = (at: Opened, baseUrl: string, teamId: number) =>
-        write(at, (transaction) => transaction.bindService({ baseUrl, teamId, updates: null }));
+        write(at, (transaction) =>
+          transaction.bindService({ baseUrl, teamId, updates: null, isProbed: false }),
+        );
       await ids(staging, "a", "b", "c", "only here");
       await ids(production, "b", "c", "only there");
       const found = (baseUrl: string, teamId: number | null) =>

@@ -192,7 +192,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
       const at = await opened(makePlace);
       await carryOut(at, anApplied({ kind: "adopted", change: anApply(), unverified: true }));
       const unverifiedIf = async (updates: boolean | null) => {
-        const service = { baseUrl: "https://service.test", teamId: 7, updates };
+        const service = { baseUrl: "https://service.test", teamId: 7, updates, isProbed: false };
         await at.ledger.write(at.lease, (transaction) => transaction.bindService(service));
         const { groups } = await at.ledger.status();
         return [groups.unverified, (await at.ledger.record("acme")).group?.unverified];
@@ -205,9 +205,9 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
     test("remembers the service, with a team id of any size", async () => {
       const { ledger, lease, database } = await opened(makePlace);
       for (const service of [
-        { baseUrl: "https://service.test", teamId: null, updates: null },
-        { baseUrl: "https://service.test", teamId: Number.MAX_SAFE_INTEGER, updates: false },
-        { baseUrl: "https://service.test", teamId: -1, updates: true },
+        { baseUrl: "https://service.test", teamId: null, updates: null, isProbed: false },
+        { baseUrl: "https://service.test", teamId: Number.MAX_SAFE_INTEGER, updates: false, isProbed: false },
+        { baseUrl: "https://service.test", teamId: -1, updates: true, isProbed: true },
       ]) {
         await ledger.write(lease, (transaction) => transaction.bindService(service));
         expect(await ledger.service()).toMatchObject(service);
@@ -217,7 +217,7 @@ export function ledgerStatusContract(name: string, makePlace: () => Promise<Ledg
 
     test("remembers when the service of its scope last answered, whatever else is learned of it", async () => {
       const at = await opened(makePlace);
-      const service = { baseUrl: "https://service.test", teamId: 7, updates: null };
+      const service = { baseUrl: "https://service.test", teamId: 7, updates: null, isProbed: false };
       await write(at, (transaction) => transaction.recordAnswer(NOW));
       expect((await at.ledger.service()).answeredAt).toBeNull();
       await write(at, async (transaction) => {

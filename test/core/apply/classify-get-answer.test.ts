@@ -45,9 +45,10 @@ const updates: Record<Updates, boolean | null> = {
 const sents: Record<Sent, boolean> = { "not sent before": false, "maybe sent before": true };
 
 const created = { kind: "created", unverified: false } as const;
-const notUpdated = { kind: "not_updated", serviceUpdates: false, isUnknownState: false } as const;
+/** It was sent another name than the one that the service had taken, and kept that one. */
+const kept = { kind: "not_updated", serviceUpdates: false, isUnknownState: false } as const;
 /** Nobody asked for the name that it has, or the service confirmed another name last. */
-const unknown = { ...notUpdated, isUnknownState: true } as const;
+const unknown = { kind: "not_updated", isUnknownState: true } as const;
 const renamed = { kind: "updated", unverified: false, serviceUpdates: true } as const;
 
 type Row = Record<Updates, Partial<GetResult>>;
@@ -67,6 +68,8 @@ const unseen: Row = {
   "service updates": { kind: "updated", unverified: false },
   "service keeps": { kind: "not_updated", isUnknownState: false },
 };
+/** A name that was never taken before: a service that updates has made it of the name sent. */
+const rewritten = (result: Partial<GetResult>): Row => ({ ...always(unknown), "service updates": result });
 const either = (row: Row): Record<Sent, Row> => ({ "not sent before": row, "maybe sent before": row });
 
 const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
@@ -82,11 +85,14 @@ const table: Record<Answered, Record<Before, Record<Sent, Row>>> = {
     "updated like this, unverified": either(always(created)),
   },
   "there, the old name": {
-    "not in the ledger": either(always(unknown)),
-    "in the ledger, never confirmed": either(always(unknown)),
-    "never confirmed, perhaps made otherwise": either(always(unknown)),
-    "confirmed as Old": either(always(notUpdated)),
-    "confirmed as Old, perhaps made otherwise": either(always(notUpdated)),
+    "not in the ledger": {
+      "not sent before": rewritten({ kind: "adopted", unverified: false }),
+      "maybe sent before": rewritten(created),
+    },
+    "in the ledger, never confirmed": either(rewritten(created)),
+    "never confirmed, perhaps made otherwise": either(rewritten({ kind: "updated", unverified: false })),
+    "confirmed as Old": either(always(kept)),
+    "confirmed as Old, perhaps made otherwise": either(always(kept)),
     "confirmed as New, otherwise different": either(always(unknown)),
     "confirmed like this": either(always(unknown)),
     "adopted like this": either(always(unknown)),
@@ -129,6 +135,8 @@ describe("the group is", () => {
       const expectation: KnownBeforeGet = {
         sent: aGroup({ name: "New" }),
         ...befores[before],
+        acceptedName: befores[before].confirmedName,
+        isProbed: false,
         mayBeAnother: before.endsWith("perhaps made otherwise"),
         mayHaveBeenSent: sents[sent],
         mayHaveBeenMade: sents[sent],
@@ -150,6 +158,8 @@ it.each([
       sent: aGroup({ name: sent }),
       known: true,
       confirmedName: "Old",
+      acceptedName: "Old",
+      isProbed: false,
       confirmedAs: null,
       mayBeAnother: false,
       mayHaveBeenSent: false,
@@ -166,6 +176,8 @@ it("a group that was not updated says both names", () => {
     sent: aGroup({ name: "New" }),
     known: true,
     confirmedName: "Old",
+    acceptedName: "Old",
+    isProbed: false,
     confirmedAs: null,
     mayBeAnother: false,
     mayHaveBeenSent: false,
@@ -176,3 +188,90 @@ it("a group that was not updated says both names", () => {
     reason: 'the service still calls it "Old" and not "New"',
   });
 });
+
+describe("the name in an answer", () => {
+  const LONG = "A very long name";
+  const before: KnownBeforeGet = {
+    sent: aGroup(),
+    known: true,
+    confirmedName: "Old",
+    acceptedName: "Old",
+    confirmedAs: null,
+    mayBeAnother: false,
+    mayHaveBeenSent: false,
+    mayHaveBeenMade: false,
+    serviceUpdates: null,
+    isProbed: false,
+  };
+
+  it.each<[string, string, Partial<KnownBeforeGet>, string, Partial<GetResult>]>([
+    [
+      "cut as before",
+      LONG,
+      { acceptedName: LONG, confirmedName: "A very" },
+      "A very",
+      { kind: "updated", unverified: true },
+    ],
+    [
+      "cut to the same",
+      `${LONG} too`,
+      { acceptedName: LONG, confirmedName: "A very" },
+      "A very",
+      { kind: "updated", unverified: true },
+    ],
+    [
+      "once cut, of another one",
+      "B",
+      { acceptedName: LONG, confirmedName: "A very" },
+      "A very",
+      unknownHere(false),
+    ],
+    ["in other letters", "OLD", {}, "Old", unknownHere(false)],
+    ["never taken, of an unknown service", "<b>", {}, "&lt;b&gt;", unknownHere(true)],
+    [
+      "never taken, of one that updates",
+      "<b>",
+      { serviceUpdates: true },
+      "&lt;b&gt;",
+      { kind: "updated", unverified: false },
+    ],
+    [
+      "not taken before, of one that updates",
+      "<b>",
+      { serviceUpdates: true, acceptedName: null, confirmedName: "&lt;b&gt;" },
+      "&lt;b&gt;",
+      { kind: "updated", unverified: false },
+    ],
+    [
+      "somebody else's, of one that updates",
+      "New",
+      { serviceUpdates: true, acceptedName: null, confirmedName: "Theirs" },
+      "Theirs",
+      unknownHere(false),
+    ],
+    [
+      "as sent, of a service that only repeats it",
+      "New",
+      { serviceUpdates: false, isProbed: true },
+      "New",
+      { kind: "not_updated" },
+    ],
+  ])("%s", (_, sent, known, answered, expected) => {
+    const verdict = classifyGetAnswer(
+      { ...before, sent: aGroup({ name: sent }), ...known },
+      { isNew: false, name: answered },
+    );
+    expect(verdict).toMatchObject(expected);
+    expect(verdict.serviceUpdates).toBeUndefined();
+  });
+
+  it("shows no update if the name sent was accepted before, and comes back", () => {
+    const known = { ...before, sent: aGroup({ name: "New" }), acceptedName: "New", confirmedName: "Old" };
+    const verdict = classifyGetAnswer(known, { isNew: false, name: "New" });
+    expect(verdict).toEqual({ kind: "updated", unverified: false });
+  });
+});
+
+function unknownHere(isUnknownState: boolean): Partial<GetResult> {
+  return { kind: "not_updated", isUnknownState };
+}

@@ -55,7 +55,7 @@ function toldOf(text: string): DaemonState {
     groups: { total: 9, in_sync: 7, under_way: 0, failing: 1, missing: 0, unverified: 0 },
     failing: [aFailingGroup({ user_group_id: text, code: text, message: text })],
     held: { count: 1, code: text, groups: [{ kind: "delete", user_group_id: text }] },
-    service: { baseUrl: text, teamId: 1, updates: null, answeredAt: null },
+    service: { baseUrl: text, teamId: 1, updates: null, isProbed: false, answeredAt: null },
     lease,
   });
   return aHealthyDaemon({

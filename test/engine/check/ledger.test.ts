@@ -40,7 +40,7 @@ test("another service.base_url than that of the ledger's groups is what a sync s
 test("a service that keeps existing groups as they are is a warning if groups are to be updated", async () => {
   const world = new World(tenants("a"));
   await world.sync();
-  const service = async () => ({ baseUrl: BASE_URL, teamId: null, updates: false });
+  const service = async () => ({ baseUrl: BASE_URL, teamId: null, updates: false, isProbed: true });
   const found = await find(world, BASE_URL, { service });
   expect(signsOf(found)).toEqual(["✓", "✓", "!", "✓"]);
   expect(found[2]?.hint).toContain("set service.update to replace");

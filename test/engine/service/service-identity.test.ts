@@ -7,6 +7,7 @@ const bound = (overrides: Partial<BoundService> = {}): BoundService => ({
   baseUrl: URL,
   teamId: 7,
   updates: null,
+  isProbed: false,
   ...overrides,
 });
 const known = (overrides: Partial<BoundService> = {}): KnownService => ({
@@ -50,6 +51,27 @@ describe("the service's identity", () => {
     identity.learnUpdates(false);
     expect(identity.updates).toBe(false);
     expect(identity.unrecorded).toEqual(bound({ updates: false }));
+  });
+
+  it.each<[string, Partial<BoundService>, boolean, boolean]>([
+    ["nothing was known", {}, true, true],
+    ["nothing was known", {}, false, false],
+    ["another group was kept", { updates: false }, true, true],
+    ["an update was taken", { updates: true }, false, true],
+    ["a probe says that it updates", { updates: true, isProbed: true }, false, true],
+    ["a probe says that it keeps", { updates: false, isProbed: true }, true, false],
+  ])("if %s (%j), a group that says %s leaves it at %s", (_, before, shown, after) => {
+    const identity = new ServiceIdentity(known(before), URL);
+    identity.learnUpdates(shown);
+    expect(identity.updates).toBe(after);
+  });
+
+  it("takes what a probe says, whatever was known", () => {
+    const identity = new ServiceIdentity(known({ updates: true }), URL);
+    identity.learnFromProbe(undefined);
+    expect(identity.unrecorded).toBeUndefined();
+    identity.learnFromProbe(false);
+    expect(identity.unrecorded).toEqual(bound({ updates: false, isProbed: true }));
   });
 
   it("stops a run against another address, naming both", () => {

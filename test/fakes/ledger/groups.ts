@@ -263,6 +263,7 @@ function record(ledger: LedgerChanges, recorded: RecordedOutcome, at: Date): voi
 
 const knownGroup = ({
   serviceName: name,
+  confirmed,
   fingerprint,
   unverified,
   tokenFingerprint,
@@ -272,6 +273,7 @@ const knownGroup = ({
   failures,
 }: LedgerRow): KnownGroup => ({
   name,
+  acceptedName: confirmed?.name ?? null,
   fingerprint,
   unverified,
   tokenFingerprint,

@@ -80,7 +80,13 @@ let ids = 0;
 /** Of a ledger whose tables are being made. */
 export const newLedgerId = (): string => `ledger ${++ids}`;
 
-export const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null, answeredAt: null };
+export const NO_SERVICE: KnownService = {
+  baseUrl: null,
+  teamId: null,
+  updates: null,
+  isProbed: false,
+  answeredAt: null,
+};
 
 /** The committed state of the ledger: it outlives whoever writes it. */
 export class LedgerState {

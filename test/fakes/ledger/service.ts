@@ -20,10 +20,10 @@ export const serviceReads = ({ state, step }: CommittedLedger): ServiceReads => 
 });
 
 export const serviceWrites = (ledger: LedgerChanges): ServiceWrites => ({
-  async bindService({ baseUrl, teamId, updates }: BoundService): Promise<void> {
+  async bindService({ baseUrl, teamId, updates, isProbed }: BoundService): Promise<void> {
     await ledger.step({ when: "before", call: "bindService" });
     ledger.enlist(() => {
-      ledger.state.service = { ...ledger.state.service, baseUrl, teamId, updates };
+      ledger.state.service = { ...ledger.state.service, baseUrl, teamId, updates, isProbed };
       if (updates !== true) return;
       for (const [id, { unverified }] of ledger.state.rows)
         if (unverified === "updated") ledger.change(id, { unverified: null });

@@ -244,4 +244,10 @@ export const MIGRATIONS: readonly Migration[] = [
     version: 13,
     statements: ({ services }) => [`ALTER TABLE ${services} ADD COLUMN answered_at DATETIME(6)`],
   },
+  {
+    version: 14,
+    statements: ({ services }) => [
+      `ALTER TABLE ${services} ADD COLUMN updates_probed BOOLEAN NOT NULL DEFAULT FALSE`,
+    ],
+  },
 ];

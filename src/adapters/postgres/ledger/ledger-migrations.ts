@@ -232,4 +232,7 @@ export const MIGRATIONS: readonly ((tables: LedgerTables) => string)[] = [
   ({ services }) => `
     -- When the service last answered well, to the minute.
     ALTER TABLE ${services} ADD COLUMN answered_at timestamptz;`,
+  ({ services }) => `
+    -- Whether a probe has found out "updates", which single groups then don't overrule.
+    ALTER TABLE ${services} ADD COLUMN updates_probed boolean NOT NULL DEFAULT false;`,
 ];

@@ -1,4 +1,5 @@
 import type { FailureCounts } from "../../../core/failure/group-failures.ts";
+import type { Group } from "../../../core/group/group.ts";
 import { type Apply, type Change, type Delete, intentOf } from "../../../core/plan/change.ts";
 import type { Begun, GroupWrites, KnownGroup } from "../../../ports/ledger/groups.ts";
 import { storable } from "../connection/storable.ts";
@@ -22,7 +23,7 @@ export const intentWrites = (ledger: LedgerScope): Pick<GroupWrites, "begin" | "
 
 async function begin(ledger: LedgerScope, changes: readonly Change[], now: Date): Promise<readonly Begun[]> {
   const rows = await ledger.connection.query<KnownRow>(
-    `SELECT user_group_id, service_name AS "name", fingerprint, unverified, token_fingerprint AS "tokenFingerprint",
+    `SELECT user_group_id, service_name AS "name", confirmed, fingerprint, unverified, token_fingerprint AS "tokenFingerprint",
          data_source_id AS "dataSourceId", intent, CASE WHEN intent IS NOT NULL THEN intent_fingerprint END AS intended,
          ${FAILURE_COUNTS}
        FROM ${ledger.tables.groups} WHERE ${ofIds(ledger)}`,
@@ -103,12 +104,21 @@ async function withdraw(ledger: LedgerScope, begun: readonly Begun[]): Promise<v
   });
 }
 
-interface KnownRow extends Omit<KnownGroup, "failures">, FailureCounts {
+interface KnownRow extends Omit<KnownGroup, "failures" | "acceptedName">, FailureCounts {
   readonly user_group_id: string;
+  readonly confirmed: string | null;
 }
 
-const knownGroup = ({ user_group_id: _, change, rotation, storing, ...known }: KnownRow): KnownGroup => ({
+const knownGroup = ({
+  user_group_id: _,
+  confirmed,
+  change,
+  rotation,
+  storing,
+  ...known
+}: KnownRow): KnownGroup => ({
   ...known,
+  acceptedName: confirmed === null ? null : (JSON.parse(confirmed) as Group).name,
   failures: { change, rotation, storing },
 });
 

@@ -7,7 +7,13 @@ import type {
 } from "../../../ports/ledger/service.ts";
 import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 
-const NO_SERVICE: KnownService = { baseUrl: null, teamId: null, updates: null, answeredAt: null };
+const NO_SERVICE: KnownService = {
+  baseUrl: null,
+  teamId: null,
+  updates: null,
+  isProbed: false,
+  answeredAt: null,
+};
 
 export const serviceReads = (reader: LedgerReader): ServiceReads => ({
   service: () => reader.read(NO_SERVICE, knownService),
@@ -26,26 +32,34 @@ async function knownService({ connection, tables, scope }: LedgerScope): Promise
     base_url: string;
     team_id: string | null;
     updates: boolean | null;
+    updates_probed: boolean;
     answered_at: Date | null;
-  }>(`SELECT base_url, team_id, updates, answered_at FROM ${tables.services} WHERE scope = $1`, [scope]);
+  }>(
+    `SELECT base_url, team_id, updates, updates_probed, answered_at FROM ${tables.services} WHERE scope = $1`,
+    [scope],
+  );
   if (!row) return NO_SERVICE;
   const teamId = row.team_id === null ? null : Number(row.team_id);
-  return { baseUrl: row.base_url, teamId, updates: row.updates, answeredAt: row.answered_at };
+  const { base_url: baseUrl, updates, updates_probed: isProbed, answered_at: answeredAt } = row;
+  return { baseUrl, teamId, updates, isProbed, answeredAt };
 }
 
 async function bindService(
   { dialect, connection, tables, scope }: LedgerScope,
-  { baseUrl, teamId, updates }: BoundService,
+  { baseUrl, teamId, updates, isProbed }: BoundService,
 ): Promise<void> {
   await connection.query(
     dialect.upsert({
       into: tables.services,
-      columns: ["scope", "base_url", "team_id", "updates"],
-      from: "VALUES ($1, $2, $3, $4)",
+      columns: ["scope", "base_url", "team_id", "updates", "updates_probed"],
+      from: "VALUES ($1, $2, $3, $4, $5)",
       key: ["scope"],
-      set: (is) => ({ base_url: is("base_url"), team_id: is("team_id"), updates: is("updates") }),
+      set: (is) => ({
+        ...{ base_url: is("base_url"), team_id: is("team_id") },
+        ...{ updates: is("updates"), updates_probed: is("updates_probed") },
+      }),
     }),
-    [scope, baseUrl, teamId, updates],
+    [scope, baseUrl, teamId, updates, isProbed],
   );
   // A service that is known to update has also taken the updates that could not be verified.
   if (updates === true) {

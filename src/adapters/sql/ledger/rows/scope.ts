@@ -58,7 +58,7 @@ export async function updateGroups(
 }
 
 /** The version of the tables that the ledger's statements are written for. */
-export const LATEST_VERSION = 13;
+export const LATEST_VERSION = 14;
 
 /** Finds the ledger's tables and reads one scope of them. It serves one command or one run, and no longer. */
 export class LedgerReader {
