@@ -62,6 +62,7 @@ function alikeServed(served: Served): Alike | undefined {
     case "failed":
       return ofCode("warn", "served alone, failed", served, SEE_STATUS);
     case "conflict":
+      if (served.outcome === "waiting") return undefined;
       return ofCode("info", `served alone, ${served.outcome}`, served);
     default:
       return undefined;

@@ -35,7 +35,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   /** Ends a run, or the time between two of them. */
   const sumUp = (): void => {
     for (const { line, count } of alike.restart()) {
-      const { level, text, ...fields } = line;
+      const { level, text, hint: _, ...fields } = line;
       log[level]({ ...fields, count }, `${text}: ${count} in all; the log has the first ${MOST_IN_FULL}`);
     }
     toldUnstored.clear();
@@ -144,7 +144,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
         log.debug(withoutMessage(fields), `tries again: ${event.message}`);
         break;
       case "waiting":
-        log.info(withoutMessage(fields), `waits up to ${durationText(event.ms)}: ${event.reason}`);
+        log.info({ ms: Math.round(event.ms) }, `waits up to ${durationText(event.ms)}: ${event.reason}`);
         break;
       case "recorded": {
         const { user_group_id, result, unverified, tokenFingerprint: token_fingerprint } = event;
@@ -260,7 +260,8 @@ function levelOfServed(served: Served): "debug" | "info" | "warn" {
     case "unknown":
       return "debug";
     case "conflict":
-      return "info";
+      // It has failed before, and its failure had a line.
+      return served.outcome === "waiting" ? "debug" : "info";
     case "failed":
       return "warn";
   }

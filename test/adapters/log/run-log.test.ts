@@ -122,7 +122,7 @@ describe("a run in the log", () => {
       },
     ],
     [
-      { kind: "waiting", ms: 7_000, reason: "the service asked to slow down" },
+      { kind: "waiting", ms: 6_999.6, reason: "the service asked to slow down" },
       { level: "info", ms: 7_000, msg: "waits up to 7.0 s: the service asked to slow down" },
     ],
     [
@@ -194,6 +194,7 @@ describe("a run in the log", () => {
     observe(event);
     expect(lines).toEqual([expect.objectContaining(line)]);
     expect(lines[0]).not.toHaveProperty("message");
+    expect(lines[0]).not.toHaveProperty("reason");
   });
 
   test("every line carries its run, from the start on", () => {
@@ -373,6 +374,13 @@ describe("lines that are alike", () => {
     observe({ kind: "started", run: "18" });
     expect(lines.at(-1)).toMatchObject({ count: 13 });
     expect(lines.at(-1)).not.toHaveProperty("run");
+  });
+
+  test("a tenant that waits for its next try has failed already: only a log of level debug tells it", () => {
+    const { lines, observe } = aLog("info");
+    const waiting = { ...conflict, outcome: "waiting" } as const;
+    for (const user_group_id of many) observe({ kind: "served", user_group_id, served: waiting, ms: 5 });
+    expect(lines).toEqual([]);
   });
 
   test("are all in a log of level debug", () => {
