@@ -58,6 +58,7 @@ export function workingBy(event: RunEvent): readonly ("service" | "stores")[] {
     case "deleted":
       return ["service", "stores"];
     case "refreshed":
+    case "answered":
       return ["service"];
     case "restored":
       return ["stores"];

@@ -54,6 +54,7 @@ test.each<[RunEvent, readonly string[]]>([
   [aRecorded, ["service", "stores"]],
   [{ kind: "deleted", user_group_id: "a", absence: "absent" }, ["service", "stores"]],
   [{ kind: "refreshed", user_group_id: "a" }, ["service"]],
+  [{ kind: "answered", at: new Date(0) }, ["service"]],
   [{ kind: "restored", user_group_id: "a" }, ["stores"]],
   [aServed({ kind: "done", outcome: "created" }), ["service", "stores"]],
   [aServed({ kind: "done", outcome: "restored" }), ["stores"]],
