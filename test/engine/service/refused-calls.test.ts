@@ -91,3 +91,34 @@ describe.each(CODES)("%s for everybody", (code) => {
     expect(await synced(world)).toMatchObject({ outcome: "ok", counts: { created: 18 } });
   });
 });
+
+describe("a revoked key charges no group", () => {
+  const revoked = async (): Promise<never> => {
+    throw new ServiceFailure("KEY_REFUSED", "HTTP 401: no such key");
+  };
+
+  it("of a rotation, whether a GET can ask for its token or not", async () => {
+    for (const isAskable of [true, false]) {
+      const world = new World(tenants("a", "b"));
+      await world.sync();
+      for (const [id, row] of world.ledger.rows)
+        if (!isAskable) world.ledger.rows.set(id, { ...row, confirmed: null });
+      world.network = revoked;
+      expect(await world.startRotation({ kind: "all" }).report).toMatchObject({
+        error: { code: "KEY_REFUSED" },
+        counts: { failed: 0 },
+      });
+      expect([...world.ledger.rows.values()].map(({ failures }) => failures.rotation)).toEqual([null, null]);
+    }
+  });
+
+  it("of a deletion", async () => {
+    const world = new World(tenants("a", "b"));
+    await world.sync();
+    world.tenants = tenants("a");
+    world.network = revoked;
+    expect(await world.sync()).toMatchObject({ error: { code: "KEY_REFUSED" }, counts: { failed: 0 } });
+    world.network = async () => {};
+    expect(await synced(world)).toMatchObject({ outcome: "ok", counts: { deleted: 1 } });
+  });
+});
