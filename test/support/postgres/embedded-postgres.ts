@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import {
   type EmbeddedServer,
   onFreePort,
@@ -6,7 +8,15 @@ import {
   serverFolder,
   startSupervised,
 } from "../servers/embedded-server.ts";
-import { postgresPrograms } from "./postgres-binaries.ts";
+import { unprivileged } from "../servers/unprivileged.ts";
+import { INSTALLED_VERSION, type PostgresVersion, postgresPrograms } from "./postgres-binaries.ts";
+
+export interface PostgresOptions extends ServerOptions {
+  /** The newest by default; another one is downloaded. */
+  readonly version?: PostgresVersion;
+  /** A data folder to start from, in place of a new one, and the password in it. */
+  readonly data?: { readonly folder: string; readonly password: string };
+}
 
 const NOT_DURABLE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
@@ -15,12 +25,19 @@ const NOT_DURABLE = { fsync: "off", synchronous_commit: "off", full_page_writes:
  * The url is that of the database `postgres`.
  * Needs no cleaning up by exit handlers: it lives as long as this process at most, even if that is killed.
  */
-export async function startPostgres(options: ServerOptions = {}): Promise<EmbeddedServer> {
-  return onFreePort("could not bind", (port) => startOn(port, options));
+export async function startPostgres(options: PostgresOptions = {}): Promise<EmbeddedServer> {
+  const { version = INSTALLED_VERSION } = options;
+  const programs = await postgresPrograms(version);
+  return onFreePort("could not bind", (port) => startOn(port, programs, version, options));
 }
 
-async function startOn(port: number, options: ServerOptions): Promise<EmbeddedServer> {
-  const password = randomBytes(16).toString("hex");
+async function startOn(
+  port: number,
+  installed: string,
+  version: PostgresVersion,
+  options: PostgresOptions,
+): Promise<EmbeddedServer> {
+  const password = options.data?.password ?? randomBytes(16).toString("hex");
   const settings = {
     port: String(port),
     listen_addresses: "127.0.0.1",
@@ -35,16 +52,27 @@ async function startOn(port: number, options: ServerOptions): Promise<EmbeddedSe
     "settings.conf": configFile(settings),
     ...options.files,
   }));
-  const { bin, prefix } = postgresPrograms(folder);
+  if (options.data) execFileSync("cp", ["-a", options.data.folder, join(folder, "data")]);
+  const { programs, prefix } = unprivileged(folder, installed);
 
   const server = await startSupervised({
-    name: "PostgreSQL",
+    name: `PostgreSQL ${version}`,
     script: "embedded-postgres.sh",
-    args: [folder, bin, ...prefix],
-    readyWhen: "ready to accept connections",
+    args: [folder, join(programs, "bin"), ...prefix],
+    env: { INITDB_OPTIONS: initdbOptions(version).join(" ") },
+    readyWhen: "ready to accept",
   });
   return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, port, ...server };
 }
+
+/**
+ * A default collation other than C, so that nothing gets the order of bytes by accident. A client hashes its password as
+ * often as the server asks for at every login: 4,096 times takes it longer than the rest of connecting.
+ */
+const initdbOptions = (version: PostgresVersion): readonly string[] => [
+  ...(version >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : []),
+  ...(version >= 16 ? ["--set", "scram_iterations=1"] : []),
+];
 
 const configFile = (settings: Readonly<Record<string, string>>): string =>
   Object.entries(settings)

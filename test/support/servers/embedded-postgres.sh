@@ -4,7 +4,8 @@
 # Runs a PostgreSQL in FOLDER for as long as somebody holds the other end of stdin, then removes FOLDER.
 # A pipe closes however its holder ends, SIGKILL included: no server and no folder outlives the program
 # that started it. BIN holds the binaries; PREFIX is what runs them as somebody other than root.
-# FOLDER holds `password` and `settings.conf`. Once the server is up, stdout is its log and nobody else's.
+# FOLDER holds `password` and `settings.conf`; INITDB_OPTIONS are more options of initdb. Once the server is up,
+# stdout is its log and nobody else's.
 set -eu
 folder=$1 bin=$2
 shift 2
@@ -21,11 +22,12 @@ clean_up() {
 trap clean_up EXIT
 trap exit HUP INT TERM
 
-# A default collation other than C, so that nothing gets the order of bytes by accident. A client hashes its password as
-# often as the server asks for at every login: 4,096 times takes it longer than the rest of connecting.
-"$@" "$bin/initdb" --pgdata="$folder/data" --username=postgres --pwfile="$folder/password" \
-  --auth=scram-sha-256 --encoding=UTF8 --no-locale --locale-provider=icu --icu-locale=en-US \
-  --no-sync --no-instructions --set scram_iterations=1
+# A copy of another server's data may be there already.
+if [ ! -d "$folder/data" ]; then
+  # shellcheck disable=SC2086 # several options
+  "$@" "$bin/initdb" --pgdata="$folder/data" --username=postgres --pwfile="$folder/password" \
+    --auth=scram-sha-256 --encoding=UTF8 --no-locale --no-sync $INITDB_OPTIONS
+fi
 cat "$folder/settings.conf" >>"$folder/data/postgresql.conf"
 
 "$@" "$bin/postgres" -D "$folder/data" &

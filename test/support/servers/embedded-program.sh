@@ -1,0 +1,25 @@
+#!/bin/sh
+# usage: embedded-program.sh FOLDER PROGRAM [ARGUMENT…] <a pipe
+#
+# Runs PROGRAM, and all processes that it starts, for as long as somebody holds the other end of stdin, then removes
+# FOLDER unless its name is empty. A pipe closes however its holder ends, SIGKILL included. Once the server is up,
+# stdout is its log and nobody else's.
+set -eu
+folder=$1
+shift
+exec 2>&1
+ulimit -c 0
+setsid "$@" </dev/null &
+server=$!
+
+clean_up() {
+  # One with children has a moment to see their ends; nobody needs it in order any more.
+  kill -QUIT "$server" && timeout 2 tail --pid="$server" -f /dev/null || :
+  kill -KILL "-$server" || :
+  wait "$server" || :
+  if [ -n "$folder" ]; then rm -rf "$folder"; fi
+}
+trap clean_up EXIT
+trap exit HUP INT TERM
+exec >/dev/null 2>&1
+read -r _ || :
