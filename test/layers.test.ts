@@ -51,7 +51,7 @@ const RULES: Rules = {
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
         refresh: ["apply", "plan", "report", "service"],
-        serving: ["apply", "lease", "plan", "report", "rotation", "verify"],
+        serving: ["apply", "lease", "plan", "refresh", "report", "rotation", "verify"],
       },
     },
 

@@ -120,7 +120,11 @@ export async function composeDaemon(
         return {
           ...value,
           ports: { ...ports, service: pause.keptTo(measured, settings.baseUrl) },
-          settings: { ...settings, lease: { ...settings.lease, handsOver: true } },
+          settings: {
+            ...settings,
+            lease: { ...settings.lease, handsOver: true },
+            refresh: { ...settings.refresh, asksIfSilent: true },
+          },
           serving: await singles.serving(),
           close,
         };

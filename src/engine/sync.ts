@@ -16,6 +16,7 @@ import { reportGuard, reportPlan } from "./plan/report-plan.ts";
 import { deleteCanaryOrWarn } from "./probe/left-canary.ts";
 import type { RefreshPolicy } from "./refresh/due-for-refresh.ts";
 import { refreshGroups } from "./refresh/refresh-groups.ts";
+import { seekSignOfLife } from "./refresh/sign-of-life.ts";
 import type { RunReport } from "./report/run-report.ts";
 import { rotateDueTokens } from "./rotate.ts";
 import { settleRotations } from "./rotation/settle-rotations.ts";
@@ -101,6 +102,7 @@ async function syncOnce(
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
     await refreshGroups(plan, options, settings, run);
+    if (isWhole && settings.refresh.asksIfSilent) await seekSignOfLife(plan, undefined, settings, run);
     if (isWhole) await reportUnserved(run.turns, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {

@@ -5,7 +5,7 @@ import type { DaemonSettings } from "../../src/daemon/daemon.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
-import type { Fate } from "../fakes/instance.ts";
+import type { Fate, Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
 import { SETTINGS, Stage } from "./stage.ts";
@@ -16,7 +16,10 @@ const FOREVER = new AbortController().signal;
 /** A daemon that serves single tenants. */
 function aServingDaemon(settings: Partial<DaemonSettings> = {}, fate: Fate = {}, world = aWorld()) {
   const lease = { ...syncSettings().lease, handsOver: true };
-  const stage = new Stage(world, { ways: WAYS, ...settings }, fate, [], { lease });
+  const stage = new Stage(world, { ways: WAYS, ...settings }, fate, [], {
+    lease,
+    refresh: { everyMs: null, asksIfSilent: true },
+  });
   const server = new TenantServer({
     clock: new VirtualClock(world.time),
     onServed: (user_group_id, served, ms) =>
@@ -330,4 +333,25 @@ test("counts as the holder of the lease only while it holds the lease", async ()
   stage.stopping.abort();
   await stage.daemon.ended();
   expect(stage.daemon.isHolder).toBe(false);
+});
+
+test("while it serves, a service that has answered nobody for an hour and fails is told as one of a sync", async () => {
+  let isDead = false;
+  const at = ({ when, call }: Point): void => {
+    if (isDead && when === "before" && call === "getOrCreate")
+      throw new ServiceFailure("UNREACHABLE", "no connection");
+  };
+  const { world, stage } = aServingDaemon({}, { at });
+  stage.daemon.begin();
+  await world.time.sleep(60_000);
+  isDead = true;
+  await world.time.sleep(3_600_000);
+  expect(stage.told).toEqual([]);
+  await world.time.sleep(10 * 60_000);
+  expect(stage.told).toEqual([expect.stringContaining("the service fails")]);
+  const failed = world.ledger.runs.filter(({ result }) => result?.outcome === "failed");
+  expect(failed[0]?.result).toMatchObject({ error: { code: "SERVICE_UNAVAILABLE" }, counts: { failed: 0 } });
+  isDead = false;
+  await world.time.sleep(10 * 60_000);
+  expect(stage.told).toHaveLength(2);
 });

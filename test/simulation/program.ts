@@ -135,7 +135,9 @@ export class Program {
     const { holder, config } = this.record;
     const isDead = async (other: string): Promise<boolean> => this.#world.isKnownToBeDead(other);
     const { handsOver = false } = this.#options;
-    return settingsOf(config, this.#world.destinationsOf(config), holder, isDead, handsOver);
+    const settings = settingsOf(config, this.#world.destinationsOf(config), holder, isDead, handsOver);
+    const asksIfSilent = this.#session !== undefined;
+    return { ...settings, refresh: { ...settings.refresh, asksIfSilent } };
   }
 
   #ports(): SyncPorts {

@@ -30,6 +30,17 @@ export function concernsEverybody(refusal: Undecided, answer: NeutralAnswer): bo
 /** The answer without the method that was sent. */
 const words = ({ message }: ServiceFailure): string => message.replace(/^[A-Z]+ (?=was answered )/, "");
 
+/**
+ * Whether the failure of a POST with a random token may come from the token alone: then the answer to a wrong key tells.
+ */
+export const mayBeOfToken = ({ code }: ServiceFailure): boolean =>
+  code === "KEY_REFUSED" || code === "SERVICE_ERROR" || code === "BAD_RESPONSE";
+
+/** Whether such a failure comes from the token alone: the service refuses a wrong key, and in other words. */
+export const isOfToken = (failure: ServiceFailure, toWrongKey: NeutralAnswer): boolean =>
+  (toWrongKey?.code === "KEY_REFUSED" || toWrongKey?.code === "REFUSED") &&
+  words(toWrongKey) !== words(failure);
+
 /** The failure of a group that alone is refused. Its cause is the refusal. */
 export const refusedAlone = (refusal: Undecided): ServiceFailure =>
   new ServiceFailure("REFUSED", `${refusal.message}; ${ALONE[refusal.code]}`, { cause: refusal });

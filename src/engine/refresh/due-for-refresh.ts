@@ -6,6 +6,8 @@ import type { RunReads } from "../../ports/ledger/runs.ts";
 export interface RefreshPolicy {
   /** Each group is asked for again within this time; null: only if the operator asks for that. */
   readonly everyMs: number | null;
+  /** A daemon's sync asks for one group if the service has answered nobody for an hour. */
+  readonly asksIfSilent?: boolean;
 }
 
 /** What one refresh is to do. */

@@ -23,16 +23,20 @@ const REFUSED_AT_FIRST = 100;
 export class Breaker {
   #served = 0;
   #inARow = 0;
-  #mostInARow = IN_A_ROW_AT_FIRST;
+  #mostInARow: number;
   #refusals = 0;
   readonly #refusedAlone = new Set<string>();
   #isProven: boolean;
   readonly #recent = new FailureWindow(OF_THE_LAST);
   readonly #outage = new OutageDetector();
 
-  /** `isProven`: the service has answered well in an earlier run, so a clear refusal is about its group. */
-  constructor(isProven: boolean) {
+  /**
+   * `isProven`: the service has answered well in an earlier run, so a clear refusal is about its group. `mostInARow`: this many
+   * failures end the run as long as nothing has succeeded.
+   */
+  constructor(isProven: boolean, mostInARow = IN_A_ROW_AT_FIRST) {
     this.#isProven = isProven;
+    this.#mostInARow = mostInARow;
   }
 
   /** How many calls the service has answered, including clear refusals. */

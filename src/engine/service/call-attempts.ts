@@ -15,6 +15,8 @@ export interface CallAttemptsContext {
   readonly isFollowUp?: boolean;
   /** If an attempt may have had its effect, no other attempt follows. */
   readonly isUnrepeatable?: boolean;
+  /** Any failure is repeated after these pauses, in milliseconds, unless the service asked for fewer calls. */
+  readonly repeatedAfter?: readonly number[] | undefined;
 }
 
 interface NextAttempt {
@@ -56,6 +58,12 @@ export class CallAttempts {
     this.#mayHaveHappened ||= failure.mayHaveHappened;
     if (this.#isRandomRefusal(failure)) return { waitMs: this.#retry(failure), feedback: "none" };
     if (failure.reaction === "slow") return this.#defer(failure);
+    const { repeatedAfter } = this.#context;
+    if (repeatedAfter) {
+      const waitMs = repeatedAfter[this.#count - 1];
+      if (waitMs !== undefined) this.#tellRetry(failure, waitMs);
+      return { waitMs, feedback: "limits" };
+    }
     this.#triedMs += tookMs;
     const isSpent = this.#count >= MAX_ATTEMPTS || this.#triedMs >= LONGEST_TRY;
     const isRepeated =
@@ -93,13 +101,17 @@ export class CallAttempts {
     return { waitMs: isSpent || isHopeless || this.#mustBeLast ? undefined : 0, feedback };
   }
 
-  #retry({ code, message }: ServiceFailure): number {
-    const { clock, observe } = this.#context;
-    const attempt = ++this.#count;
-    const waitMs = waitBeforeAttempt(attempt, () => clock.random());
-    observe({ kind: "retry", user_group_id: this.#id, code, message, attempt, waitMs });
+  #retry(failure: ServiceFailure): number {
+    const { clock } = this.#context;
+    const waitMs = waitBeforeAttempt(this.#count + 1, () => clock.random());
+    this.#tellRetry(failure, waitMs);
     this.#triedMs += waitMs;
     return waitMs;
+  }
+
+  #tellRetry({ code, message }: ServiceFailure, waitMs: number): void {
+    const attempt = ++this.#count;
+    this.#context.observe({ kind: "retry", user_group_id: this.#id, code, message, attempt, waitMs });
   }
 
   get #mustBeLast(): boolean {

@@ -1,7 +1,15 @@
-import { concernsEverybody, type NeutralAnswer, type Undecided } from "../../core/failure/neutral-request.ts";
+import {
+  concernsEverybody,
+  isOfToken,
+  isUndecided,
+  mayBeOfToken,
+  type NeutralAnswer,
+  type Undecided,
+} from "../../core/failure/neutral-request.ts";
+import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import type { GroupService } from "../../ports/group-service.ts";
 import type { Tally } from "../report/tally.ts";
-import type { Breakers } from "./breaker.ts";
+import { Breaker, type Breakers } from "./breaker.ts";
 import { type CallContext, callWithRetries } from "./call-with-retries.ts";
 import { PRIORITY } from "./throttle.ts";
 
@@ -39,6 +47,38 @@ export class NeutralRequests {
     return decided;
   }
 
+  /**
+   * Resolves to true if the service answers and takes the key, and to undefined if the run is ending. A POST that fails is
+   * repeated after these pauses, in milliseconds. Rejects with what ends the run if the last one fails.
+   */
+  async signOfLife(repeatedAfter: readonly number[], signal: AbortSignal): Promise<true | undefined> {
+    const breaker = new Breaker(true, 1);
+    const countRequest = (): void => {
+      this.#run.tally.requests++;
+    };
+    const called = await callWithRetries("", (beforeSend) => this.#rotateNobody(beforeSend, countRequest), {
+      ...this.#run,
+      priority: PRIORITY.fullSync,
+      countRequest,
+      breaker,
+      repeatedAfter,
+      signal,
+    });
+    if (called.kind === "failed")
+      throw isUndecided(called.failure) ? called.failure : (breaker.failed(called.failure) ?? called.failure);
+    return called.kind === "answered" ? true : undefined;
+  }
+
+  /** Resolves if the service refuses the token alone. */
+  async #rotateNobody(beforeSend: () => void, countRequest: () => void): Promise<void> {
+    const { service } = this.#run;
+    const answer = await answerOf(service.rotateNobody(beforeSend));
+    if (answer === null || answer.code === "REFUSED") return;
+    if (!mayBeOfToken(answer)) throw answer;
+    countRequest();
+    if (!isOfToken(answer, await answerOf(service.getWithWrongKey(beforeSend)))) throw answer;
+  }
+
   async #decide(refusal: Undecided, refusedAt: number): Promise<boolean | undefined> {
     const asked = this.#asked.get(refusal.code);
     if (asked && concernsEverybody(refusal, asked.answer)) return true;
@@ -72,3 +112,12 @@ export class NeutralRequests {
     return called.kind === "failed" ? called.failure : null;
   }
 }
+
+const answerOf = (request: Promise<void>): Promise<NeutralAnswer> =>
+  request.then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof ServiceFailure) return error;
+      throw error;
+    },
+  );

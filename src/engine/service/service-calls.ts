@@ -41,7 +41,9 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly retries: RunRetries;
   readonly waitBeforeRetry: WaitBeforeRetry;
   readonly breakers: Breakers;
-  readonly neutral: Pick<NeutralRequests, "concernsEverybody">;
+  readonly neutral: Pick<NeutralRequests, "concernsEverybody" | "signOfLife">;
+  /** As in `CallAttemptsContext`. */
+  readonly repeatedAfter?: readonly number[] | undefined;
   /**
    * Tells somebody else to try a tenant again whose GET has failed, so that the run needn't wait for its retries. Undefined if there
    * is nobody.
@@ -73,7 +75,7 @@ export class ServiceCalls {
     before: Pick<KnownGroup, "intent" | "tokenFingerprint"> | null,
     onEffect: () => void = () => {},
   ) {
-    const { clock, throttle, retries, waitBeforeRetry, lease, observe, tally } = run;
+    const { clock, throttle, retries, repeatedAfter, waitBeforeRetry, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
     };
@@ -81,7 +83,7 @@ export class ServiceCalls {
     const priority = priorityOf(run, this.#knownToken);
     this.#run = run;
     this.#context = {
-      ...{ clock, throttle, priority, retries, waitBeforeRetry, lease, observe, signal },
+      ...{ clock, throttle, priority, retries, repeatedAfter, waitBeforeRetry, lease, observe, signal },
       countRequest,
     };
     this.#onEffect = onEffect;

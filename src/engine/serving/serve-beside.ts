@@ -1,6 +1,7 @@
 import { LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
 import type { PlanPorts, PlanSettings } from "../plan/make-plan.ts";
 import { toAnswer } from "./ask-holder.ts";
+import { askIfSilent } from "./ask-if-silent.ts";
 import type { Companion, ServingRun } from "./companion.ts";
 import { openService } from "./serve-tenants.ts";
 import type { TenantServer } from "./tenant-server.ts";
@@ -46,7 +47,14 @@ export const serveBeside = (
     const ended = serving();
     // It is awaited only after the full sync.
     ended.catch(() => {});
-    return () => ended;
+    return async () => {
+      try {
+        await askIfSilent(ports, settings, run, ending);
+      } finally {
+        over.abort();
+        await ended;
+      }
+    };
   },
 });
 
