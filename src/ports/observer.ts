@@ -46,6 +46,8 @@ export type RunEvent =
       readonly waitMs: number;
     }
   | { readonly kind: "waiting"; readonly ms: number; readonly reason: string }
+  /** Calls have been waiting for their turn for half a minute. Told every half minute as long as they do. */
+  | { readonly kind: "queued"; readonly calls: number; readonly reason: string }
   /** The outcome of one group is recorded. */
   | {
       readonly kind: "recorded";

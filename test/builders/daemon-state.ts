@@ -25,6 +25,7 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   skippedTicks: 0,
   rejectedConfig: null,
   unreached: [],
+  queued: null,
   serving: null,
   ledger: null,
   ...overrides,

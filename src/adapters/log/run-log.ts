@@ -5,7 +5,14 @@ import { isHandOver, isNoFault } from "../../core/failure/failure.ts";
 import type { Rejection } from "../../core/group/rejections.ts";
 import { AlikeLines, MOST_IN_FULL } from "../../core/report/alike-lines.ts";
 import type { Counts } from "../../core/report/counts.ts";
-import { advanced, isWork, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
+import {
+  advanced,
+  isWork,
+  NO_WORK,
+  progress,
+  queuedText,
+  type WorkEvent,
+} from "../../core/report/progress.ts";
 import { summaryText } from "../../core/report/summary-text.ts";
 import { durationText, rateText } from "../../core/text/duration.ts";
 import { quantity } from "../../core/text/quantity.ts";
@@ -15,6 +22,7 @@ import type { Served } from "../../ports/serve-tenant.ts";
 import { type Alike, alikeOf, RESTORED_TEXT, SEE_STATUS } from "./alike.ts";
 
 const PROGRESS_EVERY = 10_000;
+const QUEUE_TOLD_EVERY = 300_000;
 
 /**
  * Writes a run to the log: a line for each problem, the progress now and then, and a summary at the end. Logs all other
@@ -27,6 +35,7 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
   let startedAt = 0;
   let toldAt = 0;
   let inStandby = false;
+  let toldQueueAt = Number.NEGATIVE_INFINITY;
   const alike = new AlikeLines<Alike>();
   const toldSettings = new Set<string>();
   /** Tenants of the run whose new token waits to be stored. */
@@ -146,6 +155,13 @@ export function runLog(logger: Logger, clock: Clock, atEnd: () => object = () =>
       case "waiting":
         log.info({ ms: Math.round(event.ms) }, `waits up to ${durationText(event.ms)}: ${event.reason}`);
         break;
+      case "queued": {
+        const now = clock.monotonic();
+        if (now - toldQueueAt < QUEUE_TOLD_EVERY) break;
+        toldQueueAt = now;
+        log.info(fields, queuedText(event));
+        break;
+      }
       case "recorded": {
         const { user_group_id, result, unverified, tokenFingerprint: token_fingerprint } = event;
         // A replaced group has lost its token: log that at info.

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { AlikeLines } from "../../core/report/alike-lines.ts";
-import { advanced, NO_WORK, progress, type WorkEvent } from "../../core/report/progress.ts";
+import { advanced, NO_WORK, progress, queuedText, type WorkEvent } from "../../core/report/progress.ts";
 import { durationText, rateText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -19,6 +19,7 @@ const COLUMNS_WHERE_UNKNOWN = 80;
 const BAR_CELLS = 28;
 const SHORTEST_BAR = 4;
 const LONG_WAIT = 4_000;
+const QUEUE_SHOWN = 30_000;
 const LONGEST_WARNING = 2_000;
 const CLEAR_LINE_ABOVE = "\u001b[A\r\u001b[K";
 
@@ -95,6 +96,10 @@ export function progressBar(terminal: Terminal, clock: Clock): Observe {
         break;
       case "waiting":
         wait(event.ms, printable(event.reason));
+        break;
+      case "queued":
+        // Until the next report at the latest, the bar has moved.
+        wait(QUEUE_SHOWN, queuedText(event));
         break;
       case "retry":
         // The run may be waiting for nothing but this retry: say so.

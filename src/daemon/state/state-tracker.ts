@@ -3,10 +3,10 @@ import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { ServedCount, ServingNow } from "./serving-state.ts";
-import type { CurrentRun, DaemonState, LedgerSnapshot, RejectedConfig } from "./state.ts";
+import type { CurrentRun, DaemonState, LedgerSnapshot, Queued, RejectedConfig } from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
-type Tracked = Omit<DaemonState, "nextRun" | "serving" | "unreached">;
+type Tracked = Omit<DaemonState, "nextRun" | "serving" | "unreached" | "queued">;
 export type Configured = Pick<DaemonState, "name" | "configPath" | "schedule" | "timezone" | "staleAfterMs">;
 
 /** What is asked for whenever somebody asks for the state. */
@@ -16,12 +16,16 @@ export interface Live {
   readonly unreached: () => readonly Unreached[];
 }
 
+/** In milliseconds. Longer than the time between two reports, with the time that a call may take. */
+const QUEUED_FOR = 120_000;
+
 /** Computes the daemon's state from the events of its runs. */
 export class StateTracker {
   readonly #live: Live;
   readonly #now: () => Date;
   #state: Tracked;
   #served: ServedCount = { count: 0, last: null };
+  #queued: (Queued & { readonly at: Date }) | undefined;
 
   constructor(identity: Identity, configured: Configured, live: Live, now: () => Date) {
     this.#live = live;
@@ -46,6 +50,7 @@ export class StateTracker {
       ...this.#state,
       nextRun: this.#live.nextRun(),
       unreached: this.#live.unreached(),
+      queued: this.#queuedNow(),
       serving: serving && { ...serving, served: this.#served },
     };
   }
@@ -79,7 +84,18 @@ export class StateTracker {
     this.#keepLater("lastAnswer", ledger.status.service.answeredAt);
   }
 
+  /** Calls that still wait are told of again before this is too old. */
+  #queuedNow(): Queued | null {
+    if (this.#queued === undefined) return null;
+    const { at, calls, reason } = this.#queued;
+    return this.#now().getTime() - at.getTime() < QUEUED_FOR ? { calls, reason } : null;
+  }
+
   observe(event: RunEvent): void {
+    if (event.kind === "queued") {
+      this.#queued = { calls: event.calls, reason: event.reason, at: this.#now() };
+      return;
+    }
     if (event.kind === "served") {
       this.#serves(event);
       return;

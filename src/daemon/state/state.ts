@@ -36,6 +36,8 @@ export interface DaemonState {
   readonly rejectedConfig: RejectedConfig | null;
   /** The addresses of `notify` that got nothing when something was last sent to them. */
   readonly unreached: readonly Unreached[];
+  /** What calls to the service have been waiting for, for a run or for single tenants; null if none waits for long. */
+  readonly queued: Queued | null;
   /** How many ticks came while a run was under way. */
   readonly skippedTicks: number;
   /** Null if the config has single tenants served in no way, or if no sync has begun yet. */
@@ -48,6 +50,11 @@ export interface RejectedConfig extends Failure {
   /** When the first of the rejected configs was read. */
   readonly since: Date;
   readonly hint?: string;
+}
+
+export interface Queued {
+  readonly calls: number;
+  readonly reason: string;
 }
 
 export interface CurrentRun {

@@ -1,10 +1,11 @@
 import { failingGroups, healthOf, type Verdict } from "../../core/report/health.ts";
+import { queuedText } from "../../core/report/progress.ts";
 import { printable } from "../../core/text/printable.ts";
 import { asSentence } from "../../core/text/told.ts";
 import { healthFacts } from "../state/health-facts.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import { brokenWaysOf } from "../state/serving-state.ts";
-import type { DaemonState } from "../state/state.ts";
+import type { CurrentRun, DaemonState, Queued } from "../state/state.ts";
 import type { Tone } from "./markup/headline-box.ts";
 import { grouped, groupedCount, relative, roundText, withGrouped } from "./markup/number-and-time-text.ts";
 
@@ -75,7 +76,7 @@ function troubleOf(
     case "attention":
       return [outOfSync(withGrouped(sentence), state)];
     case "waiting":
-      return [{ ...headline("attention", sentence, WAITING), see: ["serving"] }];
+      return [{ ...headline("attention", sentence, waitingText(state)), see: ["serving"] }];
     case "empty":
     case "running":
     case "well":
@@ -83,8 +84,8 @@ function troubleOf(
   }
 }
 
-const WAITING =
-  "It has no token yet, or its change isn't made. The log says what keeps groupsync: the service, its limit, or a database.";
+const waitingText = ({ queued }: DaemonState): string =>
+  `It has no token yet, or its change isn't made. ${queued ? asSentence(queuedText(queued)) : "The log says what keeps groupsync: the service, its limit, or a database."}`;
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
 const WHO_DELETES = "Find out who has deleted these groups: to ask for a group that is gone makes it again.";
 const MISSING = `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`;
@@ -219,6 +220,16 @@ function retryText({ nextRun, current }: DaemonState, now: Date): string {
   return nextRun ? `It is tried again ${relative(nextRun, now)}; nothing is lost meanwhile.` : "";
 }
 
+/** What the run that goes on waits for, or may wait for. */
+function waitOf({ run, total, waiting }: CurrentRun, queued: Queued | null): string {
+  if (queued) return queuedText(queued);
+  if (waiting) return `the run that goes on waits: ${printable(waiting.reason, LONGEST_LINE)}`;
+  if (run === null) return "the run that is about to begin waits for the lease";
+  return total === 0
+    ? "the run that goes on reads the source, or waits for a database"
+    : "the run that goes on waits for the service or a database";
+}
+
 function staleText({ lastGoodSync, startedAt, staleAfterMs }: DaemonState, now: Date): string | null {
   const since = now.getTime() - (lastGoodSync ?? startedAt).getTime();
   if (since <= staleAfterMs) return null;
@@ -227,9 +238,11 @@ function staleText({ lastGoodSync, startedAt, staleAfterMs }: DaemonState, now: 
     : `No sync has reached its end in the ${roundText(since)} since the start.`;
 }
 
-function whyStale({ standby, current, staleAfterMs }: DaemonState): string {
+function whyStale({ standby, current, queued, staleAfterMs }: DaemonState): string {
   const limit = `More than ${roundText(staleAfterMs)} is too long.`;
   if (standby) return `${limit} Another instance holds the lease: see whether it is still at work.`;
-  if (current) return `${limit} The run that goes on may wait for the service or the database.`;
+  if (current) return `${limit} ${asSentence(waitOf(current, queued))}`;
+  if (queued)
+    return `${limit} The next sync begins once the tenants that are served singly are done. ${asSentence(queuedText(queued))}`;
   return `${limit} The log says what became of the runs.`;
 }

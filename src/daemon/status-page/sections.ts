@@ -1,11 +1,11 @@
 import { rejectedRows } from "../../core/group/rejections.ts";
-import { progress } from "../../core/report/progress.ts";
+import { progress, queuedText } from "../../core/report/progress.ts";
 import { countsText } from "../../core/report/summary-text.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { RunResult } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
-import type { CurrentRun, DaemonState } from "../state/state.ts";
+import type { CurrentRun, DaemonState, Queued } from "../state/state.ts";
 import { type Content, type Html, html } from "./markup/html.ts";
 import {
   briefMoment,
@@ -59,14 +59,18 @@ them, and their groups stay as they are.</p></section>`;
 }
 
 /** Progress of the run that is under way. */
-export function currentRunSection({ since, run, done, total, waiting }: CurrentRun, at: PageTime): Html {
+export function currentRunSection(
+  { since, run, done, total, waiting }: CurrentRun,
+  queued: Queued | null,
+  at: PageTime,
+): Html {
   const { leftMs } = progress(done, total, at.now.getTime() - since.getTime());
   const left = leftMs !== undefined && done < total ? `, about ${roundText(leftMs)} left` : "";
   return html`<section aria-labelledby="now"><h2 id="now">Current run</h2>
 ${total > 0 ? html`<progress max="${total}" value="${Math.min(done, total)}" aria-labelledby="now"></progress>` : null}
 <p>${workText(run, done, total)}${left}</p>
 <p class="note">Began ${briefMoment(since, at)}</p>
-${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}</section>`;
+${waiting && html`<p class="note">Waits until ${instant(waiting.until, at)}: <bdi>${printable(waiting.reason, LONGEST_MESSAGE)}</bdi></p>`}${queued && html`<p class="note">${withGrouped(queuedText(queued))}</p>`}</section>`;
 }
 
 function workText(run: CurrentRun["run"], done: number, total: number): string {

@@ -23,7 +23,7 @@ export function statusPage(state: DaemonState, now: Date): string {
   const isServingBroken = brokenWaysOf(serving).length > 0;
   const main = html`${headlineOf(worst, 1)}${others.map((headline) => headlineOf(headline, 2))}
 ${ledger && troubleSections(ledger, state, at)}${isServingBroken ? ofServing : null}
-${current && currentRunSection(current, at)}
+${current && currentRunSection(current, state.queued, at)}
 ${runsSection(state, at)}${isServingBroken ? null : ofServing}
 ${ledger && ledgerSections(ledger, current?.run ?? null, at)}
 ${aboutSection(state, at)}`;

@@ -1,12 +1,15 @@
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { AdaptiveLimiter, type Call, type Ceilings } from "../../core/limits/adaptive-limiter.ts";
 import { rateText } from "../../core/text/duration.ts";
+import { quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe } from "../../ports/observer.ts";
 
 /** Shorter waits are not reported. In milliseconds. */
 const LEAST_REPORTED_PAUSE = 500;
 const LEAST_REPORTED_SPACING = 5_000;
+/** How long calls have been waiting before that is reported, and how long it takes until the next report. In milliseconds. */
+const QUEUE_REPORTED_EVERY = 30_000;
 
 /**
  * What the throttle may conclude from a failed call: something about the service's limits, only how long to pause, that the
@@ -39,6 +42,8 @@ export class Throttle {
   #alarm: { readonly at: number; readonly off: AbortController } | undefined;
   /** When the last reported wait ends, by the monotonic clock. */
   #reportedUntil = 0;
+  /** Since when calls have been waiting without a break, or when that was last reported. */
+  #queuedSince: number | undefined;
 
   constructor(clock: Clock, observe: Observe, ceilings: Ceilings) {
     this.#clock = clock;
@@ -92,6 +97,7 @@ export class Throttle {
         if (next === undefined) this.#stopListening();
         this.#wakeAt(due);
         this.#reportWait(due);
+        this.#reportQueue();
         return;
       }
       this.#waiting.shift();
@@ -116,7 +122,7 @@ export class Throttle {
   }
 
   #reportWait(until: number): void {
-    const { isPaused, inFlight, perSecond } = this.#limits;
+    const { isPaused, inFlight } = this.#limits;
     // Calls still under way may change the length of the pause.
     if (until === Number.POSITIVE_INFINITY || (isPaused && inFlight > 0)) return;
     const ms = until - this.#clock.monotonic();
@@ -126,13 +132,28 @@ export class Throttle {
     )
       return;
     this.#reportedUntil = until;
-    const reason =
-      perSecond !== undefined
-        ? `the service allows about ${rateText(perSecond)}`
-        : isPaused
-          ? "the service asked to slow down"
-          : "service.rate_limit allows no more";
-    this.#observe({ kind: "waiting", ms, reason });
+    this.#observe({ kind: "waiting", ms, reason: this.#reason() });
+  }
+
+  /** A call ends at the latest when it times out, so this is asked often enough without a timer. */
+  #reportQueue(): void {
+    const now = this.#clock.monotonic();
+    const calls = this.#waiting.length;
+    if (calls === 0) this.#queuedSince = undefined;
+    else this.#queuedSince ??= now;
+    if (this.#queuedSince === undefined || now - this.#queuedSince < QUEUE_REPORTED_EVERY) return;
+    this.#queuedSince = now;
+    this.#observe({ kind: "queued", calls, reason: this.#reason() });
+  }
+
+  /** What the next call waits for. */
+  #reason(): string {
+    const { isPaused, inFlight, perSecond } = this.#limits;
+    if (perSecond !== undefined) return `the service allows about ${rateText(perSecond)}`;
+    if (isPaused) return "the service asked to slow down";
+    return Number.isFinite(this.#limits.dueAt())
+      ? "service.rate_limit allows no more"
+      : `${quantity(inFlight, "call")} ${inFlight === 1 ? "is" : "are"} under way, as many as may be`;
   }
 
   #listen(signal: AbortSignal): void {

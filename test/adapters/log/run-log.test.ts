@@ -539,3 +539,12 @@ describe("a run that has ended", () => {
     expect(lines.at(-1)).toMatchObject({ run: "18", done: 1, total: 4 });
   });
 });
+
+test("what calls wait for has a line every five minutes", () => {
+  const { clock, lines, observe } = aLog("info");
+  for (let told = 0; told <= 20; told++, clock.elapsed += 30_000)
+    observe({ kind: "queued", calls: 780 - told, reason: "the service allows about 30/min" });
+  expect(lines.map(({ msg }) => msg)).toEqual(
+    [780, 770, 760].map((calls) => `${calls} calls wait for the service: the service allows about 30/min`),
+  );
+});

@@ -65,6 +65,7 @@ test("knows nothing at first but what it is told", () => {
     skippedTicks: 0,
     rejectedConfig: null,
     unreached: [],
+    queued: null,
     serving: null,
     ledger: null,
   });
@@ -318,4 +319,12 @@ describe("the ledger that was read", () => {
     tracker.read(aLedgerSnapshot({ history: ends.map((finishedAt) => aRecordedRun({ finishedAt })) }));
     expect(tracker.state.lastGoodSync).toEqual(noonAnd(-DAY - 1));
   });
+});
+
+test("what calls wait for is known during a run and after it, until it is told of no more", () => {
+  const { tracker, observe, clock } = aTracker();
+  observe({ kind: "queued", calls: 3, reason: "the service allows about 30/min" });
+  expect(tracker.state.queued).toEqual({ calls: 3, reason: "the service allows about 30/min" });
+  clock.elapsed += 120_000;
+  expect(tracker.state.queued).toBeNull();
 });

@@ -219,6 +219,37 @@ describe("the headline", () => {
       "No sync has reached its end for 3 h. More than 15 min is too long. The log says",
     ],
     [
+      "the next sync waits for single tenants at a slow service",
+      aHealthyDaemon({
+        lastGoodSync: hoursAgo(3),
+        queued: { calls: 780, reason: "the service allows about 30/min" },
+      }),
+      "bad",
+      "No sync has reached its end for 3 h. More than 15 min is too long. The next sync begins once the tenants that are served singly are done. 780 calls wait for the service: the service allows about 30/min.",
+    ],
+    [
+      "a run waits for the service for hours",
+      aHealthyDaemon({
+        lastGoodSync: hoursAgo(3),
+        current: { ...aCurrentRun, total: 9 },
+        queued: { calls: 1, reason: "8 calls are under way, as many as may be" },
+      }),
+      "bad",
+      "No sync has reached its end for 3 h. More than 15 min is too long. 1 call waits for the service: 8 calls are under way, as many as may be.",
+    ],
+    [
+      "a run has been waiting for something else for hours",
+      aHealthyDaemon({
+        lastGoodSync: hoursAgo(3),
+        current: {
+          ...aCurrentRun,
+          waiting: { until: minutesAgo(-1), reason: "the token store is busy" },
+        },
+      }),
+      "bad",
+      "No sync has reached its end for 3 h. More than 15 min is too long. The run that goes on waits: the token store is busy.",
+    ],
+    [
       "no sync was ever good",
       aFreshDaemon({ startedAt: hoursAgo(1) }),
       "bad",

@@ -11,10 +11,12 @@ const FOREVER = new AbortController().signal;
 function aThrottle(rateLimit?: RateLimit, concurrency = 100) {
   const time = new VirtualTime();
   const waits: { ms: number; reason: string }[] = [];
+  const queued: { calls: number; reason: string }[] = [];
   const throttle = new Throttle(
     new VirtualClock(time),
     (event) => {
       if (event.kind === "waiting") waits.push({ ms: event.ms, reason: event.reason });
+      if (event.kind === "queued") queued.push({ calls: event.calls, reason: event.reason });
     },
     { concurrency, rateLimit },
   );
@@ -24,7 +26,7 @@ function aThrottle(rateLimit?: RateLimit, concurrency = 100) {
     await time.sleep(takesMs);
     throttle.ended(started, failure);
   };
-  return { time, throttle, waits, call };
+  return { time, throttle, waits, queued, call };
 }
 
 const busy = (retryAfterMs?: number): ServiceFailure =>
@@ -292,4 +294,27 @@ it("calls for new tenants start first, then those for changed ones, then those o
   const [first, ...others] = order;
   expect(first).toBe("fullSync");
   expect(others).toEqual(["newTenant", "newTenant", "changedTenant", "changedTenant", "fullSync"]);
+});
+
+describe("calls that wait for long", () => {
+  const queuedIn = async (rateLimit: RateLimit | undefined, takesMs: number) => {
+    const { time, queued, call } = aThrottle(rateLimit, 2);
+    await Promise.all(Array.from({ length: 40 }, () => call(takesMs)));
+    return { queued, ms: time.elapsed };
+  };
+
+  it("are told of now and then, with what they wait for", async () => {
+    const slow = await queuedIn(undefined, 10_000);
+    expect(slow.queued[0]).toEqual({
+      calls: expect.any(Number),
+      reason: "2 calls are under way, as many as may be",
+    });
+    expect(slow.queued.length).toBeLessThanOrEqual(slow.ms / 30_000);
+    const limited = await queuedIn({ count: 20, perMs: 60_000 }, 100);
+    expect(limited.queued.map(({ reason }) => reason)).toContain("service.rate_limit allows no more");
+  });
+
+  it("are not told of if they wait for a moment only", async () => {
+    expect((await queuedIn(undefined, 500)).queued).toEqual([]);
+  });
 });
