@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
 import type { Forgotten } from "../../src/engine/forget.ts";
+import { NO_SERVICE } from "../fakes/ledger/ledger-state.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { type StartOptions, tenants, World } from "../fakes/world.ts";
 
@@ -29,7 +30,7 @@ function expectForgotten(world: World, moment: object = {}): void {
   expect({ ...moment, rows: [...rows], service, removals, formerTokens, requests: requests.size }).toEqual({
     ...moment,
     rows: [],
-    service: { baseUrl: null, teamId: null, updates: null, answeredAt: null },
+    service: NO_SERVICE,
     removals: [],
     formerTokens: [],
     requests: 0,
