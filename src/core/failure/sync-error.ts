@@ -27,10 +27,10 @@ export const interrupted = (): SyncError =>
 /** The same error, with one more sentence for the operator. Anything else than a SyncError is returned as it is. */
 export function withHint(hint: string, error: unknown): unknown {
   if (!(error instanceof SyncError)) return error;
-  const { code, message, hint: first } = error;
+  const { code, message, hint: first, cause } = error;
   return new SyncError(code, message, {
     hint: first === undefined ? hint : `${first}; ${hint}`,
-    cause: error,
+    cause,
   });
 }
 
