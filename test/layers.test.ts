@@ -86,8 +86,8 @@ const RULES: Rules = {
       node: "all",
     },
 
-    config: { layers: ["core"], packages: ["leven", "node-cron", "yaml", "zod"], node: "all" },
-    daemon: { layers: ["core", "engine", "ports"], packages: ["node-cron", "prom-client"], node: "all" },
+    config: { layers: ["core"], packages: ["leven", "croner", "yaml", "zod"], node: "all" },
+    daemon: { layers: ["core", "engine", "ports"], packages: ["croner", "prom-client"], node: "all" },
     sandbox: { layers: ["core", "ports"], packages: ["selfsigned", "zod"], node: "all" },
     commands: { layers: ["core", "engine", "ports"], packages: ["commander"], node: "all" },
     "commands/run.ts": {

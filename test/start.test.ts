@@ -21,7 +21,7 @@ function packagesBehind(entry: string): string[] {
 test.each([
   ["--help and --version", "cli.ts", ["commander"]],
   ["the log", "compose/observer.ts", ["pino"]],
-  ["the config", "compose/config.ts", ["leven", "node-cron", "yaml", "zod"]],
+  ["the config", "compose/config.ts", ["croner", "leven", "yaml", "zod"]],
   ["what sync needs of all kinds of databases and stores", "compose/sync.ts", []],
   ["what plan needs of them", "compose/plan.ts", []],
   ["what status needs of them", "compose/ledger-view.ts", []],

@@ -19,7 +19,7 @@ export interface DaemonSettings {
   readonly name: string;
   readonly configPath: string;
   readonly schedule: ScheduleSettings & { readonly runAtStart: boolean };
-  /** Default: three periods of the schedule. */
+  /** Default: until three ticks of the schedule have passed. */
   readonly staleAfterMs?: number;
   readonly notifier: Notifier;
   /** The ways in which single tenants are noticed, in any form that differs if they do. Left out: no single tenant is served. */
@@ -40,7 +40,7 @@ export interface DaemonPorts {
   readonly log: Log;
 }
 
-const PERIODS_UNTIL_STALE = 3;
+const TICKS_UNTIL_STALE = 3;
 /** How often an instance in standby asks for the lease, in milliseconds. */
 const STANDBY_RETRY = 15_000;
 /** The same after it has handed the lease over: a command has it for a short time only. */
@@ -73,7 +73,12 @@ export class Daemon {
     this.#tracker = new StateTracker(
       { version, startedAt: now() },
       this.#configured(),
-      { nextRun, serving: ports.serving, unreached: () => this.#settings.notifier.unreached },
+      {
+        nextRun,
+        staleAt: (lastEnd) => this.#staleAt(lastEnd),
+        serving: ports.serving,
+        unreached: () => this.#settings.notifier.unreached,
+      },
       now,
     );
     this.observe = fanOut<RunEvent>(
@@ -165,14 +170,20 @@ export class Daemon {
   }
 
   #configured(): Configured {
-    const { name, configPath, schedule, staleAfterMs } = this.#settings;
+    const { name, configPath, schedule } = this.#settings;
     return {
       name,
       configPath,
       schedule: schedule.line,
       timezone: schedule.timezone,
-      staleAfterMs: staleAfterMs ?? PERIODS_UNTIL_STALE * this.#timetable.periodMs,
     };
+  }
+
+  /** When the daemon is stale if no sync reaches its end after the one that did so at this time. */
+  #staleAt(lastEnd: Date): Date {
+    const { staleAfterMs } = this.#settings;
+    if (staleAfterMs !== undefined) return new Date(lastEnd.getTime() + staleAfterMs);
+    return this.#timetable.after(lastEnd, TICKS_UNTIL_STALE) ?? new Date(8.64e15);
   }
 
   #tick(): void {

@@ -1,4 +1,4 @@
-import { createTask, type ParsedFields, parse, type ScheduledTask } from "node-cron";
+import { Cron } from "croner";
 
 export interface ScheduleSettings {
   /** A valid cron line, read in `timezone`. */
@@ -14,117 +14,188 @@ export interface Timetable {
   stop(): void;
   /** The next tick, without its jitter. Null before `start()` and after `stop()`. */
   readonly next: Date | null;
-  /** The longest pause between two of the next ticks, in milliseconds. */
-  readonly periodMs: number;
+  /** The tick that is `count` ticks after this time, with the longest jitter; null if there is none. */
+  after(time: Date, count: number): Date | null;
 }
+
+/** How often to look at the clock, in milliseconds: a tick is late by no more than this if somebody sets the clock. */
+const LONGEST_SLEEP = 60_000;
 
 /** A timetable from a cron line. */
 export class CronTimetable implements Timetable {
-  readonly #task: ScheduledTask;
-  readonly #fields: ParsedFields;
+  readonly #tickAfter: TickAfter;
+  readonly #jitterMs: number;
   readonly #onTick: () => void;
-  #isOn = false;
-  #isLate = false;
-  #watch: NodeJS.Timeout | undefined;
+  #next: Date | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #delayed = new Set<NodeJS.Timeout>();
 
-  constructor({ line, timezone, jitterMs }: ScheduleSettings, onTick: () => void) {
-    this.#fields = parse(line);
+  constructor(settings: ScheduleSettings, onTick: () => void) {
+    this.#tickAfter = tickAfter(settings);
+    this.#jitterMs = settings.jitterMs;
     this.#onTick = onTick;
-    const zone = isEachHour(this.#fields) && hasWholeHours(timezone) ? "UTC" : timezone;
-    const options = { timezone: zone, maxRandomDelay: jitterMs, logger: SILENT };
-    this.#task = createTask(line, () => this.#tick(), options);
-    this.#task.on("execution:missed", () => this.#missed());
-  }
-
-  start(): void {
-    this.#isOn = true;
-    void this.#task.start();
-    this.#watchClock();
   }
 
   get next(): Date | null {
-    return this.#isOn ? this.#task.getNextRun() : null;
+    return this.#next;
   }
 
-  get periodMs(): number {
-    const ticks = this.#task.getNextRuns(lookedAhead(this.#fields)).map((tick) => tick.getTime());
-    return ticks.slice(1).reduce((longest, tick, n) => Math.max(longest, tick - (ticks[n] ?? tick)), 0);
+  after(time: Date, count: number): Date | null {
+    const tick = nextTicks(this.#tickAfter, time, count)[count - 1];
+    return tick === undefined ? null : new Date(tick.getTime() + this.#jitterMs);
   }
 
-  /** The next ticks from now on, without their jitter, whether or not it was started. */
-  nextTicks(count: number): readonly Date[] {
-    return this.#task.getNextRuns(count);
+  start(): void {
+    this.#sleep(Date.now());
   }
 
   stop(): void {
-    this.#isOn = false;
-    clearInterval(this.#watch);
-    void this.#task.destroy();
+    clearTimeout(this.#timer);
+    for (const timer of this.#delayed) clearTimeout(timer);
+    this.#delayed.clear();
+    this.#next = null;
   }
 
-  /** A tick that waited for its jitter may come after `stop()`. */
+  #sleep(now: number): void {
+    this.#next ??= this.#tickAfter(new Date(now));
+    // A line whose day never comes is no valid line.
+    const ms = this.#next === null ? LONGEST_SLEEP : Math.min(LONGEST_SLEEP, this.#next.getTime() - now);
+    this.#timer = setTimeout(() => this.#wake(now), Math.max(0, ms));
+  }
+
+  /** After a sleep of the machine, one tick stands for all that have passed. After the clock was set back, look again. */
+  #wake(asleepSince: number): void {
+    const now = Date.now();
+    const isDue = this.#next !== null && now >= this.#next.getTime();
+    if (isDue || now < asleepSince) this.#next = null;
+    this.#sleep(now);
+    if (isDue) this.#tick();
+  }
+
   #tick(): void {
-    if (this.#isOn) this.#onTick();
-  }
-
-  /**
-   * Restarts node-cron if the clock is set back. It computes the time of the next tick beforehand, and would wait
-   * longer by as much as the clock went back.
-   */
-  #watchClock(): void {
-    let seen = Date.now();
-    this.#watch = setInterval(() => {
-      const now = Date.now();
-      if (now < seen) {
-        void this.#task.stop();
-        void this.#task.start();
-      }
-      seen = now;
-    }, CLOCK_WATCHED_EVERY);
-  }
-
-  /**
-   * The machine was asleep at the time of a tick. Tick late rather than never, because the next tick may be a day away.
-   * node-cron reports all missed ticks at once: one tick stands for all of them.
-   */
-  #missed(): void {
-    if (this.#isLate) return;
-    this.#isLate = true;
-    queueMicrotask(() => {
-      this.#isLate = false;
-      this.#tick();
-    });
+    if (this.#jitterMs === 0) {
+      this.#onTick();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.#delayed.delete(timer);
+      this.#onTick();
+    }, Math.random() * this.#jitterMs);
+    this.#delayed.add(timer);
   }
 }
 
-/** In milliseconds. A tick is late by no more than this after the clock is set back. */
-const CLOCK_WATCHED_EVERY = 60_000;
+/** The first tick after a time; null if there is none. */
+type TickAfter = (time: Date) => Date | null;
 
-/** Whether a line has ticks in every hour of every day. */
-const isEachHour = ({ hour, dayOfMonth, month, dayOfWeek }: ParsedFields): boolean =>
-  hour.length === 24 && dayOfMonth.length === 31 && month.length === 12 && dayOfWeek.length === 7;
+/** The first `count` ticks after this time. */
+export function nextTicks(tickAfter: TickAfter, time: Date, count: number): readonly Date[] {
+  const ticks: Date[] = [];
+  for (let at = tickAfter(time); at !== null && ticks.length < count; at = tickAfter(at)) ticks.push(at);
+  return ticks;
+}
 
 /**
- * Whether the zone is whole hours away from UTC. When a zone sets its clocks back, one hour comes twice, and node-cron
- * has no ticks in the first of the two. A line with ticks in every hour means the same in UTC, which has no such hour.
+ * Computes the ticks of a line. A line names times on the wall clock of its zone. When that clock
+ * is set, a line goes on as the cron of Debian and Vixie does:
+ *
+ * | the line's hour  | an hour that comes twice | an hour that is left out         |
+ * |------------------|--------------------------|----------------------------------|
+ * | begins with `*`  | has its ticks both times | has none                         |
+ * | names its hours  | has its ticks the first  | has one tick right after it, for |
+ * |                  | time                     | all that it would have had       |
  */
-const hasWholeHours = (timeZone: string): boolean =>
-  [0, 6].every((month) => {
-    const fullHour = Date.UTC(new Date().getUTCFullYear(), month);
-    return new Intl.DateTimeFormat("en", { timeZone, minute: "numeric" }).format(fullHour) === "0";
-  });
-
-const FEWEST_AHEAD = 50;
-/** To compute one tick takes about 30 µs. */
-const MOST_AHEAD = 5_000;
-const DAYS_AHEAD = 8;
-
-/** How many ticks to look at, so that the pause of a night or a weekend is among them. */
-function lookedAhead(fields: ParsedFields): number {
-  const { second, minute, hour } = fields;
-  const hours = isEachHour(fields) ? 2 : DAYS_AHEAD * hour.length;
-  return Math.min(MOST_AHEAD, Math.max(FEWEST_AHEAD, hours * minute.length * second.length));
+export function tickAfter({ line, timezone }: Pick<ScheduleSettings, "line" | "timezone">): TickAfter {
+  // In UTC, which is never set: the wall clock's times are reckoned as if they were UTC.
+  const pattern = new Cron(line, { timezone: "UTC", paused: true });
+  const nextWall = (wall: number): number | null => pattern.nextRun(new Date(wall))?.getTime() ?? null;
+  const zone = new Zone(timezone);
+  const next = isAnyHour(line) ? nextOfAnyHour : nextOfFixedHours;
+  return (time) => {
+    const at = next(time.getTime(), nextWall, zone);
+    return at === null ? null : new Date(at);
+  };
 }
 
-/** Missed ticks are no errors here: `execution:missed` handles them. */
-const SILENT = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
+function isAnyHour(line: string): boolean {
+  const fields = line.trim().split(/\s+/);
+  const [hour = "*"] = fields.slice(fields.length > 5 ? 2 : 1);
+  return line.includes("@hourly") || (!line.includes("@") && hour.startsWith("*"));
+}
+
+type NextWall = (wall: number) => number | null;
+
+function nextOfAnyHour(after: number, nextWall: NextWall, zone: Zone): number | null {
+  let from = after;
+  let offset = zone.offset(after);
+  for (;;) {
+    const wall = nextWall(from + offset);
+    if (wall === null) return null;
+    const at = wall - offset;
+    const change = zone.changeIn(from, at, offset);
+    if (change === null) return at;
+    from = change - 1;
+    offset = zone.offset(change);
+  }
+}
+
+function nextOfFixedHours(after: number, nextWall: NextWall, zone: Zone): number | null {
+  for (let wall = zone.latestWall(after); ; ) {
+    const next = nextWall(wall);
+    if (next === null) return null;
+    const at = zone.firstInstant(next);
+    if (at > after) return at;
+    wall = next;
+  }
+}
+
+const DAY = 86_400_000;
+
+/** The wall clock of a time zone. A wall time is the number of milliseconds that it would be in UTC. */
+class Zone {
+  readonly #format: Intl.DateTimeFormat;
+
+  constructor(timeZone: string) {
+    this.#format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });
+  }
+
+  /** How far the wall clock is ahead of UTC at this instant, in milliseconds. */
+  offset(instant: number): number {
+    const name = this.#format.formatToParts(instant).find(({ type }) => type === "timeZoneName")?.value;
+    const [, sign, hours, minutes, seconds] = /([+-])(\d+):(\d+)(?::(\d+))?$/.exec(name ?? "") ?? [];
+    const ms = ((Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0)) * 1_000;
+    return sign === "-" ? -ms : ms;
+  }
+
+  /** The first instant after `from`, up to `to`, with another offset than this; null if there is none. */
+  changeIn(from: number, to: number, offset: number): number | null {
+    for (let before = from; before < to; before += DAY) {
+      let same = before;
+      let other = Math.min(before + DAY, to);
+      if (this.offset(other) === offset) continue;
+      while (other - same > 1) {
+        const middle = Math.floor((same + other) / 2);
+        if (this.offset(middle) === offset) same = middle;
+        else other = middle;
+      }
+      return other;
+    }
+    return null;
+  }
+
+  /** The latest time that the wall clock has shown up to this instant, within the last day. */
+  latestWall(instant: number): number {
+    const offset = this.offset(instant - DAY);
+    const change = this.changeIn(instant - DAY, instant, offset);
+    const now = instant + this.offset(instant);
+    return change === null ? now : Math.max(now, change - 1 + offset);
+  }
+
+  /** When the wall clock first shows this time; if it leaves this time out, when it is set. */
+  firstInstant(wall: number): number {
+    const before = this.offset(wall - DAY);
+    const after = this.offset(wall + DAY);
+    for (const offset of [before, after]) if (this.offset(wall - offset) === offset) return wall - offset;
+    return this.changeIn(wall - after, wall - before, before) ?? wall - before;
+  }
+}

@@ -7,11 +7,13 @@ import type { RecordedRun } from "../../src/ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../src/ports/ledger/status.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 
+const STARTED_AT = new Date("2026-03-01T00:00:00Z");
+
 /** A daemon that has just started, and knows nothing yet. */
 export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState => ({
   version: "1.2.3",
   name: "default",
-  startedAt: new Date("2026-03-01T00:00:00Z"),
+  startedAt: STARTED_AT,
   schedule: "*/5 * * * *",
   timezone: "UTC",
   nextRun: new Date("2026-03-01T00:05:00Z"),
@@ -20,7 +22,8 @@ export const aDaemonState = (overrides: Partial<DaemonState> = {}): DaemonState 
   lastRun: null,
   lastGoodSync: null,
   lastAnswer: null,
-  staleAfterMs: 900_000,
+  // A quarter of an hour after the last good sync, or the start.
+  staleAt: new Date((overrides.lastGoodSync ?? overrides.startedAt ?? STARTED_AT).getTime() + 900_000),
   configPath: "/etc/groupsync/config.yaml",
   skippedTicks: 0,
   rejectedConfig: null,
@@ -96,7 +99,7 @@ export const aLedgerSnapshot = (overrides: Partial<LedgerSnapshot> = {}): Ledger
 export const aRecordedRun = (overrides: Partial<RecordedRun> = {}): RecordedRun => ({
   id: "1",
   command: "sync",
-  startedAt: new Date("2026-03-01T00:00:00Z"),
+  startedAt: STARTED_AT,
   finishedAt: new Date("2026-03-01T00:00:01Z"),
   result: { outcome: "ok", counts: { ...noCounts(), unchanged: 1 }, requests: 0, error: null },
   ...overrides,

@@ -27,7 +27,7 @@ function aProcess(openSync: () => Promise<OpenedSync>) {
     readLedgerSnapshot: async () => {
       throw new SyncError("LEDGER_UNAVAILABLE", "away");
     },
-    timetable: () => ({ start: () => {}, stop: () => {}, next: null, periodMs: 1 }),
+    timetable: () => ({ start: () => {}, stop: () => {}, next: null, after: () => null }),
     // A macrotask: all that can end has ended then.
     clock: { ...aClock(), sleep: () => new Promise<void>((resolve) => setTimeout(resolve)) },
     serving: () => null,

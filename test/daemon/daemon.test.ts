@@ -24,9 +24,15 @@ describe("a daemon", () => {
       current: null,
       lastRun: { run: "2", outcome: "ok", counts: { created: 1, unchanged: 2 } },
       skippedTicks: 0,
-      staleAfterMs: 3 * PERIOD,
       ledger: { status: { groups: { total: 3 } } },
     });
+  });
+
+  test("is stale once three ticks have passed since its last good sync", async () => {
+    const stage = new Stage();
+    await stage.begin();
+    const { staleAt, lastGoodSync } = stage.daemon.state;
+    expect(staleAt.getTime() - (lastGoodSync?.getTime() ?? 0)).toBe(3 * PERIOD);
   });
 
   test("waits for its first tick if it must not run at the start, and reads the ledger all the same", async () => {
@@ -118,9 +124,10 @@ describe("a daemon", () => {
       name: "us",
       schedule: "0 3 * * *",
       timezone: "Europe/Berlin",
-      staleAfterMs: 7,
       lastRun: { run: "1" },
     });
+    const { staleAt, lastGoodSync } = stage.daemon.state;
+    expect(staleAt.getTime() - (lastGoodSync?.getTime() ?? 0)).toBe(7);
     await stage.ticked();
     expect(stage.opened).toBe(2);
   });
@@ -131,7 +138,6 @@ describe("a daemon", () => {
     const schedule = { ...SETTINGS.schedule };
     stage.daemon.reconfigure({ ...SETTINGS, schedule, staleAfterMs: 7, notifier: stage.notifier });
     expect(stage.schedules).toEqual([SETTINGS.schedule]);
-    expect(stage.daemon.state.staleAfterMs).toBe(7);
   });
 
   test("finishes what is under way when it is told to stop, and begins nothing more", async () => {

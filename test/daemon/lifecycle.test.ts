@@ -56,7 +56,7 @@ function aLifecycle(overrides: Partial<LifecycleSettings> = {}) {
         start: () => events.push(`start ${line}`),
         stop: () => events.push(`stop ${line}`),
         next: new Date("2026-03-01T12:05:00Z"),
-        periodMs: 300_000,
+        after: () => null,
       }),
       clock: world.clock,
       serving: () => null,
@@ -123,9 +123,9 @@ describe("a config that is read again", () => {
   test("is taken, with its schedule", async () => {
     const { lifecycle, world, events, log } = aLifecycle();
     await lifecycle.begin();
-    world.reread = () => someSettings({ name: "us", schedule: another, staleAfterMs: 7 });
+    world.reread = () => someSettings({ name: "us", schedule: another });
     await lifecycle.reload();
-    expect(lifecycle.state).toMatchObject({ name: "us", schedule: "0 3 * * *", staleAfterMs: 7 });
+    expect(lifecycle.state).toMatchObject({ name: "us", schedule: "0 3 * * *" });
     expect(events).toEqual(["start */5 * * * *", "take 0 3 * * *", "stop */5 * * * *", "start 0 3 * * *"]);
     expect(log.at(-1)).toEqual({
       level: "info",

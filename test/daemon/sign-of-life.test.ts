@@ -29,7 +29,7 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
     tone: "bad",
     sentence: "The last sync failed: HTTP 401: no such key",
   });
-  expect(readiness({ ...state, staleAfterMs: HOUR }, world.time.now()).isReady).toBe(false);
+  expect(readiness(state, world.time.now()).isReady).toBe(false);
   expect(stage.told).toEqual([expect.stringContaining("the service fails")]);
   expect(stage.beats).toBe(2);
 

@@ -120,7 +120,8 @@ export class Stage {
       timetable: (schedule, onTick) => {
         this.schedules.push(schedule);
         this.#tick = onTick;
-        return { start: () => {}, stop: () => {}, next: new Date(0), periodMs: PERIOD };
+        const after = (time: Date, count: number): Date => new Date(time.getTime() + count * PERIOD);
+        return { start: () => {}, stop: () => {}, next: new Date(0), after };
       },
       clock,
       serving: () => this.serving,

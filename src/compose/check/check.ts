@@ -4,7 +4,7 @@ import type { CheckOptions, CheckSetup } from "../../commands/check.ts";
 import type { Config } from "../../config/model/config.ts";
 import { defaultListenAddress } from "../../config/model/listen-address.ts";
 import { asFinding, type Finding, ok } from "../../core/report/finding.ts";
-import { CronTimetable } from "../../daemon/schedule.ts";
+import { nextTicks, tickAfter } from "../../daemon/schedule.ts";
 import { addressFindings, scheduleFindings } from "../../engine/check/daemon.ts";
 import { ledgerFindings } from "../../engine/check/ledger.ts";
 import { mappingFindings } from "../../engine/check/mapping.ts";
@@ -74,10 +74,7 @@ function stateChecks(config: Config, host: Host, { canary }: CheckOptions): read
 function daemonChecks({ name, schedule, http }: Config, { env }: Host): readonly Check[] {
   return [
     check("schedule", () => {
-      const timetable = new CronTimetable(schedule, () => {});
-      const ticks = timetable.nextTicks(TICKS_SHOWN);
-      timetable.stop();
-      return scheduleFindings(schedule, ticks);
+      return scheduleFindings(schedule, nextTicks(tickAfter(schedule), new Date(), TICKS_SHOWN));
     }),
     check("http", () =>
       addressFindings(addressTrial, { name, listen: http.listen ?? defaultListenAddress(env) }),

@@ -158,7 +158,7 @@ const http: Descriptions = {
   },
   stale_after: {
     text: "`/readyz` fails once the last good sync is older.",
-    otherwise: "three times the longest pause of the schedule",
+    otherwise: "until three ticks of the schedule have passed",
   },
   sync_key: {
     text: "The bearer key with which your application may ask for one tenant's token at once: `POST /sync/{user_group_id}`.",

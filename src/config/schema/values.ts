@@ -1,5 +1,6 @@
-import { createTask, validateDetailed } from "node-cron";
+import { Cron } from "croner";
 import * as z from "zod";
+import { describe } from "../../core/failure/sync-error.ts";
 import { Secret } from "../../core/secret/secret.ts";
 import { parseDuration } from "../../core/text/duration.ts";
 import type { LedgerConfig } from "../model/config.ts";
@@ -116,24 +117,23 @@ export const channel = (example: string) =>
 export const cronLine = z
   .string(mustBe("a cron line", 'write it like "*/5 * * * *"'))
   .superRefine((line, context) => {
-    const { valid, errors } = validateDetailed(line);
-    const field =
-      errors[0] === undefined || errors[0].field === "expression" ? "" : ` (see its ${errors[0].field})`;
-    const message = `{value} is not a cron line${field}; write minute, hour, day, month and weekday: "*/5 * * * *"`;
-    if (!valid) context.addIssue({ code: "custom", message });
-    else if (!hasTick(line))
-      context.addIssue({ code: "custom", message: "{value} names a day that never comes" });
+    const pattern = cronPattern(line);
+    if (pattern instanceof Cron) {
+      if (pattern.nextRun() === null)
+        context.addIssue({ code: "custom", message: "{value} names a day that never comes" });
+      return;
+    }
+    const message = `{value} is not a cron line (${pattern}); write minute, hour, day, month and weekday: "*/5 * * * *"`;
+    context.addIssue({ code: "custom", message });
   });
 
-/** `validateDetailed` takes some lines whose day never comes, such as `L-30` in February. */
-function hasTick(line: string): boolean {
-  const task = createTask(line, () => {});
+/** The line as a pattern, or what is wrong with it. A point in time is no cron line. */
+function cronPattern(line: string): Cron | string {
+  if (/^\s*\d{4}-/.test(line)) return "a point in time";
   try {
-    return task.getNextRuns(1).length > 0;
-  } catch {
-    return false;
-  } finally {
-    void task.destroy();
+    return new Cron(line, { timezone: "UTC", paused: true });
+  } catch (error) {
+    return describe(error).replace(/^CronPattern: /, "");
   }
 }
 

@@ -23,9 +23,9 @@ const GAUGES: readonly StateGauge[] = [
     value: ({ lastAnswer }) => timestamp(lastAnswer),
   },
   {
-    name: "groupsync_stale_after_seconds",
-    help: "How old the last good sync may be: http.stale_after.",
-    value: ({ staleAfterMs }) => staleAfterMs / 1_000,
+    name: "groupsync_stale_at_timestamp_seconds",
+    help: "When the last good sync becomes too old (http.stale_after), unless another one ends before.",
+    value: ({ staleAt }) => timestamp(staleAt),
   },
   {
     name: "groupsync_next_run_timestamp_seconds",

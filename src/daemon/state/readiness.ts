@@ -11,7 +11,7 @@ interface Readiness {
 }
 
 /**
- * Ready means that the last sync that reached its end, on any instance, is not older than `staleAfterMs`. Whatever else is
+ * Ready means that the last sync that reached its end, on any instance, ended so lately that `staleAt` is not over. Whatever else is
  * wrong changes nothing about that: one group that fails must not hide from a monitor that nothing is synced any more. The
  * reason tells it.
  */
@@ -30,18 +30,21 @@ export function readiness(state: DaemonState, now: Date): Readiness {
 /** What is no trouble, and a failed run, whose sentence quotes its error. */
 const TOLD_OTHERWISE: ReadonlySet<Verdict["kind"]> = new Set(["failed", "empty", "running", "well"]);
 
-function ofSyncs({ lastGoodSync, staleAfterMs, lastRun, standby }: DaemonState, now: Date): Readiness {
+function ofSyncs({ lastGoodSync, staleAt, lastRun, standby }: DaemonState, now: Date): Readiness {
   const failure = lastRun?.outcome === "failed" ? lastRun.error?.code : undefined;
   const why = standby ? "another instance holds the lease" : failure;
   const because = why === undefined ? "" : `: ${why}`;
   if (lastGoodSync === null) return { isReady: false, reason: `no sync has reached its end yet${because}` };
   const ago = age(lastGoodSync, now);
   const ended = `the last sync that reached its end was ${durationText(ago)} ago`;
-  if (ago <= staleAfterMs) {
+  if (now <= staleAt) {
     const since = failure === undefined || standby ? "" : `; the last run failed: ${failure}`;
     return { isReady: true, reason: ended + since };
   }
-  return { isReady: false, reason: `${ended}, more than ${durationText(staleAfterMs)}${because}` };
+  return {
+    isReady: false,
+    reason: `${ended}, and another was due ${durationText(age(staleAt, now))} ago${because}`,
+  };
 }
 
 const age = (since: Date, now: Date): number => Math.max(0, now.getTime() - since.getTime());

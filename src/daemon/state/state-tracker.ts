@@ -6,12 +6,13 @@ import type { ServedCount, ServingNow } from "./serving-state.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot, Queued, RejectedConfig } from "./state.ts";
 
 type Identity = Pick<DaemonState, "version" | "startedAt">;
-type Tracked = Omit<DaemonState, "nextRun" | "serving" | "unreached" | "queued">;
-export type Configured = Pick<DaemonState, "name" | "configPath" | "schedule" | "timezone" | "staleAfterMs">;
+type Tracked = Omit<DaemonState, "nextRun" | "staleAt" | "serving" | "unreached" | "queued">;
+export type Configured = Pick<DaemonState, "name" | "configPath" | "schedule" | "timezone">;
 
 /** What is asked for whenever somebody asks for the state. */
 export interface Live {
   readonly nextRun: () => Date | null;
+  readonly staleAt: (lastEnd: Date) => Date;
   readonly serving: () => ServingNow | null;
   readonly unreached: () => readonly Unreached[];
 }
@@ -49,6 +50,7 @@ export class StateTracker {
     return {
       ...this.#state,
       nextRun: this.#live.nextRun(),
+      staleAt: this.#live.staleAt(this.#state.lastGoodSync ?? this.#state.startedAt),
       unreached: this.#live.unreached(),
       queued: this.#queuedNow(),
       serving: serving && { ...serving, served: this.#served },

@@ -28,8 +28,8 @@ export interface DaemonState {
   readonly lastGoodSync: Date | null;
   /** When the service last answered well, to any instance, and to the minute. Null if no answer is known. */
   readonly lastAnswer: Date | null;
-  /** How old the last good sync may be before the daemon counts as not ready. */
-  readonly staleAfterMs: number;
+  /** From when on the daemon counts as not ready, unless a sync reaches its end before. */
+  readonly staleAt: Date;
   /** The config file, as a path that leads to it from every directory. */
   readonly configPath: string;
   /** The config that was read last, if it was rejected. The one before it is in force. */

@@ -230,19 +230,18 @@ function waitOf({ run, total, waiting }: CurrentRun, queued: Queued | null): str
     : "the run that goes on waits for the service or a database";
 }
 
-function staleText({ lastGoodSync, startedAt, staleAfterMs }: DaemonState, now: Date): string | null {
+function staleText({ lastGoodSync, startedAt, staleAt }: DaemonState, now: Date): string | null {
+  if (now <= staleAt) return null;
   const since = now.getTime() - (lastGoodSync ?? startedAt).getTime();
-  if (since <= staleAfterMs) return null;
   return lastGoodSync
     ? `No sync has reached its end for ${roundText(since)}.`
     : `No sync has reached its end in the ${roundText(since)} since the start.`;
 }
 
-function whyStale({ standby, current, queued, staleAfterMs }: DaemonState): string {
-  const limit = `More than ${roundText(staleAfterMs)} is too long.`;
-  if (standby) return `${limit} Another instance holds the lease: see whether it is still at work.`;
-  if (current) return `${limit} ${asSentence(waitOf(current, queued))}`;
+function whyStale({ standby, current, queued }: DaemonState): string {
+  if (standby) return "Another instance holds the lease: see whether it is still at work.";
+  if (current) return asSentence(waitOf(current, queued));
   if (queued)
-    return `${limit} The next sync begins once the tenants that are served singly are done. ${asSentence(queuedText(queued))}`;
-  return `${limit} The log says what became of the runs.`;
+    return `The next sync begins once the tenants that are served singly are done. ${asSentence(queuedText(queued))}`;
+  return "The log says what became of the runs.";
 }

@@ -27,14 +27,13 @@ export function runsSection(state: DaemonState, at: PageTime): Html {
   return html`<section aria-labelledby="runs"><h2 id="runs">Runs</h2><dl class="tiles">
 ${tile("Last run", last ? moment(last.startedAt, at) : "none yet", last?.result ? lastRunText(last, last.result) : null)}
 ${tile("Next run", nextRun ? moment(nextRun, at) : "none: it is stopping", html`<code>${schedule}</code>`)}
-${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, at) : "none yet", goodSyncNote(state, at.now))}
+${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, at) : "none yet", goodSyncNote(state, at))}
 </dl></section>`;
 }
 
-function goodSyncNote({ lastGoodSync, staleAfterMs }: DaemonState, now: Date): Content {
-  const limit = roundText(staleAfterMs);
-  const isStale = lastGoodSync && now.getTime() - lastGoodSync.getTime() > staleAfterMs;
-  return isStale ? html`<strong class="bad">too old: ${limit} is the limit</strong>` : `may be ${limit} old`;
+function goodSyncNote({ lastGoodSync, staleAt }: DaemonState, at: PageTime): Content {
+  if (lastGoodSync && at.now > staleAt) return html`<strong class="bad">too old</strong>`;
+  return `too old from ${moment(staleAt, at)} on`;
 }
 
 function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunResult): Html {

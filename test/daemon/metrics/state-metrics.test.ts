@@ -21,7 +21,7 @@ describe("of the daemon's state", () => {
       groupsync_config_last_reload_successful: 1,
       'groupsync_notify_last_send_successful{to="heartbeat"}': 1,
       'groupsync_notify_last_send_successful{to="webhook"}': 1,
-      groupsync_stale_after_seconds: 900,
+      groupsync_stale_at_timestamp_seconds: new Date("2026-03-01T00:15:00Z").getTime() / 1_000,
       groupsync_standby: 0,
     });
   });

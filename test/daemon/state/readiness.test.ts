@@ -12,8 +12,8 @@ import {
 const NOW = new Date("2026-03-01T12:00:00Z");
 const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
 const HOUR = 3_600_000;
-const STALE = { staleAfterMs: 900_000, lastGoodSync: ago(2 * HOUR) };
-const OLD = "the last sync that reached its end was 2 h 0 min ago, more than 15 min 0 s";
+const STALE = { staleAt: ago(HOUR), lastGoodSync: ago(2 * HOUR) };
+const OLD = "the last sync that reached its end was 2 h 0 min ago, and another was due 1 h 0 min ago";
 const CHANNEL =
   "source.changes.channel has not worked for 1 min 1 s, so what it would notice waits for the next full sync: SOURCE_UNAVAILABLE";
 
@@ -42,15 +42,15 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
   ],
   [
     "it is just not too old",
-    { staleAfterMs: 60_000, lastGoodSync: ago(60_000) },
+    { staleAt: NOW, lastGoodSync: ago(60_000) },
     true,
     "the last sync that reached its end was 1 min 0 s ago",
   ],
   [
     "it is just too old",
-    { staleAfterMs: 60_000, lastGoodSync: ago(60_001) },
+    { staleAt: ago(1), lastGoodSync: ago(60_001) },
     false,
-    "the last sync that reached its end was 1 min 0 s ago, more than 1 min 0 s",
+    "the last sync that reached its end was 1 min 0 s ago, and another was due 1 ms ago",
   ],
   [
     "a later one has failed, and it is recent all the same",

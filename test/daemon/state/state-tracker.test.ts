@@ -18,7 +18,6 @@ const CONFIGURED = {
   configPath: "/etc/groupsync/config.yaml",
   schedule: "*/5 * * * *",
   timezone: "UTC",
-  staleAfterMs: 900_000,
 };
 const DAY = 86_400_000;
 const NOON = new Date("2026-03-01T12:00:00Z");
@@ -33,7 +32,12 @@ function aTracker() {
   const tracker = new StateTracker(
     identity,
     CONFIGURED,
-    { nextRun: () => planned.next, serving: () => live.serving, unreached: () => [] },
+    {
+      nextRun: () => planned.next,
+      staleAt: (lastEnd) => lastEnd,
+      serving: () => live.serving,
+      unreached: () => [],
+    },
     () => clock.now(),
   );
   const observe = (...events: RunEvent[]): void => {
@@ -57,6 +61,7 @@ test("knows nothing at first but what it is told", () => {
     startedAt: NOON,
     ...CONFIGURED,
     nextRun: noonAnd(300_000),
+    staleAt: NOON,
     current: null,
     standby: null,
     lastRun: null,
