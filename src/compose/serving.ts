@@ -74,7 +74,7 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
       return;
     }
     unnoticed.noticed(notice.user_group_id);
-    server.notice(notice.user_group_id);
+    server.notice(notice.user_group_id, notice.way);
   };
   let composed: { readonly source: string; readonly serving: Promise<Serving | undefined> } | undefined;
   let now: (() => ServingNow) | undefined;

@@ -1,8 +1,6 @@
+import { SyncPace } from "../core/changes/sync-pace.ts";
 import { waitBeforeReconnect } from "../core/failure/backoff.ts";
 import type { Clock } from "../ports/clock.ts";
-
-/** The least time between two full syncs that notices lead to, in milliseconds. */
-const LEAST_PAUSE = 1_000;
 
 /** Decides when the next full sync begins: until then single tenants are served. */
 export class NextSync {
@@ -12,9 +10,9 @@ export class NextSync {
   #due = new AbortController();
   #isRunOver = false;
   #isWanted = false;
-  /** When the last sync ended, on the monotonic clock, and how long it took, both in milliseconds. */
-  #lastEnd = Number.NEGATIVE_INFINITY;
-  #lastMs = 0;
+  readonly #pace = new SyncPace();
+  /** Ends the wait for the sync that was wanted last. */
+  #waiting = new AbortController();
   #endPause = (): void => {};
 
   /** `onDue` is called once a sync is due that somebody wanted. It begins one if no session goes on. */
@@ -26,6 +24,8 @@ export class NextSync {
 
   /** A sync begins. The signal aborts when the next one is due, which is never before `runEnded`. */
   begins(): AbortSignal {
+    this.#pace.begins(this.#isWanted);
+    this.#waiting.abort();
     this.#isRunOver = false;
     this.#isWanted = false;
     this.#due = new AbortController();
@@ -34,8 +34,7 @@ export class NextSync {
 
   runEnded(durationMs: number): void {
     this.#isRunOver = true;
-    this.#lastEnd = this.#clock.monotonic();
-    this.#lastMs = durationMs;
+    this.#pace.ended(this.#clock.monotonic(), durationMs);
     if (this.#isWanted) this.#soon();
   }
 
@@ -52,6 +51,7 @@ export class NextSync {
    * way may have read the source before the change, so another one follows it. `isIdle`: no session goes on.
    */
   want(isIdle: boolean): void {
+    this.#pace.wanted(this.#clock.monotonic());
     if (this.#isWanted || this.#stop.aborted) return;
     this.#isWanted = true;
     if (isIdle || this.#isRunOver) this.#soon();
@@ -67,17 +67,23 @@ export class NextSync {
     this.#stop.removeEventListener("abort", end);
   }
 
-  /** What made a sync fail may be mended. */
+  /** The config is another one: what made a sync fail may be mended, and so may what asked for many. */
   tryAgain(): void {
+    this.#pace.calm();
+    if (this.#isWanted && this.#isRunOver) this.#soon();
     this.#endPause();
   }
 
   #soon(): void {
-    // Syncs that follow each other without a pause would leave no time to others.
-    const earliest = this.#lastEnd + Math.max(LEAST_PAUSE, this.#lastMs);
-    const ms = Math.max(0, earliest - this.#clock.monotonic());
-    void this.#clock.sleep(ms, this.#stop).then(() => {
-      if (!this.#isWanted || this.#stop.aborted) return;
+    if (this.#stop.aborted) return;
+    const ms = Math.max(0, this.#pace.earliest - this.#clock.monotonic());
+    this.#waiting.abort();
+    const waiting = new AbortController();
+    this.#waiting = waiting;
+    this.#stop.addEventListener("abort", () => waiting.abort(), { once: true, signal: waiting.signal });
+    void this.#clock.sleep(ms, waiting.signal).then(() => {
+      if (waiting.signal.aborted) return;
+      waiting.abort();
       if (this.#isRunOver) this.#due.abort();
       this.#onDue();
     });

@@ -215,7 +215,7 @@ function news(rows: readonly ChangedRow[], seen: ReadonlySet<string>): Notice[] 
   for (const row of rows) {
     if (row.user_group_id !== null && !seen.has(versionOf(row))) ids.add(row.user_group_id);
   }
-  return [...ids].map((user_group_id) => ({ kind: "tenant", user_group_id }));
+  return [...ids].map((user_group_id) => ({ kind: "tenant", user_group_id, way: "column" }));
 }
 
 const versionsOf = (rows: readonly ChangedRow[]): ReadonlySet<string> => new Set(rows.map(versionOf));

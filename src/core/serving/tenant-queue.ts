@@ -1,87 +1,144 @@
-interface Waiting {
+/**
+ * Who wants a tenant to be looked at, the most urgent first: somebody who waits for the answer, the change column, the channel,
+ * or the queue itself, because the tenant is known to fail.
+ */
+const ORIGINS = ["request", "column", "channel", "retry"] as const;
+export type Origin = (typeof ORIGINS)[number];
+
+export interface Waiting {
+  readonly origin: Origin;
   /** When somebody first noticed that the tenant may have changed. */
   readonly noticedAt: number;
   readonly dueAt: number;
-  /** The tenant is known to fail, and only waits for its next try. */
-  readonly isRetry: boolean;
+}
+
+/** How many ids of the channel may be looked up in vain: any role of a PostgreSQL database can send any ids. */
+interface Ration {
+  readonly perSecond: number;
+  /** How many at once after a pause. */
+  readonly burst: number;
+}
+
+export interface QueueLimits {
+  /** The most tenants that wait, by origin, so that none takes the room of another. */
+  readonly most: Readonly<Record<Origin, number>>;
+  readonly inVain: Ration;
 }
 
 /**
- * The tenants that wait to be served singly, in the order in which they were noticed. Each waits in it once, however often it is
- * noticed. A tenant that is noticed while it is being served is served once more: the change may be newer than the look.
+ * The tenants that wait to be served singly: the most urgent first, and those of one origin in the order in which they were
+ * noticed. Each waits in it once, by its most urgent origin, however often it is noticed. A tenant that is noticed while it is
+ * being served is served once more: the change may be newer than the look.
  *
  * Times are milliseconds of one clock that never runs backwards.
  */
 export class TenantQueue {
-  readonly #limit: number;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #limits: QueueLimits;
+  readonly #waiting: Readonly<Record<Origin, Map<string, Waiting>>>;
   readonly #served = new Map<string, Waiting>();
+  /** How many looks in vain the channel has left, at `#countedAt`. Less than 0 if more of them were under way. */
+  #left: number;
+  #countedAt = 0;
 
-  /** `limit`: the most tenants that wait. */
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+    this.#waiting = { request: new Map(), column: new Map(), channel: new Map(), retry: new Map() };
+    this.#left = limits.inVain.burst;
   }
 
-  /** Returns false if the queue is full: then only a full sync sees to this tenant. */
-  add(id: string, noticedAt: number, dueAt = noticedAt): boolean {
-    return this.#add(id, { noticedAt, dueAt, isRetry: false });
-  }
-
-  /** As `add`, for a tenant that is known to fail. A notice meanwhile counts as a new one. */
-  addRetry(id: string, noticedAt: number, dueAt: number): boolean {
-    return this.#add(id, { noticedAt, dueAt, isRetry: true });
-  }
-
-  #add(id: string, added: Waiting): boolean {
-    const known = this.#waiting.get(id);
-    if (known === undefined && this.#waiting.size >= this.#limit) return false;
-    this.#waiting.set(id, known === undefined ? added : joined(known, added));
+  /** Returns false if there is no room: then only a full sync sees to this tenant. */
+  add(id: string, origin: Origin, noticedAt: number, dueAt = noticedAt): boolean {
+    const added = { origin, noticedAt, dueAt };
+    const known = this.#waitingFor(id);
+    const waiting = known ? joined(known, added) : added;
+    if (known?.origin !== waiting.origin) {
+      if (this.#waiting[waiting.origin].size >= this.#limits.most[waiting.origin]) return known !== undefined;
+      if (known) this.#waiting[known.origin].delete(id);
+    }
+    this.#waiting[waiting.origin].set(id, waiting);
     return true;
   }
 
   /** Takes tenants that are due, and that nobody serves yet. Call `done` for each of them. */
-  take(now: number, most: number): readonly string[] {
+  take(now: number, most: number, origins: readonly Origin[] = ORIGINS): readonly string[] {
     const ids: string[] = [];
-    for (const [id, waiting] of this.#waiting) {
-      if (ids.length >= most) break;
-      if (waiting.dueAt > now || this.#served.has(id)) continue;
-      this.#waiting.delete(id);
-      this.#served.set(id, waiting);
-      ids.push(id);
+    for (const origin of origins) {
+      const room = most - ids.length;
+      let left = origin === "channel" ? Math.min(room, this.#leftAt(now)) : room;
+      for (const [id, waiting] of this.#waiting[origin]) {
+        if (left < 1) break;
+        if (waiting.dueAt > now || this.#served.has(id)) continue;
+        this.#waiting[origin].delete(id);
+        this.#served.set(id, waiting);
+        ids.push(id);
+        left--;
+      }
     }
     return ids;
   }
 
-  /** Returns when the tenant was noticed; undefined if it was not taken. */
-  done(id: string): number | undefined {
+  /** Returns how the tenant waited; undefined if it was not taken. `inVain`: there was nothing to do. */
+  done(id: string, now: number, inVain = false): Waiting | undefined {
     const served = this.#served.get(id);
     this.#served.delete(id);
-    return served?.noticedAt;
+    if (inVain && served?.origin === "channel") this.#left = this.#leftAt(now) - 1;
+    return served;
   }
 
   /** Whether the tenant was noticed, and has not been served since. A tenant that only waits for its next try doesn't count. */
   isNoticed(id: string): boolean {
-    return this.#waiting.get(id)?.isRetry === false;
+    const waiting = this.#waitingFor(id);
+    return waiting !== undefined && waiting.origin !== "retry";
   }
 
-  /** When the next tenant is due; infinity if none is. */
-  get nextDueAt(): number {
-    let next = Number.POSITIVE_INFINITY;
-    for (const [id, { dueAt }] of this.#waiting) if (!this.#served.has(id)) next = Math.min(next, dueAt);
-    return next;
+  /** When `take` can take the next tenant; infinity if none waits. */
+  nextDueAt(now: number, origins: readonly Origin[] = ORIGINS): number {
+    return Math.min(...origins.map((origin) => this.#nextDueOf(origin, now)));
   }
 
   /** When the tenant was noticed that has waited for longest, without those that are known to fail; undefined if none waits. */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;
-    for (const { noticedAt, isRetry } of [...this.#waiting.values(), ...this.#served.values()])
-      if (!isRetry && (oldest === undefined || noticedAt < oldest)) oldest = noticedAt;
+    for (const tenants of [...Object.values(this.#waiting), this.#served])
+      for (const { noticedAt, origin } of tenants.values())
+        if (origin !== "retry" && (oldest === undefined || noticedAt < oldest)) oldest = noticedAt;
     return oldest;
+  }
+
+  #waitingFor(id: string): Waiting | undefined {
+    for (const origin of ORIGINS) {
+      const waiting = this.#waiting[origin].get(id);
+      if (waiting) return waiting;
+    }
+    return undefined;
+  }
+
+  #nextDueOf(origin: Origin, now: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const [id, { dueAt }] of this.#waiting[origin]) {
+      if (this.#served.has(id)) continue;
+      next = Math.min(next, dueAt);
+      if (next <= now) break;
+    }
+    const lacking = origin === "channel" ? 1 - this.#leftAt(now) : 0;
+    return lacking > 0 ? Math.max(next, now + (lacking * 1_000) / this.#limits.inVain.perSecond) : next;
+  }
+
+  #leftAt(now: number): number {
+    const { perSecond, burst } = this.#limits.inVain;
+    this.#left = Math.min(burst, this.#left + ((now - this.#countedAt) * perSecond) / 1_000);
+    this.#countedAt = now;
+    return this.#left;
   }
 }
 
 function joined(one: Waiting, other: Waiting): Waiting {
-  const dueAt = Math.min(one.dueAt, other.dueAt);
-  if (one.isRetry !== other.isRetry) return { ...(one.isRetry ? other : one), dueAt };
-  return { ...one, noticedAt: Math.min(one.noticedAt, other.noticedAt), dueAt };
+  const [urgent, less] =
+    ORIGINS.indexOf(one.origin) <= ORIGINS.indexOf(other.origin) ? [one, other] : [other, one];
+  const isNews = urgent.origin !== "retry" && less.origin === "retry";
+  return {
+    origin: urgent.origin,
+    noticedAt: isNews ? urgent.noticedAt : Math.min(one.noticedAt, other.noticedAt),
+    dueAt: Math.min(one.dueAt, other.dueAt),
+  };
 }

@@ -111,6 +111,6 @@ export class Listener {
   #hear(payload: string): void {
     const { onNotice, lookNow } = this.#ports;
     if (payload === "" || Buffer.byteLength(payload) > MAX_ID_BYTES) lookNow();
-    else onNotice({ kind: "tenant", user_group_id: payload });
+    else onNotice({ kind: "tenant", user_group_id: payload, way: "channel" });
   }
 }

@@ -1,9 +1,7 @@
+import type { Way } from "../../core/changes/notice.ts";
 import { asSyncError, type SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-
-/** How the daemon notices changes between two full syncs: by the newest rows of a column, or by notifications. */
-export type Way = "column" | "channel";
 
 /** Whether one way works. Contains no secret. */
 export type WayState =

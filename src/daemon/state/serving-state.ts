@@ -1,5 +1,6 @@
+import type { Way } from "../../core/changes/notice.ts";
 import type { NoticingState } from "../changes/noticing.ts";
-import type { Way, WayError, WayState } from "../changes/way-state.ts";
+import type { WayError, WayState } from "../changes/way-state.ts";
 
 /** How the daemon serves single tenants between two full syncs. Contains no secret. */
 export interface ServingState extends ServingNow {

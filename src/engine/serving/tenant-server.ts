@@ -1,5 +1,5 @@
 import { asSyncError } from "../../core/failure/sync-error.ts";
-import { TenantQueue } from "../../core/serving/tenant-queue.ts";
+import { type Origin, TenantQueue, type Waiting } from "../../core/serving/tenant-queue.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 
@@ -31,16 +31,20 @@ export interface ServerPorts {
   readonly onOverflow: () => void;
 }
 
-/** The most tenants that wait. One full sync costs less than more looks. */
-const MOST_WAITING = 10_000;
+/** The most tenants that wait because one of these asks for them. One full sync costs less than more looks. */
+const MOST_WAITING = { request: 10_000, column: 10_000, channel: 5_000, retry: 10_000 } as const;
+/** Leaves most looks to the others if somebody sends ids on the channel about which there is nothing to do. */
+const LOOKS_IN_VAIN = { perSecond: 500, burst: 2_000 } as const;
 const MOST_IN_A_BATCH = 100;
 /** Looks go through one connection. While they wait for it, the tenants that are noticed make up one larger batch. */
 const MOST_LOOKS = 4;
 /**
  * While one batch waits for a failing group, or for the service's limit, others go on: only a look shows whether a tenant is new,
- * and so is called for before thousands of updates. Enough for a full queue, and as many again.
+ * and so is called for before thousands of updates. Enough for a full queue, and as many again. Beyond that, only requests are
+ * looked at.
  */
-const MOST_BATCHES = 200;
+const MOST_BATCHES = 500;
+const REQUESTS: readonly Origin[] = ["request"];
 /** How long to wait before a tenant is looked at again whose look or call has failed, in milliseconds. */
 const LEAST_RETRY = 5_000;
 /** Without an index, looks take no more than this part of the time. */
@@ -52,7 +56,7 @@ const SHARE_OF_SLOW_LOOKS = 1 / 10;
  */
 export class TenantServer {
   readonly #ports: ServerPorts;
-  readonly #queue = new TenantQueue(MOST_WAITING);
+  readonly #queue = new TenantQueue({ most: MOST_WAITING, inVain: LOOKS_IN_VAIN });
   /** Who waits for the end of a tenant. */
   readonly #asking = new Map<string, Set<(served: Served) => void>>();
   #wake = (): void => {};
@@ -62,30 +66,24 @@ export class TenantServer {
   }
 
   /** The tenant may have changed. */
-  notice(id: string): void {
-    if (!this.#add(id)) this.#ports.onOverflow();
+  notice(id: string, by: "column" | "channel" = "column"): void {
+    this.#add(id, by);
   }
 
   /** A look at the tenant may have come too early for what a full sync has planned. Who asked for the tenant has no need of it. */
   lookAgain(id: string): void {
-    const now = this.#ports.clock.monotonic();
-    this.#queue.addRetry(id, now, now);
-    this.#wake();
+    this.#add(id, "retry");
   }
 
   /** A full sync leaves it to this server to try the tenant again. */
   retry(id: string): void {
     const now = this.#ports.clock.monotonic();
-    this.#queue.addRetry(id, now, now + LEAST_RETRY);
-    this.#wake();
+    this.#add(id, "retry", now, now + LEAST_RETRY);
   }
 
   /** Serves the tenant as soon as possible. Resolves to `pending` after `waitMs`, or once `signal` aborts. */
   async serve(id: string, waitMs: number, signal: AbortSignal): Promise<Served> {
-    if (!this.#add(id)) {
-      this.#ports.onOverflow();
-      return TOO_MANY;
-    }
+    if (!this.#add(id, "request")) return TOO_MANY;
     if (waitMs <= 0) return { kind: "pending" };
     const asking = this.#asking.get(id) ?? new Set();
     this.#asking.set(id, asking);
@@ -128,11 +126,12 @@ export class TenantServer {
     let nextLookAt = 0;
     while (!until.aborted && failure === undefined) {
       const now = clock.monotonic();
-      const isFree = batches.size < MOST_BATCHES && looks < MOST_LOOKS;
+      const isFree = looks < MOST_LOOKS;
       const mayLook = isFree && now >= nextLookAt;
-      const ids = mayLook ? this.#queue.take(now, MOST_IN_A_BATCH) : [];
+      const origins = batches.size < MOST_BATCHES ? undefined : REQUESTS;
+      const ids = mayLook ? this.#queue.take(now, MOST_IN_A_BATCH, origins) : [];
       if (ids.length === 0) {
-        const due = Math.max(this.#queue.nextDueAt, nextLookAt);
+        const due = Math.max(this.#queue.nextDueAt(now, origins), nextLookAt);
         await this.#sleep(isFree && Number.isFinite(due) ? due - now : LONGEST_SLEEP, until);
         continue;
       }
@@ -194,21 +193,21 @@ export class TenantServer {
   #end(id: string, { served, retryAt }: ServedTenant): void {
     const { clock, onServed } = this.#ports;
     const now = clock.monotonic();
-    const noticedAt = this.#queue.done(id) ?? now;
+    const waited = this.#queue.done(id, now, isInVain(served)) ?? noticedNow(now);
     const retryMs = retryAt ? Math.max(LEAST_RETRY, retryAt.getTime() - clock.now().getTime()) : LEAST_RETRY;
-    if (served.kind === "pending") this.#queue.add(id, noticedAt, now);
-    else if (served.kind === "failed" || retryAt) this.#queue.addRetry(id, noticedAt, now + retryMs);
+    if (served.kind === "pending") this.#add(id, waited.origin, waited.noticedAt, now);
+    else if (served.kind === "failed" || retryAt) this.#add(id, "retry", waited.noticedAt, now + retryMs);
     if (served.kind === "pending") return;
-    onServed(id, served, now - noticedAt);
+    onServed(id, served, now - waited.noticedAt);
     this.#answer(id, served);
   }
 
   /** The look has failed, so nobody else knows that the tenant waits. */
   #unseen(id: string, served: Served): void {
     const now = this.#ports.clock.monotonic();
-    const noticedAt = this.#queue.done(id) ?? now;
-    this.#queue.add(id, noticedAt, now + LEAST_RETRY);
-    this.#ports.onServed(id, served, now - noticedAt);
+    const waited = this.#queue.done(id, now) ?? noticedNow(now);
+    this.#add(id, waited.origin, waited.noticedAt, now + LEAST_RETRY);
+    this.#ports.onServed(id, served, now - waited.noticedAt);
     this.#answer(id, served);
   }
 
@@ -218,13 +217,20 @@ export class TenantServer {
     for (const answer of this.#asking.get(id) ?? []) answer(served);
   }
 
-  #add(id: string): boolean {
-    const now = this.#ports.clock.monotonic();
-    const isAdded = this.#queue.add(id, now);
-    this.#wake();
+  /** Returns false if too many wait: then a full sync has to look. The ledger knows of those that fail. */
+  #add(id: string, origin: Origin, noticedAt = this.#ports.clock.monotonic(), dueAt = noticedAt): boolean {
+    const isAdded = this.#queue.add(id, origin, noticedAt, dueAt);
+    if (isAdded) this.#wake();
+    else if (origin !== "retry") this.#ports.onOverflow();
     return isAdded;
   }
 }
+
+const noticedNow = (now: number): Waiting => ({ origin: "column", noticedAt: now, dueAt: now });
+
+/** Whether the look found nothing to do. */
+const isInVain = (served: Served): boolean =>
+  served.kind === "unknown" || (served.kind === "done" && served.outcome === "unchanged");
 
 /** Whether a look that has failed so is tried again in the same run: a source that is away may come back by itself. */
 export const mayPass = (error: unknown): boolean => asSyncError(error).code === "SOURCE_UNAVAILABLE";
@@ -234,5 +240,5 @@ const LONGEST_SLEEP = 60_000;
 const TOO_MANY: Served = {
   kind: "failed",
   code: "TOO_MANY_TENANTS",
-  message: `more than ${MOST_WAITING} tenants wait to be served; a full sync sees to this one`,
+  message: `more than ${MOST_WAITING.request} tenants wait to be served; a full sync sees to this one`,
 };

@@ -262,3 +262,26 @@ onPostgres("a flood of notifications leads to one full sync or two, and everybod
   expect(daemon.runs().length).toBeLessThanOrEqual(3);
   expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
 });
+
+onPostgres("while any role floods the channel, every POST /sync is answered with a token", async () => {
+  const world = await aWorld({ tenants: 2, config: aConfig() });
+  const daemon = await aDaemon(world);
+  await daemon.ran(1);
+  let isFlooding = true;
+  let rounds = 0;
+  const flood = (async () => {
+    for (; isFlooding; rounds++, await sleep(100))
+      await world.database.query(
+        `SELECT pg_notify('${CHANNEL}', CASE WHEN n % 1000 = 0 THEN '' ELSE 'nobody ${rounds} ' || n END)
+         FROM generate_series(1, 12000) n`,
+      );
+  })();
+  await until(async () => rounds > 2);
+  for (let n = 0; n < 8; n++) {
+    await signUp(world, `asked ${n}`);
+    expect(await post(daemon, `asked ${n}`)).toMatchObject({ status: 200 });
+  }
+  isFlooding = false;
+  await flood;
+  expect((await daemon.program.stop("SIGTERM")).code).toBe(0);
+});

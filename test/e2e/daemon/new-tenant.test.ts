@@ -72,7 +72,8 @@ test("a row that the change column names is served without a full sync", async (
 test("a change that doesn't move the change column is found by the full sync, and told", async () => {
   const world = await aWorld({ tenants: 3, service: { existing: "update" } });
   await world.database.query("ALTER TABLE customers ADD COLUMN version bigint NOT NULL DEFAULT 1");
-  await world.database.query("UPDATE customers SET version = 100 WHERE id = $1", [idOf(3)]);
+  for (const n of [1, 3])
+    await world.database.query("UPDATE customers SET version = $2 WHERE id = $1", [idOf(n), 50 * n]);
   const changes = { column: "version", every: "200ms" };
   await world.configure({ ...EVERY_SECOND, source: { changes } });
   const daemon = await aDaemon(world);
