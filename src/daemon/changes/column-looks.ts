@@ -125,12 +125,14 @@ export class ColumnLooks {
   ): Promise<Watched | undefined> {
     const { newest } = watched.window;
     const there = await reader.newest(null);
-    if (there === null || newest === null || below.newest === null) return undefined;
+    if (there === null || newest === null) return undefined;
     const { value, user_group_id } = there;
-    if (compareValues(value, below.newest) < 0) return undefined;
-    if (compareValues(value, newest) < 0)
+    if (compareValues(value, newest) < 0) {
+      if (below.newest !== null && compareValues(value, below.newest) < 0) return undefined;
       return { window: { ...below, below: null }, below: undefined, warning: null };
-    const isFar = value === newest && hasRowsBelow && isFarBeyond(newest, below.newest);
+    }
+    const isFar =
+      value === newest && hasRowsBelow && below.newest !== null && isFarBeyond(value, below.newest);
     return isFar ? { ...watched, warning: farAhead(value, user_group_id) } : watched;
   }
 

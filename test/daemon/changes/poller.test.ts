@@ -274,6 +274,15 @@ describe("one value that is far beyond all others", () => {
     expect(stage.noticed()).toEqual(["a"]);
   });
 
+  test("is asked for again after a full sync, which costs no other one if it is the only value", async () => {
+    const stage = await aPoller();
+    stage.noticing.syncEnded();
+    await stage.pass(3 * MINUTE);
+    stage.noticing.syncEnded();
+    await stage.pass(2_000);
+    expect(stage.noticed()).toEqual([]);
+  });
+
   test("that was really the newest one costs no full sync when its row is deleted", async () => {
     const stage = await aPoller();
     stage.feed.insert("a");
