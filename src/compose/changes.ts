@@ -5,6 +5,9 @@ import { Noticing, type NoticingPorts, type NoticingWays } from "../daemon/chang
 import type { ChangeChannel, ChangeFeed } from "../ports/change-feed.ts";
 import { applicationName, TIMEOUTS } from "./databases.ts";
 
+/** In milliseconds: how long a channel may take to begin to listen, and a notification to arrive. */
+const CHANNEL_LIMIT = 10_000;
+
 /** Notices changed tenants in the ways that `source.changes` names; null if it names none. Contacts nothing yet. */
 export async function composeNoticing(config: Config, ports: NoticingPorts): Promise<Noticing | null> {
   const { changes } = config.source;
@@ -43,5 +46,10 @@ export async function changeChannel(
   { url: { url }, name: channel }: NonNullable<ChangesConfig["channel"]>,
 ): Promise<ChangeChannel> {
   const { PostgresChangeChannel } = await import("../adapters/postgres/changes/change-channel.ts");
-  return new PostgresChangeChannel({ url, applicationName: applicationName(name), channel });
+  return new PostgresChangeChannel({
+    url,
+    applicationName: applicationName(name),
+    channel,
+    limitMs: CHANNEL_LIMIT,
+  });
 }

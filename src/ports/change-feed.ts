@@ -36,8 +36,9 @@ export interface ChangeReader {
 /** The channel on which the customer's database names changed tenants (`source.changes.channel`). */
 export interface ChangeChannel {
   /**
-   * Opens a connection of its own and listens. `hear` gets the payload of each notification, without the connection's own.
-   * Rejects with SOURCE_UNAVAILABLE, CONFIG_TLS, or INTERRUPTED once `stop` aborts.
+   * Opens a connection of its own, listens, and resolves once a notification from another connection has arrived. `hear`
+   * gets the payload of each notification but groupsync's own. Rejects as `OpenChannel.probe` does, and with CONFIG_TLS.
+   * Leaves no LISTEN behind in a session that a pooler keeps.
    */
   open(hear: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel>;
 }
@@ -46,10 +47,11 @@ export interface OpenChannel {
   /** Resolves once the connection is lost, with the reason. */
   readonly lost: Promise<SyncError>;
   /**
-   * Notifies the connection itself. Resolves to whether the notification arrived within `ms` milliseconds. Behind a pooler
-   * none arrives. Rejects with SOURCE_UNAVAILABLE if the connection is lost, or if the database doesn't answer in time.
+   * Resolves if a notification from another connection arrives. Rejects with CHANGES_NOT_HEARD if none does, as behind a
+   * pooler in transaction mode; with SOURCE_UNAVAILABLE if the connection is lost, or if the database doesn't answer in
+   * time; with INTERRUPTED once `stop` aborts.
    */
-  hearsItself(ms: number): Promise<boolean>;
+  probe(): Promise<void>;
   /** Idempotent. Never rejects. */
   close(): Promise<void>;
 }

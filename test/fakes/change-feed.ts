@@ -1,4 +1,5 @@
 import type { ChangePosition } from "../../src/core/changes/change-window.ts";
+import { CHANGES_NOT_HEARD } from "../../src/core/changes/noticing-trouble.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { ChangeChannel, ChangeFeed, ChangeReader, OpenChannel } from "../../src/ports/change-feed.ts";
 import type { Clock } from "../../src/ports/clock.ts";
@@ -81,6 +82,7 @@ export class FakeChannel implements ChangeChannel {
   async open(hear: (payload: string) => void): Promise<OpenChannel> {
     if (this.fails) throw this.fails;
     this.opened++;
+    await this.#probe();
     this.openNow++;
     this.#hear = hear;
     let isOpen = true;
@@ -88,15 +90,20 @@ export class FakeChannel implements ChangeChannel {
       lost: new Promise((resolve) => {
         this.#lose = resolve;
       }),
-      hearsItself: async () => {
-        this.probes++;
-        return !this.isDeaf;
-      },
+      probe: () => this.#probe(),
       close: async () => {
         if (isOpen) this.openNow--;
         isOpen = false;
       },
     };
+  }
+
+  async #probe(): Promise<void> {
+    this.probes++;
+    if (this.isDeaf)
+      throw new SyncError(CHANGES_NOT_HEARD.code, CHANGES_NOT_HEARD.message, {
+        hint: CHANGES_NOT_HEARD.hint,
+      });
   }
 
   notify(payload: string): void {

@@ -21,5 +21,5 @@ export const CHANGES_NOT_INDEXED: Trouble = {
 export const CHANGES_NOT_HEARD: Trouble & { readonly hint: string } = {
   code: "CHANGES_NOT_HEARD",
   message: "no notification arrives on source.changes.channel, not even groupsync's own",
-  hint: "a pooler passes no notifications on: write the url of the database itself in source.changes.url",
+  hint: "a pooler in transaction mode passes no notifications on: write the url of the database itself in source.changes.url",
 };

@@ -1,7 +1,5 @@
 import type { Notice } from "../../core/changes/notice.ts";
-import { CHANGES_NOT_HEARD } from "../../core/changes/noticing-trouble.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
-import { SyncError } from "../../core/failure/sync-error.ts";
 import { MAX_ID_BYTES } from "../../core/group/tenant-id.ts";
 import type { ChangeChannel, OpenChannel } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -28,8 +26,6 @@ interface ListenerRun {
 
 /** How often the line is tried, in milliseconds: a line that has fallen silent gives no sign of it. */
 const PROBE_EVERY = 20_000;
-/** How long a notification to oneself may take. */
-const PROBE_LIMIT = 10_000;
 
 /** Hears which tenants change. Nothing that happens to its connection ends it. */
 export class Listener {
@@ -58,7 +54,6 @@ export class Listener {
       let open: OpenChannel | undefined;
       try {
         open = await channel.open((payload) => this.#hear(payload), stop);
-        await this.#probe(open);
         failures = 0;
         this.#tracker.works();
         // What was notified while nobody listened is lost.
@@ -98,14 +93,8 @@ export class Listener {
     while (!stop.aborted) {
       await pause.sleep(PROBE_EVERY, stop);
       if (lost) throw lost;
-      if (!stop.aborted) await this.#probe(open);
+      if (!stop.aborted) await open.probe();
     }
-  }
-
-  async #probe(open: OpenChannel): Promise<void> {
-    if (await open.hearsItself(PROBE_LIMIT)) return;
-    const { code, message, hint } = CHANGES_NOT_HEARD;
-    throw new SyncError(code, message, { hint });
   }
 
   #hear(payload: string): void {

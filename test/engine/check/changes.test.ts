@@ -33,17 +33,9 @@ describe("the change column", () => {
 });
 
 describe("the change channel", () => {
-  test("is well if it hears itself, and is closed afterwards", async () => {
+  test("is well if notifications arrive, and is closed afterwards", async () => {
     const channel = new FakeChannel();
     expect(signsOf(await allOf(channelFindings(channel, never)))).toEqual(["✓"]);
     expect(channel).toMatchObject({ probes: 1, openNow: 0 });
-  });
-
-  test("behind a pooler is a failure, with the key that mends it", async () => {
-    const channel = new FakeChannel();
-    channel.isDeaf = true;
-    const found = await allOf(channelFindings(channel, never));
-    expect(signsOf(found)).toEqual(["✗ CHANGES_NOT_HEARD"]);
-    expect(found[0]?.hint).toContain("source.changes.url");
   });
 });

@@ -13,10 +13,15 @@ setsid "$@" </dev/null &
 server=$!
 
 clean_up() {
-  # One with children has a moment to see their ends; nobody needs it in order any more.
-  kill -QUIT "$server" && timeout 2 tail --pid="$server" -f /dev/null || :
-  kill -KILL "-$server" || :
+  # One with children has a moment to see their ends; nobody needs it in order any more. A shell's background processes
+  # ignore QUIT unless they handle it.
+  kill -QUIT "$server" || :
+  kill -TERM "$server" || :
+  (sleep 2 && kill -KILL "-$server") &
+  patience=$!
   wait "$server" || :
+  kill "$patience" || :
+  kill -KILL "-$server" || :
   if [ -n "$folder" ]; then rm -rf "$folder"; fi
 }
 trap clean_up EXIT

@@ -1,26 +1,24 @@
 import pg from "pg";
-import type { SyncError } from "../../../core/failure/sync-error.ts";
+import { CHANGES_NOT_HEARD } from "../../../core/changes/noticing-trouble.ts";
+import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import type { ChangeChannel, OpenChannel } from "../../../ports/change-feed.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
-import { type WaitLimits, withinLimits } from "../../sql/connection/wait-limits.ts";
+import { withinLimits } from "../../sql/connection/wait-limits.ts";
 import { connectionOptions } from "../connection/connection.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { textOrBytes } from "../connection/one-round-trip.ts";
-import { endInTime } from "../connection/watched-session.ts";
+import { allInTime, type Backend, endInTime, WHO_AM_I } from "../connection/watched-session.ts";
 import { isOwnNotification, ownNotification } from "./own-notification.ts";
 
 export interface ChannelOptions {
   readonly url: Secret;
   readonly applicationName: string;
   readonly channel: string;
+  /** How long each answer may take, and how long a notification may be on its way, in milliseconds. */
+  readonly limitMs: number;
 }
-
-/** How long the server may take to begin to listen, in milliseconds. */
-const LISTEN_LIMIT = 10_000;
-
-const atMost = (answerMs: number): WaitLimits => ({ answerMs, afterStopMs: 0, isRead: true });
 
 /** Listens with LISTEN, on a connection that does nothing else. */
 export class PostgresChangeChannel implements ChangeChannel {
@@ -31,16 +29,11 @@ export class PostgresChangeChannel implements ChangeChannel {
   }
 
   async open(hear: (payload: string) => void, stop: AbortSignal): Promise<OpenChannel> {
-    const { url, applicationName, channel } = this.#options;
+    const { channel } = this.#options;
     const explain = (error: unknown): SyncError => cannotListen(channel, error);
     let line: Line | undefined;
     try {
-      line = new Line(new pg.Client(connectionOptions(url, applicationName)), {
-        channel,
-        hear,
-        stop,
-        explain,
-      });
+      line = new Line({ ...this.#options, hear, stop, explain });
       await line.listen();
       return line;
     } catch (error) {
@@ -50,8 +43,7 @@ export class PostgresChangeChannel implements ChangeChannel {
   }
 }
 
-interface LineParts {
-  readonly channel: string;
+interface LineParts extends ChannelOptions {
   readonly hear: (payload: string) => void;
   readonly stop: AbortSignal;
   readonly explain: (error: unknown) => SyncError;
@@ -61,12 +53,15 @@ class Line implements OpenChannel {
   readonly lost: Promise<SyncError>;
   readonly #client: pg.Client;
   readonly #parts: LineParts;
+  #backend = "";
+  #mayListen = false;
   /** Resolves when the own notification with this payload arrives. */
   #awaited: { readonly payload: string; readonly arrived: () => void } | undefined;
 
-  constructor(client: pg.Client, parts: LineParts) {
-    this.#client = client;
+  constructor(parts: LineParts) {
     this.#parts = parts;
+    const client = this.#newClient();
+    this.#client = client;
     this.lost = new Promise((resolve) => {
       client.on("error", (error) => resolve(parts.explain(error)));
       client.on("end", () => resolve(parts.explain(new Error("the connection was closed"))));
@@ -77,43 +72,103 @@ class Line implements OpenChannel {
   }
 
   async listen(): Promise<void> {
-    const { channel, stop } = this.#parts;
-    await withinLimits(stop, this.#client.connect(), atMost(LISTEN_LIMIT));
-    const listening = this.#client.query(
-      `SELECT ${textOrBytes("end of session")}; LISTEN ${quoteName(channel)}`,
-    );
-    await withinLimits(stop, listening, atMost(LISTEN_LIMIT));
+    await this.#inTime(this.#client.connect());
+    this.#backend = await this.#backendOf(this.#client);
+    await this.#insistOnBackend();
+    await this.#onSecondConnection(async (second) => {
+      await this.#listenBeside(second);
+      await this.#insistOnArrival(second);
+    });
   }
 
-  async hearsItself(ms: number): Promise<boolean> {
-    const { channel, stop, explain } = this.#parts;
+  /**
+   * A pooler in transaction mode gives each transaction another session of the server. There a LISTEN would stay behind
+   * in a session that serves other clients. So LISTEN is not sent if another connection gets this one's session, and is
+   * rolled back if this connection gets another session.
+   */
+  async #listenBeside(second: pg.Client): Promise<void> {
+    const begin = `BEGIN; SELECT ${textOrBytes("end of session")}; LISTEN ${quoteName(this.#parts.channel)}`;
+    try {
+      if ((await this.#backendOf(second, "BEGIN")) === this.#backend) throw notHeard();
+      this.#mayListen = (await this.#backendOf(this.#client, begin)) === this.#backend;
+      await this.#inTime(this.#client.query(this.#mayListen ? "COMMIT" : "ROLLBACK"));
+      if (!this.#mayListen) throw notHeard();
+    } finally {
+      await this.#inTime(second.query("COMMIT"));
+    }
+  }
+
+  async probe(): Promise<void> {
+    try {
+      await this.#insistOnBackend();
+      await this.#onSecondConnection((second) => this.#insistOnArrival(second));
+    } catch (error) {
+      throw this.#parts.explain(error);
+    }
+  }
+
+  async #insistOnBackend(): Promise<void> {
+    if ((await this.#backendOf(this.#client)) !== this.#backend) throw notHeard();
+  }
+
+  /** A notification over the connection that listens would come back on it even through a pooler, and prove nothing. */
+  async #insistOnArrival(second: pg.Client): Promise<void> {
+    const { channel, stop, limitMs } = this.#parts;
     const payload = ownNotification();
     const arrives = new Promise<boolean>((resolve) => {
       this.#awaited = { payload, arrived: () => resolve(true) };
     });
-    const notify = this.#client.query(
-      "SELECT pg_catalog.pg_notify($1::pg_catalog.text, $2::pg_catalog.text)",
-      [channel, payload],
-    );
-    try {
-      await withinLimits(stop, notify, atMost(ms));
-    } catch (error) {
-      throw explain(error);
-    }
-    const isLost = this.lost.then((error) => {
-      throw error;
-    });
+    const notify = "SELECT pg_catalog.pg_notify($1::pg_catalog.text, $2::pg_catalog.text)";
     const timer = new AbortController();
     try {
-      return await Promise.race([arrives, isLost, isOver(ms, timer.signal, stop)]);
+      await this.#inTime(second.query(notify, [channel, payload]));
+      const isLost = this.lost.then((error) => {
+        throw error;
+      });
+      if (!(await Promise.race([arrives, isLost, isOver(limitMs, timer.signal, stop)]))) throw notHeard();
     } finally {
       timer.abort();
       this.#awaited = undefined;
     }
   }
 
-  close(): Promise<void> {
-    return endInTime(this.#client);
+  async close(): Promise<void> {
+    const client = this.#client;
+    // A pooler may keep the session and give it to another client.
+    const quiet = this.#mayListen ? client.query(`UNLISTEN ${quoteName(this.#parts.channel)}`) : undefined;
+    await allInTime(
+      Promise.resolve(quiet)
+        .catch(ignore)
+        .then(() => client.end()),
+      [client],
+    );
+  }
+
+  #newClient(): pg.Client {
+    return new pg.Client(connectionOptions(this.#parts.url, this.#parts.applicationName));
+  }
+
+  async #onSecondConnection(body: (client: pg.Client) => Promise<void>): Promise<void> {
+    const client = this.#newClient();
+    client.on("error", ignore);
+    try {
+      await this.#inTime(client.connect());
+      await body(client);
+    } finally {
+      await endInTime(client);
+    }
+  }
+
+  /** Names the server's session that answers. `before` are statements that it runs first. */
+  async #backendOf(client: pg.Client, ...before: string[]): Promise<string> {
+    const answers: unknown = await this.#inTime(client.query([...before, WHO_AM_I].join("; ")));
+    const [row] = ([answers].flat() as pg.QueryResult<Backend>[]).at(-1)?.rows ?? [];
+    return JSON.stringify(row);
+  }
+
+  #inTime<T>(work: Promise<T>): Promise<T> {
+    const { stop, limitMs } = this.#parts;
+    return withinLimits(stop, work, { answerMs: limitMs, afterStopMs: 0, isRead: true });
   }
 
   #hear(payload: string): void {
@@ -121,6 +176,13 @@ class Line implements OpenChannel {
     else if (!isOwnNotification(payload)) this.#parts.hear(payload);
   }
 }
+
+function ignore(): void {}
+
+const notHeard = (): SyncError => {
+  const { code, message, hint } = CHANGES_NOT_HEARD;
+  return new SyncError(code, message, { hint });
+};
 
 /** Resolves to false after `ms`, or when `stop` aborts. */
 function isOver(ms: number, cleared: AbortSignal, stop: AbortSignal): Promise<false> {

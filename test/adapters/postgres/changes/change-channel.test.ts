@@ -13,11 +13,12 @@ const APPLICATION = "groupsync:listener-under-test";
 const PATIENT = 60_000;
 const SHORT = 300;
 
-const channelAt = (url: string): PostgresChangeChannel =>
+const channelAt = (url: string, limitMs = PATIENT): PostgresChangeChannel =>
   new PostgresChangeChannel({
     url: new Secret(url),
     applicationName: APPLICATION,
     channel: "customers_changed",
+    limitMs,
   });
 
 interface Listening {
@@ -25,9 +26,9 @@ interface Listening {
   readonly heard: string[];
 }
 
-async function listen(url: string, stop = NEVER): Promise<Listening> {
+async function listen(url: string, limitMs = PATIENT): Promise<Listening> {
   const heard: string[] = [];
-  const open = await channelAt(url).open((payload) => heard.push(payload), stop);
+  const open = await channelAt(url, limitMs).open((payload) => heard.push(payload), NEVER);
   onTestFinished(() => open.close());
   return { open, heard };
 }
@@ -46,7 +47,7 @@ test("hears the payloads of its channel in order, and no other channel", async (
   await notify(fresh, "x".repeat(7_999));
   await expect.poll(() => heard, { timeout: PATIENT }).toHaveLength(3);
   expect(heard).toEqual(["Zürich 😀", "", "x".repeat(7_999)]);
-  expect(await open.hearsItself(PATIENT)).toBe(true);
+  await open.probe();
 });
 
 test("goes on to hear after a payload in bytes that are not UTF-8", async () => {
@@ -64,8 +65,8 @@ test("hears itself, and passes neither its own notifications on nor those of ano
   const fresh = await database();
   const one = await listen(fresh.url);
   const other = await listen(fresh.url);
-  expect(await one.open.hearsItself(PATIENT)).toBe(true);
-  expect(await other.open.hearsItself(PATIENT)).toBe(true);
+  await one.open.probe();
+  await other.open.probe();
   await notify(fresh, "last");
   for (const { heard } of [one, other]) {
     await expect.poll(() => heard, { timeout: PATIENT }).toContain("last");
@@ -76,7 +77,7 @@ test("hears itself, and passes neither its own notifications on nor those of ano
 test("is one session with groupsync's name, outside of any transaction", async () => {
   const fresh = await database();
   const { open } = await listen(fresh.url);
-  await open.hearsItself(PATIENT);
+  await open.probe();
   const sessions = await fresh.query(
     `SELECT application_name AS name, state FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
@@ -84,9 +85,12 @@ test("is one session with groupsync's name, outside of any transaction", async (
   expect(sessions).toEqual([{ name: APPLICATION, state: "idle" }]);
 });
 
-test("doesn't hear itself through a pooler that passes no notifications on", async () => {
-  const { open } = await listen(await deafPooler((await database()).url));
-  expect(await open.hearsItself(SHORT)).toBe(false);
+test("doesn't open through a pooler that passes no notifications on", async () => {
+  const url = await deafPooler((await database()).url);
+  await expect(channelAt(url, SHORT).open(() => {}, NEVER)).rejects.toMatchObject({
+    code: "CHANGES_NOT_HEARD",
+    hint: expect.stringContaining("source.changes.url"),
+  });
 });
 
 test("says that its connection is lost if the server ends it", async () => {
@@ -100,7 +104,7 @@ test("says that its connection is lost if the server ends it", async () => {
     code: "SOURCE_UNAVAILABLE",
     message: expect.stringMatching(/^cannot listen on customers_changed: terminating connection/),
   });
-  await expect(open.hearsItself(PATIENT)).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
+  await expect(open.probe()).rejects.toMatchObject({ code: "SOURCE_UNAVAILABLE" });
 });
 
 test("says that its connection is lost if the line is cut", async () => {
@@ -112,9 +116,9 @@ test("says that its connection is lost if the line is cut", async () => {
 
 test("waits no longer than it was told for a line that has fallen silent", async () => {
   const line = await tcpProxy((await database()).url);
-  const { open } = await listen(line.url);
+  const { open } = await listen(line.url, SHORT);
   line.strand();
-  await expect(open.hearsItself(SHORT)).rejects.toMatchObject({
+  await expect(open.probe()).rejects.toMatchObject({
     code: "SOURCE_UNAVAILABLE",
     message: expect.stringContaining("the database has not answered"),
   });
@@ -130,11 +134,9 @@ test("a stop ends the attempt to open, and the wait for a notification", async (
   await expect(opening).rejects.toMatchObject({ code: "INTERRUPTED" });
 
   const later = new AbortController();
-  const { open } = await listen(await deafPooler(url), later.signal);
-  const waiting = open.hearsItself(PATIENT);
+  const waiting = channelAt(await deafPooler(url)).open(() => {}, later.signal);
   later.abort();
-  // Whichever comes first: the answer to the statement, or the stop.
-  expect(await waiting.catch((error: { code: string }) => error.code)).toBeOneOf([false, "INTERRUPTED"]);
+  await expect(waiting).rejects.toMatchObject({ code: "INTERRUPTED" });
 });
 
 test("says why it can't connect", async () => {
