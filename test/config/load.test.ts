@@ -115,7 +115,7 @@ timezone: Mars/Base
   line 41  rotation.window: "2-5" is not a part of the day; write it like "02:00-05:00", by the clock of timezone
   line 42  rotation.max_per_run: 0 is not a whole number from 1 on; leave it out for no limit
   line 43  rotation.concurrency: 101 is not a whole number from 1 to 100; the default is 1
-  line 44  schedule: "61 * * * *" is not a cron line (Invalid value for minute: 61); write minute, hour, day, month and weekday: "*/5 * * * *"
+  line 44  schedule: "61 * * * *" is not a cron line (see its minute); write minute, hour, day, month and weekday: "*/5 * * * *"
   line 45  timezone: "Mars/Base" is not a time zone; write it like UTC or Europe/Berlin`);
   });
 

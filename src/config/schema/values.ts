@@ -118,22 +118,22 @@ export const cronLine = z
   .string(mustBe("a cron line", 'write it like "*/5 * * * *"'))
   .superRefine((line, context) => {
     const pattern = cronPattern(line);
-    if (pattern instanceof Cron) {
-      if (pattern.nextRun() === null)
-        context.addIssue({ code: "custom", message: "{value} names a day that never comes" });
-      return;
-    }
-    const message = `{value} is not a cron line (${pattern}); write minute, hour, day, month and weekday: "*/5 * * * *"`;
-    context.addIssue({ code: "custom", message });
+    if (typeof pattern === "string") {
+      const message = `{value} is not a cron line${pattern}; write minute, hour, day, month and weekday: "*/5 * * * *"`;
+      context.addIssue({ code: "custom", message });
+    } else if (pattern.nextRun() === null)
+      context.addIssue({ code: "custom", message: "{value} names a day that never comes" });
   });
 
-/** The line as a pattern, or what is wrong with it. A point in time is no cron line. */
+/** The line as a pattern, or which of its fields is wrong. croner's own words would repeat the line, which may be a secret. */
 function cronPattern(line: string): Cron | string {
-  if (/^\s*\d{4}-/.test(line)) return "a point in time";
+  // croner takes a point in time, too.
+  if (/^\s*\d{4}-/.test(line)) return "";
   try {
     return new Cron(line, { timezone: "UTC", paused: true });
   } catch (error) {
-    return describe(error).replace(/^CronPattern: /, "");
+    const [, field] = /^CronPattern: Invalid value for (\w+):/.exec(describe(error)) ?? [];
+    return field === undefined ? "" : ` (see its ${field})`;
   }
 }
 
