@@ -8,6 +8,7 @@ import {
 } from "mysql2";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { InTransaction } from "../sql/connection/connections.ts";
+import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
 import { SessionWatchdog } from "../sql/connection/session-watchdog.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
@@ -100,16 +101,27 @@ export class MysqlDatabase implements Database {
   }
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
-    return this.#withConnection(WRITE, async (ask) => {
-      const { affectedRows } = await ask<ResultSetHeader>(text, values);
-      return affectedRows;
-    });
+    return retryDeadlocks(dialect, () =>
+      this.#withConnection(WRITE, async (ask) => {
+        const { affectedRows } = await ask<ResultSetHeader>(text, values);
+        return affectedRows;
+      }),
+    );
   }
 
-  async transaction<T>(
+  transaction<T>(
     begin: readonly string[],
     body: (connection: InTransaction, begun: readonly object[]) => Promise<T>,
     limits = WRITE,
+  ): Promise<T> {
+    return retryDeadlocks(dialect, (isLast) => this.#transaction(begin, body, limits, isLast));
+  }
+
+  async #transaction<T>(
+    begin: readonly string[],
+    body: (connection: InTransaction, begun: readonly object[]) => Promise<T>,
+    limits: WaitLimits,
+    isLastAttempt: boolean,
   ): Promise<T> {
     const connection = await this.#connect(limits);
     const askAnyway = this.#asking(connection, limits);
@@ -121,7 +133,8 @@ export class MysqlDatabase implements Database {
       for (const statement of begin) begun = rowsOf(await ask<Rows<object>>(statement));
       const query = async <Row extends object>(text: string, values?: readonly unknown[]) =>
         rowsOf(await ask<Rows<Row>>(text, values));
-      const result = await body({ query, assertOpen: () => transaction.assertOpen() }, begun);
+      const open = { query, isLastAttempt, assertOpen: () => transaction.assertOpen() };
+      const result = await body(open, begun);
       await ask("COMMIT");
       broken = false;
       return result;

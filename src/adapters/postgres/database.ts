@@ -1,6 +1,7 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
 import type { Connections, InTransaction } from "../sql/connection/connections.ts";
+import { retryDeadlocks } from "../sql/connection/deadlock-retry.ts";
 import { SessionWatchdog, type WatchedSession } from "../sql/connection/session-watchdog.ts";
 import { TransactionKeepalive } from "../sql/connection/transaction-keepalive.ts";
 import {
@@ -25,9 +26,8 @@ type Ask = <Row extends object>(
 ) => Promise<pg.QueryResult<Row & pg.QueryResultRow>>;
 
 /** An open transaction. */
-interface Open {
+interface Open extends Omit<InTransaction, "query"> {
   readonly ask: Ask;
-  assertOpen(): void;
 }
 
 export class PostgresDatabase implements Database {
@@ -79,8 +79,8 @@ export class PostgresDatabase implements Database {
   ): Promise<T> {
     return this.#within(
       begin,
-      ({ ask, assertOpen }, begun) =>
-        body({ query: async (text, values) => (await ask<never>(text, values)).rows, assertOpen }, begun),
+      ({ ask, ...open }, begun) =>
+        body({ ...open, query: async (text, values) => (await ask<never>(text, values)).rows }, begun),
       limits,
     );
   }
@@ -123,11 +123,20 @@ export class PostgresDatabase implements Database {
     await allInTime(this.#pool.end(), this.#open);
   }
 
-  /** Runs `body` in a transaction. All statements of `begin` go to the server in one round trip. */
   #within<T>(
     begin: readonly string[],
     body: (transaction: Open, begun: readonly object[]) => Promise<T>,
     limits = WRITE,
+  ): Promise<T> {
+    return retryDeadlocks(postgres, (isLast) => this.#withinOne(begin, body, limits, isLast));
+  }
+
+  /** Runs `body` in a transaction. All statements of `begin` go to the server in one round trip. */
+  #withinOne<T>(
+    begin: readonly string[],
+    body: (transaction: Open, begun: readonly object[]) => Promise<T>,
+    limits: WaitLimits,
+    isLastAttempt: boolean,
   ): Promise<T> {
     const [first = "BEGIN", ...others] = begin;
     const idle = `SET LOCAL idle_in_transaction_session_timeout = ${this.#options.idleMs}`;
@@ -137,7 +146,8 @@ export class PostgresDatabase implements Database {
       try {
         const begun = await ask([first, idle, PIN, ...others].join("; "));
         const rows = resultsOf(begun).at(-1)?.rows ?? [];
-        const result = await body({ ask, assertOpen: () => transaction.assertOpen() }, rows);
+        const open = { ask, isLastAttempt, assertOpen: () => transaction.assertOpen() };
+        const result = await body(open, rows);
         await ask("COMMIT");
         return result;
       } finally {

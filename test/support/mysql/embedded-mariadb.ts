@@ -11,6 +11,15 @@ import {
 } from "../servers/embedded-server.ts";
 import { type MariadbPrograms, mariadbPrograms } from "./mariadb-binaries.ts";
 
+export interface MariadbOptions extends ServerOptions {
+  /** The superuser's; a random one by default. */
+  readonly password?: string;
+  /** Variables of its process. LD_LIBRARY_PATH is searched after the server's own. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What the log says once the server takes statements. */
+  readonly readyWhen?: string;
+}
+
 const NOT_DURABLE = {
   // No fsync at all: CREATE TABLE and DROP DATABASE spend most of their time in it.
   debug_no_sync: "1",
@@ -25,7 +34,7 @@ const NOT_DURABLE = {
  * The url names no database.
  * Needs no cleaning up by exit handlers: it lives as long as this process at most, even if that is killed.
  */
-export async function startMariadb(options: ServerOptions = {}): Promise<EmbeddedServer> {
+export async function startMariadb(options: MariadbOptions = {}): Promise<EmbeddedServer> {
   const programs = await mariadbPrograms();
   return onFreePort("Bind on TCP/IP port", (port) => startOn(port, programs, options));
 }
@@ -33,9 +42,9 @@ export async function startMariadb(options: ServerOptions = {}): Promise<Embedde
 async function startOn(
   port: number,
   programs: MariadbPrograms,
-  options: ServerOptions,
+  options: MariadbOptions,
 ): Promise<EmbeddedServer> {
-  const password = randomBytes(16).toString("hex");
+  const password = options.password ?? randomBytes(16).toString("hex");
   const settings = (folder: string) => ({
     datadir: join(folder, "data"),
     tmpdir: folder,
@@ -58,8 +67,14 @@ async function startOn(
     name: "MariaDB",
     script: "embedded-mariadb.sh",
     args: [folder, programs.mariadbd],
-    env: programs.env,
-    readyWhen: "ready for connections",
+    env: {
+      ...options.env,
+      LD_LIBRARY_PATH: [programs.env, options.env]
+        .map((env) => env?.LD_LIBRARY_PATH)
+        .filter(Boolean)
+        .join(":"),
+    },
+    readyWhen: options.readyWhen ?? "ready for connections",
   });
   return { url: `mysql://root:${password}@127.0.0.1:${port}/`, port, ...server };
 }

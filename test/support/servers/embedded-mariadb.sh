@@ -21,7 +21,7 @@ trap clean_up EXIT
 trap exit HUP INT TERM
 
 mkdir "$folder/data"
-"$mariadbd" --defaults-file="$folder/settings.cnf" --bootstrap <"$folder/bootstrap.sql"
+"$mariadbd" --defaults-file="$folder/settings.cnf" --bootstrap --loose-wsrep-on=OFF <"$folder/bootstrap.sql"
 
 "$mariadbd" --defaults-file="$folder/settings.cnf" &
 server=$!

@@ -60,11 +60,20 @@ const MISTAKES: ReadonlySet<number> = new Set([
 /** Errors of class 42 that are no mistake in the SQL: missing rights, databases and tables, and limits. */
 const NO_MISTAKES: ReadonlySet<number> = new Set([1044, 1049, 1142, 1143, 1146, 1203, 1226, 1227, 1370]);
 
-/** No room on disk or in memory, no connection to spare, a shutdown, a read-only server, an unusable binary log. */
+/**
+ * No room on disk or in memory, no connection to spare, a shutdown, a read-only server, an unusable binary log, a Galera
+ * node outside of its cluster.
+ */
 const GENERAL: ReadonlySet<number> = new Set([
-  3, 1021, 1026, 1030, 1037, 1040, 1041, 1053, 1077, 1079, 1114, 1203, 1226, 1290, 1598, 1665, 1792, 1836,
-  1927, 3100,
+  3, 1021, 1026, 1030, 1037, 1040, 1041, 1047, 1053, 1077, 1079, 1114, 1203, 1226, 1290, 1598, 1665, 1792,
+  1836, 1927, 3100,
 ]);
+
+/**
+ * A deadlock. The nodes of a Galera cluster report in the same way that another node has changed the same rows, and end
+ * statements for another node's ALTER TABLE as KILL QUERY does. A server in a replication group has a number of its own.
+ */
+const ROLLED_BACK: ReadonlySet<number> = new Set([1213, 1317, 3101]);
 
 const grantFor = (error: unknown): string | undefined =>
   [1142, 1143, 1370].includes(errorNumber(error)) ? missingGrant(describe(error)) : undefined;
@@ -79,7 +88,7 @@ export const failures: Failures & SourceFailures = {
   isUntranslatable: () => false,
   refusesNull: (error, column) =>
     error instanceof Error && errorNumber(error) === 1048 && error.message.includes(`'${column}'`),
-  isDeadlock: (error) => errorNumber(error) === 1213,
+  isDeadlock: (error) => ROLLED_BACK.has(errorNumber(error)),
   isLockTimeout: (error) => [1205, 3572].includes(errorNumber(error)),
   // 25006: the SQL writes.
   isSqlMistake: (error) =>
@@ -98,6 +107,9 @@ export const isColumnMistake = (error: unknown): boolean => [1054, 1906, 3105].i
 
 /** The column or key has already been added or dropped. */
 export const isDoneAlready = (error: unknown): boolean => [1060, 1061, 1091].includes(errorNumber(error));
+
+/** A row with this key is there already. */
+export const isDuplicate = (error: unknown): boolean => errorNumber(error) === 1062;
 
 /** The server's own error for a statement that is too large. The connection stays usable, because nothing was sent. */
 export const tooLarge = (bytes: number, most: number): Error =>

@@ -4,15 +4,16 @@ import { MIGRATION } from "../../sql/connection/wait-limits.ts";
 import type { LedgerMigration } from "../../sql/dialect/dialect.ts";
 import type { LedgerLocation, LedgerTables } from "../../sql/dialect/ledger-tables.ts";
 import { leaseLost } from "../../sql/ledger/schema.ts";
-import { isDoneAlready } from "../connection/failures.ts";
+import { isDoneAlready, isDuplicate } from "../connection/failures.ts";
 import { MIGRATIONS, TABLE_OPTIONS } from "./ledger-migrations.ts";
 
 /** In seconds: how long a program waits for another program that migrates the tables. */
 const LONGEST_WAIT = 30;
 
 /**
- * Brings the ledger's tables to the latest version. A statement that changes a table commits by itself. A program that
- * dies halfway leaves the old version's number, and the next program repeats the migration from there.
+ * Brings the ledger's tables to the latest version. A statement that defines a table commits by itself. A program that
+ * dies halfway leaves the old version's number, and the next program repeats the migration from there. Programs take
+ * turns, except on two nodes of a cluster: a named lock holds on one node alone.
  */
 export async function migrateLedger(
   connections: Connections,
@@ -42,23 +43,27 @@ export async function migrateLedger(
         );
         const before = Number(latest?.version ?? 0);
         if (migration.from === "nothing" && before > 0) return;
-        for (const { version, statements } of MIGRATIONS) {
+        // Ask again each time: a statement that defines a table commits, and the commit releases the lock on the lease.
+        const insistOnLease = async (): Promise<void> => {
+          if (migration.from === "nothing") return;
+          if ((await connection.query(migration.ifHeld)).length === 0) throw leaseLost();
+        };
+        for (const { version, definitions, rows } of MIGRATIONS) {
           if (version <= before) continue;
-          for (const statement of statements({ migrations, ...tables })) {
-            // Check each time: a statement that changes a table commits, and the commit releases the lock on the lease.
-            const isHeld =
-              migration.from === "nothing" || (await connection.query(migration.ifHeld)).length > 0;
-            if (!isHeld) throw leaseLost();
-            try {
-              await connection.query(statement);
-            } catch (error) {
-              if (!isDoneAlready(error)) throw error;
-            }
+          for (const statement of definitions({ migrations, ...tables })) {
+            await insistOnLease();
+            await connection.query(statement).catch(unless(isDoneAlready));
           }
-          await connection.query(
-            `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`,
-            [version],
-          );
+          await connection.query("START TRANSACTION");
+          await insistOnLease();
+          // If another node was quicker, it has changed the rows too.
+          const insert = `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`;
+          const isOurs = await connection.query(insert, [version]).then(() => true, unless(isDuplicate));
+          if (isOurs) {
+            for (const statement of rows?.({ migrations, ...tables }) ?? [])
+              await connection.query(statement);
+          }
+          await connection.query("COMMIT");
         }
       } finally {
         await connection.query("DO RELEASE_LOCK($1)", [lock]);
@@ -67,6 +72,13 @@ export async function migrateLedger(
     MIGRATION,
   );
 }
+
+/** Passes an error over if `isExpected` says so. */
+const unless =
+  (isExpected: (error: unknown) => boolean) =>
+  (error: unknown): void => {
+    if (!isExpected(error)) throw error;
+  };
 
 const busy = (): SyncError =>
   new SyncError(

@@ -14,9 +14,12 @@ interface Migration {
   /** The version that the statements lead to. */
   readonly version: number;
   /**
-   * Each statement commits by itself, so a migration may run again. A column or key that exists already is no error.
+   * Statements that define tables. Each commits by itself, so a migration may run again, or run on two nodes of a cluster
+   * at once. A column or key that exists already is no error.
    */
-  readonly statements: (tables: LedgerTables) => readonly string[];
+  readonly definitions: (tables: LedgerTables) => readonly string[];
+  /** Statements that change rows. They follow in one transaction that also records the version, so they run once. */
+  readonly rows?: (tables: LedgerTables) => readonly string[];
 }
 
 /** MySQL assigns from left to right: read an old value before its column is assigned. */
@@ -35,7 +38,7 @@ const moveFailures = (groups: string, fingerprint: string, kind: string): string
 export const MIGRATIONS: readonly Migration[] = [
   {
     version: 3,
-    statements: ({ groups, services, leases, runs, evidence, removals, formerTokens }) => [
+    definitions: ({ groups, services, leases, runs, evidence, removals, formerTokens }) => [
       `CREATE TABLE IF NOT EXISTS ${groups} (
         scope ${SCOPE} NOT NULL,
         user_group_id ${ID} NOT NULL,
@@ -127,15 +130,17 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 4,
-    statements: ({ groups, runs }) => [
+    definitions: ({ groups, runs }) => [
       `ALTER TABLE ${groups} ADD COLUMN failing_since DATETIME(6)`,
-      `UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0 AND failing_since IS NULL`,
       `ALTER TABLE ${runs} ADD KEY started_at (scope, started_at)`,
+    ],
+    rows: ({ groups }) => [
+      `UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0 AND failing_since IS NULL`,
     ],
   },
   {
     version: 5,
-    statements: ({ tokenDestinations }) => [
+    definitions: ({ tokenDestinations }) => [
       `CREATE TABLE IF NOT EXISTS ${tokenDestinations} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,
         places LONGTEXT NOT NULL
@@ -144,13 +149,10 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 6,
-    statements: ({ identity, groups, evidence, tokenDestinations }) => [
+    definitions: ({ identity, groups, evidence, tokenDestinations }) => [
       `CREATE TABLE IF NOT EXISTS ${identity} (
         id ${WORD} NOT NULL PRIMARY KEY
       ) ${TABLE_OPTIONS}`,
-      // If a program died after this statement, keep the id that it chose.
-      `INSERT INTO ${identity} (id) SELECT '${randomUUID()}' FROM (SELECT 1) AS one
-       WHERE NOT EXISTS (SELECT 1 FROM ${identity})`,
       `ALTER TABLE ${groups} ADD COLUMN shared_token ${WORD}`,
       ...["rotation", "storing"].flatMap((kind) => [
         `ALTER TABLE ${groups} ADD COLUMN ${kind}_code ${WORD}`,
@@ -159,23 +161,28 @@ export const MIGRATIONS: readonly Migration[] = [
         `ALTER TABLE ${groups} ADD COLUMN ${kind}_retry_at DATETIME(6)`,
         `ALTER TABLE ${groups} ADD COLUMN ${kind}_since DATETIME(6)`,
       ]),
-      `UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0 AND failing_since IS NULL`,
-      moveFailures(groups, "rotated", "rotation"),
-      moveFailures(groups, "not_everywhere", "storing"),
       `ALTER TABLE ${groups} ADD KEY token_fingerprint (scope, token_fingerprint)`,
       `ALTER TABLE ${groups} ADD KEY shared_token (scope, shared_token)`,
       `ALTER TABLE ${evidence} ADD COLUMN held_code ${WORD}`,
-      `UPDATE ${evidence} SET held_code = '${STALE_CODE}'
-    WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL)`,
       `ALTER TABLE ${evidence} DROP COLUMN holding`,
       `ALTER TABLE ${evidence} ADD COLUMN source_table LONGTEXT`,
       `ALTER TABLE ${tokenDestinations} ADD COLUMN token_tables LONGTEXT`,
       `ALTER TABLE ${tokenDestinations} MODIFY places LONGTEXT NULL`,
     ],
+    rows: ({ identity, groups, evidence }) => [
+      // An older groupsync may have died after it had chosen an id.
+      `INSERT INTO ${identity} (id) SELECT '${randomUUID()}' FROM (SELECT 1) AS one
+       WHERE NOT EXISTS (SELECT 1 FROM ${identity})`,
+      `UPDATE ${groups} SET failing_since = updated_at WHERE failure_count > 0 AND failing_since IS NULL`,
+      moveFailures(groups, "rotated", "rotation"),
+      moveFailures(groups, "not_everywhere", "storing"),
+      `UPDATE ${evidence} SET held_code = '${STALE_CODE}'
+       WHERE scope IN (SELECT scope FROM ${groups} WHERE held IS NOT NULL)`,
+    ],
   },
   {
     version: 7,
-    statements: ({ leases, requests }) => [
+    definitions: ({ leases, requests }) => [
       `ALTER TABLE ${leases} ADD COLUMN hand_over_epoch BIGINT`,
       `ALTER TABLE ${leases} ADD COLUMN call_ms BIGINT`,
       `CREATE TABLE IF NOT EXISTS ${requests} (
@@ -197,7 +204,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 8,
-    statements: ({ rejections }) => [
+    definitions: ({ rejections }) => [
       `CREATE TABLE IF NOT EXISTS ${rejections} (
         scope ${SCOPE} NOT NULL,
         user_group_id ${ID} NOT NULL,
@@ -212,7 +219,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 9,
-    statements: ({ canaries }) => [
+    definitions: ({ canaries }) => [
       `CREATE TABLE IF NOT EXISTS ${canaries} (
         scope ${SCOPE} NOT NULL PRIMARY KEY,
         user_group_id ${ID} NOT NULL,
@@ -223,30 +230,32 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 10,
-    statements: ({ tokenDestinations }) => [
+    definitions: ({ tokenDestinations }) => [
       `ALTER TABLE ${tokenDestinations} ADD COLUMN verified_at DATETIME(6)`,
     ],
   },
   {
     version: 11,
-    statements: ({ groups, evidence }) => [
+    definitions: ({ groups, evidence }) => [
       `ALTER TABLE ${groups} ADD COLUMN verified_at DATETIME(6)`,
-      `UPDATE ${groups} SET verified_at = updated_at WHERE fingerprint IS NOT NULL AND verified_at IS NULL`,
       `ALTER TABLE ${groups} ADD KEY verified_at (scope, verified_at, user_group_id)`,
       `ALTER TABLE ${evidence} ADD COLUMN refresh_approved_at DATETIME(6)`,
+    ],
+    rows: ({ groups }) => [
+      `UPDATE ${groups} SET verified_at = updated_at WHERE fingerprint IS NOT NULL AND verified_at IS NULL`,
     ],
   },
   {
     version: 12,
-    statements: ({ groups }) => [`ALTER TABLE ${groups} ADD KEY bucket (scope, bucket)`],
+    definitions: ({ groups }) => [`ALTER TABLE ${groups} ADD KEY bucket (scope, bucket)`],
   },
   {
     version: 13,
-    statements: ({ services }) => [`ALTER TABLE ${services} ADD COLUMN answered_at DATETIME(6)`],
+    definitions: ({ services }) => [`ALTER TABLE ${services} ADD COLUMN answered_at DATETIME(6)`],
   },
   {
     version: 14,
-    statements: ({ services }) => [
+    definitions: ({ services }) => [
       `ALTER TABLE ${services} ADD COLUMN updates_probed BOOLEAN NOT NULL DEFAULT FALSE`,
     ],
   },

@@ -10,6 +10,8 @@ export interface Queryable {
 
 /** A connection in a transaction. If this process stands still, the server ends the transaction. */
 export interface InTransaction extends Queryable {
+  /** If true, the transaction is not repeated when the database rolls it back. */
+  readonly isLastAttempt: boolean;
   /** Throws PAUSED if the transaction may have ended, or may end before a call to another store is done. */
   assertOpen(): void;
 }
@@ -22,13 +24,14 @@ export interface Connections extends Queryable {
   /** A statement that writes, and returns rows. */
   write<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /**
-   * Runs a statement that changes rows, in a transaction of its own that is as durable as a session can make it.
-   * Resolves to the number of rows that it matched.
+   * Runs a statement that changes rows, in a transaction of its own that is as durable as a session can make it, and
+   * repeats it as `transaction` does. Resolves to the number of rows that it matched.
    */
   change(text: string, values?: readonly unknown[]): Promise<number>;
   /**
    * Runs `body` in one transaction, on a connection of its own. The statements in `begin` open the transaction; `body`
-   * gets the rows of the last of them. `limits` are WRITE by default.
+   * gets the rows of the last of them. If the database rolls the transaction back in favour of another one, all of it is
+   * repeated, `body` too. `limits` are WRITE by default.
    */
   transaction<T>(
     begin: readonly string[],

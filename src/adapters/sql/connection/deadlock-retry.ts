@@ -4,8 +4,9 @@ import type { Failures } from "./failures.ts";
 const MOST_ATTEMPTS = 5;
 
 /**
- * Repeats a transaction that the database rolled back in favour of another one (a deadlock), at once and up to five
- * times in all. `transact` is told whether this is the last time.
+ * Repeats a transaction that the database rolled back in favour of another one, at once and up to five times in all. It
+ * was a deadlock, or the other one was committed on another node of a cluster: then the COMMIT may fail as well as any
+ * other statement. `transact` is told whether this is the last time.
  *
  * This is the lowest retry of database work: such a rollback says nothing about the tokens or groups in the
  * transaction, so no layer above has to see it. The layer above repeats whole batches (engine/tokens/retry-batch.ts).

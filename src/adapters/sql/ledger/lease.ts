@@ -84,9 +84,10 @@ class LeaseRows implements Leases {
     }
   }
 
-  /** Whether the error says that another session keeps the lease's row locked. */
+  /** Whether the error says that another session keeps the lease's row locked, or changes it again and again. */
   #isLocked(error: unknown): boolean {
-    return error instanceof LockWait || this.#reader.database.dialect.isLockTimeout(error);
+    const { dialect } = this.#reader.database;
+    return error instanceof LockWait || dialect.isLockTimeout(error) || dialect.isDeadlock(error);
   }
 
   #cannotTake(error: unknown): SyncError {

@@ -2,7 +2,6 @@ import type { Lease } from "../../../ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction, LedgerView } from "../../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../../ports/token-store.ts";
 import type { InTransaction } from "../connection/connections.ts";
-import { retryDeadlocks } from "../connection/deadlock-retry.ts";
 import { databaseError } from "../connection/failures.ts";
 import type { Database } from "../dialect/database.ts";
 import type { LedgerLocation } from "../dialect/ledger-tables.ts";
@@ -28,15 +27,9 @@ export const sqlLedgerView = (database: Database, location: LedgerLocation, scop
  */
 export interface SqlLedger extends Ledger {
   /** The database connection of a transaction that this ledger has open. */
-  sessionOf(transaction: LedgerTransaction): LedgerSession;
+  sessionOf(transaction: LedgerTransaction): InTransaction;
   /** A query that finds a row if the lease is held and no other group of the scope has this token. */
   ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
-}
-
-interface LedgerSession {
-  readonly connection: InTransaction;
-  /** If true, this transaction is not repeated when the database rolls it back. */
-  readonly isLastAttempt: boolean;
 }
 
 /** `historyMs`: how long the history of the runs is kept. */
@@ -48,13 +41,9 @@ export function sqlLedger(
 ): SqlLedger {
   const { dialect } = database;
   const reader = new LedgerReader(database, location, scope);
-  const sessions = new WeakMap<LedgerTransaction, LedgerSession>();
+  const sessions = new WeakMap<LedgerTransaction, InTransaction>();
 
-  async function writeOnce<T>(
-    lease: Lease,
-    body: (transaction: LedgerTransaction) => Promise<T>,
-    isLastAttempt: boolean,
-  ): Promise<T> {
+  async function write<T>(lease: Lease, body: (transaction: LedgerTransaction) => Promise<T>): Promise<T> {
     const tables = await reader.tables();
     const begin = [...dialect.begin.write, await ifHeld(reader, lease)];
     return database.transaction(begin, async (connection, held) => {
@@ -63,7 +52,7 @@ export function sqlLedger(
         ...allWrites({ dialect, connection, tables, scope }, historyMs),
         assertOpen: () => connection.assertOpen(),
       };
-      sessions.set(transaction, { connection, isLastAttempt });
+      sessions.set(transaction, connection);
       return body(transaction);
     });
   }
@@ -75,7 +64,7 @@ export function sqlLedger(
     ...requests(reader),
     write: async (lease, body) => {
       try {
-        return await retryDeadlocks(dialect, (isLast) => writeOnce(lease, body, isLast));
+        return await write(lease, body);
       } catch (error) {
         throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot write the ledger", error);
       }

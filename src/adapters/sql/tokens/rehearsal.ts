@@ -60,7 +60,7 @@ async function rehearse(
     refused: (error: unknown) => Refusal[1],
   ): Promise<Finding | undefined> =>
     orElse(
-      { dialect, connection, isLastAttempt: true },
+      { dialect, connection },
       async () => {
         const [refusal] = await body();
         return refusal && asFinding("failure", refusal[1]);

@@ -1,5 +1,5 @@
 import { describe } from "../../../core/failure/sync-error.ts";
-import type { Queryable } from "../connection/connections.ts";
+import type { InTransaction } from "../connection/connections.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 
 /** In seconds. Short, because many rows may be locked, and each is waited for by a statement of its own. */
@@ -8,9 +8,7 @@ const WAIT_FOR_ONE = 1;
 /** A transaction that goes on after a statement has failed. */
 export interface Savepoints {
   readonly dialect: Pick<Dialect, "isGeneral" | "isDeadlock" | "isUntranslatable" | "lockWait" | "savepoint">;
-  readonly connection: Queryable;
-  /** If true, this transaction is not repeated when the database rolls it back. */
-  readonly isLastAttempt: boolean;
+  readonly connection: Pick<InTransaction, "query" | "isLastAttempt">;
 }
 
 /** A statement made the database roll back the whole transaction, together with the savepoint. */
@@ -27,7 +25,7 @@ export class TransactionLost extends Error {
  * Rejects if the database as a whole is at fault, and with TransactionLost.
  */
 export async function orElse<T>(
-  { dialect, connection, isLastAttempt }: Savepoints,
+  { dialect, connection }: Savepoints,
   body: () => Promise<T>,
   otherwise: (error: unknown) => Promise<T>,
 ): Promise<T> {
@@ -39,7 +37,7 @@ export async function orElse<T>(
   } catch (error) {
     if (dialect.isGeneral(error)) throw error;
     // A trigger can raise a deadlock error too, and then raises it each time.
-    if (dialect.isDeadlock(error) && !isLastAttempt) throw error;
+    if (dialect.isDeadlock(error) && !connection.isLastAttempt) throw error;
     try {
       await connection.query("ROLLBACK TO SAVEPOINT groupsync");
     } catch {

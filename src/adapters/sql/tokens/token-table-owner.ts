@@ -3,7 +3,6 @@ import { isSameMark, type OwnersMark } from "../../../core/tokens/owner-mark.ts"
 import type { FoundTokenTable } from "../../../core/tokens/token-tables.ts";
 import type { TokenDestination } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
-import { retryDeadlocks } from "../connection/deadlock-retry.ts";
 import { databaseError } from "../connection/failures.ts";
 import { quotePlace, type TablePlace } from "../connection/table-place.ts";
 import type { Database } from "../dialect/database.ts";
@@ -64,11 +63,8 @@ export class TokenTableOwner implements TokenDestination {
       if (!(await dialect.tableExists(this.#database, quoted)))
         await dialect.createOnce(this.#database, this.#create(quoted));
       await this.#insistOnOwner(place);
-      // If several configs claim a destination at once, the database may give up one of the transactions.
-      return retryDeadlocks(dialect, () =>
-        this.#database.transaction(dialect.begin.write, (connection) =>
-          this.#replace(connection, place, mark, former),
-        ),
+      return this.#database.transaction(dialect.begin.write, (connection) =>
+        this.#replace(connection, place, mark, former),
       );
     });
   }
@@ -79,16 +75,14 @@ export class TokenTableOwner implements TokenDestination {
       const place = await this.#place();
       if (!place || !(await dialect.tableExists(this.#database, this.#owners(place)))) return;
       await this.#insistOnOwner(place);
-      await retryDeadlocks(dialect, () =>
-        this.#database.transaction(dialect.begin.write, async (connection) => {
-          const found = await this.#rows(connection, place, "FOR UPDATE");
-          await this.#remove(
-            connection,
-            place,
-            found.filter((row) => isSameMark(row.mark, mark)),
-          );
-        }),
-      );
+      await this.#database.transaction(dialect.begin.write, async (connection) => {
+        const found = await this.#rows(connection, place, "FOR UPDATE");
+        await this.#remove(
+          connection,
+          place,
+          found.filter((row) => isSameMark(row.mark, mark)),
+        );
+      });
     });
   }
 

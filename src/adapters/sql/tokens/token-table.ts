@@ -11,7 +11,6 @@ import type {
   TokenStore,
   WriteOptions,
 } from "../../../ports/token-store.ts";
-import { retryDeadlocks } from "../connection/deadlock-retry.ts";
 import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/table-place.ts";
 import type { Database } from "../dialect/database.ts";
@@ -34,7 +33,7 @@ const secretsIn = (rows: readonly TokenRow[]): Secret[] => tokensOf(rows).map(([
 
 /** The ledger of the database that the token table is in. Its transactions write the tokens too. */
 export interface LedgerBesideTokens {
-  sessionOf(transaction: LedgerTransaction): Pick<Savepoints, "connection" | "isLastAttempt">;
+  sessionOf(transaction: LedgerTransaction): Savepoints["connection"];
   /** A query that finds a row if the lease is held and no other group of the scope has this token. */
   ifOfNoOther(token: StoredToken, lease: Lease): Promise<string>;
 }
@@ -222,12 +221,8 @@ export class SqlTokenTable implements TokenStore {
   /** Runs `body` in the ledger's transaction, or in its own if the ledger is in another database. */
   #within<T>(transaction: LedgerTransaction, body: (savepoints: Savepoints) => Promise<T>): Promise<T> {
     const { dialect } = this.#database;
-    if (this.#ledger) return body({ dialect, ...this.#ledger.sessionOf(transaction) });
-    return retryDeadlocks(dialect, (isLastAttempt) =>
-      this.#database.transaction(dialect.begin.write, (connection) =>
-        body({ dialect, connection, isLastAttempt }),
-      ),
-    );
+    if (this.#ledger) return body({ dialect, connection: this.#ledger.sessionOf(transaction) });
+    return this.#database.transaction(dialect.begin.write, (connection) => body({ dialect, connection }));
   }
 
   #unavailable(doing: string, error: unknown): SyncError {

@@ -17,6 +17,7 @@ import {
   expectVerificationRemembered,
   TOKEN_PLACES_IN_VERSION_9,
 } from "../../sql/ledger/ledger-version-9.ts";
+import { mysqlStatements } from "../../sql/ledger/old-ledger.ts";
 
 /** A ledger's tables as this version made them, with what this statement puts into them. */
 async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDatabase & FreshDatabase> {
@@ -25,8 +26,7 @@ async function aLedgerOfVersion(version: number, sql: string): Promise<LedgerDat
     "CREATE TABLE groupsync_migrations (version INT NOT NULL PRIMARY KEY, applied_at DATETIME(6) NOT NULL)",
   );
   for (const migration of MIGRATIONS.filter((each) => each.version <= version))
-    for (const statement of migration.statements(ledgerTables(mysql, LOCATION)))
-      await database.query(statement);
+    for (const statement of mysqlStatements(migration)) await database.query(statement);
   await database.setVersion(version);
   await database.query(sql);
   return database;
@@ -46,6 +46,26 @@ async function aLedgerOfVersion3(): Promise<LedgerDatabase & FreshDatabase> {
     ('another, whose lease has expired', 3, 'gone', '2025-01-01', '2025-01-02')`,
   );
   return database;
+}
+
+/** Calls `act` after each statement of the database's transactions. */
+function inBetween(database: Connections, act: (text: string) => Promise<void>): Connections {
+  return {
+    ...database,
+    transaction: (begin, body, limits) =>
+      database.transaction(
+        begin,
+        (connection, begun) => {
+          const query: typeof connection.query = async (text, values) => {
+            const rows = await connection.query<never>(text, values);
+            await act(text);
+            return rows;
+          };
+          return body({ ...connection, query }, begun);
+        },
+        limits,
+      ),
+  };
 }
 
 test("the migrations lead to the version that the statements are written for", () => {
@@ -85,9 +105,9 @@ test("in a ledger of version 3, a group is taken to be failing since its last ch
 
 test.each([1, 2, 3])("a migration that died after statement %i is done again", async (done) => {
   const database = await aLedgerOfVersion3();
-  const [, migration] = MIGRATIONS;
-  const statements = migration?.statements(ledgerTables(mysql, LOCATION)).slice(0, done) ?? [];
-  for (const statement of statements) await database.query(statement);
+  const migration = MIGRATIONS.filter(({ version }) => version === 4);
+  const statements = migration.flatMap((each) => mysqlStatements(each));
+  for (const statement of statements.slice(0, done)) await database.query(statement);
   await opened(async () => database);
   expect((await database.view().status()).failing).toMatchObject([
     { user_group_id: "failing", since: new Date("2026-02-01T00:00:00Z") },
@@ -100,33 +120,31 @@ test("a migration whose lease is lost between two statements makes the second no
     `INSERT INTO groupsync_leases (scope, epoch, holder, acquired_at, expires_at) VALUES
     ('default', 3, 'me', '2026-01-01', '2026-01-02')`,
   );
-  const database = aDatabase(at.url, "mysql");
-  const losingTheLease: Pick<Connections, "transaction"> = {
-    transaction: (begin, body, limits) => {
-      const losing = (connection: Parameters<typeof body>[0]): typeof connection => ({
-        ...connection,
-        query: async (text, values) => {
-          const rows = await connection.query<never>(text, values);
-          if (text.startsWith("ALTER")) await at.query("UPDATE groupsync_leases SET epoch = 4");
-          return rows;
-        },
-      });
-      return database.transaction(begin, (connection, begun) => body(losing(connection), begun), limits);
-    },
-  };
-  const migrating = migrateLedger(
-    { ...database, ...losingTheLease },
-    ledgerTables(mysql, LOCATION),
-    LOCATION,
-    {
-      from: "an older version",
-      ifHeld: "SELECT 1 FROM groupsync_leases WHERE epoch = 3 LOCK IN SHARE MODE",
-    },
-  );
+  const losingTheLease = inBetween(aDatabase(at.url, "mysql"), async (text) => {
+    if (text.startsWith("ALTER")) await at.query("UPDATE groupsync_leases SET epoch = 4");
+  });
+  const migrating = migrateLedger(losingTheLease, ledgerTables(mysql, LOCATION), LOCATION, {
+    from: "an older version",
+    ifHeld: "SELECT 1 FROM groupsync_leases WHERE epoch = 3 LOCK IN SHARE MODE",
+  });
   await expect(migrating).rejects.toMatchObject({ code: "LEASE_LOST" });
   expect(await at.query("SHOW COLUMNS FROM groupsync_groups LIKE 'verified_at'")).toHaveLength(1);
   expect(await at.query("SHOW KEYS FROM groupsync_groups WHERE Key_name = 'verified_at'")).toEqual([]);
   expect(await at.query("SELECT version FROM groupsync_migrations")).toEqual([{ version: 10 }]);
+});
+
+test("a migration that another node was quicker with changes no row again", async () => {
+  const at = await ledgerDatabase("mysql");
+  const quicker = inBetween(aDatabase(at.url, "mysql"), async (text) => {
+    if (text !== "START TRANSACTION") return;
+    const [last] = await at.query("SELECT max(version) AS version FROM groupsync_migrations");
+    if (last?.version !== 5) return;
+    await at.query("INSERT INTO groupsync_identity (id) VALUES ('the other node gave it')");
+    await at.query("INSERT INTO groupsync_migrations (version, applied_at) VALUES (6, now())");
+  });
+  await migrateLedger(quicker, ledgerTables(mysql, LOCATION), LOCATION, { from: "nothing" });
+  expect(await at.query("SELECT id FROM groupsync_identity")).toEqual([{ id: "the other node gave it" }]);
+  expect(await at.ledger().id()).toBe("the other node gave it");
 });
 
 test("a migration gives back its named lock, though its connection stays open", async () => {
@@ -166,8 +184,8 @@ test("a ledger of version 5 gets a place of its own for each kind of failure", a
 });
 
 test("a migration to version 6 that died before or after it moved rows is done again", async () => {
-  const statements =
-    MIGRATIONS.find(({ version }) => version === 6)?.statements(ledgerTables(mysql, LOCATION)) ?? [];
+  const migration = MIGRATIONS.filter(({ version }) => version === 6);
+  const statements = migration.flatMap((each) => mysqlStatements(each));
   const upTo = statements.findIndex((statement) => statement.includes("'rotated'"));
   for (const done of [upTo, upTo + 1, upTo + 2]) {
     const database = await aLedgerOfVersion(5, failuresInVersion5(""));

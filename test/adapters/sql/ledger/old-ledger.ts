@@ -11,6 +11,12 @@ import { Secret } from "../../../../src/core/secret/secret.ts";
 import { aTenantRow, type TenantRecord } from "../../../fakes/tenant-source.ts";
 import { LOCATION, ledgerDatabase } from "./ledger-database.ts";
 
+/** All statements of one of MySQL's migrations. */
+export const mysqlStatements = (
+  { definitions, rows }: (typeof MYSQL_MIGRATIONS)[number],
+  tables = ledgerTables(mysql, LOCATION),
+): readonly string[] => [...definitions(tables), ...(rows?.(tables) ?? [])];
+
 /** A ledger's tables as this version made them, on the database of the project, and what puts a row into one of them. */
 export async function anOldLedger(version: number) {
   const database = await ledgerDatabase();
@@ -19,7 +25,9 @@ export async function anOldLedger(version: number) {
   await database.query(`CREATE TABLE groupsync_migrations (version INT PRIMARY KEY, applied_at ${timeType})`);
   const statements =
     database.kind === "mysql"
-      ? MYSQL_MIGRATIONS.filter((each) => each.version <= version).flatMap((each) => each.statements(tables))
+      ? MYSQL_MIGRATIONS.filter((each) => each.version <= version).flatMap((each) =>
+          mysqlStatements(each, tables),
+        )
       : POSTGRES_MIGRATIONS.slice(0, version).map((migration) => migration(tables));
   for (const statement of statements) await database.query(statement);
   await database.setVersion(version);

@@ -12,6 +12,7 @@ test("nothing follows in a transaction that the server has rolled back, because 
   const said: string[] = [];
   let isOpen = true;
   const connection = {
+    isLastAttempt: false,
     query: async (text: string) => {
       said.push(text);
       if (!isOpen) throw answer(1305, "SAVEPOINT groupsync does not exist");
@@ -26,7 +27,6 @@ test("nothing follows in a transaction that the server has rolled back, because 
   const savepoints = {
     dialect: { ...failures, savepoint: mysql.savepoint, lockWait: () => "" },
     connection,
-    isLastAttempt: false,
   };
   const error = await rejection(togetherOrEach(savepoints, ["a", "b"], write, (item) => item));
   expect(error).toMatchObject({ name: "TransactionLost", message: expect.stringContaining("Lock wait") });

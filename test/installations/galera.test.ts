@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { sqlLedger } from "../../src/adapters/sql/ledger/ledger.ts";
+import { aDatabase, HISTORY_MS, LOCATION } from "../adapters/sql/ledger/ledger-database.ts";
+import { runProgram } from "../e2e/program.ts";
+import { aWorld } from "../e2e/world.ts";
+import { type FreshDatabase, SERVERS } from "../support/databases/fresh-database.ts";
+import { LONG } from "../support/long.ts";
+import { type Galera, startGalera } from "../support/mysql/galera.ts";
+
+describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
+  let cluster: Galera;
+  beforeAll(async () => {
+    cluster = await startGalera();
+  });
+  afterAll(() => cluster.stop());
+
+  let databases = 0;
+  /** One database, as each of the nodes has it. */
+  async function onBothNodes(): Promise<readonly [FreshDatabase, FreshDatabase]> {
+    const name = `groupsync_test_${databases++}`;
+    const at = (node: string): FreshDatabase => {
+      const url = Object.assign(new URL(node), { pathname: `/${name}` }).href;
+      const { query, end } = SERVERS.mysql.connect(url);
+      onTestFinished(end);
+      return { kind: "mysql", name, url, query };
+    };
+    const server = SERVERS.mysql.connect(cluster.urls[0]);
+    await server.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`);
+    await server.end();
+    const [first, second] = [at(cluster.urls[0]), at(cluster.urls[1])];
+    await expect
+      .poll(() =>
+        second.query("SELECT 1").then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+    return [first, second];
+  }
+
+  test("both can create the ledger at once, it gets one id, and one of them gets the lease", async () => {
+    for (let round = 0; round < 20; round++) {
+      const nodes = await onBothNodes();
+      const ledgers = nodes.map(({ url }) =>
+        sqlLedger(aDatabase(url, "mysql"), LOCATION, "default", HISTORY_MS),
+      );
+      await Promise.all(ledgers.map((ledger) => ledger.prepare()));
+      const attempts = await Promise.all(
+        ledgers.map((ledger, n) => ledger.acquireLease(`node ${n}`, 60_000)),
+      );
+      expect(attempts.map(({ kind }) => kind).toSorted()).toEqual(["acquired", "held"]);
+      const [ids, others] = await Promise.all(
+        nodes.map(({ query }) => query("SELECT id FROM groupsync_identity")),
+      );
+      expect(ids).toHaveLength(1);
+      expect(others).toEqual(ids);
+    }
+  });
+
+  test("of two first syncs at once, one makes all groups, and the other ends or waits for its turn", async () => {
+    for (let round = 0; round < 6; round++) {
+      const [first, second] = await onBothNodes();
+      const world = await aWorld({ database: first, tenants: 20 });
+      const sync = (url: string) => runProgram(["sync", "--json"], { ...world.env, DATABASE_URL: url });
+      const ended = await Promise.all([first, second].map(({ url }) => sync(url)));
+      const codes = ended.map(({ code }) => code);
+      expect(codes, ended.map(({ stdout, stderr }) => stdout + stderr).join("\n")).toContain(0);
+      expect(codes.filter((code) => code !== 0 && code !== 5)).toEqual([]);
+      const { by_operation } = await world.requests();
+      expect(by_operation.GET).toEqual({ 200: 20 });
+      expect(await world.stored()).toEqual(await world.live());
+      await world.forgetRequests();
+      for (const { url } of [second, first]) expect((await sync(url)).code).toBe(0);
+      expect(await world.requests()).toMatchObject({ total: 0 });
+    }
+  });
+});
