@@ -45,7 +45,7 @@ const SESSION = `SET SESSION ${EVERY_SESSION}, sql_mode = 'ANSI_QUOTES,STRICT_AL
   foreign_key_checks = 1, unique_checks = 1, ${NOT_IN_SLOW_LOG}`;
 /** For a stream, in seconds. Its reader may wait an hour for the source. Its transaction locks nobody out. */
 const UNHURRIED = "wait_timeout = 3600, net_write_timeout = 3600";
-const ISOLATION = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+const TRANSACTIONS = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
 
 /** A MySQL or MariaDB database. */
 export class MysqlDatabase implements Database {
@@ -199,7 +199,7 @@ export class MysqlDatabase implements Database {
       if (!this.#threads.has(connection)) {
         const ask = this.#asking(connection, limits);
         await ask(`${SESSION}, ${this.#idle}`);
-        await ask(ISOLATION);
+        await ask(TRANSACTIONS);
         const [thread] = rowsOf(await ask<Rows<Thread>>(WHO_AM_I));
         if (thread) this.#threads.set(connection, thread);
         const [largest] = rowsOf(await ask<Rows<{ bytes: number }>>("SELECT @@max_allowed_packet AS bytes"));

@@ -15,7 +15,9 @@ import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
 import { connectionOptions } from "./connection/connection.ts";
 import { DURABLY } from "./connection/durability.ts";
 import { isAnswer } from "./connection/failures.ts";
-import { PIN, pinnedQuery } from "./connection/search-path.ts";
+import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
+import { PIN, PINNED } from "./connection/search-path.ts";
+import { BEGIN, setLocally, UNHURRIED } from "./connection/settings.ts";
 import { allInTime, type Backend, WHO_AM_I, watchedSession } from "./connection/watched-session.ts";
 import { postgres } from "./dialect.ts";
 
@@ -33,8 +35,8 @@ interface Open extends Omit<InTransaction, "query"> {
 export class PostgresDatabase implements Database {
   readonly dialect = postgres;
   readonly byRolesPath: Connections["byRolesPath"] = {
-    query: (text, values) => this.#answer(SHORT_READ, run, text, values),
-    write: (text, values) => this.#answer(WRITE, run, text, values),
+    query: (text, values) => this.#answer(SHORT_READ, alone(reading()), text, values),
+    write: (text, values) => this.#answer(WRITE, alone(writing()), text, values),
     stream: (begin, ...query) => this.#stream(begin, ...query),
   };
   readonly #options: DatabaseOptions;
@@ -61,11 +63,11 @@ export class PostgresDatabase implements Database {
   }
 
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#answer(SHORT_READ, pinnedQuery, text, values);
+    return this.#answer(SHORT_READ, alone(reading(PINNED)), text, values);
   }
 
   write<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#answer(WRITE, pinnedQuery, text, values);
+    return this.#answer(WRITE, alone(writing(PINNED)), text, values);
   }
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
@@ -86,7 +88,7 @@ export class PostgresDatabase implements Database {
   }
 
   stream<Row extends readonly unknown[]>(
-    [begin = "BEGIN", ...others]: readonly string[],
+    [begin = BEGIN, ...others]: readonly string[],
     text: string,
     values: readonly unknown[],
     size: number,
@@ -95,7 +97,7 @@ export class PostgresDatabase implements Database {
   }
 
   async *#stream<Row extends readonly unknown[]>(
-    begin: readonly string[],
+    [begin = BEGIN, ...others]: readonly string[],
     text: string,
     values: readonly unknown[],
     size: number,
@@ -106,7 +108,9 @@ export class PostgresDatabase implements Database {
     const watchdog = new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
     let broken = true;
     try {
-      const begun = await watchdog.wait(() => client.query([...begin, WHO_AM_I].join("; ")));
+      const begun = await watchdog.wait(() =>
+        client.query([begin, setLocally(UNHURRIED), ...others, WHO_AM_I].join("; ")),
+      );
       backend = resultsOf<Backend>(begun).at(-1)?.rows[0];
       yield* watchdog.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
       await watchdog.wait(() => client.query("COMMIT"));
@@ -138,13 +142,13 @@ export class PostgresDatabase implements Database {
     limits: WaitLimits,
     isLastAttempt: boolean,
   ): Promise<T> {
-    const [first = "BEGIN", ...others] = begin;
-    const idle = `SET LOCAL idle_in_transaction_session_timeout = ${this.#options.idleMs}`;
+    const [first = BEGIN, ...others] = begin;
+    const settings = setLocally({ idle_in_transaction_session_timeout: String(this.#options.idleMs) });
     return this.#use(limits, run, async (askAnyway) => {
       const transaction = new TransactionKeepalive(() => askAnyway("SELECT 1"), this.#options.idleMs);
       const ask: Ask = (text, values) => transaction.run(() => askAnyway(text, values));
       try {
-        const begun = await ask([first, idle, PIN, ...others].join("; "));
+        const begun = await ask([first, settings, PIN, ...others].join("; "));
         const rows = resultsOf(begun).at(-1)?.rows ?? [];
         const open = { ask, isLastAttempt, assertOpen: () => transaction.assertOpen() };
         const result = await body(open, rows);
@@ -158,14 +162,14 @@ export class PostgresDatabase implements Database {
 
   #answer<Row extends object>(
     limits: WaitLimits,
-    how: typeof run,
+    how: Run,
     text: string,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
     return this.#use(limits, how, async (ask) => (await ask<Row>(text, values)).rows);
   }
 
-  async #use<T>(limits: WaitLimits, how: typeof run, body: (ask: Ask) => Promise<T>): Promise<T> {
+  async #use<T>(limits: WaitLimits, how: Run, body: (ask: Ask) => Promise<T>): Promise<T> {
     const client = await this.#connect(limits);
     const session = this.#attend(client, () => undefined);
     const watchdog = new SessionWatchdog(session, this.#options.timeouts, this.#options.stop);
@@ -211,8 +215,20 @@ export class PostgresDatabase implements Database {
   }
 }
 
-/** Runs a statement with the session's own search_path, unlike `pinnedQuery`. */
-const run: typeof pinnedQuery = (client, text, values) => client.query(text, [...values]);
+type Run = <Row extends object>(
+  client: pg.ClientBase,
+  text: string,
+  values: readonly unknown[],
+) => Promise<pg.QueryResult<Row & pg.QueryResultRow>>;
+
+/** Runs a statement in the transaction that the session has open. */
+const run: Run = (client, text, values) => client.query(text, [...values]);
+
+/** Runs a statement in a transaction of its own. */
+const alone =
+  (transaction: Parameters<typeof inOneRoundTrip>[1]): Run =>
+  (client, text, values) =>
+    inOneRoundTrip(client, transaction, { text, values: [...values] });
 
 /** For several statements in one text the driver returns a list of results, though its types say otherwise. */
 const resultsOf = <Row extends object>(results: unknown): pg.QueryResult<Row>[] =>

@@ -5,6 +5,7 @@ import { failures } from "./connection/failures.ts";
 import { quoteName, quoteTable } from "./connection/identifiers.ts";
 import { PIN_AGAIN, UNPIN } from "./connection/search-path.ts";
 import { UNLOGGED } from "./connection/server-log.ts";
+import { BEGIN_SNAPSHOT } from "./connection/settings.ts";
 import { foreignTables } from "./connection/table-owner.ts";
 import { tableExists, tablePlace } from "./connection/table-place.ts";
 import { inspectLedger } from "./ledger/ledger-inspection.ts";
@@ -37,7 +38,7 @@ export const postgres: Dialect = {
   begin: {
     write: [...DURABLY, UNLOGGED, lockWait(), IMMEDIATELY],
     lease: [...DURABLY, lockWait(10)],
-    snapshot: ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"],
+    snapshot: [BEGIN_SNAPSHOT],
   },
   now: "clock_timestamp()",
   savepoint: {

@@ -16,13 +16,14 @@ import { type Thread, WHO_AM_I, watchedSession } from "../connection/watched-ses
 
 /**
  * Gives every value the same text whatever the server's settings are. The sql_mode keeps its other parts, because the
- * customer's SQL is written for them. max_sort_length is in bytes, and has to cover the longest id. net_write_timeout
- * is in seconds: the reader may pause for an hour.
+ * customer's SQL is written for them. max_sort_length is in bytes, and has to cover the longest id. The timeouts are in
+ * seconds: the reader may pause for an hour.
  */
 const SESSION = `SET SESSION ${EVERY_SESSION},
   sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', ''),
   max_sort_length = 4096,
-  net_write_timeout = 3600`;
+  net_write_timeout = 3600,
+  wait_timeout = GREATEST(@@SESSION.wait_timeout, 3600)`;
 
 /** A connection that reads the source. It waits for nothing without a limit. */
 export class MysqlSourceSession implements SourceSession {

@@ -8,7 +8,7 @@ import { withinLimits } from "../../sql/connection/wait-limits.ts";
 import { connectionOptions } from "../connection/connection.ts";
 import { failures } from "../connection/failures.ts";
 import { quoteName } from "../connection/identifiers.ts";
-import { textOrBytes } from "../connection/one-round-trip.ts";
+import { textOrBytes } from "../connection/settings.ts";
 import { allInTime, type Backend, endInTime, WHO_AM_I } from "../connection/watched-session.ts";
 import { isOwnNotification, ownNotification } from "./own-notification.ts";
 

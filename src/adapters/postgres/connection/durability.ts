@@ -1,5 +1,6 @@
 import type { DurabilityRisk } from "../../../ports/durability.ts";
 import type { Queryable } from "../../sql/connection/connections.ts";
+import { BEGIN } from "./settings.ts";
 
 /**
  * An expression for a SELECT list. Makes the transaction's commit wait for the server's disk if `synchronous_commit` is
@@ -10,7 +11,7 @@ export const RAISED = `CASE WHEN pg_catalog.current_setting('synchronous_commit'
     THEN pg_catalog.set_config('synchronous_commit', 'local', true) END`;
 
 /** Opens a transaction whose commit survives a crash of the server. */
-export const DURABLY = ["BEGIN", `SELECT ${RAISED}`] as const;
+export const DURABLY = [BEGIN, `SELECT ${RAISED}`] as const;
 
 /** If fsync or full_page_writes is off, a crash of the machine may undo any commit. */
 export async function durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]> {

@@ -1,5 +1,4 @@
-import type pg from "pg";
-import { inOneRoundTrip, setLocally } from "./one-round-trip.ts";
+import { setLocally } from "./settings.ts";
 
 /**
  * PostgreSQL looks names up in each schema of the role's search_path. If somebody else may create functions or
@@ -27,12 +26,5 @@ export const PIN = `SELECT pg_catalog.set_config(${KEPT}, pg_catalog.current_set
 export const UNPIN = `SELECT pg_catalog.set_config('search_path', pg_catalog.current_setting(${KEPT}), true)`;
 export const PIN_AGAIN = `SET LOCAL search_path = ${PATH}`;
 
-const PIN_STATEMENT = setLocally({ search_path: PATH });
-
-/** Runs one statement with the path pinned, in a transaction of its own and in one round trip. */
-export const pinnedQuery = <Row extends object>(
-  client: pg.ClientBase,
-  text: string,
-  values: readonly unknown[],
-): Promise<pg.QueryResult<Row & pg.QueryResultRow>> =>
-  inOneRoundTrip<Row>(client, PIN_STATEMENT, { text, values: [...values] });
+/** Pins the path in the round trip of one statement. */
+export const PINNED = setLocally({ search_path: PATH });

@@ -9,7 +9,8 @@ import {
 import { withTimeout } from "../../sql/connection/wait-limits.ts";
 import { connectionOptions } from "./connection.ts";
 import { failures, isFromServer } from "./failures.ts";
-import { pinnedQuery } from "./search-path.ts";
+import { inOneRoundTrip, reading } from "./one-round-trip.ts";
+import { PINNED } from "./search-path.ts";
 
 /** How long the end of a connection and a request to cancel may take, in milliseconds. */
 const FAREWELL = 5_000;
@@ -105,7 +106,8 @@ async function inspect(
   client.on("error", () => {});
   try {
     await client.connect();
-    const { rows } = await withTimeout(ms, pinnedQuery<Seen>(client, INSPECT, [backend.pid, backend.server]));
+    const query = { text: INSPECT, values: [backend.pid, backend.server] };
+    const { rows } = await withTimeout(ms, inOneRoundTrip<Seen>(client, reading(PINNED), query));
     return stateOf(rows[0], backend, applicationName);
   } catch (error) {
     return inspectionFailed(error, isFromServer(error));

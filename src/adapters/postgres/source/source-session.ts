@@ -4,18 +4,10 @@ import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts"
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import type { SourceSession } from "../../sql/source/source-session.ts";
 import { connectionOptions } from "../connection/connection.ts";
-import { inOneRoundTrip, setLocally, textOrBytes } from "../connection/one-round-trip.ts";
+import { inOneRoundTrip, reading } from "../connection/one-round-trip.ts";
+import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
 import { type Backend, endInTime, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
 import { readCursor } from "../database.ts";
-
-/** Give every value the same text whatever the server's settings are. */
-const TEXTS = {
-  TimeZone: "UTC",
-  DateStyle: "ISO, YMD",
-  IntervalStyle: "iso_8601",
-  bytea_output: "hex",
-  extra_float_digits: "1",
-};
 
 /** Rows as arrays, and each value as the server writes it. */
 const AS_TEXTS = { rowMode: "array", types: { getTypeParser: () => (text: string) => text } } as const;
@@ -25,21 +17,20 @@ export class PostgresSourceSession implements SourceSession {
   readonly #client: pg.Client;
   readonly #watchdog: SessionWatchdog;
   readonly #begin: string;
-  readonly #beforeLook: string;
+  readonly #look: ReturnType<typeof reading>;
   /** Of the transaction: a pooler may give each transaction another session of the server. */
   #backend: Backend | undefined;
   #isOpen = true;
 
   private constructor(options: SourceOptions, stop: AbortSignal) {
     const settings = {
-      ...TEXTS,
+      ...UNHURRIED,
       row_security: options.rowSecurity === "filter" ? "on" : "off",
       lock_timeout: String(serverLockMs(options.timeouts)),
     };
-    this.#begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${setLocally(settings, textOrBytes("end of transaction"))}; ${WHO_AM_I}`;
-    this.#beforeLook = setLocally(
-      { ...settings, transaction_read_only: "on" },
-      textOrBytes("end of transaction"),
+    this.#begin = `${BEGIN_SNAPSHOT}; ${setLocally(settings, textOrBytes("end of transaction"))}; ${WHO_AM_I}`;
+    this.#look = reading(
+      setLocally({ ...settings, transaction_read_only: "on" }, textOrBytes("end of transaction")),
     );
     this.#client = new pg.Client(connectionOptions(options.url, options.applicationName));
     // Without a listener a broken connection would end the process. The waiting query rejects in any case.
@@ -95,7 +86,7 @@ export class PostgresSourceSession implements SourceSession {
   async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     const query = { text: sql, ...AS_TEXTS };
     const { rows } = await this.#watchdog.wait(() =>
-      inOneRoundTrip<[...Row]>(this.#client, this.#beforeLook, query),
+      inOneRoundTrip<[...Row]>(this.#client, this.#look, query),
     );
     return rows;
   }

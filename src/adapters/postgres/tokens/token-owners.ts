@@ -1,5 +1,6 @@
 import { OWNERS_TABLE, type TokenOwnerStatements } from "../../sql/dialect/token-owner-statements.ts";
 import { quoteName } from "../connection/identifiers.ts";
+import { BEGIN } from "../connection/settings.ts";
 
 export const tokenOwners: TokenOwnerStatements = {
   // Statements quote every column name, so the database has the name as it is written.
@@ -8,7 +9,7 @@ export const tokenOwners: TokenOwnerStatements = {
   shownName: quoteName,
   ownerTypes: { name: "text", text: "text", end: "" },
   createOnce: (database, statement) =>
-    database.transaction(["BEGIN"], async (connection) => {
+    database.transaction([BEGIN], async (connection) => {
       // IF NOT EXISTS alone lets two programs try at once, and one of them fails: lock first.
       await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${OWNERS_TABLE}`]);
       await connection.query(statement);

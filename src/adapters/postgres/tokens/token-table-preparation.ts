@@ -4,6 +4,7 @@ import { quotedTable } from "../../sql/connection/table-place.ts";
 import type { PlacedTokenTable } from "../../sql/dialect/token-statements.ts";
 import { quoteName, quoteTable } from "../connection/identifiers.ts";
 import { insistOnSchema } from "../connection/rights.ts";
+import { BEGIN } from "../connection/settings.ts";
 import { tableExists } from "../connection/table-place.ts";
 import { type Equality, idEquality } from "./id-equality.ts";
 
@@ -56,7 +57,7 @@ async function insistOnTable(
 
 async function create(database: Connections, options: PlacedTokenTable): Promise<void> {
   const { idColumn, tokenColumn } = options;
-  await database.transaction(["BEGIN"], async (connection) => {
+  await database.transaction([BEGIN], async (connection) => {
     // IF NOT EXISTS alone lets two programs try at once, and one of them fails: lock first.
     await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${quoted(options)}`]);
     await connection.query(

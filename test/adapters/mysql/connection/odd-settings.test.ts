@@ -29,6 +29,10 @@ const ODD_SETTINGS = [
   "autocommit = 0",
   "sql_select_limit = 1",
   "max_join_size = 1",
+  "TRANSACTION READ ONLY",
+  "TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+  "time_zone = '+05:45'",
+  "idle_transaction_timeout = 1",
 ];
 
 test.skipIf(!isThere)("the server's own settings change nothing for the ledger and the tokens", async () => {

@@ -137,6 +137,9 @@ const ODD_SETTINGS = [
   "max_join_size = 1",
   "max_sort_length = 64",
   "net_write_timeout = 1",
+  "wait_timeout = 1",
+  "idle_transaction_timeout = 1",
+  "idle_readonly_transaction_timeout = 1",
   "TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
 
@@ -182,6 +185,8 @@ test.skipIf(!isThere)("the server's own settings change nothing", async () => {
   onTestFinished(() => snapshot.close());
   await snapshot.buckets();
   await query("DELETE FROM odd.long_ids");
+  const rested = `SELECT 1 FROM ${PROCESS_LIST} WHERE db = 'odd' AND time < 3`;
+  await expect.poll(() => query(rested), { timeout: 20_000 }).toEqual([]);
   expect((await collect(snapshot.rows())).flat()).toHaveLength(3);
 
   // The customer's own SQL is written for such a server.

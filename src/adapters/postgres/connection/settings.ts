@@ -1,0 +1,42 @@
+/**
+ * What groupsync's statements and the driver depend on, whatever the server, the database, the role or the url says.
+ * The settings are set for each transaction, in the round trip that begins it, and never for the session, because a
+ * pooler may give the session to another client. Every role may set them.
+ */
+export const SETTINGS = {
+  DateStyle: "ISO, YMD",
+  IntervalStyle: "iso_8601",
+  TimeZone: "UTC",
+  bytea_output: "hex",
+  extra_float_digits: "1",
+  array_nulls: "on",
+} as const;
+
+/** Begins a transaction that writes. */
+export const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+/** Begins a transaction that reads the data of one point in time. */
+export const BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/** For a transaction that reads: an hour. Its reader may wait meanwhile for what it reads beside this, or for a lock. */
+export const UNHURRIED = { idle_in_transaction_session_timeout: "3600000" } as const;
+
+/**
+ * Sets configuration parameters of PostgreSQL for the transaction. Returns no row, because the driver would take the row
+ * for one of the next statement's. `others` are more calls of set_config.
+ */
+export function setLocally(settings: Readonly<Record<string, string>>, ...others: string[]): string {
+  const set = Object.entries({ ...SETTINGS, ...settings }).map(
+    ([name, value]) => `pg_catalog.set_config('${name}', '${value}', true)`,
+  );
+  return `SELECT 1 WHERE ${[...set, ...others].map((call) => `${call} IS NULL`).join(" OR ")}`;
+}
+
+/**
+ * A call of set_config. A database in SQL_ASCII takes any bytes as text, and fails to send as UTF-8 what isn't: one such
+ * value would end a read. So its session sends the bytes as they are, and the driver reads U+FFFD for those that are not
+ * UTF-8.
+ */
+export const textOrBytes = (until: "end of transaction" | "end of session"): string =>
+  `pg_catalog.set_config('client_encoding',
+     CASE WHEN pg_catalog.current_setting('server_encoding') OPERATOR(pg_catalog.=) 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END,
+     ${until === "end of transaction"})`;
