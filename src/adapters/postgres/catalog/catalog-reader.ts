@@ -24,34 +24,34 @@ interface ColumnRow extends Pick<CatalogColumn, "name" | "type" | "isNullable" |
  */
 const TABLES = `
   WITH RECURSIVE roles AS (
-    SELECT oid FROM pg_roles WHERE rolname = current_user
+    SELECT r.oid FROM pg_catalog.pg_roles AS r WHERE r.rolname = current_user
     UNION
-    SELECT m.roleid FROM roles JOIN pg_auth_members AS m ON m.member = roles.oid),
+    SELECT m.roleid FROM roles JOIN pg_catalog.pg_auth_members AS m ON m.member = roles.oid),
   tables AS (
     SELECT c.oid, n.nspname, n.oid AS namespace, c.relname, c.relkind, c.reltuples, c.relrowsecurity,
       pg_get_userbyid(c.relowner)::text AS owner,
-      c.relowner IN (SELECT oid FROM roles) AND pg_has_role(c.relowner, 'USAGE') AS ours
-    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      c.relowner IN (SELECT roles.oid FROM roles) AND pg_has_role(c.relowner, 'USAGE') AS ours
+    FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND c.relpersistence <> 't'
       AND n.nspname !~ '^(pg_|information_schema$|groupsync(_tokens)?$)' AND c.relname !~ '^groupsync_'
       AND NOT EXISTS (
-        SELECT FROM pg_depend AS d
+        SELECT FROM pg_catalog.pg_depend AS d
         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')),
   keys AS (
     SELECT i.indrelid, i.indkey[0] AS attnum,
       bool_or(i.indisprimary AND i.indnkeyatts = 1) AS is_primary,
       bool_or(i.indisunique AND i.indnkeyatts = 1) AS is_unique
-    FROM pg_index AS i
+    FROM pg_catalog.pg_index AS i
     WHERE i.indisvalid AND i.indpred IS NULL AND i.indkey[0] <> 0
     GROUP BY 1, 2),
   types AS (
     WITH RECURSIVE based AS (
-      SELECT oid, oid AS base, typtype, typbasetype FROM pg_type
+      SELECT t.oid, t.oid AS base, t.typtype, t.typbasetype FROM pg_catalog.pg_type AS t
       UNION ALL
       SELECT based.oid, t.oid, t.typtype, t.typbasetype
-      FROM based JOIN pg_type AS t ON t.oid = based.typbasetype
+      FROM based JOIN pg_catalog.pg_type AS t ON t.oid = based.typbasetype
       WHERE based.typtype = 'd')
-    SELECT oid, base FROM based WHERE typtype <> 'd'),
+    SELECT based.oid, based.base FROM based WHERE based.typtype <> 'd'),
   columns AS (
     SELECT a.attrelid, json_agg(json_build_object(
         'name', a.attname,
@@ -61,15 +61,15 @@ const TABLES = `
         'isIndexed', k.attnum IS NOT NULL,
         'typeKind', t.typtype,
         'typeName', ${typeName("t")}) ORDER BY a.attnum) AS columns
-    FROM tables JOIN pg_attribute AS a ON a.attrelid = tables.oid
+    FROM tables JOIN pg_catalog.pg_attribute AS a ON a.attrelid = tables.oid
       JOIN types ON types.oid = a.atttypid
-      JOIN pg_type AS t ON t.oid = types.base
+      JOIN pg_catalog.pg_type AS t ON t.oid = types.base
       LEFT JOIN keys AS k ON k.indrelid = a.attrelid AND k.attnum = a.attnum
     WHERE a.attnum > 0 AND NOT a.attisdropped
     GROUP BY 1),
   links AS (
-    SELECT DISTINCT conrelid, confrelid FROM pg_constraint
-    WHERE contype = 'f' AND conrelid <> confrelid AND conparentid = 0)
+    SELECT DISTINCT c.conrelid, c.confrelid FROM pg_catalog.pg_constraint AS c
+    WHERE c.contype = 'f' AND c.conrelid <> c.confrelid AND c.conparentid = 0)
   SELECT tables.nspname::text AS schema, tables.relname::text AS name, tables.relkind IN ('r', 'p') AS "isTable",
     CASE WHEN tables.relkind IN ('r', 'm', 'f') AND tables.reltuples >= 0 THEN tables.reltuples::float8 END AS rows,
     has_schema_privilege(tables.namespace, 'USAGE') AND has_table_privilege(tables.oid, 'SELECT') AS "isReadable",

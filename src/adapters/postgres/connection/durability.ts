@@ -16,7 +16,8 @@ export const DURABLY = [BEGIN, `SELECT ${RAISED}`] as const;
 /** If fsync or full_page_writes is off, a crash of the machine may undo any commit. */
 export async function durabilityRisks(database: Queryable): Promise<readonly DurabilityRisk[]> {
   const rows = await database.query<{ name: string }>(
-    `SELECT name FROM unnest(ARRAY['fsync', 'full_page_writes']) AS name WHERE current_setting(name) = 'off'`,
+    `SELECT s.name FROM unnest(ARRAY['fsync', 'full_page_writes']) AS s (name)
+     WHERE current_setting(s.name) = 'off'`,
   );
   return rows.map(({ name }) => ({ setting: `${name} = off`, safe: `${name} = on` }));
 }

@@ -20,12 +20,13 @@ export async function insistOnSchema(
   { mayBeCreated }: { readonly mayBeCreated: boolean },
 ): Promise<void> {
   const [row] = await byRolesPath.query<SchemaRow>(
-    `SELECT current_user AS "user", name, oid IS NOT NULL AS "isThere",
-       coalesce(pg_catalog.has_schema_privilege(oid, 'USAGE')
-         AND pg_catalog.has_schema_privilege(oid, 'CREATE'), FALSE) AS "isAllowed",
+    `SELECT current_user AS "user", wanted.name, n.oid IS NOT NULL AS "isThere",
+       coalesce(pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+         AND pg_catalog.has_schema_privilege(n.oid, 'CREATE'), FALSE) AS "isAllowed",
        pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') AS "mayCreateSchemas"
      FROM (SELECT coalesce($1, pg_catalog.current_schema()::pg_catalog.text, 'public') AS name) AS wanted
-     LEFT JOIN pg_catalog.pg_namespace ON nspname::pg_catalog.text OPERATOR(pg_catalog.=) name`,
+     LEFT JOIN pg_catalog.pg_namespace AS n
+       ON n.nspname::pg_catalog.text OPERATOR(pg_catalog.=) wanted.name`,
     [schema ?? null],
   );
   if (!row || row.isAllowed) return;

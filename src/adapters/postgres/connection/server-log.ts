@@ -1,14 +1,13 @@
 import type { Queryable } from "../../sql/connection/connections.ts";
 
-/** PostgreSQL has this setting from version 13 on. Older versions log no parameters with an error. */
 const SETTING = "'log_parameter_max_length_on_error'";
-const VALUE = `pg_catalog.current_setting(${SETTING}, true)`;
+const VALUE = `pg_catalog.current_setting(${SETTING})`;
 
 /** Keeps parameters, which may be tokens, out of what the server logs about errors in the rest of this transaction. */
 export const UNLOGGED = `SELECT CASE WHEN ${VALUE} <> '0' THEN pg_catalog.set_config(${SETTING}, '0', true) END`;
 
 /** Whether the server logs the parameters of a statement that fails, unless the transaction has run UNLOGGED. */
 export async function logsParameters(database: Queryable): Promise<boolean> {
-  const [row] = await database.query<{ value: string | null }>(`SELECT ${VALUE} AS value`);
-  return (row?.value ?? "0") !== "0";
+  const [row] = await database.query<{ value: string }>(`SELECT ${VALUE} AS value`);
+  return row?.value !== "0";
 }

@@ -19,8 +19,9 @@ export async function inspectLedger(
     return;
   }
   const [refused] = await database.query<{ user: string; name: string }>(
-    `SELECT current_user AS "user", name FROM unnest($1::text[]) AS t (name), unnest($2::text[]) AS r (privilege)
-     WHERE to_regclass(name) IS NOT NULL AND NOT has_table_privilege(name, privilege) LIMIT 1`,
+    `SELECT current_user AS "user", t.name
+     FROM unnest($1::text[]) AS t (name), unnest($2::text[]) AS r (privilege)
+     WHERE to_regclass(t.name) IS NOT NULL AND NOT has_table_privilege(t.name, r.privilege) LIMIT 1`,
     [Object.values(tables), RIGHTS],
   );
   if (!refused) return;

@@ -25,7 +25,10 @@ export async function migrateLedger(
       await connection.query("SELECT pg_advisory_xact_lock(hashtext($1))", [`groupsync ${tablePrefix}`]);
       if (schema !== undefined) {
         // Even if the schema exists, IF NOT EXISTS would ask for the right to create schemas.
-        const schemas = await connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
+        const schemas = await connection.query(
+          "SELECT 1 FROM pg_catalog.pg_namespace AS n WHERE n.nspname = $1",
+          [schema],
+        );
         if (schemas.length === 0) await connection.query(`CREATE SCHEMA ${quoteName(schema)}`);
       }
       await connection.query(

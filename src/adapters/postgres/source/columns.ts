@@ -46,12 +46,12 @@ async function catalogColumns(
 ): Promise<readonly CatalogColumn[] | undefined> {
   if (!place) return undefined;
   return session.query<CatalogColumn>(
-    `SELECT attname::pg_catalog.text AS name, current_user::pg_catalog.text AS "user",
-       pg_catalog.has_column_privilege(attrelid, attnum, 'SELECT') AS "isReadable"
-     FROM pg_catalog.pg_attribute
-     WHERE attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid
-       AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped
-     ORDER BY attnum`,
+    `SELECT a.attname::pg_catalog.text AS name, current_user::pg_catalog.text AS "user",
+       pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "isReadable"
+     FROM pg_catalog.pg_attribute AS a
+     WHERE a.attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)::pg_catalog.oid
+       AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+     ORDER BY a.attnum`,
     [relation],
   );
 }

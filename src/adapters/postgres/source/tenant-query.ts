@@ -132,7 +132,7 @@ async function describeTypes(session: Session, fields: readonly pg.FieldDef[]): 
        FROM pg_catalog.pg_type AS type
        LEFT JOIN pg_catalog.pg_type AS element ON element.typarray OPERATOR(pg_catalog.=) type.oid),
      needed AS (
-       SELECT * FROM described WHERE oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])
+       SELECT * FROM described WHERE described.oid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])
        UNION
        SELECT described.* FROM needed JOIN described
          ON described.oid OPERATOR(pg_catalog.=) ANY (ARRAY[needed.base, needed.element]))

@@ -20,25 +20,30 @@ export async function idEquality(
 ): Promise<Equality | undefined> {
   const [found] = await database.query<Equality>(
     `WITH ids AS (
-       SELECT attrelid, attnum, CASE WHEN base.typname = 'varchar' THEN 'text'::regtype ELSE base.oid END AS type
-       FROM pg_attribute JOIN pg_type AS own ON own.oid = atttypid
-       JOIN pg_type AS base ON base.oid = coalesce(nullif(own.typbasetype, 0), own.oid)
-       WHERE attrelid = $1::regclass AND attname = $2),
+       SELECT a.attrelid, a.attnum,
+         CASE WHEN base.typname = 'varchar' THEN 'text'::regtype ELSE base.oid END AS type
+       FROM pg_catalog.pg_attribute AS a
+       JOIN pg_catalog.pg_type AS own ON own.oid = a.atttypid
+       JOIN pg_catalog.pg_type AS base ON base.oid = coalesce(nullif(own.typbasetype, 0), own.oid)
+       WHERE a.attrelid = $1::regclass AND a.attname = $2),
      classes AS (
-       SELECT indclass[0] AS class, CASE WHEN indisunique THEN 1 ELSE 2 END AS rank
-       FROM ids JOIN pg_index ON indrelid = attrelid AND indkey[0] = attnum AND indisvalid
+       SELECT i.indclass[0] AS class, CASE WHEN i.indisunique THEN 1 ELSE 2 END AS rank
+       FROM ids JOIN pg_catalog.pg_index AS i
+         ON i.indrelid = ids.attrelid AND i.indkey[0] = ids.attnum AND i.indisvalid
        UNION ALL
-       SELECT pg_opclass.oid, 3 FROM ids JOIN pg_opclass ON opcdefault AND opcintype = type)
-     SELECT format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = typnamespace), typname) AS type,
-       format('%I.%s', (SELECT nspname FROM pg_namespace WHERE oid = oprnamespace), oprname) AS operator
+       SELECT o.oid, 3 FROM ids JOIN pg_catalog.pg_opclass AS o ON o.opcdefault AND o.opcintype = ids.type)
+     SELECT format('%I.%I', types.nspname, t.typname) AS type,
+       format('%I.%s', operators.nspname, o.oprname) AS operator
      FROM classes
-     JOIN pg_opclass ON pg_opclass.oid = class
-       AND opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree')
-     JOIN pg_type ON pg_type.oid = opcintype AND typtype <> 'p'
-     JOIN pg_amop ON amopfamily = opcfamily AND amopstrategy = 3
-       AND amoplefttype = opcintype AND amoprighttype = opcintype
-     JOIN pg_operator ON pg_operator.oid = amopopr
-     ORDER BY rank, class LIMIT 1`,
+     JOIN pg_catalog.pg_opclass AS c ON c.oid = classes.class
+     JOIN pg_catalog.pg_am AS m ON m.oid = c.opcmethod AND m.amname = 'btree'
+     JOIN pg_catalog.pg_type AS t ON t.oid = c.opcintype AND t.typtype <> 'p'
+     JOIN pg_catalog.pg_namespace AS types ON types.oid = t.typnamespace
+     JOIN pg_catalog.pg_amop AS p ON p.amopfamily = c.opcfamily AND p.amopstrategy = 3
+       AND p.amoplefttype = c.opcintype AND p.amoprighttype = c.opcintype
+     JOIN pg_catalog.pg_operator AS o ON o.oid = p.amopopr
+     JOIN pg_catalog.pg_namespace AS operators ON operators.oid = o.oprnamespace
+     ORDER BY classes.rank, classes.class LIMIT 1`,
     [table, column],
   );
   return found;

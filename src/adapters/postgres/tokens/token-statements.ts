@@ -80,7 +80,7 @@ export class PostgresTokenStatements implements TokenStatements {
   /** Another server's table is changed by that server. */
   async canBeRolledBack(database: Connections): Promise<boolean> {
     const [row] = await database.query<{ isForeign: boolean }>(
-      `SELECT relkind = 'f' AS "isForeign" FROM pg_class WHERE oid = $1::regclass`,
+      `SELECT c.relkind = 'f' AS "isForeign" FROM pg_catalog.pg_class AS c WHERE c.oid = $1::regclass`,
       [this.#table],
     );
     return row?.isForeign === false;

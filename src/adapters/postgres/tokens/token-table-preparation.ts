@@ -84,18 +84,19 @@ interface Column {
 
 const columnsOf = (database: Connections, options: PlacedTokenTable): Promise<Column[]> =>
   database.query<Column>(
-    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
-       typcategory = 'S' AND coalesce(to_jsonb(pg_attribute) ->> 'attgenerated', '') = '' AS "takesText",
+    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
+       t.typcategory = 'S' AND a.attgenerated = '' AS "takesText",
        EXISTS (
-         SELECT 1 FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum
-           AND indisunique AND indimmediate AND indisvalid AND indnkeyatts = 1 AND indpred IS NULL) AS "isKey",
-       has_column_privilege(attrelid, attnum, 'SELECT') AS "maySelect",
-       has_column_privilege(attrelid, attnum, 'UPDATE') AS "mayUpdate",
-       (SELECT bool_and(has_table_privilege(attrelid, right_))
+         SELECT 1 FROM pg_catalog.pg_index AS i WHERE i.indrelid = a.attrelid AND i.indkey[0] = a.attnum
+           AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indnkeyatts = 1
+           AND i.indpred IS NULL) AS "isKey",
+       has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS "maySelect",
+       has_column_privilege(a.attrelid, a.attnum, 'UPDATE') AS "mayUpdate",
+       (SELECT bool_and(has_table_privilege(a.attrelid, right_))
         FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_) AS "mayWriteRows",
        current_user::text AS user
-     FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
-     WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+     FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+     WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
     [quoted(options)],
   );
 
