@@ -23,7 +23,7 @@ import { connectionOptions, cutOff, EVERY_SESSION, endInTime } from "./connectio
 import { isAnswer, tooLarge } from "./connection/failures.ts";
 import { readStream } from "./connection/read-stream.ts";
 import { columnValue, withValues } from "./connection/statement.ts";
-import { type Thread, WHO_AM_I, watchedSession } from "./connection/watched-session.ts";
+import { insistOnVersion, type Thread, WHO_AM_I, watchedSession } from "./connection/watched-session.ts";
 import { mysql as dialect } from "./dialect.ts";
 
 /** In milliseconds: the pool ends a connection that is idle for longer, before the server does. */
@@ -198,9 +198,10 @@ export class MysqlDatabase implements Database {
     try {
       if (!this.#threads.has(connection)) {
         const ask = this.#asking(connection, limits);
+        const [thread] = rowsOf(await ask<Rows<Thread>>(WHO_AM_I));
+        insistOnVersion(thread, this.#options.url);
         await ask(`${SESSION}, ${this.#idle}`);
         await ask(TRANSACTIONS);
-        const [thread] = rowsOf(await ask<Rows<Thread>>(WHO_AM_I));
         if (thread) this.#threads.set(connection, thread);
         const [largest] = rowsOf(await ask<Rows<{ bytes: number }>>("SELECT @@max_allowed_packet AS bytes"));
         if (largest) this.#largest.set(connection, Number(largest.bytes));

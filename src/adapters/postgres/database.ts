@@ -12,7 +12,7 @@ import {
   withinLimits,
 } from "../sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../sql/dialect/database.ts";
-import { connectionOptions } from "./connection/connection.ts";
+import { Client, connectionOptions } from "./connection/connection.ts";
 import { DURABLY } from "./connection/durability.ts";
 import { isAnswer } from "./connection/failures.ts";
 import { inOneRoundTrip, reading, writing } from "./connection/one-round-trip.ts";
@@ -48,7 +48,12 @@ export class PostgresDatabase implements Database {
   constructor(options: DatabaseOptions) {
     const { url, applicationName, maxConnections } = options;
     this.#options = options;
-    this.#pool = new pg.Pool({ ...connectionOptions(url, applicationName), max: maxConnections });
+    this.#pool = new pg.Pool({
+      ...connectionOptions(url, applicationName),
+      max: maxConnections,
+      Client,
+      onConnect: (client) => (client as Client).insistOnVersion(),
+    });
     // The pool replaces an idle connection that breaks. If that fails, the next statement rejects.
     this.#pool.on("error", ignore);
     this.#pool.on("connect", (client) => {

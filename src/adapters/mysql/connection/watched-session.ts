@@ -2,6 +2,8 @@ import { Socket } from "node:net";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2";
 import type { Connection as Asking } from "mysql2/promise";
 import type { Secret } from "../../../core/secret/secret.ts";
+import { databaseHost } from "../../../core/tls/database-tls.ts";
+import { insistOnVersion as insistOnOldest } from "../../sql/connection/server-version.ts";
 import {
   inspectionFailed,
   type SessionState,
@@ -23,10 +25,18 @@ export interface Thread {
   readonly id: number;
   /** Identifies the server: behind a load balancer, another connection may lead to another server. */
   readonly server: string;
+  readonly version: string;
 }
 
 const SERVER = "CONCAT(@@hostname, ':', @@port)";
-export const WHO_AM_I = `SELECT CONNECTION_ID() AS id, ${SERVER} AS server`;
+export const WHO_AM_I = `SELECT CONNECTION_ID() AS id, ${SERVER} AS server, VERSION() AS version`;
+
+/** Throws DATABASE_TOO_OLD. A proxy in between may greet with another version than the server's. */
+export function insistOnVersion(thread: Thread | undefined, url: Secret): void {
+  const version = thread?.version ?? "";
+  const product = /mariadb/i.test(version) ? "MariaDB" : "MySQL";
+  insistOnOldest(product, version, databaseHost("mysql", url.reveal()));
+}
 
 interface SessionOptions {
   readonly url: Secret;

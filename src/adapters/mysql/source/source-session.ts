@@ -12,7 +12,7 @@ import {
   endInTime,
 } from "../connection/connection.ts";
 import { readStream } from "../connection/read-stream.ts";
-import { type Thread, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
+import { insistOnVersion, type Thread, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
 
 /**
  * Gives every value the same text whatever the server's settings are. The sql_mode keeps its other parts, because the
@@ -53,6 +53,7 @@ export class MysqlSourceSession implements SourceSession {
     try {
       await withinLimits(stop, session.#orWhyLost(session.#connection.promise().connect()));
       [session.#thread] = await session.query<Thread>(WHO_AM_I);
+      insistOnVersion(session.#thread, options.url);
       await session.query(
         `${SESSION}, lock_wait_timeout = ${lockSeconds}, innodb_lock_wait_timeout = ${lockSeconds}`,
       );

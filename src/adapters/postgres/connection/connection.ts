@@ -1,7 +1,26 @@
-import type { ClientConfig } from "pg";
+import pg, { type ClientConfig } from "pg";
 import type { Secret } from "../../../core/secret/secret.ts";
 import { databaseHost, tlsParameters } from "../../../core/tls/database-tls.ts";
+import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
+
+/** A connection that knows which version its server has. */
+export class Client extends pg.Client {
+  #version = "";
+
+  constructor(config?: ClientConfig) {
+    super(config);
+    // The server says so while the connection is opened.
+    this.connection.on("parameterStatus", ({ parameterName, parameterValue }) => {
+      if (parameterName === "server_version") this.#version = parameterValue;
+    });
+  }
+
+  /** Throws DATABASE_TOO_OLD. Call once the connection is open. */
+  insistOnVersion(): void {
+    insistOnVersion("PostgreSQL", this.#version, this.host);
+  }
+}
 
 /** The options of every connection. Throws SyncError `CONFIG_TLS` if the url asks for TLS that can't be had. */
 export function connectionOptions(url: Secret, applicationName: string): ClientConfig {

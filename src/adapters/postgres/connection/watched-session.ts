@@ -147,14 +147,14 @@ const INSPECT = `
     (SELECT json_agg(json_build_object('pid', b.pid, 'user', h.usename, 'program', h.application_name,
          'since', to_char(h.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'locks', (
        SELECT string_agg(DISTINCT theirs.mode || coalesce(' on ' || theirs.relation::regclass::text, ''), ', ')
-       FROM pg_locks AS ours JOIN pg_locks AS theirs ON theirs.pid = b.pid AND theirs.granted
+       FROM pg_catalog.pg_locks AS ours JOIN pg_catalog.pg_locks AS theirs ON theirs.pid = b.pid AND theirs.granted
          AND theirs.locktype = ours.locktype AND theirs.database IS NOT DISTINCT FROM ours.database
          AND theirs.relation IS NOT DISTINCT FROM ours.relation
          AND theirs.transactionid IS NOT DISTINCT FROM ours.transactionid
        WHERE ours.pid = $1 AND NOT ours.granted)))
      FROM (SELECT DISTINCT unnest(pg_blocking_pids($1)) AS pid) AS b
-       LEFT JOIN pg_stat_activity AS h ON h.pid = b.pid) AS holders
-  FROM (SELECT 1) AS one LEFT JOIN pg_stat_activity AS a ON a.pid = $1`;
+       LEFT JOIN pg_catalog.pg_stat_activity AS h ON h.pid = b.pid) AS holders
+  FROM (SELECT 1) AS one LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = $1`;
 
 function stateOf(seen: Seen | undefined, { server }: Asked, applicationName: string): SessionState {
   if (!seen?.isSameServer) return { kind: "at work" };

@@ -1,9 +1,9 @@
-import pg from "pg";
+import type pg from "pg";
 import { SessionWatchdog } from "../../sql/connection/session-watchdog.ts";
 import { serverLockMs, withinLimits } from "../../sql/connection/wait-limits.ts";
 import type { SourceOptions } from "../../sql/source/source-request.ts";
 import type { SourceSession } from "../../sql/source/source-session.ts";
-import { connectionOptions } from "../connection/connection.ts";
+import { Client, connectionOptions } from "../connection/connection.ts";
 import { inOneRoundTrip, reading } from "../connection/one-round-trip.ts";
 import { BEGIN_SNAPSHOT, setLocally, textOrBytes, UNHURRIED } from "../connection/settings.ts";
 import { type Backend, endInTime, WHO_AM_I, watchedSession } from "../connection/watched-session.ts";
@@ -14,7 +14,7 @@ const AS_TEXTS = { rowMode: "array", types: { getTypeParser: () => (text: string
 
 /** A connection that reads the source. It waits for nothing without a limit. */
 export class PostgresSourceSession implements SourceSession {
-  readonly #client: pg.Client;
+  readonly #client: Client;
   readonly #watchdog: SessionWatchdog;
   readonly #begin: string;
   readonly #look: ReturnType<typeof reading>;
@@ -32,7 +32,7 @@ export class PostgresSourceSession implements SourceSession {
     this.#look = reading(
       setLocally({ ...settings, transaction_read_only: "on" }, textOrBytes("end of transaction")),
     );
-    this.#client = new pg.Client(connectionOptions(options.url, options.applicationName));
+    this.#client = new Client(connectionOptions(options.url, options.applicationName));
     // Without a listener a broken connection would end the process. The waiting query rejects in any case.
     this.#client.on("error", () => {
       this.#isOpen = false;
@@ -45,6 +45,7 @@ export class PostgresSourceSession implements SourceSession {
     const session = new PostgresSourceSession(options, stop);
     try {
       await withinLimits(stop, session.#client.connect());
+      session.#client.insistOnVersion();
       return session;
     } catch (error) {
       await session.close();
