@@ -1,11 +1,37 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { sqlLedger } from "../../src/adapters/sql/ledger/ledger.ts";
+import type { Lease } from "../../src/ports/ledger/lease.ts";
+import type { Ledger } from "../../src/ports/ledger/ledger.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../adapters/sql/ledger/ledger-database.ts";
+import { anApply } from "../builders/groups.ts";
 import { runProgram } from "../e2e/program.ts";
-import { aWorld } from "../e2e/world.ts";
+import { aWorld, idOf } from "../e2e/world.ts";
 import { type FreshDatabase, SERVERS } from "../support/databases/fresh-database.ts";
 import { LONG } from "../support/long.ts";
 import { type Galera, startGalera } from "../support/mysql/galera.ts";
+
+async function taken(ledger: Ledger, holder: string): Promise<Lease> {
+  const attempt = await ledger.acquireLease(holder, 60_000);
+  if (attempt.kind !== "acquired") throw new Error(`the lease is ${attempt.kind}`);
+  return attempt.lease;
+}
+
+/** The url of a balancer that leads each new connection to the next of these servers. */
+async function inTurns(urls: readonly string[]): Promise<string> {
+  let turn = 0;
+  const server = createServer((client) => {
+    const { hostname, port } = new URL(urls[turn++ % urls.length] ?? "");
+    const upstream = connect(Number(port), hostname);
+    for (const socket of [client, upstream]) socket.on("error", () => {});
+    client.pipe(upstream).pipe(client);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(new URL(urls[0] ?? ""), { port: String(port) }).href;
+}
 
 describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
   let cluster: Galera;
@@ -55,6 +81,38 @@ describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
       );
       expect(ids).toHaveLength(1);
       expect(others).toEqual(ids);
+    }
+  });
+
+  test("an instance that lost its lease to one on the other node writes no more", async () => {
+    const nodes = await onBothNodes();
+    const [ours, theirs] = nodes.map(({ url }) =>
+      sqlLedger(aDatabase(url, "mysql"), LOCATION, "default", HISTORY_MS),
+    );
+    if (!ours || !theirs) throw new Error("two nodes have two ledgers");
+    await ours.prepare();
+    for (let round = 0; round < 200; round++) {
+      const lease = await taken(ours, "ours");
+      const other = await theirs.acquireLease("theirs", 60_000);
+      if (other.kind !== "held") throw new Error(`the lease is ${other.kind}`);
+      const seized = await theirs.seizeLease(other.by, "theirs", 60_000);
+      const late = ours.write(lease, (transaction) => transaction.begin([anApply()], new Date()));
+      await expect(late).rejects.toMatchObject({ code: "LEASE_LOST" });
+      if (seized.lease) await theirs.releaseLease(seized.lease);
+    }
+  });
+
+  test("one instance may have its connections to both, in any order", async () => {
+    const nodes = await onBothNodes();
+    const world = await aWorld({ database: nodes[0], tenants: 20 });
+    world.env.DATABASE_URL = await inTurns(nodes.map(({ url }) => url));
+    for (let from = 21; from <= 31; from += 5) {
+      expect(await world.sync()).toMatchObject({ code: 0 });
+      expect(await world.stored()).toEqual(await world.live());
+      expect(await world.rotate("--only", idOf(from - 1))).toMatchObject({ code: 0 });
+      await world.forgetRequests();
+      expect(await world.sync()).toMatchObject({ code: 0, report: { requests: 0 } });
+      await world.addTenants(from, from + 4);
     }
   });
 

@@ -45,6 +45,13 @@ const SESSION = `SET SESSION ${EVERY_SESSION}, sql_mode = 'ANSI_QUOTES,STRICT_AL
   foreign_key_checks = 1, unique_checks = 1, ${NOT_IN_SLOW_LOG}`;
 /** For a stream, in seconds. Its reader may wait an hour for the source. Its transaction locks nobody out. */
 const UNHURRIED = "wait_timeout = 3600, net_write_timeout = 3600";
+/** What a session has to know of its server. `wsrep_on` is ON on a node of a Galera cluster. */
+const VARIABLES = "SHOW VARIABLES WHERE variable_name IN ('max_allowed_packet', 'wsrep_on')";
+/**
+ * Each transaction, and each statement outside of one, first waits until the node has what was committed on other nodes.
+ * Otherwise it could read a lease, or a token, of a moment ago.
+ */
+const IN_STEP = "SET SESSION wsrep_sync_wait = 15";
 const TRANSACTIONS = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
 
 /** A MySQL or MariaDB database. */
@@ -203,8 +210,14 @@ export class MysqlDatabase implements Database {
         await ask(`${SESSION}, ${this.#idle}`);
         await ask(TRANSACTIONS);
         if (thread) this.#threads.set(connection, thread);
-        const [largest] = rowsOf(await ask<Rows<{ bytes: number }>>("SELECT @@max_allowed_packet AS bytes"));
-        if (largest) this.#largest.set(connection, Number(largest.bytes));
+        const variables = new Map(
+          rowsOf(await ask<Rows<Variable>>(VARIABLES)).map(({ Variable_name, Value }) => [
+            Variable_name,
+            Value,
+          ]),
+        );
+        this.#largest.set(connection, Number(variables.get("max_allowed_packet")));
+        if (variables.get("wsrep_on") === "ON") await ask(IN_STEP);
       }
       return connection;
     } catch (error) {
@@ -271,6 +284,11 @@ export class MysqlDatabase implements Database {
 
 /** Runs one statement, and waits for its answer no longer than the limits allow. */
 type Ask = <Answer extends QueryResult>(text: string, values?: readonly unknown[]) => Promise<Answer>;
+
+interface Variable {
+  readonly Variable_name: string;
+  readonly Value: string;
+}
 
 type Rows<Row extends object> = (Row & RowDataPacket)[];
 
