@@ -43,7 +43,7 @@ function ofSyncs({ lastGoodSync, staleAt, lastRun, standby }: DaemonState, now: 
   }
   return {
     isReady: false,
-    reason: `${ended}, and another was due ${durationText(age(staleAt, now))} ago${because}`,
+    reason: `${ended}, and has been too old for ${durationText(age(staleAt, now))}${because}`,
   };
 }
 

@@ -13,7 +13,7 @@ const NOW = new Date("2026-03-01T12:00:00Z");
 const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
 const HOUR = 3_600_000;
 const STALE = { staleAt: ago(HOUR), lastGoodSync: ago(2 * HOUR) };
-const OLD = "the last sync that reached its end was 2 h 0 min ago, and another was due 1 h 0 min ago";
+const OLD = "the last sync that reached its end was 2 h 0 min ago, and has been too old for 1 h 0 min";
 const CHANNEL =
   "source.changes.channel has not worked for 1 min 1 s, so what it would notice waits for the next full sync: SOURCE_UNAVAILABLE";
 
@@ -50,7 +50,7 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
     "it is just too old",
     { staleAt: ago(1), lastGoodSync: ago(60_001) },
     false,
-    "the last sync that reached its end was 1 min 0 s ago, and another was due 1 ms ago",
+    "the last sync that reached its end was 1 min 0 s ago, and has been too old for 1 ms",
   ],
   [
     "a later one has failed, and it is recent all the same",
