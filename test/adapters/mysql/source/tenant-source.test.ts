@@ -117,7 +117,7 @@ describe("a mistake in the config's SQL is reported as CONFIG_SOURCE:", () => {
     await create("customers", { id: "text" });
     await expect(read(url, options)).rejects.toMatchObject({
       code: "CONFIG_SOURCE",
-      hint: expect.stringContaining("source.query"),
+      hint: expect.stringContaining(options.query === undefined ? "source.where" : "source.query"),
     });
     expect(await query("SELECT * FROM customers")).toEqual([]);
   });
