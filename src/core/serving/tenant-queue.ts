@@ -46,13 +46,19 @@ export class TenantQueue {
     this.#left = limits.inVain.burst;
   }
 
-  /** Returns false if there is no room: then only a full sync sees to this tenant. */
+  /**
+   * Returns false if there is no room: then only a full sync sees to this tenant. A tenant that waits already waits on as it did,
+   * and is due at the earlier time.
+   */
   add(id: string, origin: Origin, noticedAt: number, dueAt = noticedAt): boolean {
     const added = { origin, noticedAt, dueAt };
     const known = this.#waitingFor(id);
     const waiting = known ? joined(known, added) : added;
     if (known?.origin !== waiting.origin) {
-      if (this.#waiting[waiting.origin].size >= this.#limits.most[waiting.origin]) return known !== undefined;
+      if (this.#waiting[waiting.origin].size >= this.#limits.most[waiting.origin]) {
+        if (known) this.#waiting[known.origin].set(id, { ...known, dueAt: waiting.dueAt });
+        return known !== undefined;
+      }
       if (known) this.#waiting[known.origin].delete(id);
     }
     this.#waiting[waiting.origin].set(id, waiting);

@@ -1,4 +1,4 @@
-import { type Failure, tenantNotReady } from "../../core/failure/failure.ts";
+import { type Failure, isInterruption, tenantNotReady } from "../../core/failure/failure.ts";
 import { asSyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
@@ -164,7 +164,7 @@ async function serveInTurn(
   } catch (error) {
     const { code, message } = asSyncError(error);
     outer.turns.leavesUnserved(unserved, { code, message });
-    if (!mayPass(error)) outer.fail(error);
+    if (!mayPass(error) && !isInterruption({ code })) outer.fail(error);
     throw error;
   } finally {
     turn.end();

@@ -1,3 +1,4 @@
+import { isInterruption } from "../../core/failure/failure.ts";
 import { asSyncError } from "../../core/failure/sync-error.ts";
 import { type Origin, TenantQueue, type Waiting } from "../../core/serving/tenant-queue.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -72,7 +73,7 @@ export class TenantServer {
 
   /** A look at the tenant may have come too early for what a full sync has planned. Who asked for the tenant has no need of it. */
   lookAgain(id: string): void {
-    this.#add(id, "retry");
+    if (!this.#add(id, "retry")) this.#ports.onOverflow();
   }
 
   /** A full sync leaves it to this server to try the tenant again. */
@@ -182,9 +183,11 @@ export class TenantServer {
       await run.serve(ids, { served, looked });
     } catch (error) {
       const { code, message } = asSyncError(error);
-      for (const id of left) this.#unseen(id, { kind: "failed", code, message });
-      left.clear();
-      if (!mayPass(error)) throw error;
+      if (!isInterruption({ code })) {
+        for (const id of left) this.#unseen(id, { kind: "failed", code, message });
+        left.clear();
+        if (!mayPass(error)) throw error;
+      }
     }
     // The run is ending, so another one serves the others.
     for (const id of left) this.#end(id, { served: { kind: "pending" } });

@@ -42,6 +42,15 @@ describe("a tenant", () => {
   });
 });
 
+it("a tenant that waits for its next try is due sooner, even if there is no room for whoever asks", () => {
+  const queue = aQueue();
+  queue.add("failing", "retry", 0, 100);
+  queue.add("a", "request", 1, 50);
+  queue.add("b", "request", 1, 50);
+  expect(queue.add("failing", "request", 2)).toBe(true);
+  expect(queue.take(2, 10)).toEqual(["failing"]);
+});
+
 it("no more tenants wait than the limit, and those that wait already still can be noticed", () => {
   const queue = aQueue("a", "b", "c");
   expect(queue.add("d", "column", 4)).toBe(false);
