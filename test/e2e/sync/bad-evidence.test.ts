@@ -30,7 +30,9 @@ async function expectInconclusive(world: World, kept: number, report: object = {
     message: expect.stringContaining("no valid row"),
   });
   expect(ended.stderr).toContain('"code":"SOURCE_INCONCLUSIVE"');
-  expect((await world.run("sync")).stdout).toMatch(/no valid row[\s\S]*check what the config's source section selects/);
+  expect((await world.run("sync")).stdout).toMatch(
+    /no valid row[\s\S]*check what the config's source section selects/,
+  );
   expect(await world.live()).toEqual(before);
   expect(await world.stored()).toEqual(before);
   expect(await world.requests()).toMatchObject({ total: 0 });
