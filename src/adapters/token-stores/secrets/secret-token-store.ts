@@ -17,7 +17,7 @@ import type {
 import { inParallel } from "./concurrency.ts";
 import { type Retried, rehearseSecrets } from "./rehearsal.ts";
 import { SecretOwnerMark } from "./secret-owner-mark.ts";
-import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { type FoundSecret, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 import { CONCURRENCY, StoreRetries } from "./store-retries.ts";
 
 interface SecretTokenOptions {
@@ -107,10 +107,15 @@ export class SecretTokenStore implements TokenStore {
     const ofOneSecret = this.#judge(async () => (await this.#owner.read()) !== null, signal);
     const find = async (id: string): Promise<void> => {
       if (signal?.aborted) throw interrupted();
+      let sentAt = 0;
+      const get = (): Promise<FoundSecret | undefined> => {
+        sentAt = ofOneSecret.moment();
+        return this.#secrets.get(this.#nameOf(id));
+      };
       // A secret that can't be read counts as missing: the attempt to write it then reports what is wrong.
       const secret = await this.#retries
-        .with(() => this.#secrets.get(this.#nameOf(id)), { signal })
-        .catch(async (error: unknown) => void (await ofOneSecret(error)));
+        .with(get, { signal })
+        .catch(async (error: unknown) => void (await ofOneSecret.judge(error, sentAt)));
       const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
       if (token) found.set(id, token);
     };
@@ -155,14 +160,16 @@ export class SecretTokenStore implements TokenStore {
     const changeOne = async (entry: Entry): Promise<void> => {
       const [id] = entry;
       const name = this.#nameOf(id);
+      let sentAt = 0;
       const attempt = async (): Promise<void> => {
         assertHeld();
+        sentAt = ofOneSecret.moment();
         await change(entry, name);
       };
       try {
         await this.#retries.with(attempt, { begun, signal });
       } catch (error) {
-        const { message, hint } = await ofOneSecret(error, name);
+        const { message, hint } = await ofOneSecret.judge(error, sentAt, name);
         refused.set(id, new SyncError(code, `${this.#secrets.title}: ${message}`, { hint }));
       }
     };
@@ -179,11 +186,14 @@ export class SecretTokenStore implements TokenStore {
   /**
    * Returns a failure that concerns one secret alone, and throws any other. Most stores refuse a lost login and one secret
    * in the same words, and one secret may fail in a way that nobody has foreseen. The owner's mark tells them apart: a
-   * store that takes the mark works. Asks for the mark once, and without a retry, because a transaction may be open.
+   * store that takes the mark works. Asks for the mark without a retry, because a transaction may be open. An answer counts for the
+   * calls that were sent before it was asked for: the login may be lost since.
    */
   #judge(takesMark: () => Promise<boolean>, signal: AbortSignal | undefined, assertHeld = () => {}) {
+    let now = 0;
+    let askedAt = -1;
     let isWell: Promise<boolean> | undefined;
-    return async (error: unknown, name = ""): Promise<SecretStoreFailure> => {
+    const judge = async (error: unknown, sentAt: number, name = ""): Promise<SecretStoreFailure> => {
       if (error instanceof SyncError) throw error;
       const failure = error instanceof SecretStoreFailure ? error : unforeseen(error);
       const { problem, message, hint } = failure;
@@ -191,11 +201,16 @@ export class SecretTokenStore implements TokenStore {
       const isGivenUp = problem === "passing" && signal?.aborted;
       if (problem === "throttled" || problem === "slow" || isGivenUp) throw failure;
       assertHeld();
-      isWell ??= takesMark().catch(() => false);
+      if (isWell === undefined || sentAt > askedAt) {
+        askedAt = ++now;
+        isWell = takesMark().catch(() => false);
+      }
       if (!(await isWell)) throw failure;
-      const what = `the secret ${name} can't be changed, and the owner's mark can: ${message}`;
-      return new SecretStoreFailure("refused", what, hint);
+      // The same words for each secret, as long as the store says the same: ten alike without a success are an outage.
+      const what = `its secret can't be changed, and the owner's mark can: ${name === "" ? message : message.replaceAll(name, "…")}`;
+      return new SecretStoreFailure("refused", what, `${hint}; the secret is ${name}`);
     };
+    return { judge, moment: () => ++now };
   }
 
   async #usable<T>(doing: string, work: () => Promise<T>): Promise<T> {

@@ -11,7 +11,6 @@ import {
   type SecretStore,
   SecretStoreFailure,
 } from "../secrets/secret-store.ts";
-import { expected } from "../secrets/vendor-errors.ts";
 import { failureOf, NO_ENGINE, notVaults, says, type VaultAnswer, VaultHttp } from "./vault-http.ts";
 import { type VaultAuth, VaultSession } from "./vault-session.ts";
 
@@ -114,22 +113,34 @@ export class VaultStore implements SecretStore {
   }
 
   /**
-   * Whether a managed secret is exactly `depth` folders below this folder. What the login may not see isn't groupsync's:
-   * one such secret must not end the run.
+   * Whether a managed secret is exactly `depth` folders below this folder. One secret that the login may not see isn't
+   * groupsync's, and must not end the run. If it may see none, nobody knows: rejects.
    */
   async #holdsAny(folder: string, prefix: string, depth: number, except?: string): Promise<boolean> {
     const answer = await this.#call("GET", `${this.#metadataPath(folder)}?list=true`);
     const { keys } = answer.status === 404 ? {} : this.#data(answer);
-    const isOurs = (metadata: JsonObject | undefined): boolean => this.#manages(metadata);
+    let unseen: unknown;
+    let isAnySeen = false;
+    const isManaged = async (name: string): Promise<boolean> => {
+      try {
+        const metadata = await this.#metadata(name);
+        isAnySeen = true;
+        return this.#manages(metadata);
+      } catch (error) {
+        if (!isUnseen(error)) throw error;
+        unseen = error;
+        return false;
+      }
+    };
     for (const key of Array.isArray(keys) ? keys : []) {
       if (typeof key !== "string" || !key.startsWith(prefix) || key.endsWith("/") !== depth > 0) continue;
       const isHere =
         depth > 0
           ? await this.#holdsAny(folder + key, "", depth - 1, except)
-          : folder + key !== except &&
-            (await this.#metadata(folder + key).then(isOurs, expected(isUnseen, false)));
+          : folder + key !== except && (await isManaged(folder + key));
       if (isHere) return true;
     }
+    if (unseen !== undefined && !isAnySeen) throw unseen;
     return false;
   }
 

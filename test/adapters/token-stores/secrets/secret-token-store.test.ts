@@ -277,3 +277,36 @@ describe("a secret store", () => {
     expect(everythingIn(error)).not.toContain("token-a");
   });
 });
+
+const OURS = { name: "default", baseUrl: "https://dashboards.example.com", teamId: 7, ledgerId: "L1" };
+
+describe("one secret that is refused alone", () => {
+  test("doesn't let a login that is lost after it charge the other tenants", async () => {
+    const { secrets, store } = aStore();
+    await store.destinations[0]?.claim(OURS, null);
+    let calls = 0;
+    secrets.atCall = (_, name) => {
+      if (name.endsWith("t-a") || ++calls > 60) failing("unavailable")();
+    };
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, n) => [n === 0 ? "a" : `t${n}`, "token"]),
+    );
+    await expect(store.write(someTokens(many), someTransaction())).rejects.toMatchObject({
+      code: "TOKEN_STORE_UNAVAILABLE",
+    });
+  });
+
+  test("is told in the words of all others, whatever its name is like", async () => {
+    const { secrets, store } = aStore();
+    await store.destinations[0]?.claim(OURS, null);
+    secrets.atCall = (_, name) => {
+      if (name.includes("Kunde"))
+        throw new SecretStoreFailure("unavailable", `HTTP 403 on ${name}`, "look at its policy");
+    };
+    const refused = await store.write(someTokens({ "Kunde a": "1", "Kunde b": "2" }), someTransaction());
+    const messages = [...refused.values()].map(({ message }) => message);
+    expect(messages).toHaveLength(2);
+    expect(new Set(messages).size).toBe(1);
+    expect(refused.get("Kunde a")?.hint).toMatch(/^look at its policy; .*Kunde=20a/);
+  });
+});

@@ -162,9 +162,19 @@ describe("a secret in Vault, against a server written from the reference", () =>
     await store.put("t-a", secret("one"), never);
     server.instead = ({ path }) =>
       path === "secret/metadata/t-a" ? { status: 403, body: { errors: ["permission denied"] } } : undefined;
-    expect(await store.holdsAny()).toBe(false);
+    await expect(store.holdsAny()).rejects.toMatchObject({ problem: "unavailable" });
     await store.put("t-b", secret("one"), never);
     expect(await store.holdsAny()).toBe(true);
+  });
+
+  test.each<[string, { status: number; body: unknown }]>([
+    ["the login may see nothing", { status: 403, body: { errors: ["permission denied"] } }],
+    ["something in between answers", { status: 403, body: "<html>no</html>" }],
+  ])("nobody can say that there is none if %s", async (_, answer) => {
+    const { server, store } = await aVault();
+    for (const name of ["t-a", "t-b"]) await store.put(name, secret("one"), never);
+    server.instead = ({ path }) => (path.startsWith("secret/metadata/t-") ? answer : undefined);
+    await expect(store.holdsAny()).rejects.toMatchObject({ problem: "unavailable" });
   });
 
   test("can be large and odd, under a long and odd id", async () => {
