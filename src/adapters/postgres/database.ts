@@ -120,6 +120,8 @@ export class PostgresDatabase implements Database {
       yield* watchdog.each(readCursor<Row>(client, text, values, { rowMode: "array" }, size));
       await watchdog.wait(() => client.query("COMMIT"));
       broken = false;
+    } catch (error) {
+      throw whyLost(client) ?? error;
     } finally {
       // Runs even if the reader stops early: the transaction must not stay open.
       this.#release(client, session, broken);
@@ -184,8 +186,9 @@ export class PostgresDatabase implements Database {
         watchdog
           .wait(() => how<Row>(client, text, values), limits)
           .catch((error: unknown) => {
-            if (!isAnswer(error)) this.#broken++;
-            throw error;
+            if (isAnswer(error)) throw error;
+            this.#broken++;
+            throw whyLost(client) ?? error;
           }),
       );
       broken = false;
@@ -219,6 +222,9 @@ export class PostgresDatabase implements Database {
     client.release(broken);
   }
 }
+
+const whyLost = (client: pg.PoolClient): Error | undefined =>
+  client instanceof Client ? client.lost : undefined;
 
 type Run = <Row extends object>(
   client: pg.ClientBase,

@@ -4,16 +4,26 @@ import { databaseHost, tlsParameters } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
 
-/** A connection that knows which version its server has. */
+/** A connection that knows which version its server has, and why it was lost. */
 export class Client extends pg.Client {
   #version = "";
+  #lost: Error | undefined;
 
   constructor(config?: ClientConfig) {
     super(config);
+    // Without a listener a broken connection would end the process. The waiting query rejects in any case.
+    this.on("error", (error) => {
+      this.#lost ??= error;
+    });
     // The server says so while the connection is opened.
     this.connection.on("parameterStatus", ({ parameterName, parameterValue }) => {
       if (parameterName === "server_version") this.#version = parameterValue;
     });
+  }
+
+  /** Why the connection was lost. Later statements fail with no more than "Client has encountered a connection error". */
+  get lost(): Error | undefined {
+    return this.#lost;
   }
 
   /** Throws DATABASE_TOO_OLD. Call once the connection is open. */

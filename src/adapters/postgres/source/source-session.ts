@@ -33,10 +33,6 @@ export class PostgresSourceSession implements SourceSession {
       setLocally({ ...settings, transaction_read_only: "on" }, textOrBytes("end of transaction")),
     );
     this.#client = new Client(connectionOptions(options.url, options.applicationName));
-    // Without a listener a broken connection would end the process. The waiting query rejects in any case.
-    this.#client.on("error", () => {
-      this.#isOpen = false;
-    });
     const session = watchedSession(this.#client, options, () => this.#backend);
     this.#watchdog = new SessionWatchdog(session, options.timeouts, stop);
   }
@@ -54,11 +50,11 @@ export class PostgresSourceSession implements SourceSession {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#isOpen && this.#client.lost === undefined;
   }
 
   async begin(): Promise<void> {
-    const answers: unknown = await this.#watchdog.wait(() => this.#client.query(this.#begin));
+    const answers: unknown = await this.#wait(() => this.#client.query(this.#begin));
     this.#backend = (answers as pg.QueryResult<Backend>[]).at(-1)?.rows[0];
   }
 
@@ -86,25 +82,35 @@ export class PostgresSourceSession implements SourceSession {
 
   async look<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     const query = { text: sql, ...AS_TEXTS };
-    const { rows } = await this.#watchdog.wait(() =>
-      inOneRoundTrip<[...Row]>(this.#client, this.#look, query),
-    );
+    const { rows } = await this.#wait(() => inOneRoundTrip<[...Row]>(this.#client, this.#look, query));
     return rows;
   }
 
   async rows<Row extends readonly unknown[]>(sql: string): Promise<Row[]> {
     const query = { text: sql, ...AS_TEXTS, queryMode: "extended" } as const;
-    const { rows } = await this.#watchdog.wait(() => this.#client.query<[...Row]>(query));
+    const { rows } = await this.#wait(() => this.#client.query<[...Row]>(query));
     return rows;
   }
 
-  batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
-    return this.#watchdog.each(readCursor<Row>(this.#client, sql, [], AS_TEXTS, size));
+  async *batches<Row extends readonly unknown[]>(sql: string, size: number): AsyncGenerator<Row[]> {
+    try {
+      yield* this.#watchdog.each(readCursor<Row>(this.#client, sql, [], AS_TEXTS, size));
+    } catch (error) {
+      throw this.#client.lost ?? error;
+    }
   }
 
   close(): Promise<void> {
     this.#isOpen = false;
     return endInTime(this.#client);
+  }
+
+  async #wait<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#watchdog.wait(ask);
+    } catch (error) {
+      throw this.#client.lost ?? error;
+    }
   }
 
   /**
@@ -116,6 +122,6 @@ export class PostgresSourceSession implements SourceSession {
       values: [...values],
       queryMode: "extended",
     };
-    return this.#watchdog.wait(() => this.#client.query<Row & pg.QueryResultRow>(query));
+    return this.#wait(() => this.#client.query<Row & pg.QueryResultRow>(query));
   }
 }

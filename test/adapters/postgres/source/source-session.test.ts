@@ -32,6 +32,19 @@ describe("a read of the source", () => {
     expect(rows).toEqual([["a", APPLICATION, "on", "repeatable read"]]);
   });
 
+  test("says why the connection was lost if the server ended it between two statements", async () => {
+    const { create, query, source } = await postgresSourceDatabase();
+    await create("customers", { id: "text" });
+    const snapshot = await source({ table: "customers" }).open(["id"], "seed", NEVER);
+    onTestFinished(() => snapshot.close());
+    const others = `FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()`;
+    await query(`SELECT pg_terminate_backend(pid, 5000) ${others}`, [APPLICATION]);
+    await expect(snapshot.buckets()).rejects.toMatchObject({
+      code: "SOURCE_UNAVAILABLE",
+      message: "cannot read customers: terminating connection due to administrator command",
+    });
+  });
+
   test("fails if the server ends the connection in the middle", async () => {
     const { create, insert, query, source, sessions } = await postgresSourceDatabase();
     await create("customers", { id: "text" });
