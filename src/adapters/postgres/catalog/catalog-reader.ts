@@ -17,6 +17,9 @@ interface ColumnRow extends Pick<CatalogColumn, "name" | "type" | "isNullable" |
   readonly typeName: string;
 }
 
+/** Before PostgreSQL 14, 0 rows also stand for a table that was never analyzed. */
+const FEWEST = "CASE WHEN current_setting('server_version_num')::int4 < 140000 THEN 1 ELSE 0 END";
+
 /**
  * One row for each table or view, from the catalog alone: to plan a query on a table may run functions of its owner. An
  * index with a condition, on an expression or still invalid says nothing about all rows. A foreign key between partitions
@@ -71,7 +74,7 @@ const TABLES = `
     SELECT DISTINCT c.conrelid, c.confrelid FROM pg_catalog.pg_constraint AS c
     WHERE c.contype = 'f' AND c.conrelid <> c.confrelid AND c.conparentid = 0)
   SELECT tables.nspname::text AS schema, tables.relname::text AS name, tables.relkind IN ('r', 'p') AS "isTable",
-    CASE WHEN tables.relkind IN ('r', 'm', 'f') AND tables.reltuples >= 0 THEN tables.reltuples::float8 END AS rows,
+    CASE WHEN tables.relkind IN ('r', 'm', 'f') AND tables.reltuples >= ${FEWEST} THEN tables.reltuples::float8 END AS rows,
     has_schema_privilege(tables.namespace, 'USAGE') AND has_table_privilege(tables.oid, 'SELECT') AS "isReadable",
     tables.owner, tables.ours AS "isOurs",
     tables.relrowsecurity AS "hasPolicies",
