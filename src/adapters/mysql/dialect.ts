@@ -11,6 +11,9 @@ import { migrateLedger } from "./ledger/ledger-migration.ts";
 import { tokenOwners } from "./tokens/token-owners.ts";
 import { MysqlTokenStatements } from "./tokens/token-statements.ts";
 
+/** A server that takes no writes refuses it, and not only the first write. */
+const BEGIN = "START TRANSACTION READ WRITE";
+
 function lockWait(seconds = 50): string {
   return `SET SESSION innodb_lock_wait_timeout = ${seconds}`;
 }
@@ -21,8 +24,8 @@ export const mysql: Dialect = {
   ...failures,
   ...tokenOwners,
   begin: {
-    write: [lockWait(), "START TRANSACTION"],
-    lease: [lockWait(10), "START TRANSACTION"],
+    write: [lockWait(), BEGIN],
+    lease: [lockWait(10), BEGIN],
     snapshot: SNAPSHOT,
   },
   now: "SYSDATE(6)",

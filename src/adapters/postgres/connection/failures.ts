@@ -25,6 +25,19 @@ const HINTS: Readonly<Record<string, string>> = {
   "57014": "the server cancelled it: is statement_timeout too short for this user?",
 };
 
+/**
+ * A standby refuses BEGIN READ WRITE. Recognised by the name of a function in the server's source, because the message is
+ * in the server's language.
+ */
+const isOnStandby = (error: unknown): boolean =>
+  sqlState(error) === "0A000" &&
+  error instanceof Error &&
+  "routine" in error &&
+  error.routine === "call_bool_check_hook";
+
+const STANDBY =
+  "this server is a standby, which takes no writes: write the primary server's host into the url of the ledger and the tokens";
+
 /** A broken connection (08), a read-only transaction or server (25), no room (53), and trouble with files (58). */
 const GENERAL = /^(08|25|53|58)/;
 
@@ -36,9 +49,11 @@ export const isAnswer = (error: unknown): boolean =>
 export const isFromServer = (error: unknown): boolean => error instanceof Error && "severity" in error;
 
 export const failures: Failures & SourceFailures = {
-  hintFor: (error) =>
-    error instanceof LockWait ? LOCKED : (HINTS[sqlState(error)] ?? connectionHint("postgres", error)),
-  isGeneral: (error) => !isAnswer(error) || GENERAL.test(sqlState(error)),
+  hintFor: (error) => {
+    if (error instanceof LockWait) return LOCKED;
+    return isOnStandby(error) ? STANDBY : (HINTS[sqlState(error)] ?? connectionHint("postgres", error));
+  },
+  isGeneral: (error) => !isAnswer(error) || isOnStandby(error) || GENERAL.test(sqlState(error)),
   isUntranslatable: (error) => /^22(021|P05)$/.test(sqlState(error)),
   refusesNull: (error, column) =>
     error instanceof Error && sqlState(error) === "23502" && "column" in error && error.column === column,

@@ -1,6 +1,6 @@
 import type { Secret } from "../../../core/secret/secret.ts";
 import type { Connections } from "../connection/connections.ts";
-import type { SessionTimeouts } from "../connection/wait-limits.ts";
+import { type SessionTimeouts, SHORT_READ } from "../connection/wait-limits.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** One database that can hold the ledger and the tokens. */
@@ -9,6 +9,10 @@ export interface Database extends Connections {
   /** How many connections have broken so far. */
   readonly broken: number;
 }
+
+/** Opens a transaction as a write does. Rejects if the server takes no writes, as a standby does. */
+export const insistOnWrites = (database: Database): Promise<void> =>
+  database.transaction(database.dialect.begin.write, async () => {}, SHORT_READ);
 
 export interface DatabaseOptions {
   readonly url: Secret;

@@ -2,7 +2,7 @@ import { SyncError } from "../../../core/failure/sync-error.ts";
 import { FORGET } from "../../../core/report/forgotten-scope.ts";
 import type { LedgerSchema, SchemaReads, SchemaWrites } from "../../../ports/ledger/schema.ts";
 import { databaseError } from "../connection/failures.ts";
-import type { Database } from "../dialect/database.ts";
+import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { LedgerLocation, LedgerTables } from "../dialect/ledger-tables.ts";
 import { ifHeld } from "./lease.ts";
 import { LATEST_VERSION, type LedgerReader, type LedgerScope, ledgerVersion } from "./rows/scope.ts";
@@ -82,6 +82,7 @@ async function inspectLedger(
   location: LedgerLocation,
 ): Promise<void> {
   const { dialect } = database;
+  await insistOnWrites(database);
   let isThere = false;
   try {
     isThere = (await ledgerVersion(database, tables)) > 0;

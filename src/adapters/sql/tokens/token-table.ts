@@ -13,7 +13,7 @@ import type {
 } from "../../../ports/token-store.ts";
 import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/table-place.ts";
-import type { Database } from "../dialect/database.ts";
+import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
 import { type OpenTable, openTable } from "./open-table.ts";
 import { rehearseTokens } from "./rehearsal.ts";
@@ -78,6 +78,7 @@ export class SqlTokenTable implements TokenStore {
 
   async inspect(): Promise<void> {
     try {
+      await insistOnWrites(this.#database);
       const { statements } = await this.#open();
       await statements.inspect(this.#database);
     } catch (error) {
