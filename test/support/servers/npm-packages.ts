@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { NotToBeHad } from "./not-to-be-had.ts";
 
 const CACHE = fileURLToPath(new URL("../../../node_modules/.cache/groupsync-npm/", import.meta.url));
 /** Longer than a registry that works needs for 30 MB, in milliseconds. */
@@ -13,7 +14,7 @@ const run = promisify(execFile);
 
 /**
  * Downloads this version of a package and unpacks it into a cache, without its dependencies and without running its
- * scripts. Fails if no registry can be reached. Resolves to the package's folder.
+ * scripts. Throws NotToBeHad if no registry can be reached. Resolves to the package's folder.
  */
 export async function unpackedNpmPackage(name: string, version: string): Promise<string> {
   const root = join(CACHE, `${name.replaceAll(/[@/]+/g, "-").replace(/^-/, "")}-${version}`);
@@ -21,21 +22,14 @@ export async function unpackedNpmPackage(name: string, version: string): Promise
   await mkdir(CACHE, { recursive: true });
   const folder = await mkdtemp(join(CACHE, "download-"));
   try {
-    // npm tells its scripts about itself, and would obey that here: this one is no part of the project.
-    const env = Object.entries(process.env).filter(
-      ([key]) => !/^npm_(config_|package_|lifecycle_)/i.test(key),
-    );
-    await run("npm", ["pack", "--ignore-scripts", "--silent", `${name}@${version}`], {
-      cwd: folder,
-      env: Object.fromEntries(env),
-      timeout: PATIENCE,
-    });
+    const pack = ["pack", "--ignore-scripts", "--silent", `${name}@${version}`];
+    await run("npm", pack, { cwd: folder, timeout: PATIENCE });
     const [archive = ""] = await readdir(folder);
     await run("tar", ["-xzf", archive, "--no-same-owner"], { cwd: folder });
     // Two runs may download at once.
     await rename(join(folder, "package"), root);
   } catch (error) {
-    if (!existsSync(root)) throw error;
+    if (!existsSync(root)) throw new NotToBeHad(`${name}@${version}`, error);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -20,11 +20,13 @@ export interface TcpProxy {
   swallow(isHole: boolean): void;
   /** A black hole for the connections that there are, for good; new ones pass. */
   strand(): void;
+  /** Cuts every connection; new ones lead to this server. */
+  redirect(url: string): void;
 }
 
 /** A proxy for the running test. `url` has to name a port. */
 export async function tcpProxy(url: string): Promise<TcpProxy> {
-  const { hostname, port } = new URL(url);
+  let { hostname, port } = new URL(url);
   const connections = new Set<{ readonly client: Socket; readonly upstream: Socket; isStranded: boolean }>();
   let allowed = Number.POSITIVE_INFINITY;
   let passed = 0;
@@ -107,6 +109,10 @@ export async function tcpProxy(url: string): Promise<TcpProxy> {
     },
     strand() {
       for (const connection of connections) connection.isStranded = true;
+    },
+    redirect(to) {
+      ({ hostname, port } = new URL(to));
+      for (const { client } of connections) client.destroy();
     },
   };
 }

@@ -1,0 +1,31 @@
+/** Settings of the roles that groupsync logs in as, in sets of one subject. Somebody has each of them for other programs. */
+export const ROLE_SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "DateStyle German": { datestyle: "German, DMY" },
+  "DateStyle SQL": { datestyle: "SQL, MDY" },
+  "IntervalStyle sql_standard": { intervalstyle: "sql_standard" },
+  "a time zone of half hours": { timezone: "America/St_Johns" },
+  "bytea_output escape": { bytea_output: "escape" },
+  "extra_float_digits -15": { extra_float_digits: "-15" },
+  "idle_in_transaction_session_timeout 3 s": { idle_in_transaction_session_timeout: "3s" },
+  "idle_session_timeout 3 s": { idle_session_timeout: "3s" },
+  default_transaction_read_only: { default_transaction_read_only: "on" },
+  "serializable transactions": { default_transaction_isolation: "serializable" },
+  "short statement and lock timeouts": { statement_timeout: "5s", lock_timeout: "1s" },
+  "transaction_timeout 10 s": { transaction_timeout: "10s" },
+  "a search_path to nowhere": { search_path: "nowhere" },
+  "strings of old": {
+    standard_conforming_strings: "off",
+    backslash_quote: "on",
+    array_nulls: "off",
+    transform_null_equals: "on",
+  },
+  "a planner without indexes and helpers": {
+    enable_indexscan: "off",
+    enable_bitmapscan: "off",
+    enable_sort: "off",
+    max_parallel_workers_per_gather: "0",
+    plan_cache_mode: "force_generic_plan",
+    work_mem: "64kB",
+  },
+  "client_encoding LATIN1": { client_encoding: "LATIN1" },
+};
