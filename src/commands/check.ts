@@ -9,7 +9,8 @@ import { checkJson, hasFailed } from "./output/check-json.ts";
 import { checkText, summaryText } from "./output/check-text.ts";
 
 export interface CheckSetup {
-  readonly checks: readonly Check[];
+  /** Those of one list run one after the other. */
+  readonly checks: readonly (readonly Check[])[];
   readonly clock: Clock;
   /** How long one check may take, in milliseconds. */
   readonly limitMs: number;
@@ -42,7 +43,7 @@ export function checkCommand(
     .option("--json", "print the findings as one JSON object")
     .action(async ({ json, canary = false, notify = false }: Flags, command: Command) => {
       const { checks, clock, limitMs } = await open(command, { canary, notify });
-      const widest = Math.max(...checks.map(({ name }) => name.length));
+      const widest = Math.max(...checks.flat().map(({ name }) => name.length));
       const results: CheckResult[] = [];
       for (const ending of startChecks(checks, { clock, limitMs, stop: io.signal })) {
         const result = await ending;

@@ -10,6 +10,16 @@ export interface Check {
   find(stop: AbortSignal): AsyncIterable<Finding>;
 }
 
+/** A connection that a sync has open at the same time as others. */
+export interface SyncConnection {
+  /** What the sync needs it for, in words. */
+  readonly for: string;
+  /** Without it, only a read that outlasts the lease fails. */
+  readonly isSpare?: boolean;
+  /** Connects and begins a transaction, as a sync does. Resolves to what ends both. Rejects as the sync would. */
+  open(stop: AbortSignal): Promise<() => Promise<void>>;
+}
+
 /** Who listens at an address. */
 export type AddressUse =
   | { readonly kind: "free" }

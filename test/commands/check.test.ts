@@ -15,7 +15,7 @@ const aCheck = (name: string, ...findings: Finding[]): Check => ({
 async function check(checks: readonly Check[], ...flags: string[]): Promise<Printed> {
   const { io, printed } = anIo();
   const clock = new VirtualClock(new VirtualTime());
-  const command = checkCommand(io, async () => ({ checks, clock, limitMs: 1_000 }));
+  const command = checkCommand(io, async () => ({ checks: [checks], clock, limitMs: 1_000 }));
   await command.parseAsync(flags, { from: "user" });
   return printed;
 }
@@ -70,7 +70,7 @@ test("told to stop, it says so and not that all is well", async () => {
   };
   const clock = new VirtualClock(new VirtualTime());
   const command = checkCommand({ ...io, signal: stopping.signal }, async () => ({
-    checks: [stops],
+    checks: [[stops]],
     clock,
     limitMs: 1_000,
   }));
@@ -84,7 +84,7 @@ test("nothing is written or sent elsewhere unless a flag allows it", async () =>
   const run = (...flags: string[]) =>
     checkCommand(anIo().io, async (_, options) => {
       asked.push(options);
-      return { checks: [LEDGER], clock, limitMs: 1_000 };
+      return { checks: [[LEDGER]], clock, limitMs: 1_000 };
     }).parseAsync(flags, { from: "user" });
   await run();
   await run("--canary");

@@ -15,6 +15,7 @@ import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "../databases.ts";
 import type { Host } from "../host.ts";
 import { composeLedgerView, openLedgerView } from "../ledger-view.ts";
 import { openTokens } from "../token-stores.ts";
+import { connectionCheck } from "./connections.ts";
 import { notifyCheck } from "./notify.ts";
 import { serviceCheck } from "./service.ts";
 import { sourceChecks } from "./source.ts";
@@ -25,8 +26,8 @@ const LIMIT = 300_000;
 const TICKS_SHOWN = 3;
 
 /**
- * What `check` needs. Each check opens its own connections, so that none waits for another. Throws CONFIG_… if the config
- * is wrong. Contacts nothing before a check begins.
+ * What `check` needs. Each check opens its own connections, so that one that fails hides no other. Throws CONFIG_… if the
+ * config is wrong. Contacts nothing before a check begins.
  */
 export function composeCheck(path: string, host: Host, options: CheckOptions): CheckSetup {
   const warnings: Finding[] = [];
@@ -37,16 +38,18 @@ export function composeCheck(path: string, host: Host, options: CheckOptions): C
     clock: hostClock,
     limitMs: LIMIT,
     checks: [
-      check("config", async function* () {
-        yield ok(`${path} is valid; its name is ${config.name}`);
-        yield* warnings;
-        yield* mappingFindings(config.group.mapping);
-      }),
-      ...sourceChecks(config, host),
-      ...stateChecks(config, host, options),
-      serviceCheck(config, host),
-      ...daemonChecks(config, host),
-      notifyCheck(config, options),
+      [
+        check("config", async function* () {
+          yield ok(`${path} is valid; its name is ${config.name}`);
+          yield* warnings;
+          yield* mappingFindings(config.group.mapping);
+        }),
+      ],
+      // All at once they might use more connections than a sync does.
+      [...sourceChecks(config, host), ...stateChecks(config, host, options), connectionCheck(config, host)],
+      [serviceCheck(config, host)],
+      daemonChecks(config, host),
+      [notifyCheck(config, options)],
     ],
   };
 }

@@ -17,9 +17,22 @@ export interface CheckLimits {
   readonly stop: AbortSignal;
 }
 
-/** Starts all checks at once. Each result comes when its check has ended, or when its time is over. None rejects. */
-export const startChecks = (checks: readonly Check[], limits: CheckLimits): readonly Promise<CheckResult>[] =>
-  checks.map((check) => run(check, limits));
+/**
+ * Starts all lists of checks at once; the checks of one list run one after the other. Each result comes when its check
+ * has ended, or when its time is over. None rejects.
+ */
+export const startChecks = (
+  lists: readonly (readonly Check[])[],
+  limits: CheckLimits,
+): readonly Promise<CheckResult>[] =>
+  lists.flatMap((checks) => {
+    let before: Promise<unknown> = Promise.resolve();
+    return checks.map((check) => {
+      const result = before.then(() => run(check, limits));
+      before = result;
+      return result;
+    });
+  });
 
 async function run(check: Check, { clock, limitMs, stop }: CheckLimits): Promise<CheckResult> {
   const findings: Finding[] = [];

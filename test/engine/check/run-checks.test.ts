@@ -7,9 +7,9 @@ import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const LIMIT = 10_000;
 
-const run = (...checks: Check[]) =>
+const run = (...lists: Check[][]) =>
   Promise.all(
-    startChecks(checks, {
+    startChecks(lists, {
       clock: new VirtualClock(new VirtualTime()),
       limitMs: LIMIT,
       stop: new AbortController().signal,
@@ -37,13 +37,13 @@ test("a check that throws is a failure after what it has found, and hides no oth
     message: "no such host",
     hint: "check ledger.url",
   };
-  expect(await run(broken, well)).toEqual([
+  expect(await run([broken], [well])).toEqual([
     { name: "broken", findings: [ok("so far so good"), error] },
     { name: "well", findings: [ok("it is there")] },
   ]);
 });
 
-test("a check that doesn't end is told to stop and keeps what it has found; the others go on", async () => {
+test("a check that doesn't end is told to stop and keeps what it has found; those after it go on", async () => {
   let stopped = false;
   const silent: Check = {
     name: "silent",
@@ -57,11 +57,26 @@ test("a check that doesn't end is told to stop and keeps what it has found; the 
       });
     },
   };
-  const [first, second] = await run(silent, well);
+  const [first, second] = await run([silent, well]);
   expect(first?.findings).toEqual([
     ok("connected"),
     expect.objectContaining({ level: "failure", message: "the check did not end within 10 s" }),
   ]);
   expect(second?.findings).toEqual([ok("it is there")]);
   expect(stopped).toBe(true);
+});
+
+test("a check of a list begins after the one before it, and at the same time as other lists", async () => {
+  const order: string[] = [];
+  const check = (name: string): Check => ({
+    name,
+    async *find() {
+      order.push(`${name} begins`);
+      await Promise.resolve();
+      order.push(`${name} ends`);
+      yield ok(name);
+    },
+  });
+  await run([check("a"), check("b")], [check("other")]);
+  expect(order).toEqual(["a begins", "other begins", "a ends", "other ends", "b begins", "b ends"]);
 });

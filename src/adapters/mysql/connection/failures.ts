@@ -19,6 +19,7 @@ const errorNumber = (error: unknown): number =>
 const GRANT = "grant the user the right that is missing";
 const NO_CONNECTION =
   "the server has no connection to spare; raise max_connections, or the limit of this user";
+const READ_ONLY = "is this a read-only replica? The ledger and the tokens need a server that takes writes";
 const TOO_SLOW =
   "the server cancelled it: is max_statement_time (MariaDB) or max_execution_time (MySQL) too short for this user?";
 
@@ -43,7 +44,10 @@ const HINTS: Readonly<Record<number, string>> = {
   3572: LOCKED,
   1370: GRANT,
   1288: "this view can't be written to: name the table that it reads",
-  1290: "is this a read-only replica? The ledger and the tokens need a server that takes writes",
+  1047: "this node of a Galera cluster takes no statements: it is joining, or has lost the majority (see wsrep_cluster_status); name a node that works, or wait",
+  1290: READ_ONLY,
+  1792: READ_ONLY,
+  1836: READ_ONLY,
   1356: "look at the view with SHOW CREATE VIEW: what it reads has changed, or its definer may no longer read it",
   1412: "the table was altered meanwhile; the next run reads it as it is then",
   1665: "set binlog_format to ROW or MIXED on the server: as STATEMENT it can't log these writes",

@@ -1,4 +1,4 @@
-import { connectionHint, LOCKED } from "../../sql/connection/connection-hints.ts";
+import { connectionHint, LOCKED, NO_ROOM } from "../../sql/connection/connection-hints.ts";
 import type { Failures } from "../../sql/connection/failures.ts";
 import { LockWait } from "../../sql/connection/session-watchdog.ts";
 import type { SourceFailures } from "../../sql/source/source-checks.ts";
@@ -10,13 +10,23 @@ const sqlState = (error: unknown): string =>
 const ENCODING =
   "a text has bytes or a character without counterpart in the other encoding: correct it, or leave its row out with source.where";
 
+const STANDBY =
+  "this server is a standby, which takes no writes: write the primary server's host into the url of the ledger and the tokens";
+
 const HINTS: Readonly<Record<string, string>> = {
   "22021": ENCODING,
   "22P05": ENCODING,
+  "25006": STANDBY,
+  "25P03":
+    "the server ended the transaction: is idle_in_transaction_session_timeout too short for this user?",
+  "25P04": "the server ended the transaction: set transaction_timeout to 0 for this user",
   "28P01": "check user and password in the url",
   "28000":
     "check user and pg_hba.conf: the server doesn't let this user in from here, or not without TLS (sslmode=require)",
   "3D000": "check the database's name in the url",
+  // groupsync has no serializable transaction, so only a standby says this.
+  "40001":
+    "this standby had to apply a change that the read stood in the way of: raise max_standby_streaming_delay there or set hot_standby_feedback = on, or read from the primary",
   "42P01": "check the table's name and schema, and that the user's search_path finds it",
   "3F000": "check the schema's name",
   "42501": "grant the user the right that is missing",
@@ -35,11 +45,25 @@ const isOnStandby = (error: unknown): boolean =>
   "routine" in error &&
   error.routine === "call_bool_check_hook";
 
-const STANDBY =
-  "this server is a standby, which takes no writes: write the primary server's host into the url of the ledger and the tokens";
+/** By the message, because poolers have one code for everything. Theirs is English. */
+const MESSAGES: readonly (readonly [RegExp, string])[] = [
+  [
+    /waits for a synchronous standby/,
+    "bring the standby back, or take it out of synchronous_standby_names on the primary",
+  ],
+  [/query_wait_timeout/, NO_ROOM],
+  [/max_client_conn/, "the pooler takes no more clients: raise max_client_conn of PgBouncer"],
+  [
+    /statement pooling mode/,
+    "the pooler gives each statement another connection: set pool_mode of PgBouncer to transaction or session",
+  ],
+];
 
 /** A broken connection (08), a read-only transaction or server (25), no room (53), and trouble with files (58). */
 const GENERAL = /^(08|25|53|58)/;
+
+const messageHint = (error: unknown): string | undefined =>
+  error instanceof Error ? MESSAGES.find(([message]) => message.test(error.message))?.[1] : undefined;
 
 /** The server has answered with an error, and the session is still usable. */
 export const isAnswer = (error: unknown): boolean =>
@@ -51,7 +75,8 @@ export const isFromServer = (error: unknown): boolean => error instanceof Error 
 export const failures: Failures & SourceFailures = {
   hintFor: (error) => {
     if (error instanceof LockWait) return LOCKED;
-    return isOnStandby(error) ? STANDBY : (HINTS[sqlState(error)] ?? connectionHint("postgres", error));
+    if (isOnStandby(error)) return STANDBY;
+    return messageHint(error) ?? HINTS[sqlState(error)] ?? connectionHint("postgres", error);
   },
   isGeneral: (error) => !isAnswer(error) || isOnStandby(error) || GENERAL.test(sqlState(error)),
   isUntranslatable: (error) => /^22(021|P05)$/.test(sqlState(error)),

@@ -124,6 +124,7 @@ interface Asked {
 interface Seen {
   readonly state: string | null;
   readonly waits: string | null;
+  readonly event: string | null;
   readonly program: string | null;
   readonly isThere: boolean;
   readonly isSameServer: boolean;
@@ -141,7 +142,7 @@ interface Holder {
 
 /** Never reads a statement's text, which may hold secrets. A holder with pid 0 is a prepared transaction. */
 const INSPECT = `
-  SELECT a.state, a.wait_event_type AS waits, a.application_name AS program,
+  SELECT a.state, a.wait_event_type AS waits, a.wait_event AS event, a.application_name AS program,
     a.pid IS NOT NULL AS "isThere",
     coalesce(extract(epoch FROM pg_postmaster_start_time())::text = $2, true) AS "isSameServer",
     (SELECT json_agg(json_build_object('pid', b.pid, 'user', h.usename, 'program', h.application_name,
@@ -158,7 +159,7 @@ const INSPECT = `
 
 function stateOf(seen: Seen | undefined, { server }: Asked, applicationName: string): SessionState {
   if (!seen?.isSameServer) return { kind: "at work" };
-  const { isThere, state, waits, program, holders } = seen;
+  const { isThere, state, waits, event, program, holders } = seen;
   if (holders) return { kind: "locked", holders: `held by ${holders.map(holderText).join("; ")}` };
   // A pid that is only the driver's may come from a pooler, and may by chance be the pid of another session.
   if (server === null && program !== applicationName) return { kind: "at work" };
@@ -166,7 +167,9 @@ function stateOf(seen: Seen | undefined, { server }: Asked, applicationName: str
   if (waits === "Client" || state?.startsWith("idle")) {
     return { kind: "lost", why: "the connection has fallen silent: the server waits for this side of it" };
   }
-  return { kind: "at work" };
+  return event === "SyncRep"
+    ? { kind: "at work", waits: "the commit waits for a synchronous standby" }
+    : { kind: "at work" };
 }
 
 function holderText({ pid, user, program, since, locks }: Holder): string {

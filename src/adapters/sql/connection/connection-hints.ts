@@ -6,6 +6,10 @@ type FileNames = ReturnType<typeof tlsFileNames>;
 export const LOCKED =
   "let that session end its work, or end it; if no session is named, look at the server's sessions. The next run tries again";
 
+/** The hint for a database, or a pooler in front of it, that has no connection to spare. */
+export const NO_ROOM =
+  "perhaps a pooler has no connection to spare: a sync uses three at once, and groupsync check tries that. Else look at the server, and at what is in between";
+
 /** Hints by error code. */
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: "is the database running, and are host and port in the url right?",
@@ -13,6 +17,8 @@ const NETWORK: Readonly<Record<string, string>> = {
   EAI_AGAIN: "the host in the url could not be looked up; does DNS work here?",
   ETIMEDOUT: "the host doesn't answer; is a firewall in between?",
 };
+
+const SILENCE = /the database has (fallen silent|not answered)|the database doesn't answer/;
 
 /** Hints by error message, because not every driver keeps the codes of OpenSSL and Node.js. */
 const TLS: readonly (readonly [RegExp, (names: FileNames) => string])[] = [
@@ -47,6 +53,7 @@ const TLS: readonly (readonly [RegExp, (names: FileNames) => string])[] = [
 export function connectionHint(dialect: TlsDialect, error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (SILENCE.test(error.message)) return NO_ROOM;
   const tls = TLS.find(([message]) => message.test(error.message));
   return NETWORK[code] ?? tls?.[1](tlsFileNames(dialect));
 }

@@ -12,8 +12,11 @@ import {
 
 /** What an inspection over another connection found out about a session. */
 export type SessionState =
-  /** The server works for the session, or nobody can tell: a slow answer must not be taken for a lost one. */
-  | { readonly kind: "at work" }
+  /**
+   * The server works for the session, or nobody can tell: a slow answer must not be taken for a lost one. `waits`: what it
+   * waits for, in words.
+   */
+  | { readonly kind: "at work"; readonly waits?: string }
   | { readonly kind: "locked"; readonly holders: string }
   /** The server doesn't work for the session, and so no answer will come; `why` in words. */
   | { readonly kind: "lost"; readonly why: string }
@@ -72,8 +75,10 @@ export class SessionWatchdog {
       outcome = await withinLimits(this.#stop, Promise.race([answered, watch.givesUp()]), limits);
     } catch (error) {
       this.#session.cut();
-      if (watch.holders === "" || !(error instanceof NoAnswer)) throw error;
-      throw new LockWait(`${error.message}; ${watch.holders}`);
+      if (!(error instanceof NoAnswer)) throw error;
+      if (watch.holders !== "") throw new LockWait(`${error.message}; ${watch.holders}`);
+      if (watch.waits !== "") error.message += `: ${watch.waits}`;
+      throw error;
     } finally {
       watch.end();
     }
@@ -114,6 +119,8 @@ class SilenceWatch {
   #unlocked = performance.now();
   /** Who holds the lock that the session waits for, in words; empty if it isn't known to wait for one. */
   holders = "";
+  /** What else the server was last seen to wait for, in words. */
+  waits = "";
 
   constructor(session: WatchedSession, timeouts: SessionTimeouts) {
     this.#session = session;
@@ -154,6 +161,7 @@ class SilenceWatch {
     switch (state.kind) {
       case "at work":
         this.#foundUnlocked();
+        this.waits = state.waits ?? "";
         return undefined;
       case "locked": {
         this.holders = state.holders;

@@ -3,7 +3,7 @@ import { asFinding, type Finding, ok, warning } from "../../../core/report/findi
 import { Secret } from "../../../core/secret/secret.ts";
 import type { InTransaction } from "../connection/connections.ts";
 import { quotedTable } from "../connection/table-place.ts";
-import type { Database } from "../dialect/database.ts";
+import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenTableOptions } from "../dialect/token-statements.ts";
 import type { OpenTable } from "./open-table.ts";
 import { orElse } from "./savepoint.ts";
@@ -24,8 +24,10 @@ export async function rehearseTokens(
   const { dialect } = database;
   await table.statements.inspect(database);
   const quoted = quotedTable(dialect, { place: table.marked, table: options.table });
-  if (!(await dialect.tableExists(database, quoted)))
+  if (!(await dialect.tableExists(database, quoted))) {
+    await insistOnWrites(database);
     return ok(`a sync creates the table ${options.table}, as this user may`);
+  }
   if (!(await table.statements.canBeRolledBack(database))) {
     return warning(
       `no write to ${options.table} was tried, because the database might not take it back`,

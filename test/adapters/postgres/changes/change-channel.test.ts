@@ -11,7 +11,7 @@ import { deafPooler } from "./deaf-pooler.ts";
 
 const APPLICATION = "groupsync:listener-under-test";
 const PATIENT = 60_000;
-const SHORT = 300;
+const SHORT = 2_000;
 
 const channelAt = (url: string, limitMs = PATIENT): PostgresChangeChannel =>
   new PostgresChangeChannel({

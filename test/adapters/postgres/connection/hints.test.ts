@@ -1,0 +1,134 @@
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { failures } from "../../../../src/adapters/postgres/connection/failures.ts";
+import { PostgresDatabase } from "../../../../src/adapters/postgres/database.ts";
+import { WRITE } from "../../../../src/adapters/sql/connection/wait-limits.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import { NEVER } from "../../../contracts/rows-of.ts";
+import { freshDatabase } from "../../../support/databases/fresh-database.ts";
+import { LONG } from "../../../support/long.ts";
+import { behindPgbouncer } from "../../../support/postgres/behind-pgbouncer.ts";
+import { startPostgres } from "../../../support/postgres/embedded-postgres.ts";
+import { startStandby } from "../../../support/postgres/standby.ts";
+
+function open(url: string): PostgresDatabase {
+  const database = new PostgresDatabase({
+    url: new Secret(url),
+    applicationName: "groupsync:hints",
+    maxConnections: 2,
+    idleMs: 30_000,
+    timeouts: { silenceMs: 300, inspectMs: 5_000, lockMs: 30_000 },
+    stop: NEVER,
+  });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  client.on("error", () => {});
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<{ message: string; hint: string | undefined }> {
+  const error: unknown = await work.then(
+    () => new Error("it went well"),
+    (reason: unknown) => reason,
+  );
+  return { message: error instanceof Error ? error.message : "", hint: failures.hintFor(error) };
+}
+
+const write = (database: PostgresDatabase) =>
+  database.transaction(database.dialect.begin.write, async () => {});
+
+test("a pool without a connection to spare, and a full pooler", async () => {
+  const { url } = await freshDatabase("postgres");
+  const pooled = await behindPgbouncer(url, {
+    mode: "transaction",
+    poolSize: 1,
+    settings: { query_wait_timeout: "1", max_client_conn: "2" },
+  });
+  const database = open(pooled);
+  await (await connected(pooled)).query("BEGIN; SELECT 1");
+  expect(await failureOf(database.query("SELECT 1"))).toEqual({
+    message: "query_wait_timeout",
+    hint: expect.stringContaining("a sync uses three at once"),
+  });
+
+  await connected(pooled);
+  expect(await failureOf(database.query("SELECT 1"))).toEqual({
+    message: expect.stringContaining("max_client_conn"),
+    hint: expect.stringContaining("raise max_client_conn"),
+  });
+});
+
+test("a pooler that gives each statement another connection", async () => {
+  const { url } = await freshDatabase("postgres");
+  const database = open(await behindPgbouncer(url, { mode: "statement", poolSize: 1 }));
+  expect(await failureOf(write(database))).toEqual({
+    message: expect.stringContaining("statement pooling mode"),
+    hint: expect.stringContaining("set pool_mode"),
+  });
+});
+
+test("a transaction that the server ends between two statements, because it is too long", async () => {
+  const url = new URL((await freshDatabase("postgres")).url);
+  url.searchParams.set("options", "-c transaction_timeout=300");
+  const database = open(url.href);
+  const late = database.transaction(database.dialect.begin.write, async (connection) => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await connection.query("SELECT 1");
+  });
+  expect(await failureOf(late)).toEqual({
+    message: expect.stringContaining("transaction timeout"),
+    hint: expect.stringContaining("transaction_timeout to 0"),
+  });
+});
+
+test.runIf(LONG)("a commit that waits for a synchronous standby", async () => {
+  const server = await startPostgres({
+    settings: { synchronous_commit: "on", synchronous_standby_names: "nobody" },
+  });
+  onTestFinished(() => server.stop());
+  const admin = await connected(server.url);
+  await admin.query("SET synchronous_commit = local; CREATE TABLE t (n int)");
+  const database = open(server.url);
+  const waits = database.transaction(
+    database.dialect.begin.write,
+    (connection) => connection.query("INSERT INTO public.t VALUES (1)"),
+    { ...WRITE, answerMs: 2_000 },
+  );
+  expect(await failureOf(waits)).toEqual({
+    message: expect.stringMatching(/has not answered for 2 s: the commit waits for a synchronous standby/),
+    hint: expect.stringContaining("synchronous_standby_names"),
+  });
+});
+
+test.runIf(LONG)("a standby that takes no writes, and one that ends a read which is in its way", async () => {
+  const primary = await startPostgres({ settings: { wal_level: "replica" } });
+  onTestFinished(() => primary.stop());
+  const admin = await connected(primary.url);
+  await admin.query("CREATE TABLE t (n int)");
+  const standby = await startStandby(primary, "standby", {
+    settings: { max_standby_streaming_delay: "0" },
+  });
+  onTestFinished(() => standby.stop());
+  const database = open(standby.url);
+
+  expect(await failureOf(write(database))).toEqual({
+    message: expect.stringContaining("during recovery"),
+    hint: expect.stringContaining("the primary server's host"),
+  });
+
+  const read = database.transaction(database.dialect.begin.snapshot, async (connection) => {
+    await connection.query("SELECT * FROM public.t");
+    await admin.query("ALTER TABLE t ALTER n SET DEFAULT 1");
+    await connection.query("SELECT pg_sleep(60)");
+  });
+  expect(await failureOf(read)).toEqual({
+    message: expect.stringContaining("conflict with recovery"),
+    hint: expect.stringContaining("hot_standby_feedback"),
+  });
+});

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { freshDatabase } from "../../support/databases/fresh-database.ts";
+import { LONG } from "../../support/long.ts";
+import { behindPgbouncer } from "../../support/postgres/behind-pgbouncer.ts";
+import type { PgbouncerOptions } from "../../support/postgres/pgbouncer.ts";
+import { aWorld, type World } from "../world.ts";
+
+type Pooled = readonly [mode: PgbouncerOptions["mode"], poolSize: number];
+
+/** A world before its first sync, whose only url leads to a PgBouncer. */
+async function pooled([mode, poolSize]: Pooled): Promise<World> {
+  const database = await freshDatabase("postgres");
+  const world = await aWorld({ database, config: { http: { listen: "off" } } });
+  world.env.DATABASE_URL = await behindPgbouncer(database.url, { mode, poolSize });
+  return world;
+}
+
+/** What is not well, such as `✗ ledger LEDGER_UNAVAILABLE`. */
+const troubleIn = (stdout: string): string[] =>
+  [...stdout.matchAll(/^([!✗]) (\w+) +(?:([A-Z_]+): )?/gm)].map(([, ...parts]) => parts.join(" "));
+
+test("statement pooling is a failure of each url", async () => {
+  const world = await pooled(["statement", 3]);
+  const { code, stdout } = await world.run("check");
+  expect(code).toBe(1);
+  expect(troubleIn(stdout)).toEqual([
+    "✗ source SOURCE_UNAVAILABLE",
+    "✗ ledger LEDGER_UNAVAILABLE",
+    "✗ tokens TOKEN_STORE_UNAVAILABLE",
+  ]);
+  expect(stdout).toContain("pool_mode");
+  expect((await world.sync()).code).toBe(1);
+});
+
+test.runIf(LONG).each(["transaction", "session"] as const)(
+  "a %s pool of one connection is a failure that names what a sync needs",
+  async (mode) => {
+    const world = await pooled([mode, 1]);
+    const { code, stdout } = await world.run("check");
+    expect(code).toBe(1);
+    expect(troubleIn(stdout)).toEqual(["✗ connections LEDGER_UNAVAILABLE"]);
+    expect(stdout).toMatch(
+      /a sync uses 3 connections at once and gets 1; for the ledger: .*\n.*default_pool_size/,
+    );
+    const synced = await world.sync();
+    expect(synced.code).toBe(1);
+    expect(synced.stderr).toContain("groupsync check tries that");
+  },
+);
+
+test.runIf(LONG).each<Pooled>([
+  ["transaction", 2],
+  ["session", 2],
+])("a %s pool of %i connections is a warning, and a sync works", async (...options) => {
+  const world = await pooled(options);
+  const { code, stdout } = await world.run("check");
+  expect(code).toBe(0);
+  expect(troubleIn(stdout)).toEqual(["! connections LEDGER_UNAVAILABLE"]);
+  expect((await world.sync()).code).toBe(0);
+});
+
+test.runIf(LONG).each<Pooled>([
+  ["transaction", 3],
+  ["session", 3],
+])("a %s pool of %i connections is enough", async (...options) => {
+  const world = await pooled(options);
+  const { code, stdout } = await world.run("check");
+  expect(code).toBe(0);
+  expect(troubleIn(stdout)).toEqual([]);
+  expect((await world.sync()).code).toBe(0);
+});
