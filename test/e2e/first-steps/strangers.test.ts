@@ -1,21 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { type FreshDatabase, SERVERS } from "../../support/databases/fresh-database.ts";
+import type { FreshDatabase } from "../../support/databases/fresh-database.ts";
 import { aRole, type Role } from "../../support/databases/role.ts";
 import { aWorld, until } from "../world.ts";
 import { aNewcomer } from "./newcomer.ts";
 
 const kind = inject("databaseKind");
-
-/** Runs statements as a role. */
-async function as({ url }: Pick<Role, "url">, statements: readonly string[]): Promise<void> {
-  const session = SERVERS[kind].connect(url);
-  try {
-    for (const statement of statements) await session.query(statement);
-  } finally {
-    await session.end();
-  }
-}
 
 /** The names of a stranger's functions that anybody has called. */
 async function calledOf({ query }: FreshDatabase, { name }: Role): Promise<readonly string[]> {
@@ -52,12 +42,12 @@ async function aStranger(database: FreshDatabase, trap: readonly string[]): Prom
   const stranger = await aRole(database);
   await database.query(`ALTER DATABASE ${database.name} SET track_functions = 'all'`);
   await database.query(`GRANT CREATE ON DATABASE ${database.name} TO ${stranger.name}`);
-  await as(stranger, [
+  await stranger.run(
     "CREATE SCHEMA theirs",
     ...trap,
     "GRANT USAGE ON SCHEMA theirs TO PUBLIC",
     "GRANT SELECT ON theirs.tenants TO PUBLIC",
-  ]);
+  );
   // A session counts its calls when it ends.
   await until(async () => {
     const left = await database.query("SELECT FROM pg_stat_activity WHERE usename = $1", [stranger.name]);
@@ -113,11 +103,11 @@ test.skipIf(kind !== "mysql")(
     await database.query(
       `GRANT SELECT, CREATE VIEW, CREATE ROUTINE, EXECUTE ON ${database.name}.* TO ${stranger.name}`,
     );
-    await as(stranger, [
+    await stranger.run(
       `CREATE FUNCTION planted() RETURNS text DETERMINISTIC SQL SECURITY INVOKER
        BEGIN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'planted'; RETURN 'x'; END`,
       "CREATE SQL SECURITY INVOKER VIEW tenants AS SELECT id AS tenant_id, planted() AS name FROM customers",
-    ]);
+    );
     const newcomer = await aNewcomer(world);
     const bare = await newcomer.init("--table", "tenants");
     expect(bare).toMatchObject({ code: 0, stdout: expect.stringContaining(`belongs to ${stranger.name}@%`) });

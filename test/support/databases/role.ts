@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import type { DatabaseKind, FreshDatabase } from "./fresh-database.ts";
+import { type DatabaseKind, type FreshDatabase, SERVERS } from "./fresh-database.ts";
 
 export interface Role {
   readonly name: string;
@@ -8,6 +8,8 @@ export interface Role {
   readonly url: string;
   /** Lets it do this to every table that is there now, e.g. "SELECT, INSERT". */
   grant(rights: string): Promise<void>;
+  /** Runs statements in one session of its own. */
+  run(...statements: readonly string[]): Promise<void>;
 }
 
 interface RoleStatements {
@@ -51,7 +53,25 @@ export async function aRole({ kind, name: database, url, query }: FreshDatabase)
     grant: async (rights) => {
       await query(statements.grant(name, rights, database));
     },
+    run: async (...all) => {
+      const session = SERVERS[kind].connect(own.href);
+      try {
+        for (const statement of all) await session.query(statement);
+      } finally {
+        await session.end();
+      }
+    },
   };
+}
+
+/** PostgreSQL: a role that can't log in, with this at the end of its name; it is gone when the test is over. */
+export async function aGroup({ query }: FreshDatabase, suffix: string): Promise<string> {
+  const name = `gs_test_${randomBytes(6).toString("hex")}_${suffix}`;
+  await query(`CREATE ROLE ${name}`);
+  onTestFinished(async () => {
+    for (const statement of STATEMENTS.postgres.drop(name)) await query(statement);
+  });
+  return name;
 }
 
 /** The tables that a test makes belong to the user of its database. */

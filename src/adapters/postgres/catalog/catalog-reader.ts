@@ -3,6 +3,7 @@ import type { CatalogReader } from "../../../ports/setup/catalog.ts";
 import type { Connections } from "../../sql/connection/connections.ts";
 import { databaseError } from "../../sql/connection/failures.ts";
 import { failures } from "../connection/failures.ts";
+import { OUR_ROLES } from "../connection/table-owner.ts";
 import { typeName } from "../source/column-types.ts";
 
 /** A row of TABLES. */
@@ -23,17 +24,13 @@ const FEWEST = "CASE WHEN current_setting('server_version_num')::int4 < 140000 T
 /**
  * One row for each table or view, from the catalog alone: to plan a query on a table may run functions of its owner. An
  * index with a condition, on an expression or still invalid says nothing about all rows. A foreign key between partitions
- * counts for the table that they belong to. A superuser has the rights of every role, and belongs to few.
+ * counts for the table that they belong to.
  */
 const TABLES = `
-  WITH RECURSIVE roles AS (
-    SELECT r.oid FROM pg_catalog.pg_roles AS r WHERE r.rolname = current_user
-    UNION
-    SELECT m.roleid FROM roles JOIN pg_catalog.pg_auth_members AS m ON m.member = roles.oid),
-  tables AS (
+  WITH tables AS (
     SELECT c.oid, n.nspname, n.oid AS namespace, c.relname, c.relkind, c.reltuples, c.relrowsecurity,
       pg_get_userbyid(c.relowner)::text AS owner,
-      c.relowner IN (SELECT roles.oid FROM roles) AND pg_has_role(c.relowner, 'USAGE') AS ours
+      c.relowner = ANY (${OUR_ROLES}) AS ours
     FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND c.relpersistence <> 't'
       AND n.nspname !~ '^(pg_|information_schema$|groupsync(_tokens)?$)' AND c.relname !~ '^groupsync_'

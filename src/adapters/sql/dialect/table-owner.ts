@@ -2,7 +2,7 @@ import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Queryable } from "../connection/connections.ts";
 import type { TokenOwnerStatements } from "./token-owner-statements.ts";
 
-/** A table whose owner is neither this user nor a group of roles that it belongs to. */
+/** A table whose owner is neither this user nor one of its groups. */
 export interface ForeignTable {
   readonly table: string;
   readonly owner: string;
@@ -20,8 +20,7 @@ interface TablesOfOwners {
 export interface TableOwners {
   /**
    * Which of the tables somebody else owns. Leaves out missing tables, and all tables of a database that knows no
-   * owners. A superuser counts only as itself, although it belongs to every role. A role that can log in is no group:
-   * before PostgreSQL 16 such a role could make this user its member.
+   * owners.
    */
   foreignTables(database: Queryable, tables: TablesOfOwners): Promise<readonly ForeignTable[]>;
 }

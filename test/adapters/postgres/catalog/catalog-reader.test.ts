@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { aRole } from "../../../support/databases/role.ts";
+import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { catalogOf, tableOf } from "../../sql/catalog/catalog-of.ts";
 
 test("a domain counts as the type below, an enum as a choice, and an array as nothing", async () => {
@@ -38,11 +38,16 @@ test("a type counts by what it is, and not by its name", async () => {
   expect(columns.map(({ kind }) => kind)).toEqual(["other", "other", "other", "other", "text"]);
 });
 
-test("tables of the user and of the roles that it belongs to are its own, also for a superuser", async () => {
+test("tables of the user and of its groups are its own, and what strangers make of themselves is not", async () => {
   const database = await freshDatabase("postgres");
-  const [user, group, stranger] = [await aRole(database), await aRole(database), await aRole(database)];
-  await database.query(`GRANT ${group.name} TO ${user.name}`);
-  for (const { name } of [user, group, stranger]) {
+  const [user, stranger] = [await aRole(database), await aRole(database)];
+  const [group, theirs] = [await aGroup(database, "team"), await aGroup(database, "theirs")];
+  await database.query(`GRANT ${group} TO ${user.name}`);
+  // A role that can log in is no group. Up to PostgreSQL 14 the stranger may do this.
+  await database.query(`GRANT ${stranger.name} TO ${user.name}`);
+  await database.query(`GRANT ${theirs} TO ${stranger.name} WITH ADMIN OPTION`);
+  await stranger.run(`GRANT ${theirs} TO ${user.name}`);
+  for (const name of [user.name, group, stranger.name, theirs]) {
     await database.query(`CREATE SCHEMA ${name} AUTHORIZATION ${name}`);
     await database.query(
       `CREATE TABLE ${name}.tenants (id int PRIMARY KEY, up int REFERENCES ${name}.tenants)`,
@@ -55,12 +60,13 @@ test("tables of the user and of the roles that it belongs to are its own, also f
     const { tables } = await catalogOf({ ...database, url });
     return tables.filter((one) => one.isOurs === isOurs && one.name === "tenants").map(({ owner }) => owner);
   };
-  expect(await ownersOf(user.url, true)).toEqual([user.name, group.name].toSorted());
-  expect(await ownersOf(user.url, false)).toEqual([stranger.name]);
-  expect(await ownersOf(database.url, true)).toEqual([]);
+  expect(await ownersOf(user.url, true)).toEqual([user.name, group].toSorted());
+  expect(await ownersOf(user.url, false)).toEqual([stranger.name, theirs].toSorted());
   const { tables } = await catalogOf({ ...database, url: user.url });
   const referred = tables.filter(({ referencedBy }) => referencedBy > 0).map(({ owner }) => owner);
-  expect(referred).toEqual([user.name, group.name].toSorted());
+  expect(referred).toEqual([user.name, group].toSorted());
+  await database.query(`ALTER ROLE ${user.name} SUPERUSER`);
+  expect(await ownersOf(user.url, true)).toEqual([user.name]);
 });
 
 test("an index over some of the rows, or on an expression, says nothing of the column", async () => {

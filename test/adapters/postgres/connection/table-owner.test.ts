@@ -3,7 +3,7 @@ import type { TokenTableOptions } from "../../../../src/adapters/sql/dialect/tok
 import { sqlLedger, sqlLedgerView } from "../../../../src/adapters/sql/ledger/ledger.ts";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
-import { aRole } from "../../../support/databases/role.ts";
+import { aGroup, aRole } from "../../../support/databases/role.ts";
 import { aDatabase, HISTORY_MS, LOCATION } from "../../sql/ledger/ledger-database.ts";
 import { EXISTING, OWN } from "../../sql/tokens/token-place.ts";
 
@@ -60,22 +60,33 @@ test("a table in a schema that comes first in the role's path is refused", async
 });
 
 test("a group role may own the table; a role that can log in is no group", async () => {
-  const { ours, mallory, make, tokens, query, name } = await aSharedDatabase();
-  const group = `${name}_group`;
-  await query(`CREATE ROLE ${group}`);
-  try {
-    await make(group, OWN.table);
-    await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
-    await query(`GRANT ${group} TO ${ours.name}`);
-    await tokens().prepare();
-    await query(`ALTER TABLE groupsync_tokens OWNER TO ${mallory.name}`);
-    // Before PostgreSQL 16 mallory may do this.
-    await query(`GRANT ${mallory.name} TO ${ours.name}`);
-    await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
-  } finally {
-    await query(`DROP OWNED BY ${group}`);
-    await query(`DROP ROLE ${group}`);
-  }
+  const { ours, mallory, make, tokens, query, ...fresh } = await aSharedDatabase();
+  const [group, whole] = [
+    await aGroup({ ...fresh, query }, "part"),
+    await aGroup({ ...fresh, query }, "all"),
+  ];
+  await make(whole, OWN.table);
+  await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
+  await query(`GRANT ${whole} TO ${group}`);
+  await query(`GRANT ${group} TO ${ours.name}`);
+  await tokens().prepare();
+  await query(`ALTER TABLE groupsync_tokens OWNER TO ${mallory.name}`);
+  // Up to PostgreSQL 14 mallory may do this.
+  await query(`GRANT ${mallory.name} TO ${ours.name}`);
+  await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
+});
+
+test("a group proves nothing if no superuser has put groupsync's role into it", async () => {
+  const { ours, mallory, make, tokens, query, ...fresh } = await aSharedDatabase();
+  const group = await aGroup({ ...fresh, query }, "group");
+  await make(group, OWN.table);
+  await query(`GRANT ${group} TO ${mallory.name} WITH ADMIN OPTION`);
+  await mallory.run(`GRANT ${group} TO ${ours.name}`);
+  await expect(tokens().prepare()).rejects.toMatchObject({ code: "CONFIG_TABLE_OWNER" });
+  await tokens({ owner: group }).prepare();
+  await mallory.run(`REVOKE ${group} FROM ${ours.name}`);
+  await query(`GRANT ${group} TO ${ours.name}`);
+  await tokens().prepare();
 });
 
 test("a superuser belongs to every role, and takes no more tables for that", async () => {
