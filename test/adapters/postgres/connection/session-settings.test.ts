@@ -1,5 +1,10 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import {
+  inOneRoundTrip,
+  reading,
+  writing,
+} from "../../../../src/adapters/postgres/connection/one-round-trip.ts";
 import type { Queryable } from "../../../../src/adapters/sql/connection/connections.ts";
 import type { Database } from "../../../../src/adapters/sql/dialect/database.ts";
 import { sqlLedger } from "../../../../src/adapters/sql/ledger/ledger.ts";
@@ -76,6 +81,20 @@ test("a role's settings hold for no statement", async () => {
     const streamed = stream.call(database, dialect.begin.snapshot, READ, [], 1);
     expect((await collect(streamed)).flat()).toEqual(Object.values(AS_SET));
   }
+});
+
+test.each([
+  ["reads", reading()],
+  ["writes", writing()],
+])("a statement that %s alone takes one round trip", async (_, transaction) => {
+  const client = new pg.Client((await freshDatabase("postgres")).url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  let answers = 0;
+  client.connection.on("readyForQuery", () => answers++);
+  const query = { text: "SELECT $1::text AS said", values: ["it"] };
+  expect((await inOneRoundTrip(client, transaction, query)).rows).toEqual([{ said: "it" }]);
+  expect(answers).toBe(1);
 });
 
 test("ledger, tokens and source work for such a role", async () => {
