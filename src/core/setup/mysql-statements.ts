@@ -15,14 +15,14 @@ import { sqlComment } from "./sql-comment.ts";
 
 const RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX";
 
-/** What an administrator of MySQL or MariaDB runs once. */
+/** What an administrator of MySQL or MariaDB runs. It can be run again, up to the index at its end. */
 export function mysqlStatements(setup: Setup): string {
   const { dialect, database, proposal } = setup;
   const { table, change } = proposal;
   const place = quotedTable(dialect, table);
   return [
     ...sqlComment(
-      `What groupsync needs on the server of the database ${database}. Written by groupsync init; read it, and run it once as an`,
+      `What groupsync needs on the server of the database ${database}. Written by groupsync init; read it, and run it as an`,
       "administrator:",
       "  mysql --host HOST --user ADMINISTRATOR --password < groupsync.sql",
       "There is no password in it: both accounts are locked until you give them one. If the server has a policy for passwords,",
@@ -32,7 +32,7 @@ export function mysqlStatements(setup: Setup): string {
     ),
     "",
     ...sqlComment(...READER_COMMENT),
-    `CREATE USER ${READER} ACCOUNT LOCK;`,
+    `CREATE USER IF NOT EXISTS ${READER} ACCOUNT LOCK;`,
     `GRANT SELECT (${readColumns(setup)}) ON ${place} TO ${READER};`,
     ...(table.kind === "view"
       ? sqlComment(
@@ -44,9 +44,9 @@ export function mysqlStatements(setup: Setup): string {
       : []),
     "",
     ...sqlComment("Has the ledger and the tokens, and no right to the tenants."),
-    `CREATE USER ${WRITER} ACCOUNT LOCK;`,
-    `CREATE DATABASE ${LEDGER_SCHEMA} CHARACTER SET utf8mb4;`,
-    `CREATE DATABASE ${TOKEN_SCHEMA} CHARACTER SET utf8mb4;`,
+    `CREATE USER IF NOT EXISTS ${WRITER} ACCOUNT LOCK;`,
+    `CREATE DATABASE IF NOT EXISTS ${LEDGER_SCHEMA} CHARACTER SET utf8mb4;`,
+    `CREATE DATABASE IF NOT EXISTS ${TOKEN_SCHEMA} CHARACTER SET utf8mb4;`,
     `GRANT ${RIGHTS} ON ${LEDGER_SCHEMA}.* TO ${WRITER};`,
     // The grant on a whole database would take the underscore in its name for any character.
     `GRANT ${RIGHTS} ON ${TOKEN_SCHEMA}.${TOKEN_TABLE} TO ${WRITER};`,

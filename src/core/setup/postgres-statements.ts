@@ -14,7 +14,7 @@ import {
 } from "./setup.ts";
 import { sqlComment } from "./sql-comment.ts";
 
-/** What an administrator of PostgreSQL runs once. All of it runs in one transaction, but the index. */
+/** What an administrator of PostgreSQL runs. All of it runs in one transaction, but the index. It can be run again. */
 export const postgresStatements = (setup: Setup): string =>
   [
     ...head(setup),
@@ -35,7 +35,7 @@ export const postgresStatements = (setup: Setup): string =>
 
 const head = ({ database }: Setup): readonly string[] =>
   sqlComment(
-    `What groupsync needs in the database ${database}. Written by groupsync init; read it, and run it once as an administrator:`,
+    `What groupsync needs in the database ${database}. Written by groupsync init; read it, and run it as an administrator:`,
     "  psql --set ON_ERROR_STOP=1 --file groupsync.sql 'postgres://ADMINISTRATOR@HOST/DATABASE'",
     "There is no password in it. Give each of the two roles one afterwards, in psql:",
     `  \\password ${READER}`,
@@ -48,7 +48,7 @@ function reader(setup: Setup): readonly string[] {
   const place = quotedTable(dialect, table);
   return [
     ...sqlComment(...READER_COMMENT),
-    `CREATE ROLE ${READER} LOGIN;`,
+    ...unlessThere([`CREATE ROLE ${READER} LOGIN;`]),
     ...(table.kind === "table"
       ? [
           ...sqlComment(
@@ -72,10 +72,10 @@ function reader(setup: Setup): readonly string[] {
 
 const writer = ({ dialect, database }: Setup): readonly string[] => [
   ...sqlComment("Has the ledger and the tokens, and no right to the tenants."),
-  `CREATE ROLE ${WRITER} LOGIN;`,
+  ...unlessThere([`CREATE ROLE ${WRITER} LOGIN;`]),
   `GRANT CONNECT ON DATABASE ${quoted(dialect, database)} TO ${WRITER};`,
-  `CREATE SCHEMA ${LEDGER_SCHEMA} AUTHORIZATION ${WRITER};`,
-  `CREATE SCHEMA ${TOKEN_SCHEMA} AUTHORIZATION ${WRITER};`,
+  `CREATE SCHEMA IF NOT EXISTS ${LEDGER_SCHEMA} AUTHORIZATION ${WRITER};`,
+  `CREATE SCHEMA IF NOT EXISTS ${TOKEN_SCHEMA} AUTHORIZATION ${WRITER};`,
 ];
 
 const application = (): readonly string[] =>
@@ -95,18 +95,19 @@ function trigger(setup: Setup): readonly string[] {
   const notify = `${quoted(dialect, table.schema)}.notify_${channel}`;
   const idColumn = quoted(dialect, id.column.name);
   const quote = dollarQuote(idColumn);
-  const on = (event: string, name: string): readonly string[] => [
-    `CREATE TRIGGER groupsync_${name} AFTER ${event} ON ${quotedTable(dialect, table)}`,
-    "  REFERENCING NEW TABLE AS changed",
-    `  FOR EACH STATEMENT EXECUTE FUNCTION ${notify}();`,
-  ];
+  const on = (event: string, name: string): readonly string[] =>
+    unlessThere([
+      `CREATE TRIGGER groupsync_${name} AFTER ${event} ON ${quotedTable(dialect, table)}`,
+      "  REFERENCING NEW TABLE AS changed",
+      `  FOR EACH STATEMENT EXECUTE FUNCTION ${notify}();`,
+    ]);
   return [
     "",
     ...sqlComment(
       "Tells groupsync the ids of new and changed tenants at once, by source.changes.channel. To do without, leave this part",
       "out, and take the line `channel` out of the config.",
     ),
-    `CREATE FUNCTION ${notify}() RETURNS trigger`,
+    `CREATE OR REPLACE FUNCTION ${notify}() RETURNS trigger`,
     `LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS ${quote}`,
     "DECLARE",
     `  ids text[] := ARRAY(SELECT changed.${idColumn}::text FROM changed LIMIT 101);`,
@@ -122,6 +123,8 @@ function trigger(setup: Setup): readonly string[] {
     "  END IF;",
     "  RETURN NULL;",
     `END ${quote};`,
+    ...sqlComment("If somebody else has made it, only you may change it from now on."),
+    `ALTER FUNCTION ${notify}() OWNER TO CURRENT_USER;`,
     "",
     ...on("INSERT", "inserted"),
     "",
@@ -129,13 +132,24 @@ function trigger(setup: Setup): readonly string[] {
   ];
 }
 
+/** Makes something, or says that it is there already. PostgreSQL 13 has no OR REPLACE for triggers, and none has it for roles. */
+function unlessThere(statement: readonly string[]): readonly string[] {
+  const quote = dollarQuote(statement.join("\n"));
+  return [
+    `DO ${quote} BEGIN`,
+    ...statement.map((line) => `  ${line}`),
+    "EXCEPTION WHEN duplicate_object THEN RAISE NOTICE '%', SQLERRM;",
+    `END ${quote};`,
+  ];
+}
+
 /**
- * What stands before and behind a function's text, and nowhere in this name. Otherwise a column's name could end the text,
- * and psql would take the rest of the name for commands of the administrator.
+ * What stands before and behind a function's text, and nowhere in this part of it. Otherwise a column's name could end the
+ * text, and psql would take the rest of the name for commands of the administrator.
  */
-function dollarQuote(name: string): string {
+function dollarQuote(part: string): string {
   let tag = "";
-  while (name.includes(`$${tag}$`)) tag += "_";
+  while (part.includes(`$${tag}$`)) tag += "_";
   return `$${tag}$`;
 }
 
@@ -149,6 +163,6 @@ function index({ dialect, proposal: { table, change } }: Setup): readonly string
         ? ["Until the index of a partitioned table is made, whoever writes to the table waits."]
         : []),
     ),
-    `CREATE INDEX ${table.isPartitioned ? "" : "CONCURRENTLY "}${plainName(table)}_groupsync_changes ON ${quotedTable(dialect, table)} (${quoted(dialect, change.column.name)});`,
+    `CREATE INDEX ${table.isPartitioned ? "" : "CONCURRENTLY "}IF NOT EXISTS ${plainName(table)}_groupsync_changes ON ${quotedTable(dialect, table)} (${quoted(dialect, change.column.name)});`,
   ];
 }

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { expect, inject, test } from "vitest";
+import { documentedSql } from "../../support/documented-sql.ts";
 import { aDaemon } from "../daemon/a-daemon.ts";
 import { onOneDatabase } from "../on-one-database.ts";
 import { aWorld, until } from "../world.ts";
@@ -60,6 +61,21 @@ test("from three tables to a daemon in sync, by what init writes and says alone"
   expect(await newcomer.tokens()).toEqual(await world.live());
   expect((await world.groups()).map(({ properties }) => properties)).toEqual(Array(4).fill({ plan: "gold" }));
   expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
+});
+
+test("what init writes can be run again, also after the trigger that the docs write", async () => {
+  const world = await aWorld();
+  if (isPostgres) {
+    for (const sql of documentedSql("docs/new-tenants.md", "postgres").filter((one) => /pg_notify/.test(one)))
+      for (const _ of [1, 2]) await world.database.query(sql);
+  }
+  const newcomer = await aNewcomer(world);
+  expect(
+    await newcomer.init("--yes", "--base-url", world.sandbox.baseUrl, "--mapping", "40=warehouse"),
+  ).toMatchObject({ code: 0 });
+  await newcomer.followSteps();
+  await newcomer.followSteps();
+  expect(await world.run("check")).toMatchObject({ code: 0 });
 });
 
 test("names of every kind are quoted right, in the config and in the statements", async () => {

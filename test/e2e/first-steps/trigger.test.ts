@@ -8,7 +8,7 @@ import { freshDatabase } from "../../support/databases/fresh-database.ts";
 
 /** The part of groupsync.sql that makes no roles. */
 const trigger = (statements: string): string =>
-  /^CREATE FUNCTION .*(?=^COMMIT;)/ms.exec(statements)?.[0] ?? "";
+  /^CREATE OR REPLACE FUNCTION .*(?=^COMMIT;)/ms.exec(statements)?.[0] ?? "";
 
 test.each([
   ["a table", ""],
