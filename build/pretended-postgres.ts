@@ -183,7 +183,7 @@ class Session {
   #rows(): readonly Row[] {
     const statement = this.#statement;
     // A transaction begins if its last statement finds that the lease is held.
-    if (statement.startsWith("BEGIN")) return [{ isHeld: 1 }];
+    if (statement.includes("BEGIN ")) return [{ isHeld: 1 }];
     const answer = this.#answers.find(([part]) =>
       typeof part === "string" ? statement.includes(part) : part.test(statement),
     );

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, type TestContext, test } from "vitest";
 import { sqlLedger } from "../../src/adapters/sql/ledger/ledger.ts";
 import type { Lease } from "../../src/ports/ledger/lease.ts";
 import type { Ledger } from "../../src/ports/ledger/ledger.ts";
@@ -11,6 +11,7 @@ import { aWorld, idOf } from "../e2e/world.ts";
 import { type FreshDatabase, SERVERS } from "../support/databases/fresh-database.ts";
 import { LONG } from "../support/long.ts";
 import { type Galera, startGalera } from "../support/mysql/galera.ts";
+import { skipIfNotToBeHad } from "../support/servers/not-to-be-had.ts";
 
 async function taken(ledger: Ledger, holder: string): Promise<Lease> {
   const attempt = await ledger.acquireLease(holder, 60_000);
@@ -34,15 +35,14 @@ async function inTurns(urls: readonly string[]): Promise<string> {
 }
 
 describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
-  let cluster: Galera;
-  beforeAll(async () => {
-    cluster = await startGalera();
-  });
-  afterAll(() => cluster.stop());
+  let starting: Promise<Galera> | undefined;
+  afterAll(async () => (await starting?.catch(() => undefined))?.stop());
 
   let databases = 0;
   /** One database, as each of the nodes has it. */
-  async function onBothNodes(): Promise<readonly [FreshDatabase, FreshDatabase]> {
+  async function onBothNodes(context: TestContext): Promise<readonly [FreshDatabase, FreshDatabase]> {
+    starting ??= startGalera();
+    const cluster = await starting.catch((error: unknown) => skipIfNotToBeHad(error, context));
     const name = `groupsync_test_${databases++}`;
     const at = (node: string): FreshDatabase => {
       const url = Object.assign(new URL(node), { pathname: `/${name}` }).href;
@@ -65,9 +65,9 @@ describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
     return [first, second];
   }
 
-  test("both can create the ledger at once, it gets one id, and one of them gets the lease", async () => {
+  test("both can create the ledger at once, it gets one id, and one of them gets the lease", async (context) => {
     for (let round = 0; round < 20; round++) {
-      const nodes = await onBothNodes();
+      const nodes = await onBothNodes(context);
       const ledgers = nodes.map(({ url }) =>
         sqlLedger(aDatabase(url, "mysql"), LOCATION, "default", HISTORY_MS),
       );
@@ -84,8 +84,8 @@ describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
     }
   });
 
-  test("an instance that lost its lease to one on the other node writes no more", async () => {
-    const nodes = await onBothNodes();
+  test("an instance that lost its lease to one on the other node writes no more", async (context) => {
+    const nodes = await onBothNodes(context);
     const [ours, theirs] = nodes.map(({ url }) =>
       sqlLedger(aDatabase(url, "mysql"), LOCATION, "default", HISTORY_MS),
     );
@@ -102,8 +102,8 @@ describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
     }
   });
 
-  test("one instance may have its connections to both, in any order", async () => {
-    const nodes = await onBothNodes();
+  test("one instance may have its connections to both, in any order", async (context) => {
+    const nodes = await onBothNodes(context);
     const world = await aWorld({ database: nodes[0], tenants: 20 });
     world.env.DATABASE_URL = await inTurns(nodes.map(({ url }) => url));
     for (let from = 21; from <= 31; from += 5) {
@@ -116,9 +116,9 @@ describe.skipIf(!LONG)("on two nodes of a Galera cluster", () => {
     }
   });
 
-  test("of two first syncs at once, one makes all groups, and the other ends or waits for its turn", async () => {
+  test("of two first syncs at once, one makes all groups, and the other ends or waits for its turn", async (context) => {
     for (let round = 0; round < 6; round++) {
-      const [first, second] = await onBothNodes();
+      const [first, second] = await onBothNodes(context);
       const world = await aWorld({ database: first, tenants: 20 });
       const sync = (url: string) => runProgram(["sync", "--json"], { ...world.env, DATABASE_URL: url });
       const ended = await Promise.all([first, second].map(({ url }) => sync(url)));

@@ -29,7 +29,11 @@ export const mysql: Dialect = {
     snapshot: SNAPSHOT,
   },
   now: "SYSDATE(6)",
-  savepoint: { open: "SAVEPOINT groupsync", release: "RELEASE SAVEPOINT groupsync" },
+  savepoint: {
+    open: "SAVEPOINT groupsync",
+    undo: "ROLLBACK TO SAVEPOINT groupsync",
+    release: "RELEASE SAVEPOINT groupsync",
+  },
   lockWait,
   literal: (text) => quoted(text),
   later: (milliseconds) => `SYSDATE(6) + INTERVAL ${milliseconds} * 1000 MICROSECOND`,

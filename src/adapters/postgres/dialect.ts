@@ -41,8 +41,10 @@ export const postgres: Dialect = {
     snapshot: [BEGIN_SNAPSHOT],
   },
   now: "clock_timestamp()",
+  // Several statements each: a single one about a savepoint is sent by pgpool to a standby too, which has no transaction.
   savepoint: {
     open: `SAVEPOINT groupsync; ${UNPIN}`,
+    undo: `ROLLBACK TO SAVEPOINT groupsync; ${PIN_AGAIN}`,
     release: `RELEASE SAVEPOINT groupsync; ${PIN_AGAIN}`,
   },
   lockWait,

@@ -4,6 +4,12 @@ import { databaseHost, tlsParameters } from "../../../core/tls/database-tls.ts";
 import { insistOnVersion } from "../../sql/connection/server-version.ts";
 import { type TlsSettings, tlsSettings } from "../../sql/connection/tls.ts";
 
+/**
+ * Stands before each statement. If pgpool balances loads, it has such a statement run by the primary. Otherwise a standby
+ * would read a lease or a token as it was a moment ago, and without the settings of the transaction, which the primary has.
+ */
+const ON_PRIMARY = "/*NO LOAD BALANCE*/ ";
+
 /** A connection that knows which version its server has, and why it was lost. */
 export class Client extends pg.Client {
   #version = "";
@@ -19,6 +25,11 @@ export class Client extends pg.Client {
     this.connection.on("parameterStatus", ({ parameterName, parameterValue }) => {
       if (parameterName === "server_version") this.#version = parameterValue;
     });
+    const { connection } = this;
+    const query = connection.query.bind(connection);
+    const parse = connection.parse.bind(connection);
+    connection.query = (text) => query(ON_PRIMARY + text);
+    connection.parse = (statement, more) => parse({ ...statement, text: ON_PRIMARY + statement.text }, more);
   }
 
   /** Why the connection was lost. Later statements fail with no more than "Client has encountered a connection error". */

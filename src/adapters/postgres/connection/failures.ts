@@ -54,6 +54,10 @@ const MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/query_wait_timeout/, NO_ROOM],
   [/max_client_conn/, "the pooler takes no more clients: raise max_client_conn of PgBouncer"],
   [
+    /failed to read kind from backend/,
+    "pgpool has sent a statement to a standby too: set load_balance_mode of pgpool to off",
+  ],
+  [
     /statement pooling mode/,
     "the pooler gives each statement another connection: set pool_mode of PgBouncer to transaction or session",
   ],

@@ -32,12 +32,15 @@ export async function isFoundByIndex(
   value: string,
 ): Promise<boolean> {
   // Otherwise a table of a few rows would be read whole. The transaction's other reads keep the setting that they had.
-  await session.query("SAVEPOINT planning");
-  await session.query("SET LOCAL enable_seqscan = off");
+  const [before] = await session.query<{ value: string }>(
+    "SELECT pg_catalog.current_setting('enable_seqscan') AS value",
+  );
+  const allow = "SELECT pg_catalog.set_config('enable_seqscan', $1, true)";
+  await session.query(allow, ["off"]);
   const [row] = await session.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
     `EXPLAIN (FORMAT JSON) ${select}`,
   );
-  await session.query("ROLLBACK TO SAVEPOINT planning");
+  await session.query(allow, [before?.value]);
   const nodes = row ? nodesOf(row["QUERY PLAN"][0]?.Plan) : [];
   const has = (...details: string[]): boolean =>
     nodes.some((node) => details.some((detail) => String(node[detail] ?? "").includes(value)));

@@ -65,8 +65,8 @@ export interface Dialect extends Identifiers, Failures, TablePlaces, TableOwners
   readonly begin: Beginnings;
   /** The time on the database's clock, taken after any wait for a lock. */
   readonly now: string;
-  /** Opens and closes the savepoint for statements on the customer's tables. */
-  readonly savepoint: { readonly open: string; readonly release: string };
+  /** Opens the savepoint for statements on the customer's tables, goes back to it, and closes it. */
+  readonly savepoint: { readonly open: string; readonly undo: string; readonly release: string };
   /**
    * Sets how many seconds a statement of this transaction waits for a lock; left out: as at the transaction's start.
    */

@@ -39,7 +39,7 @@ export async function orElse<T>(
     // A trigger can raise a deadlock error too, and then raises it each time.
     if (dialect.isDeadlock(error) && !connection.isLastAttempt) throw error;
     try {
-      await connection.query("ROLLBACK TO SAVEPOINT groupsync");
+      await connection.query(dialect.savepoint.undo);
     } catch {
       throw new TransactionLost(error);
     }
