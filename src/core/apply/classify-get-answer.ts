@@ -149,8 +149,9 @@ function mayBeMadeOf(sentName: string, name: string): boolean {
 const lettersOf = (name: string): string =>
   name
     .replace(/&#?\w+;/g, "")
+    .normalize("NFC")
     .toLowerCase()
-    .replace(/[^a-z0-9]/g, "");
+    .replace(/[^\p{L}\p{N}]/gu, "");
 
 /** Compares names without regard to spaces and Unicode form, because some services trim and normalise names. */
 export const sameName = (a: string, b: string): boolean => normalised(a) === normalised(b);

@@ -9,6 +9,7 @@ const REWRITINGS: Record<string, { rewrites: (name: string) => string; odd: stri
     odder: "A name that is longer",
   },
   "makes letters small": { rewrites: (name) => name.toLowerCase(), odd: "ACME", odder: "ACME Inc." },
+  "makes Cyrillic letters small": { rewrites: (name) => name.toLowerCase(), odd: "ПРИВЕТ", odder: "Привет" },
   "escapes HTML": {
     rewrites: (name) => name.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
     odd: "<Acme>",
