@@ -24,6 +24,7 @@ import { RecentCommits } from "../engine/durability/recent-commits.ts";
 import type { Explanation } from "../engine/explain/explanation.ts";
 import { indexedOnly } from "../engine/explain/indexed-only.ts";
 import { readExplanation } from "../engine/read-explanation.ts";
+import { Silence } from "../engine/refresh/sign-of-life.ts";
 import { warnOfReadable } from "./config.ts";
 import type { Host } from "./host.ts";
 import { composeLedgerView } from "./ledger-view.ts";
@@ -80,6 +81,7 @@ export async function composeDaemon(
   });
   const pause = new ServicePause(hostClock);
   const recent = new RecentCommits(hostClock);
+  const silence = new Silence();
   const metrics = new Metrics(() => lifecycle.state, hostClock);
   const tellLog = runLog(logger, hostClock, () => ({ next: lifecycle.state.nextRun }));
   const observers = [tellLog, metrics.observe];
@@ -123,7 +125,7 @@ export async function composeDaemon(
           settings: {
             ...settings,
             lease: { ...settings.lease, handsOver: true },
-            refresh: { ...settings.refresh, asksIfSilent: true },
+            refresh: { ...settings.refresh, silence },
           },
           serving: await singles.serving(),
           close,

@@ -102,7 +102,7 @@ async function syncOnce(
     const failed = new Set([...failedGets, ...stillMissing, ...unsettled]);
     if (isWhole) await rotateDueTokens(settings.rotation, failed, run);
     await refreshGroups(plan, options, settings, run);
-    if (isWhole && settings.refresh.asksIfSilent) await seekSignOfLife(plan, undefined, settings, run);
+    if (isWhole) await seekSignOfLife(plan, undefined, settings, run);
     if (isWhole) await reportUnserved(run.turns, run);
     await deleteCanaryOrWarn(run, settings);
   } finally {

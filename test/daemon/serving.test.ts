@@ -4,6 +4,7 @@ import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { DaemonSettings } from "../../src/daemon/daemon.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
+import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
 import type { Fate, Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
@@ -18,7 +19,7 @@ function aServingDaemon(settings: Partial<DaemonSettings> = {}, fate: Fate = {},
   const lease = { ...syncSettings().lease, handsOver: true };
   const stage = new Stage(world, { ways: WAYS, ...settings }, fate, [], {
     lease,
-    refresh: { everyMs: null, asksIfSilent: true },
+    refresh: { everyMs: null, silence: new Silence() },
   });
   const server = new TenantServer({
     clock: new VirtualClock(world.time),

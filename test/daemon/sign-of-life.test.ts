@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
+import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { tenants, World } from "../fakes/world.ts";
 import { Stage } from "./stage.ts";
 
 const HOUR = 3_600_000;
-const refresh = { everyMs: null, asksIfSilent: true };
+const refresh = { everyMs: null, silence: new Silence() };
 
 test("an idle daemon whose key is dead is not green after an hour, and is once the key is good", async () => {
   let isDead = false;

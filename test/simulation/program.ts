@@ -1,6 +1,7 @@
 import { CompositeTokenStore } from "../../src/adapters/token-stores/composite-token-store.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { RecentCommits } from "../../src/engine/durability/recent-commits.ts";
+import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { type RunReport, reportOn } from "../../src/engine/report/run-report.ts";
 import { Tally } from "../../src/engine/report/tally.ts";
 import { rotate } from "../../src/engine/rotate.ts";
@@ -136,8 +137,8 @@ export class Program {
     const isDead = async (other: string): Promise<boolean> => this.#world.isKnownToBeDead(other);
     const { handsOver = false } = this.#options;
     const settings = settingsOf(config, this.#world.destinationsOf(config), holder, isDead, handsOver);
-    const asksIfSilent = this.#session !== undefined;
-    return { ...settings, refresh: { ...settings.refresh, asksIfSilent } };
+    const silence = new Silence();
+    return this.#session ? { ...settings, refresh: { ...settings.refresh, silence } } : settings;
   }
 
   #ports(): SyncPorts {

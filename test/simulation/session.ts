@@ -1,4 +1,5 @@
-import type { PlanPorts, PlanSettings } from "../../src/engine/plan/make-plan.ts";
+import type { PlanPorts } from "../../src/engine/plan/make-plan.ts";
+import type { AskingSettings } from "../../src/engine/serving/ask-if-silent.ts";
 import type { Companion } from "../../src/engine/serving/companion.ts";
 import { serveBeside } from "../../src/engine/serving/serve-beside.ts";
 import {
@@ -35,7 +36,7 @@ export class SimulatedSession {
     this.#server = new WatchedTenantServer(parts);
   }
 
-  companion(ports: PlanPorts, settings: PlanSettings): Companion {
+  companion(ports: PlanPorts, settings: AskingSettings): Companion {
     const end = this.#nextSync.signal;
     return serveBeside({ server: this.#server, startNoticing: async () => {}, end }, ports, settings);
   }

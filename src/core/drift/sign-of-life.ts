@@ -12,11 +12,18 @@ interface KnownAnswers {
 }
 
 /**
- * How long it is until a daemon asks for a sign of life, in milliseconds; 0 if it asks now. An answer in the future was recorded
- * before the clock was set back: nobody knows how old it is.
+ * How long it is until a daemon asks for a sign of life, in milliseconds; 0 if it asks now. `unclearAt`: when it last got an
+ * answer that shows nothing; null if it got none.
  */
-export function msUntilAsked({ isKnown, answeredAt }: KnownAnswers, now: Date): number {
+export function msUntilAsked(
+  { isKnown, answeredAt }: KnownAnswers,
+  unclearAt: Date | null,
+  now: Date,
+): number {
   if (!isKnown) return Number.POSITIVE_INFINITY;
-  if (answeredAt === null || answeredAt > now) return 0;
-  return Math.max(0, answeredAt.getTime() + LONGEST_SILENCE - now.getTime());
+  return Math.max(msUntilSilent(answeredAt, now), msUntilSilent(unclearAt, now));
 }
+
+/** A time in the future was noted before the clock was set back: nobody knows how long ago it was. */
+const msUntilSilent = (since: Date | null, now: Date): number =>
+  since === null || since > now ? 0 : Math.max(0, since.getTime() + LONGEST_SILENCE - now.getTime());

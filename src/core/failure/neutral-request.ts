@@ -15,31 +15,33 @@ export type NeutralAnswer = ServiceFailure | null;
  *
  * | refusal                | neutral request               | its answer                             | concerns       |
  * |------------------------|-------------------------------|----------------------------------------|----------------|
- * | `KEY_REFUSED`          | a POST with a random token    | `KEY_REFUSED` in the same words        | everybody      |
- * |                        |                               | `KEY_REFUSED` in other words: perhaps  | the group      |
- * |                        |                               | the service refuses the token that way |                |
+ * | `KEY_REFUSED`          | a POST with a random token    | the same, see `isSameRefusal`          | everybody      |
+ * |                        |                               | `KEY_REFUSED` with another status or   | the group      |
+ * |                        |                               | in other words: perhaps the service    |                |
+ * |                        |                               | refuses the token that way             |                |
  * | `INTERMEDIARY_REFUSED` | a GET with a body, and a      | `INTERMEDIARY_REFUSED`                 | everybody      |
  * |                        | wrong key                     |                                        |                |
  * | either                 |                               | any other, or none                     | the group      |
  */
 export function concernsEverybody(refusal: Undecided, answer: NeutralAnswer): boolean {
-  if (answer?.code !== refusal.code) return false;
-  return refusal.code === "INTERMEDIARY_REFUSED" || words(answer) === words(refusal);
+  if (refusal.code === "KEY_REFUSED") return isSameRefusal(refusal, answer);
+  return answer?.code === refusal.code;
 }
 
-/** The answer without the method that was sent. */
-const words = ({ message }: ServiceFailure): string => message.replace(/^[A-Z]+ (?=was answered )/, "");
-
 /**
- * Whether the failure of a POST with a random token may come from the token alone: then the answer to a wrong key tells.
+ * Whether two refusals of a key are the same: the HTTP status, and the words. What differs from answer to answer doesn't
+ * count, such as the id of a request or the time.
  */
-export const mayBeOfToken = ({ code }: ServiceFailure): boolean =>
-  code === "KEY_REFUSED" || code === "SERVICE_ERROR" || code === "BAD_RESPONSE";
+export const isSameRefusal = (refusal: ServiceFailure, answer: NeutralAnswer): boolean =>
+  answer?.code === "KEY_REFUSED" && refusal.code === answer.code && gist(refusal) === gist(answer);
 
-/** Whether such a failure comes from the token alone: the service refuses a wrong key, and in other words. */
-export const isOfToken = (failure: ServiceFailure, toWrongKey: NeutralAnswer): boolean =>
-  (toWrongKey?.code === "KEY_REFUSED" || toWrongKey?.code === "REFUSED") &&
-  words(toWrongKey) !== words(failure);
+function gist({ message }: ServiceFailure): string {
+  const [, status = "", words = ""] = /^(?:[A-Z]+ was answered )?(HTTP \d+)?(.*)$/s.exec(message) ?? [];
+  return status + words.replace(VARYING, "#");
+}
+
+/** A word with a digit, a hexadecimal number without one, and a word that is as long as a token. */
+const VARYING = /[\p{L}_+/=.:-]*\p{N}[\p{L}\p{N}_+/=.:-]*|\b[a-f]{8,}\b|[\p{L}\p{N}_+/=-]{24,}/giu;
 
 /** The failure of a group that alone is refused. Its cause is the refusal. */
 export const refusedAlone = (refusal: Undecided): ServiceFailure =>

@@ -1,13 +1,14 @@
 import { refreshShare, syncIntervalMs } from "../../core/drift/refresh-share.ts";
 import type { RefreshReads } from "../../ports/ledger/refresh.ts";
 import type { RunReads } from "../../ports/ledger/runs.ts";
+import type { Silence } from "./sign-of-life.ts";
 
 /** The `service.refresh` of the config. */
 export interface RefreshPolicy {
   /** Each group is asked for again within this time; null: only if the operator asks for that. */
   readonly everyMs: number | null;
-  /** A daemon's sync asks for one group if the service has answered nobody for an hour. */
-  readonly asksIfSilent?: boolean;
+  /** A daemon's sync asks for one group if the service has answered nobody for an hour. All runs of the process share this. */
+  readonly silence?: Silence;
 }
 
 /** What one refresh is to do. */

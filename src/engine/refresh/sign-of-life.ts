@@ -1,5 +1,7 @@
-import type { Outcome } from "../../core/apply/outcome.ts";
 import { msUntilAsked, REPEATED_AFTER } from "../../core/drift/sign-of-life.ts";
+import type { ServiceFailure } from "../../core/failure/service-failure.ts";
+import { interrupted } from "../../core/failure/sync-error.ts";
+import type { Upsert } from "../../core/plan/change.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -8,38 +10,57 @@ import { groupsToAsk } from "./groups-to-ask.ts";
 import { heldRefresh } from "./held-refresh.ts";
 import { unsafeToAsk } from "./unsafe-to-ask.ts";
 
+/** What a process remembers of a silent service, over all its runs. */
+export class Silence {
+  /** When an answer last showed nothing; null if none did. */
+  unclearAt: Date | null = null;
+  /** The groups that alone were failed. They are not asked for again. */
+  readonly failed = new Set<string>();
+}
+
+/** `silence` is missing if this process doesn't ask. */
+export interface SignOfLifeSettings extends Pick<PlanSettings, "name" | "update" | "deletion"> {
+  readonly refresh: { readonly silence?: Silence };
+}
+
 /**
  * If the service has answered nobody for an hour, asks for the group of this plan that was verified longest ago, as a refresh
- * does: what the GET finds is healed, counted and told. If there is no such group, or no refresh may ask, sends a POST with
- * a token that no group has. Rejects if the service fails three times. If it refuses the group alone, that group fails,
- * and the service lives.
+ * does: what the GET finds is healed, counted and told. If it fails three times, or if there is no such group, or no
+ * refresh may ask, sends a POST with a token that no group has: its answer tells whether the service lives, and the GET's
+ * failure is of its group alone, or has failed itself. Rejects if the service has failed.
  */
 export async function seekSignOfLife(
   plan: Plan | undefined,
   of: ReadonlySet<string> | undefined,
-  settings: Pick<PlanSettings, "name" | "update" | "deletion">,
+  settings: SignOfLifeSettings,
   run: Applying,
 ): Promise<void> {
   const { identity, ledger, clock, lease, signal } = run;
-  if (msUntilAsked(identity, clock.now()) > 0) return;
+  const { silence } = settings.refresh;
+  if (!silence || msUntilAsked(identity, silence.unclearAt, clock.now()) > 0) return;
   const group =
-    plan && (await mayAsk(plan, settings, run))
-      ? await firstOf(groupsToAsk(plan, { since: plan.reading.at, of, most: 1 }, run))
-      : undefined;
+    plan && (await mayAsk(plan, settings, run)) ? await firstOf(plan, of, silence, run) : undefined;
   if (signal.aborted) return;
+  let found: "lives" | "unclear" | undefined;
   if (group) {
-    // The first failure that is not of this group alone ends the run.
-    const breakers = { ...run.breakers, GET: new Breaker(true, 1) };
-    const asking = { ...run, breakers, repeatedAfter: REPEATED_AFTER, handOn: undefined };
-    let isRefused = false;
-    const answered = (outcome: Outcome): void => {
-      isRefused = outcome.kind === "failed" && outcome.failure.code === "REFUSED";
+    const failed = async ({ code }: ServiceFailure): Promise<void> => {
+      // No group causes that: it ends the run.
+      if (code === "UNREACHABLE") return;
+      found = code === "REFUSED" ? "lives" : await run.neutral.signOfLife([], signal);
+      if (found === undefined) throw interrupted();
+      silence.failed.add(group.user_group_id);
     };
-    await applyChanges(only(group), asking, { answered });
-    // Any other answer is recorded with its group.
-    if (!isRefused) return;
-  } else if (!(await run.neutral.signOfLife(REPEATED_AFTER, signal))) return;
+    // The failures of other groups don't count.
+    const breakers = { ...run.breakers, GET: new Breaker(true) };
+    const signOfLife = { repeatedAfter: REPEATED_AFTER, failed };
+    await applyChanges(only(group), { ...run, breakers, signOfLife, handOn: undefined });
+  } else {
+    found = await run.neutral.signOfLife(REPEATED_AFTER, signal);
+  }
   const at = clock.now();
+  if (found === "unclear") silence.unclearAt = at;
+  // The answer to a GET is recorded with its group.
+  if (found !== "lives") return;
   identity.answered(at);
   await ledger.write(lease, (transaction) => transaction.recordAnswer(at));
   identity.answerRecorded(at);
@@ -56,8 +77,15 @@ async function mayAsk(
   return (await heldRefresh(ledger, { name, deletion }, clock.now())) === null;
 }
 
-async function firstOf<T>(items: AsyncIterable<T>): Promise<T | undefined> {
-  for await (const item of items) return item;
+async function firstOf(
+  plan: Plan,
+  of: ReadonlySet<string> | undefined,
+  { failed }: Silence,
+  run: Applying,
+): Promise<Upsert | undefined> {
+  const wanted = { since: plan.reading.at, of, most: failed.size + 1 };
+  for await (const group of groupsToAsk(plan, wanted, run))
+    if (!failed.has(group.user_group_id)) return group;
   return undefined;
 }
 

@@ -15,7 +15,7 @@ export interface CallAttemptsContext {
   readonly isFollowUp?: boolean;
   /** If an attempt may have had its effect, no other attempt follows. */
   readonly isUnrepeatable?: boolean;
-  /** Any failure is repeated after these pauses, in milliseconds, unless the service asked for fewer calls. */
+  /** Any failure is repeated after these pauses, in milliseconds, unless the service asks for a longer one. */
   readonly repeatedAfter?: readonly number[] | undefined;
 }
 
@@ -56,19 +56,24 @@ export class CallAttempts {
   /** Takes the failure of the last attempt and its duration in milliseconds, and decides what follows. */
   failed(failure: ServiceFailure, tookMs: number): NextAttempt {
     this.#mayHaveHappened ||= failure.mayHaveHappened;
+    const { repeatedAfter } = this.#context;
+    if (repeatedAfter) return this.#repeat(failure, repeatedAfter[this.#count - 1]);
     if (this.#isRandomRefusal(failure)) return { waitMs: this.#retry(failure), feedback: "none" };
     if (failure.reaction === "slow") return this.#defer(failure);
-    const { repeatedAfter } = this.#context;
-    if (repeatedAfter) {
-      const waitMs = repeatedAfter[this.#count - 1];
-      if (waitMs !== undefined) this.#tellRetry(failure, waitMs);
-      return { waitMs, feedback: "limits" };
-    }
     this.#triedMs += tookMs;
     const isSpent = this.#count >= MAX_ATTEMPTS || this.#triedMs >= LONGEST_TRY;
     const isRepeated =
       failure.reaction === "retry" && !isSpent && !this.#mustBeLast && this.#isWithinBudget();
     return { waitMs: isRepeated ? this.#retry(failure) : undefined, feedback: "limits" };
+  }
+
+  #repeat(failure: ServiceFailure, pauseMs: number | undefined): NextAttempt {
+    // What is asked next shows whether the limit is of this call alone.
+    const feedback = failure.reaction === "slow" ? "none" : "limits";
+    if (pauseMs === undefined || (failure.retryAfterMs ?? 0) > pauseMs)
+      return { waitMs: undefined, feedback };
+    this.#tellRetry(failure, pauseMs);
+    return { waitMs: pauseMs, feedback };
   }
 
   /** Whether to repeat the call without learning a limit: a 503 without Retry-After is more often a proxy in trouble. */

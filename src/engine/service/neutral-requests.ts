@@ -1,8 +1,7 @@
 import {
   concernsEverybody,
-  isOfToken,
+  isSameRefusal,
   isUndecided,
-  mayBeOfToken,
   type NeutralAnswer,
   type Undecided,
 } from "../../core/failure/neutral-request.ts";
@@ -48,10 +47,21 @@ export class NeutralRequests {
   }
 
   /**
-   * Resolves to true if the service answers and takes the key, and to undefined if the run is ending. A POST that fails is
-   * repeated after these pauses, in milliseconds. Rejects with what ends the run if the last one fails.
+   * Sends a POST with a random token. A failure is repeated after these pauses, in milliseconds. Resolves to undefined if
+   * the run is ending. Rejects with what ends the run if the last one fails.
+   *
+   * | the POST               | a GET with a wrong key    | resolves to                                   |
+   * |------------------------|---------------------------|-----------------------------------------------|
+   * | `REFUSED`, or success  | is not sent               | lives: the service takes the key              |
+   * | `KEY_REFUSED`          | is refused otherwise      | unclear: the key is refused, or the token     |
+   * | `KEY_REFUSED`          | is refused in the same    | rejects                                       |
+   * |                        | way, or fails             |                                               |
+   * | any other              | is not sent               | rejects                                       |
    */
-  async signOfLife(repeatedAfter: readonly number[], signal: AbortSignal): Promise<true | undefined> {
+  async signOfLife(
+    repeatedAfter: readonly number[],
+    signal: AbortSignal,
+  ): Promise<"lives" | "unclear" | undefined> {
     const breaker = new Breaker(true, 1);
     const countRequest = (): void => {
       this.#run.tally.requests++;
@@ -66,17 +76,19 @@ export class NeutralRequests {
     });
     if (called.kind === "failed")
       throw isUndecided(called.failure) ? called.failure : (breaker.failed(called.failure) ?? called.failure);
-    return called.kind === "answered" ? true : undefined;
+    return called.kind === "answered" ? called.answer : undefined;
   }
 
-  /** Resolves if the service refuses the token alone. */
-  async #rotateNobody(beforeSend: () => void, countRequest: () => void): Promise<void> {
+  async #rotateNobody(beforeSend: () => void, countRequest: () => void): Promise<"lives" | "unclear"> {
     const { service } = this.#run;
     const answer = await answerOf(service.rotateNobody(beforeSend));
-    if (answer === null || answer.code === "REFUSED") return;
-    if (!mayBeOfToken(answer)) throw answer;
+    if (answer === null || answer.code === "REFUSED") return "lives";
+    if (answer.code !== "KEY_REFUSED") throw answer;
     countRequest();
-    if (!isOfToken(answer, await answerOf(service.getWithWrongKey(beforeSend)))) throw answer;
+    const toWrongKey = await answerOf(service.getWithWrongKey(beforeSend));
+    const isRefused = toWrongKey?.code === "KEY_REFUSED" || toWrongKey?.code === "REFUSED";
+    if (!isRefused || isSameRefusal(answer, toWrongKey)) throw answer;
+    return "unclear";
   }
 
   async #decide(refusal: Undecided, refusedAt: number): Promise<boolean | undefined> {

@@ -30,6 +30,11 @@ import type { RunRetries } from "./run-retries.ts";
 import type { ServiceIdentity } from "./service-identity.ts";
 import { PRIORITY, type Priority, type Throttle } from "./throttle.ts";
 
+interface SignOfLife extends Required<Pick<CallContext, "repeatedAfter">> {
+  /** Is called before a group is charged with a failure. Rejects if the run has to end instead. */
+  failed(failure: ServiceFailure): Promise<void>;
+}
+
 /** What a step needs to call the service. */
 export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly service: GroupService;
@@ -42,8 +47,8 @@ export interface ServiceCalling extends LedgerWriting, Reporting {
   readonly waitBeforeRetry: WaitBeforeRetry;
   readonly breakers: Breakers;
   readonly neutral: Pick<NeutralRequests, "concernsEverybody" | "signOfLife">;
-  /** As in `CallAttemptsContext`. */
-  readonly repeatedAfter?: readonly number[] | undefined;
+  /** Set if the call is to show whether the service lives. */
+  readonly signOfLife?: SignOfLife;
   /**
    * Tells somebody else to try a tenant again whose GET has failed, so that the run needn't wait for its retries. Undefined if there
    * is nobody.
@@ -75,7 +80,7 @@ export class ServiceCalls {
     before: Pick<KnownGroup, "intent" | "tokenFingerprint"> | null,
     onEffect: () => void = () => {},
   ) {
-    const { clock, throttle, retries, repeatedAfter, waitBeforeRetry, lease, observe, tally } = run;
+    const { clock, throttle, retries, signOfLife, waitBeforeRetry, lease, observe, tally } = run;
     const countRequest = (): void => {
       tally.requests++;
     };
@@ -83,7 +88,8 @@ export class ServiceCalls {
     const priority = priorityOf(run, this.#knownToken);
     this.#run = run;
     this.#context = {
-      ...{ clock, throttle, priority, retries, repeatedAfter, waitBeforeRetry, lease, observe, signal },
+      ...{ clock, throttle, priority, retries, waitBeforeRetry, lease, observe, signal },
+      repeatedAfter: signOfLife?.repeatedAfter,
       countRequest,
     };
     this.#onEffect = onEffect;
@@ -209,12 +215,13 @@ export class ServiceCalls {
     const { failure, isHandedOn = false } = called;
     if (isHandedOn) return called;
     const breaker = this.#run.breakers[method];
+    if (isUndecided(failure) && !(await this.#isAlone(failure)))
+      return { kind: "interrupted", mayHaveHappened: called.mayHaveHappened };
+    await this.#run.signOfLife?.failed(failure);
     if (!isUndecided(failure)) {
       endWith(breaker.failed(failure));
       return called;
     }
-    if (!(await this.#isAlone(failure)))
-      return { kind: "interrupted", mayHaveHappened: called.mayHaveHappened };
     endWith(breaker.refusedAlone(id, failure));
     return { ...called, failure: refusedAlone(failure) };
   }

@@ -4,22 +4,25 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
-import { seekSignOfLife } from "../refresh/sign-of-life.ts";
+import { type SignOfLifeSettings, Silence, seekSignOfLife } from "../refresh/sign-of-life.ts";
 import { Tally } from "../report/tally.ts";
 import type { ServingRun } from "./companion.ts";
+
+export type AskingSettings = PlanSettings & SignOfLifeSettings;
 
 /** Asks for a sign of life whenever the service has answered nobody for an hour. Rejects as `seekSignOfLife` does. */
 export async function askIfSilent(
   ports: PlanPorts,
-  settings: PlanSettings,
+  settings: AskingSettings,
   run: ServingRun,
   until: AbortSignal,
 ): Promise<void> {
   const { clock, identity } = run;
+  const { silence = new Silence() } = settings.refresh;
   while (!until.aborted) {
-    const ms = msUntilAsked(identity, clock.now());
+    const ms = msUntilAsked(identity, silence.unclearAt, clock.now());
     if (ms > 0) await clock.sleep(Math.min(LONGEST_SILENCE, ms), until);
-    else await askOnce(ports, settings, { ...run, signal: until }).catch(unlessInterrupted);
+    else await askOnce(ports, settings, silence, { ...run, signal: until }).catch(unlessInterrupted);
   }
 }
 
@@ -28,10 +31,18 @@ function unlessInterrupted(error: unknown): void {
 }
 
 /** Looks at the tenant first, as the ledger alone can't tell whether its row is rejected or not ready. */
-async function askOnce(ports: PlanPorts, settings: PlanSettings, outer: ServingRun): Promise<void> {
+async function askOnce(
+  ports: PlanPorts,
+  { refresh: _, ...others }: AskingSettings,
+  silence: Silence,
+  outer: ServingRun,
+): Promise<void> {
+  const settings = { ...others, refresh: { silence } };
   const { ledger, clock, turns } = outer;
   const now = clock.now();
-  const [candidate] = await ledger.refreshable({ since: now, now, limit: 1 });
+  const { failed } = silence;
+  const oldest = await ledger.refreshable({ since: now, now, limit: failed.size + 1 });
+  const candidate = oldest.find(({ user_group_id }) => !failed.has(user_group_id));
   // The other counts are of the full sync alone.
   const observe = (event: RunEvent): void => {
     if (event.kind === "drift") outer.tally.counts.drift[event.drift]++;

@@ -1,7 +1,7 @@
 import { LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
-import type { PlanPorts, PlanSettings } from "../plan/make-plan.ts";
+import type { PlanPorts } from "../plan/make-plan.ts";
 import { toAnswer } from "./ask-holder.ts";
-import { askIfSilent } from "./ask-if-silent.ts";
+import { type AskingSettings, askIfSilent } from "./ask-if-silent.ts";
 import type { Companion, ServingRun } from "./companion.ts";
 import { openService } from "./serve-tenants.ts";
 import type { TenantServer } from "./tenant-server.ts";
@@ -21,7 +21,7 @@ const LONGEST_WAIT = 60_000;
 export const serveBeside = (
   { server, startNoticing, end }: ServingParts,
   ports: PlanPorts,
-  settings: PlanSettings,
+  settings: AskingSettings,
 ): Companion => ({
   retry: (user_group_id) => server.retry(user_group_id),
   async begin(run, until) {

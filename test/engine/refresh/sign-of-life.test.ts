@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+import { Silence } from "../../../src/engine/refresh/sign-of-life.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { type StartOptions, tenants, World } from "../../fakes/world.ts";
@@ -11,7 +12,7 @@ const KEEPS = { when: "absent", gracePeriodMs: HOUR, limit: { count: 1, percent:
 
 /** A sync of a daemon. */
 const sync = (world: World, { settings, ...options }: StartOptions = {}) =>
-  world.sync({ ...options, settings: { refresh: { everyMs: null, asksIfSilent: true }, ...settings } });
+  world.sync({ ...options, settings: { refresh: { everyMs: null, silence: new Silence() }, ...settings } });
 
 /** Groups that were verified in this order, a minute apart, and an hour in which nothing was sent. */
 async function aSilentWorld(...ids: string[]): Promise<World> {
@@ -130,29 +131,103 @@ describe.each([
   });
 });
 
-test("a POST that the service answers with 401 because of its token is a sign of life", async () => {
-  const world = await aSilentWorld("a");
-  const report = await sync(world, {
-    settings: { update: "never" },
-    at: ({ when, call }) => {
-      if (when === "before" && call === "rotateNobody")
-        throw new ServiceFailure("KEY_REFUSED", "POST was answered HTTP 401: no such token");
-      if (when === "before" && call === "getWithWrongKey")
-        throw new ServiceFailure("KEY_REFUSED", "GET was answered HTTP 401: no such key");
-    },
+/** The service answers these calls so, and every other one well. */
+const answering =
+  (answers: Readonly<Record<string, ServiceFailure | (() => ServiceFailure)>>, ...ids: string[]) =>
+  ({ when, call, id }: Point): void => {
+    const answer = answers[call];
+    if (when !== "before" || answer === undefined || (ids.length > 0 && !ids.includes(id ?? ""))) return;
+    throw answer instanceof ServiceFailure ? answer : answer();
+  };
+const refused = (words: string) => new ServiceFailure("KEY_REFUSED", `HTTP 401: ${words}`);
+
+describe("only a clear answer to the POST is a sign of life", () => {
+  const never = { update: "never" } as const;
+
+  test.each<[string, ServiceFailure, string]>([
+    [
+      "502",
+      new ServiceFailure("SERVICE_ERROR", "POST was answered HTTP 502 with HTML"),
+      "SERVICE_UNAVAILABLE",
+    ],
+    [
+      "a login page",
+      new ServiceFailure("BAD_RESPONSE", "POST was answered HTTP 403 with HTML"),
+      "SERVICE_UNAVAILABLE",
+    ],
+  ])("%s ends the run, although a wrong key is refused", async (_, answer, code) => {
+    const world = await aSilentWorld("a");
+    const at = answering({ rotateNobody: answer, getWithWrongKey: refused("no such key") });
+    expect(await sync(world, { settings: never, at })).toMatchObject({ outcome: "failed", error: { code } });
   });
-  expect(report.outcome).toBe("ok");
+
+  test("a refusal like that of a wrong key ends the run, whatever the id of the request is", async () => {
+    const world = await aSilentWorld("a");
+    let n = 0;
+    const invalid = () => refused(`invalid API key (request ${++n})`);
+    const at = answering({ getOrCreate: invalid, rotateNobody: invalid, getWithWrongKey: invalid });
+    for (const settings of [never, {}])
+      expect(await sync(world, { settings, at })).toMatchObject({
+        outcome: "failed",
+        error: { code: "KEY_REFUSED" },
+        counts: { failed: 0 },
+      });
+  });
+
+  test("after a refusal that may be of the key or of the token, nothing is known, and nothing asked for an hour", async () => {
+    const world = await aSilentWorld("a");
+    const before = world.ledger.service.answeredAt;
+    const at = answering({ rotateNobody: refused("revoked"), getWithWrongKey: refused("no such key") });
+    const settings = { ...never, refresh: { everyMs: null, silence: new Silence() } };
+    expect(await sync(world, { settings, at })).toMatchObject({ outcome: "ok", requests: 2 });
+    await world.time.sleep(HOUR - 1);
+    expect(await sync(world, { settings, at })).toMatchObject({ outcome: "ok", requests: 0 });
+    await world.time.sleep(1);
+    expect(await sync(world, { settings, at })).toMatchObject({ outcome: "ok", requests: 2 });
+    expect(world.ledger.service.answeredAt).toEqual(before);
+  });
 });
 
-test("a group that alone is refused is charged, and the service lives", async () => {
-  const world = await aSilentWorld("a", "b");
-  const at = ({ when, call, id }: Point): void => {
-    if (when === "before" && call === "getOrCreate" && id === "a")
-      throw new ServiceFailure("REFUSED", "GET was answered HTTP 422");
-  };
-  expect(await sync(world, { at })).toMatchObject({ outcome: "partial", counts: { failed: 1 } });
-  await world.time.sleep(5 * MINUTE);
-  expect(await sync(world, { at })).toMatchObject({ outcome: "ok", requests: 0 });
+describe.each([
+  "REFUSED",
+  "KEY_REFUSED",
+  "INTERMEDIARY_REFUSED",
+  "SERVICE_ERROR",
+  "BAD_RESPONSE",
+  "TIMEOUT",
+  "CONNECTION_LOST",
+  "OVERLOADED",
+  "THROTTLED",
+] as const)("a group that alone is answered %s", (code) => {
+  const poison = answering({ getOrCreate: new ServiceFailure(code, code, { retryAfterMs: 1_000 }) }, "a");
+
+  test("is charged once the POST is refused, and the service lives", async () => {
+    const world = await aSilentWorld("a", "b");
+    const settings = { refresh: { everyMs: null, silence: new Silence() } };
+    const began = world.time.now();
+    expect(await sync(world, { settings, at: poison })).toMatchObject({
+      outcome: "partial",
+      error: undefined,
+      counts: { failed: 1 },
+    });
+    expect(world.time.now().getTime() - began.getTime()).toBeLessThan(3 * MINUTE);
+    expect(world.ledger.service.answeredAt?.getTime()).toBeGreaterThanOrEqual(began.getTime());
+    await world.time.sleep(HOUR);
+    expect((await sync(world, { settings, at: poison })).error).toBeUndefined();
+    expect(sent(world)).toContain("GET b");
+  });
+
+  test("proves nothing if the POST may be refused because of the key", async () => {
+    const world = await aSilentWorld("a", "b");
+    const before = world.ledger.service.answeredAt;
+    const at = (point: Point): void => {
+      poison(point);
+      answering({ rotateNobody: refused("revoked"), getWithWrongKey: refused("no such key") })(point);
+    };
+    const { outcome, counts } = await sync(world, { at });
+    expect([outcome, counts.failed]).toEqual(["partial", 1]);
+    if (code !== "REFUSED") expect(world.ledger.service.answeredAt).toEqual(before);
+  });
 });
 
 describe("a daemon that serves single tenants", () => {
