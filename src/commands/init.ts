@@ -5,7 +5,7 @@ import type { GroupRules } from "../core/group/group-rules.ts";
 import { type CatalogTable, tablesNamed, titleOf } from "../core/proposal/catalog.ts";
 import { isVisible } from "../core/proposal/columns.ts";
 import type { Proposal, WishedMapping, Wishes } from "../core/proposal/proposal.ts";
-import { proposals } from "../core/proposal/proposal.ts";
+import { isOursOrNamed, proposals } from "../core/proposal/proposal.ts";
 import { configText } from "../core/setup/config-text.ts";
 import { mysqlStatements } from "../core/setup/mysql-statements.ts";
 import { postgresStatements } from "../core/setup/postgres-statements.ts";
@@ -19,8 +19,8 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
 import { examplesAmong, exampleTenants, exampleText } from "./init/example-groups.ts";
 import { nextSteps } from "./init/next-steps.ts";
-import { ambiguous, noProposal, unseenDatabase } from "./init/no-proposal.ts";
-import { otherTablesText, proposalText } from "./init/proposal-text.ts";
+import { ambiguous, noProposal, notOurs, unseenDatabase } from "./init/no-proposal.ts";
+import { otherTablesText, proposalText, whoseIs } from "./init/proposal-text.ts";
 import { askBaseUrl, askProposal, askUrl } from "./init/questions.ts";
 
 export interface InitSetup {
@@ -131,15 +131,15 @@ async function init(
     const found = proposals(catalog.tables, wishes);
     const [best] = found.fit;
     if (!best) throw noProposal(catalog, found, wishes);
+    if (!dialog && !isOursOrNamed(best.table, wishes)) throw notOurs(best.table);
     const proposal = dialog ? await askProposal(dialog, io.stdout, found.fit, best, wishes) : best;
     const baseUrl = flags.baseUrl ?? (dialog && (await askBaseUrl(dialog, setup.baseUrlProblem)));
     const decided = setupOf(catalog.dialect, catalog.database, proposal, baseUrl);
     const config = configText(decided);
 
     io.stdout(`\n${proposalText(decided)}${dialog ? "" : otherTablesText(found, proposal)}\n`);
-    const isChosen = flags.table === titleOf(proposal.table) || (dialog && found.fit.length > 1);
     io.stdout(
-      isChosen || proposal.table.isOurs
+      isOursOrNamed(proposal.table, wishes)
         ? await exampleGroups(database, decided, config, io.signal)
         : withoutExamples(proposal.table),
     );
@@ -195,13 +195,12 @@ const setupOf = (
 ): Setup => ({ dialect, database: database ?? proposal.table.schema, proposal, baseUrl });
 
 /**
- * To plan a query is enough to run a function of whoever made the table: by an index, a type, a policy or a view. Nobody has
- * chosen this table by its whole name, and it may have been made for this.
+ * To plan a query is enough to run a function of whoever made the table: by an index, a type, a policy or a view. A table
+ * that was chosen in the dialog, and not typed, may have been made to be taken for another one.
  */
 function withoutExamples(table: CatalogTable): string {
   const title = titleOf(table);
-  const whose = table.owner === null ? "may be anybody's" : `belongs to ${printable(table.owner)}`;
-  return `No example rows: ${printable(title)} ${whose}, and reading it may run its owner's functions with this user's rights
+  return `No example rows: ${printable(title)} ${whoseIs(table)}, and reading it may run its owner's functions with this user's rights
   if you trust its owner, name it with its schema: --table ${shellWord(title)}
 `;
 }

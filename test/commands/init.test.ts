@@ -142,20 +142,57 @@ test("example rows that this user may not read keep nobody from the config", asy
   expect(Object.keys(files)).toHaveLength(2);
 });
 
-test("reads no row of another's table before somebody has chosen it by its whole name", async () => {
-  const others = aTable("customers", [], { isOurs: false, owner: "mallory" });
-  const tables = [others];
-  const whose = "No example rows: public.customers belongs to mallory, and reading it may run";
-  for (const flags of [["--yes"], ["--table", "customers"]]) {
-    const { stdout, files } = await init(flags, { tables });
-    expect(stdout).toContain(`${whose} its owner's functions`);
+describe("a table of another owner", () => {
+  const theirs = aTable("customers", [], { isOurs: false, owner: "mallory" });
+  const tables = [theirs];
+
+  test("is taken and read without a question only if it is named with its schema", async () => {
+    for (const flags of [["--yes"], [], ["--table", "customers"]]) {
+      const { error, files } = await init(flags, { tables });
+      expect(error).toMatchObject({
+        code: "CONFIG_PROPOSAL",
+        message: "public.customers belongs to mallory, and was not named with its schema",
+        hint: expect.stringContaining("--table public.customers"),
+      });
+      expect(files).toEqual({});
+    }
+    const { stdout, files } = await init(["--table", "public.customers"], { tables });
+    expect(stdout).toContain("No example rows: cannot read customers");
     expect(Object.keys(files)).toHaveLength(2);
-  }
-  expect((await init([], { tables, dialog: aDialog() })).stdout).toContain(whose);
-  const wasRead = "No example rows: cannot read customers";
-  expect((await init(["--table", "public.customers"], { tables })).stdout).toContain(wasRead);
-  const chosen = await init([], { tables: [others, aTable("vendors")], dialog: aDialog() });
-  expect(chosen.stdout).toContain(wasRead);
+  });
+
+  test("comes behind all of the user's own", async () => {
+    const own = aTable("things");
+    const proposed = await init(["--yes"], { tables: [theirs, own] });
+    expect(proposed.files["config.yaml"]).toContain("table: public.things\n");
+    const preset = await init([], { tables: [theirs, own], dialog: aDialog() });
+    expect(preset.files["config.yaml"]).toContain("table: public.things\n");
+  });
+
+  test("is no answer that Enter alone would give", async () => {
+    for (const flags of [[], ["--table", "customers"]]) {
+      const dialog = aDialog();
+      const { error, files } = await init(flags, { tables, dialog });
+      expect(dialog.asked).toEqual(["The table with one row for each tenant"]);
+      expect(error).toMatchObject({ code: "CONFIG_PROPOSAL" });
+      expect(files).toEqual({});
+    }
+  });
+
+  test("isn't read if somebody chooses it in the dialog", async () => {
+    const offered: string[] = [];
+    const dialog = aDialog({
+      choose: async (question, options, preset) => {
+        offered.push(...options.map(({ hint }) => hint ?? ""));
+        return question.includes("one row for each tenant") ? "public.customers" : preset;
+      },
+    });
+    const { stdout, files } = await init([], { tables: [theirs, aTable("vendors")], dialog });
+    expect(offered.join()).toContain("belongs to mallory");
+    expect(stdout).toContain("No example rows: public.customers belongs to mallory, and reading it may run");
+    expect(stdout).toContain("name it with its schema: --table public.customers\n");
+    expect(files["config.yaml"]).toContain("table: public.customers\n");
+  });
 });
 
 test("refuses a name without a schema that several tables have, and says whose they are", async () => {

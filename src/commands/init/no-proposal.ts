@@ -1,7 +1,8 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { type Catalog, type CatalogTable, titleOf, titleWithOwner } from "../../core/proposal/catalog.ts";
 import type { Proposals, Unfit, Wishes } from "../../core/proposal/proposal.ts";
-import { printable } from "../../core/text/printable.ts";
+import { printable, shellWord } from "../../core/text/printable.ts";
+import { whoseIs } from "./proposal-text.ts";
 
 /** How many tables are named. */
 const MOST_NAMED = 10;
@@ -59,6 +60,16 @@ export const ambiguous = (text: string, tables: readonly CatalogTable[]): SyncEr
   new SyncError("CONFIG_PROPOSAL", `there are ${tables.length} tables ${printable(text)}`, {
     hint: `write one of them behind --table, with its schema: ${listed(tables.map(titleWithOwner))}`,
   });
+
+/** The error if a table of another owner would be taken that nobody has named with its schema. */
+export const notOurs = (table: CatalogTable): SyncError =>
+  new SyncError(
+    "CONFIG_PROPOSAL",
+    `${printable(titleOf(table))} ${whoseIs(table)}, and was not named with its schema`,
+    {
+      hint: `reading it may run its owner's functions with this user's rights. If you trust its owner: --table ${shellWord(titleOf(table))}`,
+    },
+  );
 
 /** The error if the database's name can't stand in the statements so that a reader sees it. */
 export const unseenDatabase = ({ database }: Pick<Catalog, "database">): SyncError =>

@@ -11,6 +11,10 @@ const MOST_OTHERS = 5;
 export const ownerOf = ({ owner }: Pick<CatalogTable, "owner">): readonly string[] =>
   owner === null ? [] : [`belongs to ${owner}`];
 
+/** The same for a table that isn't this user's. */
+export const whoseIs = (table: Pick<CatalogTable, "owner">): string =>
+  printable(ownerOf(table)[0] ?? "may be anybody's");
+
 /** What was chosen, line by line, with the reasons. */
 export function proposalText(setup: Setup): string {
   const { table, reasons, id, name, mapping, properties, removals, change } = setup.proposal;

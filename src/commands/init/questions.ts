@@ -1,9 +1,16 @@
 import { type CatalogTable, titleOf } from "../../core/proposal/catalog.ts";
 import { type Choice, idChoices, mappingChoices, nameChoices } from "../../core/proposal/columns.ts";
-import { type Proposal, proposals, type WishedMapping, type Wishes } from "../../core/proposal/proposal.ts";
+import {
+  isOursOrNamed,
+  type Proposal,
+  proposals,
+  type WishedMapping,
+  type Wishes,
+} from "../../core/proposal/proposal.ts";
 import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { AnswerProblem, Dialog, DialogOption } from "../../ports/setup/dialog.ts";
+import { notOurs } from "./no-proposal.ts";
 import { ownerOf } from "./proposal-text.ts";
 
 const NONE = "(none)";
@@ -26,7 +33,8 @@ export async function askBaseUrl(dialog: Dialog, problem: AnswerProblem): Promis
 
 /**
  * Asks for the table and its columns. The answers at which each question begins are those of the best proposal. What was
- * wished is not asked. What has only one answer is told.
+ * wished is not asked. What has only one answer is told. If the best table is another owner's, the question begins at none.
+ * Rejects with CONFIG_PROPOSAL if none is chosen.
  */
 export async function askProposal(
   dialog: Dialog,
@@ -35,7 +43,7 @@ export async function askProposal(
   best: Proposal,
   wishes: Wishes,
 ): Promise<Proposal> {
-  const options = fit.map(({ table, reasons }) => ({
+  const tables = fit.map(({ table, reasons }) => ({
     value: titleOf(table),
     hint: [
       ...reasons,
@@ -56,12 +64,14 @@ export async function askProposal(
   const askColumn = (question: string, choices: readonly Choice[]): Promise<string> =>
     askOne(question, choices.map(optionOf), choices[0]?.column.name ?? "");
 
+  const hasPreset = isOursOrNamed(best.table, wishes);
   const title = await askOne(
     "The table with one row for each tenant",
-    options,
-    titleOf(best.table),
+    hasPreset ? tables : [{ value: NONE, hint: "none of these is this user's" }, ...tables],
+    hasPreset ? titleOf(best.table) : NONE,
     wishes.table,
   );
+  if (title === NONE) throw notOurs(best.table);
   const proposed = fit.find(({ table }) => titleOf(table) === title) ?? best;
   const { table } = proposed;
   const id = wishes.id ?? (await askColumn("The column that becomes user_group_id", idsBesideName(table)));

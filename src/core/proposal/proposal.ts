@@ -58,11 +58,15 @@ export interface Unfit {
 }
 
 export interface Proposals {
-  /** The best one first. */
+  /** The best one first; tables of other owners are behind all of the user's. */
   readonly fit: readonly Proposal[];
   /** The nearest one first. */
   readonly unfit: readonly Unfit[];
 }
+
+/** Whether the table may be taken and read without a question: whoever made another one may have made it for this. */
+export const isOursOrNamed = (table: CatalogTable, wishes: Pick<Wishes, "table">): boolean =>
+  table.isOurs || titleOf(table) === wishes.table;
 
 /** Looks at every table that the wishes allow. */
 export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}): Proposals {
@@ -78,7 +82,12 @@ export function proposals(tables: readonly CatalogTable[], wishes: Wishes = {}):
     found: readonly T[],
     table: (one: T) => CatalogTable,
   ): readonly T[] =>
-    found.toSorted((a, b) => b.rank - a.rank || (titleOf(table(a)) < titleOf(table(b)) ? -1 : 1));
+    found.toSorted(
+      (a, b) =>
+        Number(table(b).isOurs) - Number(table(a).isOurs) ||
+        b.rank - a.rank ||
+        (titleOf(table(a)) < titleOf(table(b)) ? -1 : 1),
+    );
   return {
     fit: order(fit, ({ proposal }) => proposal.table).map(({ proposal }) => proposal),
     unfit: order(unfit, (one) => one.unfit.table).map((one) => one.unfit),
