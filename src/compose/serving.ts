@@ -91,6 +91,7 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
       ways: noticing?.state ?? NO_WAYS,
       takesRequests: of.http.syncKey !== undefined,
       oldestMs: server.oldestMs,
+      failing: server.failing,
     });
     return { server, noticing: noticing ?? undefined };
   };

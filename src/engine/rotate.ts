@@ -63,9 +63,9 @@ export const rotate = (
     }).catch((error: unknown) => {
       throw withHint(left, error);
     });
+    if (run.signal.aborted) throw withHint(left, interrupted());
     if (selection.kind === "all")
       for await (const id of untrackedGroups(run)) reportFailure(id, UNTRACKED, run);
-    if (run.signal.aborted) throw withHint(left, interrupted());
   });
 
 /** What the operator does about the tokens that a rotation, begun at this time, did not reach: no sync goes on with it. */

@@ -39,6 +39,7 @@ export const aServingState = (overrides: Partial<ServingState> = {}): ServingSta
   ways: { column: anAliveWay(), channel: anAliveWay() },
   takesRequests: true,
   oldestMs: 0,
+  failing: 0,
   served: { count: 0, last: null },
   ...overrides,
 });

@@ -230,6 +230,7 @@ describe("a sign-up while the service refuses everybody", () => {
       ways: { column: null, channel: null },
       takesRequests: true,
       oldestMs: server.oldestMs,
+      failing: server.failing,
     };
     const now = world.time.now();
     expect(headlinesOf(state(), now).map(({ sentence }) => sentence)).toEqual([

@@ -54,7 +54,8 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
       : []),
     // The headline has the run's reason already.
     ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
-    ...remedyLines(report.errors),
+    // The hint of the whole run is above.
+    ...remedyLines(report.errors.filter(({ code }) => code !== error?.code)),
   ];
   if (counts.unverified > 0) {
     lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");

@@ -77,7 +77,7 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
   if (name === "kept" || name === "another") {
     return {
       kind: "not_updated",
-      reason: `the service still calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
+      reason: `the service ${isAsBefore(expected, answer.name) ? "still " : ""}calls it ${JSON.stringify(answer.name)} and not ${JSON.stringify(sent.name)}`,
       isUnknownState: confirmedAs !== null || confirmedName === null || !sameName(answer.name, confirmedName),
       ...(name === "kept" && { serviceUpdates: false }),
     };
@@ -122,19 +122,22 @@ export function classifyGetAnswer(expected: KnownBeforeGet, answer: ReturnedGrou
  * | any other                                                                              | another   |
  */
 function named(expected: KnownBeforeGet, name: string): "as sent" | "rewritten" | "kept" | "another" {
-  const { sent, confirmedName, acceptedName, serviceUpdates } = expected;
+  const { sent, acceptedName, serviceUpdates } = expected;
   if (sameName(name, sent.name)) return "as sent";
-  const isAsBefore = confirmedName !== null && sameName(name, confirmedName);
+  const isFormer = isAsBefore(expected, name);
   const mayBeMadeOfSent = mayBeMadeOf(sent.name, name);
-  if (isAsBefore && isUnchanged(expected)) return "rewritten";
-  if (isAsBefore && acceptedName !== null) {
+  if (isFormer && isUnchanged(expected)) return "rewritten";
+  if (isFormer && acceptedName !== null) {
     const isRewriting = !sameName(name, acceptedName);
     if (mayBeMadeOfSent) return isRewriting ? "rewritten" : "another";
     return isRewriting ? "another" : "kept";
   }
-  const isTaken = serviceUpdates === true && !isUnchanged(expected) && (!isAsBefore || mayBeMadeOfSent);
+  const isTaken = serviceUpdates === true && !isUnchanged(expected) && (!isFormer || mayBeMadeOfSent);
   return isTaken ? "rewritten" : "another";
 }
+
+const isAsBefore = ({ confirmedName }: KnownBeforeGet, name: string): boolean =>
+  confirmedName !== null && sameName(name, confirmedName);
 
 /** Whether the service has accepted the name that is sent. */
 const isUnchanged = ({ sent, acceptedName, confirmedAs }: KnownBeforeGet): boolean =>

@@ -102,6 +102,11 @@ export class TenantQueue {
     return Math.min(...origins.map((origin) => this.#nextDueOf(origin, now)));
   }
 
+  /** How many tenants are known to fail, and wait for their next try. */
+  get failing(): number {
+    return this.#waiting.retry.size;
+  }
+
   /** When the tenant was noticed that has waited for longest, without those that are known to fail; undefined if none waits. */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;

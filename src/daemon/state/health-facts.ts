@@ -5,14 +5,18 @@ import { pastRuns } from "./past-runs.ts";
 import type { DaemonState } from "./state.ts";
 
 /** What the daemon knows of the health of its scope. */
-export const healthFacts = (state: DaemonState): HealthFacts => ({
-  groups: state.ledger?.status.groups ?? { failing: 0 },
-  rejected: rejectedRows(state.ledger?.status.rejected ?? []),
-  held: state.ledger?.status.held ?? null,
-  refreshHold: state.ledger?.refreshHold ?? null,
-  missing: state.ledger?.missing ?? NOBODY_MISSING,
-  lease: state.ledger?.status.lease ?? null,
+export function healthFacts(state: DaemonState): HealthFacts {
   // While this instance stands by, another one serves.
-  oldestWaitMs: state.standby ? 0 : (state.serving?.oldestMs ?? 0),
-  runs: pastRuns(state),
-});
+  const servedHere = state.standby ? null : state.serving;
+  return {
+    // The ledger is read after each run, and single tenants fail between two.
+    groups: { failing: Math.max(state.ledger?.status.groups.failing ?? 0, servedHere?.failing ?? 0) },
+    rejected: rejectedRows(state.ledger?.status.rejected ?? []),
+    held: state.ledger?.status.held ?? null,
+    refreshHold: state.ledger?.refreshHold ?? null,
+    missing: state.ledger?.missing ?? NOBODY_MISSING,
+    lease: state.ledger?.status.lease ?? null,
+    oldestWaitMs: servedHere?.oldestMs ?? 0,
+    runs: pastRuns(state),
+  };
+}

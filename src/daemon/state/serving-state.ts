@@ -14,6 +14,8 @@ export interface ServingNow {
   readonly takesRequests: boolean;
   /** For how long the tenant has waited that has waited for longest, in milliseconds; 0 if none waits. */
   readonly oldestMs: number;
+  /** How many tenants wait for another try, because the last one failed. The ledger was read before some of them. */
+  readonly failing: number;
 }
 
 /** Tenants that this process has served singly, without those about which nothing was to be done. */

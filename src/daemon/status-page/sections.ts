@@ -33,7 +33,7 @@ ${tile("Last good sync", lastGoodSync ? moment(lastGoodSync, at) : "none yet", g
 
 function goodSyncNote({ lastGoodSync, staleAt }: DaemonState, at: PageTime): Content {
   if (lastGoodSync && at.now > staleAt) return html`<strong class="bad">too old</strong>`;
-  return `too old from ${moment(staleAt, at)} on`;
+  return html`too old from ${moment(staleAt, at)} on`;
 }
 
 function lastRunText({ command, startedAt, finishedAt }: PastRun, result: RunResult): Html {

@@ -83,12 +83,13 @@ function isApprovedBy(
 ): boolean {
   if (approval === undefined) return false;
   if (hold === null) {
-    observe({
-      kind: "warning",
+    const unneeded = {
       code: "APPROVAL_NOT_NEEDED",
-      message: "a code for the refresh was given, but no refresh is held",
-      hint: "a code is good once, and only for the refresh that it was shown with",
-    });
+      message:
+        "a code for the refresh was given, but no refresh is held; a code is good once, and only for the refresh that it was shown with",
+    };
+    tally.report(null, unneeded);
+    observe({ kind: "warning", ...unneeded });
     return false;
   }
   if (approval === hold.approval) return true;

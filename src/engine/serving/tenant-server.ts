@@ -115,6 +115,11 @@ export class TenantServer {
     return now - (this.#queue.oldestAt ?? now);
   }
 
+  /** How many tenants wait for another try, because the last one failed. */
+  get failing(): number {
+    return this.#queue.failing;
+  }
+
   /**
    * Serves in this run until `until` aborts. A source that is away may come back by itself. Rejects after any other failure:
    * the tenants wait for the next run.

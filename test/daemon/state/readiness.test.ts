@@ -58,6 +58,12 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
     true,
     "the last sync that reached its end was 1.0 s ago; the last run failed: LEDGER_UNAVAILABLE",
   ],
+  [
+    "a single tenant has failed since, which the ledger's snapshot is too old to know",
+    { lastGoodSync: ago(1_000), lastRun: aRun(), serving: aServingState({ failing: 1 }) },
+    true,
+    "the last sync that reached its end was 1.0 s ago\nNeeds attention: 1 failing group.",
+  ],
   ["it is too old, and later ones fail", { ...STALE, lastRun: aRun("X") }, false, `${OLD}: X`],
   ["it is too old, and nobody knows why", { ...STALE, lastRun: aRun() }, false, OLD],
   [

@@ -11,6 +11,10 @@ import {
 } from "../a-healthy-daemon.ts";
 import { aBadEnd, aCurrentRun, aStandby, pageOf, readOf } from "./shown-page.ts";
 
+test("nothing of a healthy page is a value that nobody can read", () => {
+  expect(readOf(aHealthyDaemon())).not.toMatch(/\[object|undefined|NaN/);
+});
+
 describe("runs", () => {
   test("have times both ways", () => {
     const page = pageOf(aHealthyDaemon({ nextRun: minutesAgo(-2.5) }));
