@@ -65,9 +65,10 @@ describe("a read of the source", () => {
       }
       return rows;
     };
+    // Under load the reset may overtake the server's words.
     await expect(reading()).rejects.toMatchObject({
       code: "SOURCE_UNAVAILABLE",
-      message: expect.stringContaining("terminat"),
+      message: expect.stringMatching(/^cannot read customers: .*(terminat|ECONNRESET|connection)/i),
     });
     await expect.poll(sessions).toBe(0);
   });
