@@ -71,6 +71,7 @@ export async function applyChanges(
       intents.keep(begun);
       answered?.(outcome);
       await recorder.add(begun, outcome, turn);
+      calls.endRunIfDue();
       return true;
     } catch (error) {
       turn.end();

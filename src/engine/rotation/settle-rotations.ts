@@ -48,9 +48,14 @@ async function settleToken(id: string, run: ServiceCalling & TokenWriting): Prom
   const group = (await ledger.confirmed([id])).get(id);
   if (known === undefined || intendsRemoval(known.intent)) return true;
   if (group === undefined) return recordFailure(id, NOT_ASKED, known, run);
-  const found = await new ServiceCalls(run, run.signal, known).getOrCreate(group);
+  const calls = new ServiceCalls(run, run.signal, known);
+  const found = await calls.getOrCreate(group);
   if (found.kind === "interrupted") return true;
-  if (found.kind === "failed") return recordFailure(id, found.failure, known, run);
+  if (found.kind === "failed") {
+    await recordFailure(id, found.failure, known, run);
+    calls.endRunIfDue();
+    return false;
+  }
 
   const { token } = found.answer.group;
   const fingerprint = tokenFingerprint(token);

@@ -90,6 +90,7 @@ export class TokenRotation {
       await this.#withdraw(rotation).catch(() => {});
       throw error;
     }
+    calls.endRunIfDue();
     return true;
   }
 

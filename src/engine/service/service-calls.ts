@@ -18,7 +18,7 @@ import type { Reporting } from "../report/report-failure.ts";
 import { insistOnOwnGroups } from "../scope/shared-groups.ts";
 import type { DestinationOwners } from "../tokens/destination-owners.ts";
 import { sharedTokenFailure } from "../tokens/shared-tokens.ts";
-import type { Breakers } from "./breaker.ts";
+import type { Breaker, Breakers } from "./breaker.ts";
 import {
   type CallContext,
   type CallResult,
@@ -71,13 +71,16 @@ export class ServiceCalls {
   readonly #knownToken: string | null;
   /** A call of an earlier run may still be under way. */
   readonly #isUnderWay: boolean;
+  /** A call for this group has failed in an earlier run. */
+  readonly #hasFailedBefore: boolean;
   #mayHaveHappened: boolean;
+  #end: SyncError | undefined;
 
   /** `before` is what the ledger knew of the group. `onEffect` is called as soon as a call may have changed the service. */
   constructor(
     run: ServiceCalling,
     signal: AbortSignal,
-    before: Pick<KnownGroup, "intent" | "tokenFingerprint"> | null,
+    before: (Pick<KnownGroup, "intent" | "tokenFingerprint"> & Partial<Pick<KnownGroup, "failures">>) | null,
     onEffect: () => void = () => {},
   ) {
     const { clock, throttle, retries, signOfLife, waitBeforeRetry, lease, observe, tally } = run;
@@ -96,6 +99,12 @@ export class ServiceCalls {
     // If this run's call is refused, the call of an earlier run may still have had its effect.
     this.#isUnderWay = before !== null && before.intent !== null;
     this.#mayHaveHappened = this.#isUnderWay;
+    this.#hasFailedBefore = Object.values(before?.failures ?? {}).some((count) => count > 0);
+  }
+
+  /** Throws what ends the run although the failure was of this group alone. Call it once that failure is recorded. */
+  endRunIfDue(): void {
+    endWith(this.#end);
   }
 
   /** Whether a call of this run or of an earlier run may have had its effect. */
@@ -157,7 +166,7 @@ export class ServiceCalls {
       return true;
     }
     if (!isKeyGood && !(await this.#isAlone(refusal))) return false;
-    endWith(breakers.POST.refusedAlone(id, refusal));
+    this.#refusedAlone(breakers.POST, id, refusal);
     return true;
   }
 
@@ -222,8 +231,13 @@ export class ServiceCalls {
       endWith(breaker.failed(failure));
       return called;
     }
-    endWith(breaker.refusedAlone(id, failure));
+    this.#refusedAlone(breaker, id, failure);
     return { ...called, failure: refusedAlone(failure) };
+  }
+
+  /** A group that was refused in an earlier run too shows nothing new, so it doesn't end the run. */
+  #refusedAlone(breaker: Breaker, id: string, refusal: Undecided): void {
+    this.#end = this.#hasFailedBefore ? breaker.refused(refusal) : breaker.refusedAlone(id, refusal);
   }
 
   /** Whether the refusal concerns this group alone. Resolves to false if the run is ending. Throws one that concerns everybody. */

@@ -299,10 +299,11 @@ describe("a service that refuses every rotation", () => {
         if (point.call === "rotate" && point.when === "before")
           throw new ServiceFailure(code, `POST: ${code}`);
       };
-      for (let run = 0; run < 2; run++) {
+      for (const run of [1, 2]) {
         const report = await rotateAll(world, { at });
         expect(report.error).toMatchObject({ code: "SERVICE_UNAVAILABLE", cause: { code } });
-        expect(report.requests).toBeLessThanOrEqual(3 * tokens);
+        // The groups that were refused alone in the first run don't count in the second.
+        expect(report.requests).toBeLessThanOrEqual(3 * tokens * (code === "KEY_REFUSED" ? run : 1));
       }
       expect(await rotateAll(world)).toMatchObject({ outcome: "ok", counts: { rotated: 150 } });
     },

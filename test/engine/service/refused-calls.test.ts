@@ -61,13 +61,37 @@ describe.each(CODES)("%s for one group", (code) => {
     expect(report).toMatchObject({
       outcome: "failed",
       error: { code: "SERVICE_UNAVAILABLE", message: expect.stringContaining('"t02"'), cause: { code } },
-      counts: { failed: 2 },
+      counts: { failed: 3 },
     });
-    // Those two wait, so the next run gets to others.
+    // Those three wait, so the next run gets to others.
     expect(await world.sync({ settings, at: refusing(code, "t00", "t01", "t02") })).toMatchObject({
       counts: { created: 36 },
     });
   });
+
+  it("for three groups keeps nothing from everybody else, in the run after the first or in any later one", async () => {
+    const world = new World(tenants("a", "gone"));
+    await world.sync();
+    const odd = ["w1", "w2", "w3"];
+    world.tenants = tenants("a", ...odd);
+    const at = refusing(code, ...odd);
+    expect(await world.sync({ at })).toMatchObject({ outcome: "failed", counts: { failed: 3 } });
+    expect(await world.sync({ at })).toMatchObject({ outcome: "partial", counts: { deleted: 1 } });
+    for (let n = 0; n < 5; n++) expect((await synced(world, { at })).outcome).toBe("partial");
+  });
+});
+
+it("a 403 for the rotations of three groups keeps nothing from the rotation of others", async () => {
+  const world = new World(tenants("a", "b", "c", "d", "e"));
+  await world.sync();
+  const at = ({ when, call, id = "" }: Point): void => {
+    if (when === "before" && call === "rotate" && "abc".includes(id))
+      throw new ServiceFailure("KEY_REFUSED", "POST was answered HTTP 403: blocked");
+  };
+  const rotate = () => world.startRotation({ kind: "all" }, { at }).report;
+  expect(await rotate()).toMatchObject({ outcome: "failed", counts: { failed: 3 } });
+  expect(await rotate()).toMatchObject({ outcome: "partial", counts: { failed: 3 } });
+  expect(new Set(world.service.tokens.values())).toEqual(new Set(world.store.tokens.values()));
 });
 
 describe.each(CODES)("%s for everybody", (code) => {
