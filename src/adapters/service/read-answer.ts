@@ -45,8 +45,8 @@ function readAnswer<T extends z.infer<typeof POST_ANSWER>>(
   if (parsed.data.user_group.provided_id !== request.id) {
     throw new ServiceFailure("BAD_RESPONSE", `${answerText(answer, request)} about another user group`);
   }
-  if (parsed.data.user_group.token.trim() === request.apiKey.reveal()) {
-    const message = `${answerText(answer, request)} with the API key as the group's token`;
+  if (parsed.data.user_group.token.includes(request.apiKey.reveal())) {
+    const message = `${answerText(answer, request)} with the API key in the group's token`;
     throw new ServiceFailure("BAD_RESPONSE", message);
   }
   return parsed.data;

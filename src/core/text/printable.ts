@@ -1,10 +1,13 @@
 /** Characters that are invisible, or that reorder the text around them. */
-const UNSEEN = "\\p{Cf}\\u2028\\u2029\\u115f\\u1160\\u3164\\uffa0\\ufffe\\uffff";
-const UNSEEN_OR_CONTROL = new RegExp(`[\\p{Cc}${UNSEEN}]`, "gu");
-const UNSEEN_OR_HIGH_CONTROL = new RegExp(`[\\u007f-\\u009f${UNSEEN}]`, "gu");
+const UNSEEN = "\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2028\\u2029\\u2800\\ufffe\\uffff";
+/** What is printed keeps variation selectors: the names of tenants have them, in emoji such as ❤️ and in Japanese. */
+const IN_PRINT = "(?!\\p{Variation_Selector})";
+const HIDDEN = new RegExp(`[\\p{Cc}${UNSEEN}]`, "u");
+const UNSEEN_OR_CONTROL = new RegExp(`${IN_PRINT}[\\p{Cc}${UNSEEN}]`, "gu");
+const UNSEEN_OR_HIGH_CONTROL = new RegExp(`${IN_PRINT}[\\u007f-\\u009f${UNSEEN}]`, "gu");
 
 /** Whether text has a character that nobody sees: a control character, an invisible one, or one that reorders text. */
-export const hidesCharacters = (text: string): boolean => text.search(UNSEEN_OR_CONTROL) !== -1;
+export const hidesCharacters = (text: string): boolean => HIDDEN.test(text);
 
 /** Makes text from outside safe on a terminal: shows control characters as escapes, and cuts long text. */
 export function printable(text: string, maxLength = 200): string {

@@ -8,7 +8,7 @@ import { lasting, type ProblemChange, type ProblemKind, type Problems } from "./
 /**
  * The text of a webhook message: the daemon's name, which problems began, grew or ended, how the run ended if one has
  * shown them, why rows are rejected, what to do, and which problems last. It names no tenant, and failures and reasons by
- * their codes only: their messages may quote a tenant's text.
+ * their codes only: their messages and hints may quote a tenant's text. The hint of held removals is groupsync's own.
  */
 export function messageText(
   name: string,
@@ -31,12 +31,15 @@ export function messageText(
       ? ""
       : summaryText({ ...run, error: run.error && { ...run.error, message: run.error.code } }),
     ...(worse.some(({ kind }) => kind === "rejected") ? reasonLines(reasons) : []),
-    ...new Set(worse.map(({ kind }) => PHRASES[kind].advice ?? run?.error?.hint ?? "")),
+    ...new Set(worse.map(({ kind }) => (kind === "held" && hintOfHeld(run)) || PHRASES[kind].advice)),
     ...(still.length > 0 ? [`still: ${still.join("; ")}`] : []),
   ]
     .filter((line) => line !== "")
     .join("\n");
 }
+
+const hintOfHeld = (run: RunSummary | null): string | undefined =>
+  run?.error?.code === "DELETIONS_HELD" ? run.error.hint : undefined;
 
 function reasonLines(reasons: readonly RejectionReason[]): string[] {
   const rows = new Map<string, number>();
@@ -59,16 +62,18 @@ function changeText({ kind, change, count, before, lastedMs }: ProblemChange): s
 interface Phrases {
   readonly lasts: (count: number) => string;
   readonly over: string;
-  /** What to do. If left out, the hint of the run's error says. */
-  readonly advice?: string;
+  /** What to do. */
+  readonly advice: string;
 }
 
+const OF_OUTAGE = "the log and the status page say why, and what to do";
+
 const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
-  program: { lasts: () => "groupsync can't sync", over: "groupsync can sync again" },
-  ledger: { lasts: () => "the ledger fails", over: "the ledger works again" },
-  stores: { lasts: () => "a token store fails", over: "the token store works again" },
-  source: { lasts: () => "the source fails", over: "the source works again" },
-  service: { lasts: () => "the service fails", over: "the service works again" },
+  program: { lasts: () => "groupsync can't sync", over: "groupsync can sync again", advice: OF_OUTAGE },
+  ledger: { lasts: () => "the ledger fails", over: "the ledger works again", advice: OF_OUTAGE },
+  stores: { lasts: () => "a token store fails", over: "the token store works again", advice: OF_OUTAGE },
+  source: { lasts: () => "the source fails", over: "the source works again", advice: OF_OUTAGE },
+  service: { lasts: () => "the service fails", over: "the service works again", advice: OF_OUTAGE },
   config: {
     lasts: () => "the new config was rejected, and the old one stays in force",
     over: "a config was accepted",
@@ -77,6 +82,7 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
   held: {
     lasts: (count) => `${quantity(count, "removal")} ${count === 1 ? "is" : "are"} held`,
     over: "no removal is held any more",
+    advice: "groupsync status has the command that approves them",
   },
   refresh: {
     lasts: (count) =>

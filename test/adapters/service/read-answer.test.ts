@@ -49,6 +49,8 @@ describe("an answer without a field that interface.md promises", () => {
     ["user_group.token", { user_group: aUserGroup({ token: "a\u0085b" }) }],
     ["user_group.token", { user_group: aUserGroup({ token: "a\u202eb" }) }],
     ["user_group.token", { user_group: aUserGroup({ token: "a\u200bb" }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: "\u2800" }) }],
+    ["user_group.token", { user_group: aUserGroup({ token: "a\ufe0f" }) }],
     ["user_group.token", { user_group: aUserGroup({ token: "a\u2028b" }) }],
     ["user_group.token", { user_group: aUserGroup({ token: "x".repeat(8193) }) }],
     ["user_group.team_id", { user_group: aUserGroup({ team_id: "7" }) }],
@@ -94,12 +96,12 @@ describe("an answer without a field that interface.md promises", () => {
     }
   });
 
-  test.each([KEY, ` ${KEY} `])("the API key is no group's token: %j", (token) => {
+  test.each([KEY, ` ${KEY} `, `Token ${KEY}`])("the API key is no part of a group's token: %j", (token) => {
     const body = JSON.stringify({ success: 1, new_user_group: true, user_group: aUserGroup({ token }) });
     for (const method of ["GET", "POST"] as const) {
       const failure = failureOf({ body }, { method });
       expect(failure.code).toBe("BAD_RESPONSE");
-      expect(failure.message).toBe(`${method} was answered HTTP 200 with the API key as the group's token`);
+      expect(failure.message).toBe(`${method} was answered HTTP 200 with the API key in the group's token`);
     }
   });
 });

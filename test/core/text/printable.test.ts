@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { printable, printableId, visible } from "../../../src/core/text/printable.ts";
+import { hidesCharacters, printable, printableId, visible } from "../../../src/core/text/printable.ts";
 import { anyJson, anyText } from "../../builders/arbitraries.ts";
 
 it.each([
@@ -9,6 +9,8 @@ it.each([
   ["a DEL", "\u007f", "\\u{7f}"],
   ["a right-to-left override", "\u202egpj", "\\u{202e}gpj"],
   ["an invisible tag", "\u{e0041}", "\\u{e0041}"],
+  ["a letter without a shape", "\u034f\u2800", "\\u{34f}\\u{2800}"],
+  ["the form of an emoji or of a character, which shows", "❤\ufe0f 葛\u{e0100}", "❤\ufe0f 葛\u{e0100}"],
   ["a line separator", "\u2028", "\\u{2028}"],
   ["a backslash and quotes, which are harmless", '\\"', '\\"'],
   ["text of any script", "Ünïcode 名前 😀", "Ünïcode 名前 😀"],
@@ -30,6 +32,13 @@ it("never moves a terminal's cursor, is never too long, and never cuts a charact
     }),
   );
 });
+
+it.each(["\u034f", "\u2800", "\u17b4", "\u180b", "\ufe0f", "\u{e0100}", "\u3164", "\u202e", "\0"])(
+  "nobody sees %j",
+  (char) => {
+    expect(hidesCharacters(`a${char}b`)).toBe(true);
+  },
+);
 
 describe("what leaves the process", () => {
   const UNSEEN = /[\u007f-\u009f\p{Cf}\u2028\u2029\u115f\u1160\u3164\uffa0]/u;

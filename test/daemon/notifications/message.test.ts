@@ -28,14 +28,26 @@ function textOf(
 const failed = aRunSummary({
   outcome: "failed",
   counts: noCounts(),
-  error: { code: "SOURCE_UNAVAILABLE", message: 'invalid input syntax: "Acme"', hint: "what to do" },
+  error: {
+    code: "SOURCE_UNAVAILABLE",
+    message: 'invalid input syntax: "Acme"',
+    hint: 'GRANT SELECT ON "Acme" TO "reader"',
+  },
 });
+const held = aRunSummary({
+  error: { code: "DELETIONS_HELD", message: "", hint: "groupsync sync --approve-deletions 5-c1" },
+});
+const OUTAGE = "the log and the status page say why, and what to do";
 const SUMMARY = "sync ok: 1 unchanged; 0 requests in 1.0 s";
 
 test.each<[string, string]>([
   [
     textOf({}, { service: 1 }, failed),
-    "groupsync eu: the service fails\nsync failed: SOURCE_UNAVAILABLE (0 requests in 1.0 s)\nwhat to do",
+    `groupsync eu: the service fails\nsync failed: SOURCE_UNAVAILABLE (0 requests in 1.0 s)\n${OUTAGE}`,
+  ],
+  [
+    textOf({}, { held: 5 }, held),
+    "groupsync eu: 5 removals are held\nsync ok: DELETIONS_HELD (1 unchanged; 0 requests in 1.0 s)\ngroupsync sync --approve-deletions 5-c1",
   ],
   [
     textOf({}, { failing: 2, rejected: 1 }),
@@ -55,7 +67,7 @@ test.each<[string, string]>([
   ],
   [
     textOf({ source: 1, held: 5 }, { source: 0, service: 1 }, failed),
-    "groupsync eu: the source works again (after 5 min 0 s); the service fails\nsync failed: SOURCE_UNAVAILABLE (0 requests in 1.0 s)\nwhat to do\nstill: 5 removals are held, since 2026-03-01T12:00:00.000Z",
+    `groupsync eu: the source works again (after 5 min 0 s); the service fails\nsync failed: SOURCE_UNAVAILABLE (0 requests in 1.0 s)\n${OUTAGE}\nstill: 5 removals are held, since 2026-03-01T12:00:00.000Z`,
   ],
 ])("what people are told (%#)", (text, expected) => {
   expect(text).toBe(expected);
