@@ -33,6 +33,7 @@ export const aHealthyDaemon = (overrides: Partial<DaemonState> = {}): DaemonStat
     nextRun: minutesAgo(-2.5),
     lastRun: aFinishedRun(),
     lastGoodSync: FINISHED,
+    lastAnswer: minutesAgo(30),
     ledger: aHealthySnapshot(),
     ...overrides,
   });

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
+import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";
@@ -374,7 +375,8 @@ describe("those outside are told of tenants that went missing", () => {
   });
 
   test("and still are after a day, as long as what will be held is not", async () => {
-    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], DAYS);
+    const refresh = { everyMs: null, silence: new Silence() };
+    const stage = new Stage(new World(tenants(...ids)), {}, {}, [], { ...DAYS, refresh });
     await stage.begin();
     stage.world.tenants = tenants(...ids.slice(5));
     await stage.ticked();

@@ -40,3 +40,40 @@ test("an idle daemon whose key is dead is not green after an hour, and is once t
   expect(stage.told).toHaveLength(2);
   expect(stage.beats).toBe(3);
 });
+
+test.each([
+  ["knows when", false],
+  ["has never been told when", true],
+])(
+  "a daemon whose key may be dead is never all well if it %s the service answered last",
+  async (_, isUntold) => {
+    const world = new World(tenants("a"));
+    let isDead = false;
+    const at = ({ when, call }: { when: string; call: string }): void => {
+      if (!isDead || when !== "before") return;
+      if (call === "rotateNobody") throw new ServiceFailure("KEY_REFUSED", "HTTP 401: the key was revoked");
+      if (call === "getWithWrongKey") throw new ServiceFailure("KEY_REFUSED", "HTTP 401: no such key");
+    };
+    if (isUntold) {
+      await world.sync();
+      world.ledger.service = { ...world.ledger.service, answeredAt: null };
+      isDead = true;
+    }
+    const settings = { refresh: { everyMs: null, silence: new Silence() }, update: "never" } as const;
+    const stage = new Stage(world, {}, { at }, [], settings);
+    const shown = () => {
+      const { state } = stage.daemon;
+      return [headlinesOf(state, world.time.now())[0].sentence, readiness(state, world.time.now()).reason];
+    };
+    await stage.begin();
+    isDead = true;
+    for (const well of [true, true, true, false, false]) {
+      expect(shown()).toEqual(
+        Array(2).fill(well ? expect.not.stringMatching(SILENT) : expect.stringMatching(SILENT)),
+      );
+      await world.time.sleep(HOUR);
+      await stage.ticked();
+    }
+  },
+);
+const SILENT = /the service has given no good answer for \d h/;

@@ -65,6 +65,8 @@ export function statusText(
     missing,
     refreshHold,
     oldestWaitMs: oldestWaitMs(status, now),
+    // No command asks the service, so its silence means nothing here.
+    silentMs: 0,
   });
   const lines = [
     ...verdicts.map(({ kind, sentence }) => {

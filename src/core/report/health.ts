@@ -23,6 +23,8 @@ export interface HealthFacts {
    * waits, or nobody knows of one.
    */
   readonly oldestWaitMs: number;
+  /** For how long the service has given no good answer, in milliseconds. 0 if nobody has asked it for so long. */
+  readonly silentMs: number;
   /** Newest first. */
   readonly runs: readonly PastRun[];
   /** The instance that holds the lease; null if none does. */
@@ -47,6 +49,7 @@ export interface Verdict {
     | "killed"
     | "failed"
     | "waiting"
+    | "silent"
     | "held"
     | "refresh"
     | "missing"
@@ -96,7 +99,7 @@ function troublesOfRuns(runs: readonly PastRun[], { lease }: HealthFacts): Verdi
 
 function troublesOfGroups(
   runs: readonly PastRun[],
-  { groups, rejected, held, refreshHold, missing, oldestWaitMs }: HealthFacts,
+  { groups, rejected, held, refreshHold, missing, oldestWaitMs, silentMs }: HealthFacts,
 ): Verdict[] {
   const { outcome, counts, error } = decidingRun(runs)?.result ?? {};
   const outOfSync = outOfSyncText({
@@ -107,6 +110,8 @@ function troublesOfGroups(
   const all: (readonly [Verdict["kind"], string])[] = [];
   if (oldestWaitMs > LONGEST_WAIT)
     all.push(["waiting", `a tenant has been waiting for ${durationText(oldestWaitMs)}`]);
+  if (silentMs > 0)
+    all.push(["silent", `the service has given no good answer for ${durationText(silentMs)}`]);
   if (outcome === "held" && error && error.code !== "REFRESH_HELD")
     all.push(["held", printable(error.message, LONGEST)]);
   else if (held) all.push(["held", `${quantity(held.count, "removal")} held`]);

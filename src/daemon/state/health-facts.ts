@@ -1,11 +1,12 @@
 import { NOBODY_MISSING } from "../../core/deletion/missing-tenants.ts";
+import { LONGEST_SILENCE } from "../../core/drift/sign-of-life.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
 import type { HealthFacts } from "../../core/report/health.ts";
 import { pastRuns } from "./past-runs.ts";
 import type { DaemonState } from "./state.ts";
 
 /** What the daemon knows of the health of its scope. */
-export function healthFacts(state: DaemonState): HealthFacts {
+export function healthFacts(state: DaemonState, now: Date): HealthFacts {
   // While this instance stands by, another one serves.
   const servedHere = state.standby ? null : state.serving;
   return {
@@ -17,6 +18,18 @@ export function healthFacts(state: DaemonState): HealthFacts {
     missing: state.ledger?.missing ?? NOBODY_MISSING,
     lease: state.ledger?.status.lease ?? null,
     oldestWaitMs: servedHere?.oldestMs ?? 0,
+    silentMs: silentMs(state, now),
     runs: pastRuns(state),
   };
+}
+
+/** A daemon asks after an hour, or with its next sync: by then it has asked twice, or is stale. */
+function silentMs(
+  { standby, ledger, lastAnswer, startedAt, lastGoodSync, staleAt }: DaemonState,
+  now: Date,
+): number {
+  if (standby || ledger?.status.service.teamId == null) return 0;
+  const ms = now.getTime() - (lastAnswer ?? startedAt).getTime();
+  const syncsWithinMs = staleAt.getTime() - (lastGoodSync ?? startedAt).getTime();
+  return ms > LONGEST_SILENCE + Math.max(LONGEST_SILENCE, syncsWithinMs) ? ms : 0;
 }

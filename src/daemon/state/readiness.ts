@@ -17,7 +17,7 @@ interface Readiness {
  */
 export function readiness(state: DaemonState, now: Date): Readiness {
   const { isReady, reason } = ofSyncs(state, now);
-  const wrong = healthOf(healthFacts(state)).flatMap(({ kind, sentence }) =>
+  const wrong = healthOf(healthFacts(state, now)).flatMap(({ kind, sentence }) =>
     TOLD_OTHERWISE.has(kind) ? [] : [`\n${sentence}`],
   );
   const broken = brokenWaysOf(state.serving).map(

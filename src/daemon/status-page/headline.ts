@@ -27,7 +27,7 @@ export type Part = "held" | "refresh" | "failing" | "rejected" | "serving";
  */
 export function headlinesOf(state: DaemonState, now: Date): readonly [Headline, ...Headline[]] {
   const runs = pastRuns(state);
-  const verdicts = healthOf(healthFacts(state));
+  const verdicts = healthOf(healthFacts(state, now));
   const ofVerdicts = verdicts.flatMap((verdict) => troubleOf(verdict, state, runs, now));
   const isFailed = ofVerdicts.some(({ tone }) => tone === "bad");
   const [worst, ...others] = [
@@ -74,7 +74,9 @@ function troubleOf(
     case "missing":
       return [headline("attention", withGrouped(sentence), MISSING)];
     case "attention":
-      return [outOfSync(withGrouped(sentence), state)];
+      return [outOfSync(withGrouped(sentence), state, now)];
+    case "silent":
+      return [headline("attention", sentence, SILENT)];
     case "waiting":
       return [{ ...headline("attention", sentence, waitingText(state)), see: ["serving"] }];
     case "empty":
@@ -87,12 +89,14 @@ function troubleOf(
 const waitingText = ({ queued }: DaemonState): string =>
   `It has no token yet, or its change isn't made. ${queued ? asSentence(queuedText(queued)) : "The log says what keeps groupsync: the service, its limit, or a database."}`;
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
+const SILENT =
+  "Is service.api_key still valid? groupsync check tries it; the log says what the daemon gets when it asks.";
 const WHO_DELETES = "Find out who has deleted these groups: to ask for a group that is gone makes it again.";
 const MISSING = `${LOOK_AT_SOURCE} groupsync plan names them, and says when their groups are due.`;
 
-function outOfSync(sentence: string, state: DaemonState): Headline {
+function outOfSync(sentence: string, state: DaemonState, now: Date): Headline {
   const status = state.ledger?.status;
-  const isFailing = failingGroups(healthFacts(state)) > 0;
+  const isFailing = failingGroups(healthFacts(state, now)) > 0;
   const isRejected = (status?.rejected.length ?? 0) > 0;
   const advice = isFailing
     ? "Groups that fail are tried again by themselves."

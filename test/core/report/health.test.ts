@@ -32,12 +32,14 @@ const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   held: null,
   refreshHold: null,
   oldestWaitMs: 0,
+  silentMs: 0,
   missing: missing(0),
   runs: [aRun("ok")],
   lease: null,
   ...overrides,
 });
 
+const HOUR = 3_600_000;
 const REFRESH_HOLD = { gone: 6, owned: 40, allowed: 4, approval: "0123456789ab" };
 const REFRESH_HELD = {
   code: "REFRESH_HELD",
@@ -56,6 +58,12 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "Nothing has been synced yet.",
   ],
   ["a good sync", {}, "well", "All is well."],
+  [
+    "a service that gave its last good answer too long ago",
+    { silentMs: 3 * HOUR },
+    "silent",
+    "Needs attention: the service has given no good answer for 3 h 0 min.",
+  ],
   ["a run under way", { runs: [UNENDED, aRun("ok")], lease: {} }, "running", "A run is going on."],
   ["a run without an end and without a lease", { runs: [UNENDED] }, "killed", "was killed"],
   ["a failed sync", { runs: [FAILED] }, "failed", "The last sync failed: no route to db"],

@@ -4,6 +4,7 @@ import { readiness } from "../../../src/daemon/state/readiness.ts";
 import {
   aBrokenWay,
   aDaemonState,
+  aLedgerSnapshot,
   anAliveWay,
   aRunSummary,
   aServingState,
@@ -138,3 +139,28 @@ test.each<[string, Parameters<typeof aDaemonState>[0], boolean, string]>([
 ])("%s", (_, known, isReady, reason) => {
   expect(readiness(aDaemonState(known), NOW)).toEqual({ isReady, reason });
 });
+
+test.each<[string, boolean, number, number, Parameters<typeof aDaemonState>[0]]>([
+  ["two hours", false, 2 * HOUR, 900_000, {}],
+  ["longer", true, 2 * HOUR + 1, 900_000, {}],
+  ["longer, and syncs are rare", false, 25 * HOUR, 24 * HOUR, {}],
+  ["longer than rare syncs need", true, 25 * HOUR + 1, 24 * HOUR, {}],
+  [
+    "longer, and another instance asks",
+    false,
+    3 * HOUR,
+    900_000,
+    { standby: { since: ago(HOUR), message: "" } },
+  ],
+])(
+  "a service that has given no good answer for %s: whether that is told",
+  (_, isTold, ms, staleMs, state) => {
+    const times = { lastGoodSync: ago(0), staleAt: ago(-staleMs), lastAnswer: ago(ms) };
+    const { isReady, reason } = readiness(
+      aDaemonState({ ledger: aLedgerSnapshot(), ...times, ...state }),
+      NOW,
+    );
+    expect(isReady).toBe(true);
+    expect(reason.includes("Needs attention: the service has given no good answer for ")).toBe(isTold);
+  },
+);
