@@ -20,6 +20,16 @@ const answersFor = (baseUrl: string): Answers => [
   ['AS "isThere"', [{ isThere: true }]],
   ["max(version)", [{ version: LATEST_VERSION }]],
   [
+    'AS "healthyAt"',
+    [
+      {
+        ...{ source: null, table: null, ms: "0", reads: "0", healthyAt: null, heldCode: null, approvals: 0 },
+        // As PostgreSQL writes it.
+        readAt: new Date().toISOString().replace("T", " ").replace("Z", "+00"),
+      },
+    ],
+  ],
+  [
     'AS "readAt"',
     [
       {

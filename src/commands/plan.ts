@@ -3,7 +3,7 @@ import { EXIT, type ExitCode, exitCodeOfError } from "../core/report/exit-code.t
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import { shownTable } from "../core/tokens/token-tables.ts";
 import {
-  type LedgerState,
+  type HostTime,
   makePlan,
   type PlanPorts,
   type PlanSettings,
@@ -34,7 +34,7 @@ export interface PlanSetup {
   /** The token destinations, for people to read. */
   readonly tokenDestinations: readonly string[];
   readonly baseUrl: string;
-  readonly now: () => Date;
+  readonly clock: HostTime;
 }
 
 interface Flags {
@@ -64,26 +64,25 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
     .action(async (flags: Flags, command: Command) => {
       await using(
         await open(command),
-        async ({ ports, settings, rotation, refresh: policy, now: clock, ...setup }) => {
+        async ({ ports, settings, rotation, refresh: policy, clock, ...setup }) => {
           const { ledger } = ports;
-          const now = clock();
           const only = flags.only && new Set(flags.only);
           const foreseen = (service: KnownService) =>
             predictedFailures({ ledger, service, name: settings.name, ...setup });
-          let known: LedgerState | undefined;
+          let known: KnownService | undefined;
           const made = async () => {
-            const state = await readLedgerState(ledger, now);
-            known = state;
-            return { state, plan: await makePlan(ports, settings, state, now, io.signal, { only }) };
+            known = await ledger.service();
+            const state = await readLedgerState({ ledger, clock }, known, only === undefined);
+            return { state, plan: await makePlan(ports, settings, state, state.now, io.signal, { only }) };
           };
           const { state, plan } = await made().catch(async (error) => {
             // The source can't be read. Print the other reasons for which a sync would fail, too.
-            for (const failure of await foreseen(known?.service ?? UNKNOWN_SERVICE))
+            for (const failure of await foreseen(known ?? UNKNOWN_SERVICE))
               io.stderr(`${failureText(failure)}\n`);
             throw error;
           });
           try {
-            const { service } = state;
+            const { service, now } = state;
             const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup));
             const failures = await foreseen(service);
             const refresh = await startOfRefresh(
@@ -134,5 +133,8 @@ async function mayLackTokens(
 function detailedExitCode(plan: Plan, { rotations, refresh, tokensMayBeMissingIn }: SyncForecast): ExitCode {
   if (changeCount(plan) + rotations.count + tokensMayBeMissingIn.length > 0) return EXIT.changesPending;
   if (plan.guard.kind !== "allowed" || refresh?.hold) return EXIT.held;
-  return plan.counts.rejected + plan.counts.waiting + rotations.waiting.length > 0 ? EXIT.partial : EXIT.done;
+  const isPartial =
+    plan.reading.hostLeadMs !== null ||
+    plan.counts.rejected + plan.counts.waiting + rotations.waiting.length > 0;
+  return isPartial ? EXIT.partial : EXIT.done;
 }

@@ -32,7 +32,7 @@ export async function composePlan(
       tokens: tokens.value,
       tokenDestinations: describeTokenDestinations(config.tokens),
       baseUrl: config.service.baseUrl,
-      now: () => hostClock.now(),
+      clock: hostClock,
     },
     close: async () => {
       await tokens.close();

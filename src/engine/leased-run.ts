@@ -15,7 +15,7 @@ import type { RecentCommits } from "./durability/recent-commits.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
 import { type HeldLease, withLease } from "./lease/lease.ts";
 import { TenantTurns } from "./lease/tenant-turns.ts";
-import { type RunReport, reportOn } from "./report/run-report.ts";
+import { type RunReport, reasonOf, reportOn } from "./report/run-report.ts";
 import { Tally } from "./report/tally.ts";
 import { insistOnScope } from "./scope/forgotten-scope.ts";
 import { Breaker } from "./service/breaker.ts";
@@ -215,15 +215,17 @@ async function openRun(
 
 function summaryOf(
   command: string,
-  { outcome, counts, requests, durationMs, error, hold, refreshHold }: RunReport,
+  { outcome, counts, requests, durationMs, ...report }: RunReport,
 ): RunSummary {
-  const reason = error ?? hold ?? refreshHold;
-  const { code, message, hint } = reason ?? {};
-  const failure =
-    code === undefined || message === undefined
-      ? null
-      : { code, message, ...(hint !== undefined && { hint }) };
-  return { command, outcome, counts, requests, durationMs, error: failure };
+  const reason = reasonOf(report);
+  const error = reason
+    ? {
+        code: reason.code,
+        message: reason.message,
+        ...(reason.hint !== undefined && { hint: reason.hint }),
+      }
+    : null;
+  return { command, outcome, counts, requests, durationMs, error };
 }
 
 interface RunEnd {
@@ -256,8 +258,8 @@ async function recorded(
       await ledger.write(lease, (transaction) => transaction.discardRun(run));
       return;
     }
-    const { outcome, counts, requests } = reportOn(tally, 0, error);
-    const reason = error ?? tally.hold ?? tally.refreshHold;
+    const { outcome, counts, requests, ...report } = reportOn(tally, 0, error);
+    const reason = reasonOf(report);
     const failure = reason ? { code: reason.code, message: reason.message } : null;
     const result = { outcome, counts, requests, error: failure };
     const answeredAt = identity()?.unrecordedAnswer;

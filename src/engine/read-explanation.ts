@@ -4,7 +4,7 @@ import type { TenantSource } from "../ports/tenant-source.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { explainTenant } from "./explain/explain-tenant.ts";
 import type { Explanation } from "./explain/explanation.ts";
-import { type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
+import { type HostTime, type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
 import { type PredictionInputs, predictedFailures } from "./predict-sync.ts";
 
 export interface ExplainSetup {
@@ -15,7 +15,7 @@ export interface ExplainSetup {
   /** The token destinations, for people to read. */
   readonly tokenDestinations: readonly string[];
   readonly baseUrl: string;
-  readonly now: () => Date;
+  readonly clock: HostTime;
 }
 
 /**
@@ -24,15 +24,14 @@ export interface ExplainSetup {
  */
 export async function readExplanation(
   id: string,
-  { ports, settings, rotation, now: clock, ...setup }: ExplainSetup,
+  { ports, settings, rotation, clock, ...setup }: ExplainSetup,
   stop: AbortSignal,
 ): Promise<Explanation> {
   const { source, ledger } = ports;
   const { tokens, tokenDestinations } = setup;
-  const now = clock();
-  const state = await readLedgerState(ledger, now);
+  const state = await readLedgerState({ ledger, clock }, await ledger.service());
+  const { now, service } = state;
   const explained = await explainTenant(id, { source, ledger, tokens }, settings, state, now, stop);
-  const { service } = state;
   const failures = await predictedFailures({ ledger, service, name: settings.name, ...setup });
   return { explained, tokenDestinations, rotation, failures, now };
 }

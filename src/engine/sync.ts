@@ -10,8 +10,7 @@ import { pauseGraceClock, recordRead } from "./apply/record-read-history.ts";
 import { recordRejections } from "./apply/record-rejections.ts";
 import { RemovalCheck } from "./apply/removal-check.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { makePlan, type PlanOptions, type PlanSettings } from "./plan/make-plan.ts";
-import { readLongPause } from "./plan/read-long-pause.ts";
+import { makePlan, type PlanOptions, type PlanSettings, readLedgerState } from "./plan/make-plan.ts";
 import { reportGuard, reportPlan } from "./plan/report-plan.ts";
 import { deleteCanaryOrWarn } from "./probe/left-canary.ts";
 import type { RefreshPolicy } from "./refresh/due-for-refresh.ts";
@@ -75,16 +74,16 @@ async function syncOnce(
   run: Run,
   service: KnownService,
 ): Promise<void> {
-  const { observe, clock } = run;
+  const { observe } = run;
   const isWhole = options.only === undefined;
   for (const warning of await lostLedgerWarnings(run, service)) observe(warning);
 
   observe({ kind: "phase", phase: "reading" });
-  const now = clock.now();
   if (isWhole) run.turns.beginPlan();
-  const history = isWhole ? await pauseGraceClock(run) : await run.ledger.readHistory();
-  const longPauseMs = isWhole ? await readLongPause(run.ledger, history, now) : null;
-  const plan = await makePlan(ports, settings, { service, history, longPauseMs }, now, run.signal, options);
+  const state = await readLedgerState(run, service, isWhole);
+  const { history, now } = state;
+  if (isWhole) await pauseGraceClock(history, run);
+  const plan = await makePlan(ports, settings, state, now, run.signal, options);
   if (isWhole) run.turns.planIsMade();
   const removals = new RemovalCheck(ports, settings.rules, plan.sourceTable, run.signal);
   try {

@@ -127,6 +127,7 @@ export const aReading = (overrides: Partial<Reading> = {}): Reading => ({
   clock: { ms: 7_200_000, reads: 3 },
   sourceChanged: false,
   afterLongPause: false,
+  hostLeadMs: null,
   ...overrides,
 });
 

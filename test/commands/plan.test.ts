@@ -62,7 +62,7 @@ async function plan(
       tokens: { inspect, destinations: tokens.destinations, holdsAny: () => tokens.holdsAny() },
       tokenDestinations,
       baseUrl,
-      now: () => world.time.now(),
+      clock: new VirtualClock(world.time),
     },
     close: async () => {},
   });

@@ -16,7 +16,7 @@ const LONGEST_FAULT = HOUR;
 const LONGEST_RUN = 2 * HOUR;
 
 /**
- * Checks the guarantees after all faults have ended: one sync has to establish them, whatever happened before. First waits
+ * Checks the guarantees after all faults have ended, and all clocks are right again: one sync has to establish them, whatever happened before. First waits
  * for everything that only time ends: leases of dead processes, refusals of stores, and the next tries of failed groups. If
  * the sync holds removals, approves them, and the next sync has to establish the guarantees. A tenant in its grace period
  * needs a second read. No sync can see what another program did to unchanged groups at the service, and only a verifying
@@ -31,6 +31,7 @@ export async function checkAfterFaults(
   }: Pick<History, "poison" | "verifiesAtLast" | "refreshesAtLast">,
 ): Promise<void> {
   const { watch, time, config } = world;
+  world.clockOffset = 0;
   const command: Command = { name: "sync", only: null, approves: false, verifies, refreshes };
   world.setEmpty(false);
   if (![...world.visibleRows().values()].some((row) => row.kind === "active"))

@@ -81,7 +81,7 @@ export type Step =
   | { readonly kind: "tampering"; readonly what: Tampering; readonly id: string; readonly store: WhichStore }
   | { readonly kind: "loss"; readonly store: WhichStore }
   | { readonly kind: "time"; readonly ms: number }
-  /** The wall clocks of all machines are set. */
+  /** The wall clocks of all machines are set, so far ahead of the ledger's clock, which is always right. */
   | { readonly kind: "clocks"; readonly ms: number }
   | RunStep;
 

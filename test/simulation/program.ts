@@ -266,7 +266,6 @@ export class Program {
         this.clock.pause(fault.ms, fault.isAsleep && !this.#isSetBack());
         return;
       case "clock jumps":
-        this.#world.watch.clockJumps();
         this.clock.jump(fault.ms);
     }
   }

@@ -20,6 +20,8 @@ import type { SimulatedWorld } from "./simulated-world.ts";
 import { isRejected, outOfSync, tellsToken } from "./sync-checks.ts";
 
 const DAY = 86_400_000;
+/** Clocks that differ by no more than this agree, in milliseconds. */
+const CLOCKS_AGREE = 5 * 60_000;
 /**
  * A sync asks how the tenants are that are served singly. From there to its end the process passes at most this many points,
  * those of the tenants that are served meanwhile included.
@@ -68,7 +70,10 @@ export interface RunRecord {
 /** One read of the source, and what the ledger had when the read began. */
 interface Read {
   readonly run: RunRecord;
-  readonly wallTime: number;
+  /** By the ledger's clock, in milliseconds. */
+  readonly at: number;
+  /** Whether the clock of the run's machine is wrong, by more than what is tolerated. */
+  readonly clocksDiffer: boolean;
   /** The number of groups, on which the limit depends. */
   owned: number;
   readonly intents: ReadonlyMap<string, Intent>;
@@ -87,7 +92,10 @@ interface Look {
 
 interface Removal {
   readonly id: string;
-  readonly wallTime: number;
+  /** By the ledger's clock, in milliseconds. */
+  readonly at: number;
+  /** By the clock of the run's machine. */
+  readonly recordedAt: number;
 }
 
 /**
@@ -108,12 +116,15 @@ export class Watch {
   readonly #held = new Map<string, readonly string[]>();
   /** The groups that a run has begun to remove when a sync ended. */
   readonly #underWay = new Set<string>();
-  #clockHasJumped = false;
   /** The run that wrote the ledger last. A released lease doesn't name its holder. */
   #lastAtWork: RunRecord | undefined;
 
   constructor(world: SimulatedWorld) {
     this.#world = world;
+  }
+
+  #now(): number {
+    return this.#world.time.now().getTime();
   }
 
   breach(what: string): void {
@@ -135,17 +146,13 @@ export class Watch {
     );
   }
 
-  /** A clock jumps during a run. From now on the watch can't measure grace periods. */
-  clockJumps(): void {
-    this.#clockHasJumped = true;
-  }
-
   /** A sync is about to read the source. */
   begins(run: RunRecord): void {
     const { rows } = this.#world.ledger;
     const read: Read = {
       run,
-      wallTime: run.wallTime(),
+      at: this.#now(),
+      clocksDiffer: Math.abs(run.wallTime() - this.#now()) > CLOCKS_AGREE,
       owned: rows.size,
       intents: new Map([...rows].flatMap(([id, { intent }]) => (intent ? [[id, intent]] : []))),
       held: new Set([...rows].flatMap(([id, { held }]) => (held ? [id] : []))),
@@ -235,7 +242,7 @@ export class Watch {
     if (victim !== id) this.breach(`3: ${what} deletes the group of ${victim}`);
     const reason = this.#whyNotDeleted(id, intent, run);
     if (reason !== undefined) this.breach(`3: ${what}, though ${reason}`);
-    this.#removals.push({ id, wallTime: run.wallTime() });
+    this.#removals.push({ id, at: this.#now(), recordedAt: run.wallTime() });
   }
 
   /** A refresh asks for the groups of present tenants alone, and sends them as they were confirmed. */
@@ -384,6 +391,7 @@ export class Watch {
       if (config.deletion.when === "flagged" && !isFlagged && !wasBegun) return "it is not flagged";
     }
     if (wasBegun) return undefined;
+    if (read.clocksDiffer) return "the clocks differ";
     if (row?.kind !== "active") {
       if (!read.held.has(id) && !this.#hasServedGrace(id, read)) return "its grace period is not over";
       if (!this.#approved.has(id) && !this.#wasSeen(id, read)) return "this source never had its tenant";
@@ -394,11 +402,12 @@ export class Watch {
   /** Adds up the time between good reads since a read that missed the tenant: the engine may not count more. */
   #hasServedGrace(id: string, last: Read): boolean {
     const { gracePeriodMs } = last.run.config.deletion;
-    if (gracePeriodMs === 0 || this.#clockHasJumped) return true;
+    if (gracePeriodMs === 0) return true;
     let next = last;
     let healthyMs = 0;
     for (const read of this.#reads.filter((other) => other !== last && other.run.isAbout(id)).reverse()) {
-      const sinceThen = isGood(read) && isGood(next) ? Math.max(0, next.wallTime - read.wallTime) : 0;
+      // By the true time: each of the two clocks may have been wrong by as much as is tolerated.
+      const sinceThen = isGood(read) && isGood(next) ? next.at - read.at + 2 * CLOCKS_AGREE : 0;
       if (read.isComplete && isGoneFrom(read, id) && healthyMs + sinceThen >= gracePeriodMs) return true;
       if (read.isComplete && !isGoneFrom(read, id) && read.run.isRecorded) return false;
       // A sync of some ids doesn't advance the grace clock.
@@ -427,10 +436,12 @@ export class Watch {
   }
 
   #exceedsLimit(id: string, { run, owned }: Read): boolean {
-    if (this.#approved.has(id) || this.#clockHasJumped) return false;
+    if (this.#approved.has(id)) return false;
     const { count, percent } = run.config.deletion.limit;
-    const since = run.wallTime() - DAY;
-    const recent = this.#removals.filter((removal) => removal.wallTime >= since);
+    // When a removal was recorded, or when the plan was made, the clock may have been wrong by as much as is tolerated.
+    const since = this.#now() - DAY + 2 * CLOCKS_AGREE;
+    // If a clock is set between the read and a removal, the removal counts when this clock says.
+    const recent = this.#removals.filter(({ at, recordedAt }) => Math.min(at, recordedAt) >= since);
     const removed = new Set([...recent.map((removal) => removal.id), id]);
     return removed.size > Math.max(count, Math.floor((percent * owned) / 100));
   }

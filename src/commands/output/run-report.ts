@@ -4,7 +4,7 @@ import { countsText, outOfSyncText } from "../../core/report/summary-text.ts";
 import { durationText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
-import type { RunReport } from "../../engine/report/run-report.ts";
+import { type RunReport, reasonOf } from "../../engine/report/run-report.ts";
 import type { ReportedError } from "../../engine/report/tally.ts";
 import { type Paint, painter } from "./colours.ts";
 import { heldJson, heldLines } from "./held.ts";
@@ -42,9 +42,9 @@ const LONGEST_REASON = 2_000;
 /** The report for people: a line with the outcome, a line with the numbers, then what needs attention. */
 export function reportText(of: Reported, report: RunReport, colours: boolean): string {
   const paint = painter(colours);
-  const { counts, requests, durationMs, error, hold, refreshHold } = report;
+  const { counts, requests, durationMs, hold } = report;
   const numbers = countsText(counts);
-  const reason = error ?? hold ?? refreshHold;
+  const reason = reasonOf(report);
   const lines = [
     headline(of, report, reason?.message ?? "unknown", paint),
     ...(reason?.hint ? [`  ${printable(reason.hint, LONGEST_REASON)}`] : []),
@@ -55,7 +55,7 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
     // The headline has the run's reason already.
     ...errorLines(report.errors.filter(({ message }) => message !== reason?.message)),
     // The hint of the whole run is above.
-    ...remedyLines(report.errors.filter(({ code }) => code !== error?.code)),
+    ...remedyLines(report.errors.filter(({ code }) => code !== reason?.code)),
   ];
   if (counts.unverified > 0) {
     lines.push("  unverified: a GET's answer doesn't show whether mapping and properties were taken");
@@ -69,11 +69,12 @@ export function reportText(of: Reported, report: RunReport, colours: boolean): s
 }
 
 function headline(of: Reported, report: RunReport, reason: string, paint: Paint): string {
-  const { outcome, counts, errors } = report;
+  const { outcome, counts, errors, clocks } = report;
   switch (outcome) {
     case "ok":
     case "partial": {
       if (of === "rotation" && counts.failed > 0) return paint("yellow", notRotated(report));
+      if (clocks) return paint("yellow", `Done, but ${printable(reason, LONGEST_REASON)}`);
       const outOfSync = outOfSyncText(counts);
       if (outOfSync !== "") return paint("yellow", `Done, with ${outOfSync}`);
       const gone = errors.filter(isTenantGone).length;

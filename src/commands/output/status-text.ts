@@ -25,6 +25,7 @@ const COLOURS: Partial<Record<Verdict["kind"], Parameters<Paint>[0]>> = {
   killed: "red",
   failed: "red",
   held: "yellow",
+  clocks: "yellow",
   refresh: "yellow",
   missing: "yellow",
   waiting: "yellow",

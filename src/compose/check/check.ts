@@ -63,7 +63,11 @@ function stateChecks(config: Config, host: Host, { canary }: CheckOptions): read
       "ledger",
       host,
       (own) => composeLedgerView(config, own),
-      (view) => ledgerFindings({ ledger: view }, { database: checkedDatabase(ledger.url), baseUrl, update }),
+      (view) =>
+        ledgerFindings(
+          { ledger: view, clock: hostClock },
+          { database: checkedDatabase(ledger.url), baseUrl, update },
+        ),
     ),
     whileOpen(
       "tokens",

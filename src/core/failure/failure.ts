@@ -17,6 +17,11 @@ export const tenantNotReady = (): Failure => ({
 
 export const isTenantNotReady = ({ code }: Pick<Failure, "code">): boolean => code === "NOT_READY";
 
+/** The host and the ledger's database tell times too different for any group to be removed. */
+export const clockDiffers = (message: string): Failure => ({ code: "CLOCK_DIFFERS", message });
+
+export const isClockDifference = ({ code }: Pick<Failure, "code">): boolean => code === "CLOCK_DIFFERS";
+
 /** Whether the operator's command was wrong. Such a run says nothing about the health of groups, source or service. */
 export const isUsageMistake = ({ code }: Pick<Failure, "code">): boolean =>
   code === "UNKNOWN_ID" || code === "UNKNOWN_SCOPE";

@@ -1,4 +1,5 @@
 import { isDue } from "../failure/backoff.ts";
+import { clockDiffers, isClockDifference } from "../failure/failure.ts";
 import type { ChangeFailure } from "../failure/group-failures.ts";
 import {
   type Absence,
@@ -21,7 +22,7 @@ import type { Reading } from "./read-history.ts";
 /** How a changed group is brought up to date (`service.update`). */
 export type UpdatePolicy = "upsert" | "replace" | "never";
 
-/** A group whose change has failed before, and whose next try is not due. */
+/** A group whose change has failed before, and whose next try is not due; or whose replacement waits for the clocks. */
 interface Waiting {
   readonly kind: "waiting";
   readonly user_group_id: string;
@@ -82,6 +83,7 @@ export interface PlanningContext {
  * | gone      | kept, by `deletion.when`             | missing                              |
  * | gone      | a deletion under way, or a token     | delete                               |
  * |           | that still has to be removed         |                                      |
+ * | gone      | any other, while the clocks differ   | missing                              |
  * | gone      | a held deletion, or the grace period | delete                               |
  * |           | is over                              |                                      |
  * | gone      | the grace period goes on             | missing                              |
@@ -96,8 +98,8 @@ export interface PlanningContext {
  * | desired   | the same fingerprint                 | none                                 |
  *
  * A gone tenant is absent or flagged, see `absenceKind`. In a plan for some tenants alone, a group that would be deleted is
- * `missing`. If the same change has failed before, `waiting` is planned until
- * the next try is due. `guardRemovals` decides later whether deletions and replacements may be done.
+ * `missing`. If the same change has failed before, `waiting` is planned until the next try is due; and for a replacement that
+ * no run has begun, while the clocks differ. `guardRemovals` decides later whether deletions and replacements may be done.
  */
 export function planAction(
   tenant: Tenant | undefined,
@@ -151,7 +153,8 @@ function decideGone(
   const absence = standingAbsence(known, kind, reading) ?? { kind, since: now, at: reading.clock };
   // A held deletion stays due, because its approval code has to stay valid. Not after a long pause: the tenant may have been back.
   const isHeld = held === "delete" && !reading.afterLongPause;
-  if (!underWay && !isHeld && !isGraceOver(absence, reading.clock, deletion)) {
+  const mayGo = reading.hostLeadMs === null && (isHeld || isGraceOver(absence, reading.clock, deletion));
+  if (!underWay && !mayGo) {
     const dueInMs = graceLeftMs(absence, reading.clock, deletion);
     return { kind: "missing", user_group_id, absence: kind, dueInMs };
   }
@@ -200,7 +203,12 @@ export const wasNeverMade = ({ fingerprint, intent }: LedgerGroup): boolean =>
 export const isLeftUnderWay = ({ intent, fingerprint }: LedgerGroup, action: PlannedAction | null): boolean =>
   (intent === "apply" || intent === "rotate") &&
   fingerprint !== null &&
-  !(action?.kind === "create" || action?.kind === "update" || action?.kind === "waiting");
+  !(
+    action?.kind === "create" ||
+    action?.kind === "update" ||
+    // A replacement, which waits for the clocks, settles nothing.
+    (action?.kind === "waiting" && !isClockDifference(action))
+  );
 
 function apply(
   kind: Apply["kind"],
@@ -211,6 +219,13 @@ function apply(
   const intent = known?.intent ?? null;
   // Finish a replacement that was begun: if it were held back, the tenant might be left without a group.
   const underWay = kind === "replace" ? intendsRemoval(intent) : intent !== null;
+  if (kind === "replace" && !underWay && context.reading.hostLeadMs !== null)
+    return {
+      kind: "waiting",
+      user_group_id,
+      ...clockDiffers("the group is to be replaced, which waits until the clocks agree"),
+      retryAt: context.now.toISOString(),
+    };
   const failure = known?.failures.change ?? null;
   const failedBefore = failure !== null;
   return unlessWaiting(

@@ -34,7 +34,7 @@ export interface Reading {
   /** The table that the source leads to. Until that is looked up: the table of the last read. Null if neither is known. */
   readonly table: string | null;
   readonly at: Date;
-  /** The grace clock if this read turns out to be good. */
+  /** The grace clock if this read turns out to be good. It stands still while the host's clock can't be trusted. */
   readonly clock: GraceClock;
   /**
    * The config names another source than that of the last conclusive read. Also true before the first one: groups that were
@@ -43,6 +43,8 @@ export interface Reading {
   readonly sourceChanged: boolean;
   /** Tenants that were missing may have been back since the last read: see `longPause`. */
   readonly afterLongPause: boolean;
+  /** See `clockLead`. If it isn't null, the read's time can't be trusted: the read proves no absence, and removes nothing. */
+  readonly hostLeadMs: number | null;
 }
 
 /** The table of the last read, if that was a read of this source. */
@@ -54,14 +56,15 @@ export function nextReading(
   history: ReadHistory,
   source: string,
   now: Date,
-  afterLongPause = false,
+  { afterLongPause = false, hostLeadMs = null }: Partial<Pick<Reading, "afterLongPause" | "hostLeadMs">> = {},
 ): Reading {
   const sourceChanged = history.source !== source;
   const { clock, healthyAt } = history;
-  const elapsed = healthyAt === null || sourceChanged ? 0 : now.getTime() - healthyAt.getTime();
+  const stands = healthyAt === null || sourceChanged || hostLeadMs !== null;
+  const elapsed = stands ? 0 : now.getTime() - healthyAt.getTime();
   const graceClock = { ms: clock.ms + Math.max(0, elapsed), reads: clock.reads + 1 };
   const table = lastTable(history, source);
-  return { source, table, at: now, clock: graceClock, sourceChanged, afterLongPause };
+  return { source, table, at: now, clock: graceClock, sourceChanged, afterLongPause, hostLeadMs };
 }
 
 /** Pauses the grace clock: if the read that begins now fails, the time since the last good read must not count. */

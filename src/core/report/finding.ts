@@ -23,7 +23,8 @@ export const warning = (message: string, hint?: string): Finding => ({
 
 export const failure = (message: string, hint: string): Finding => ({ level: "failure", message, hint });
 
-type Problem = Pick<SyncError, "code" | "message"> & { readonly hint?: string | undefined };
+/** An error, or what else keeps a run from being done. */
+export type Problem = Pick<SyncError, "code" | "message"> & { readonly hint?: string | undefined };
 
 /** An error, or a warning of a sync, as a finding. */
 export const asFinding = (level: Exclude<FindingLevel, "ok">, { code, message, hint }: Problem): Finding => ({

@@ -1,6 +1,6 @@
 import { isAlarming, type WentMissing, wentMissingText } from "../deletion/missing-tenants.ts";
 import { type RefreshHold, refreshHoldText } from "../drift/refresh-guard.ts";
-import { type Failure, isHandOver } from "../failure/failure.ts";
+import { type Failure, isClockDifference, isHandOver } from "../failure/failure.ts";
 import { durationText } from "../text/duration.ts";
 import { printable } from "../text/printable.ts";
 import { quantity } from "../text/quantity.ts";
@@ -51,6 +51,7 @@ export interface Verdict {
     | "waiting"
     | "silent"
     | "held"
+    | "clocks"
     | "refresh"
     | "missing"
     | "attention"
@@ -112,7 +113,8 @@ function troublesOfGroups(
     all.push(["waiting", `a tenant has been waiting for ${durationText(oldestWaitMs)}`]);
   if (silentMs > 0)
     all.push(["silent", `the service has given no good answer for ${durationText(silentMs)}`]);
-  if (outcome === "held" && error && error.code !== "REFRESH_HELD")
+  if (error && isClockDifference(error)) all.push(["clocks", printable(error.message, LONGEST)]);
+  if (outcome === "held" && error && error.code !== "REFRESH_HELD" && !isClockDifference(error))
     all.push(["held", printable(error.message, LONGEST)]);
   else if (held) all.push(["held", `${quantity(held.count, "removal")} held`]);
   if (refreshHold) all.push(["refresh", refreshHoldText(refreshHold)]);

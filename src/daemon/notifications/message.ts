@@ -79,6 +79,11 @@ const PHRASES: Readonly<Record<ProblemKind, Phrases>> = {
     over: "a config was accepted",
     advice: "the status page and the log say what is wrong with it; a restart would read it",
   },
+  clocks: {
+    lasts: () => "the clock of this host and that of the ledger's database differ, so nothing is deleted",
+    over: "the clocks agree again",
+    advice: "set the clock that is wrong, best by NTP",
+  },
   held: {
     lasts: (count) => `${quantity(count, "removal")} ${count === 1 ? "is" : "are"} held`,
     over: "no removal is held any more",

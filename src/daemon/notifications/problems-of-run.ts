@@ -1,4 +1,4 @@
-import { isNoFault } from "../../core/failure/failure.ts";
+import { isClockDifference, isNoFault } from "../../core/failure/failure.ts";
 import { SERVICE_FAILURES } from "../../core/failure/service-failure.ts";
 import type { Summary } from "../../core/report/summary-text.ts";
 import type { RunEvent } from "../../ports/observer.ts";
@@ -27,7 +27,9 @@ export function problemsOfRun(
   const reached = { program: 0, ledger: 0, ...tried, failing: failed, rejected };
   // Without a usable read nobody knows which tenants are gone, so the number of held removals is unknown too.
   if (error?.code === "SOURCE_INCONCLUSIVE") return { ...reached, source: 1 };
-  return { ...reached, source: 0, held };
+  // While the clocks differ nothing is held, and what was held before still waits.
+  if (error && isClockDifference(error)) return { ...reached, source: 0, clocks: 1 };
+  return { ...reached, source: 0, clocks: 0, held };
 }
 
 function outageOf(code: string): Outage {

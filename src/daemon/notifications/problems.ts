@@ -6,6 +6,7 @@ export const PROBLEM_KINDS = [
   "source",
   "service",
   "config",
+  "clocks",
   "held",
   "refresh",
   "missing",

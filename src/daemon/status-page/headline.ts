@@ -69,6 +69,8 @@ function troubleOf(
       return ledger?.status.held
         ? [{ ...headline("attention", sentence, LOOK_AT_SOURCE), see: ["held"] }]
         : [headline("attention", sentence, hint || "Look at the source first: groupsync plan says more.")];
+    case "clocks":
+      return [headline("attention", sentence, SET_THE_CLOCK)];
     case "refresh":
       return [{ ...headline("attention", withGrouped(sentence), WHO_DELETES), see: ["refresh"] }];
     case "missing":
@@ -88,6 +90,7 @@ function troubleOf(
 
 const waitingText = ({ queued }: DaemonState): string =>
   `It has no token yet, or its change isn't made. ${queued ? asSentence(queuedText(queued)) : "The log says what keeps groupsync: the service, its limit, or a database."}`;
+const SET_THE_CLOCK = "Set the clock that is wrong, best by NTP. All else goes on meanwhile.";
 const LOOK_AT_SOURCE = "Look at the source first: are these tenants really gone?";
 const SILENT =
   "Is service.api_key still valid? groupsync check tries it; the log says what the daemon gets when it asks.";

@@ -4,7 +4,7 @@ import type { StoredResult } from "../../ports/ledger/tokens.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Turns } from "../lease/tenant-turns.ts";
-import type { Plan, PlanEntry } from "../plan/plan.ts";
+import { isEvidence, type Plan, type PlanEntry } from "../plan/plan.ts";
 
 export interface RecordedUpdates {
   /** By this time, the tokens of tenants that came back are due to be verified. */
@@ -37,8 +37,8 @@ export async function recordLedgerUpdates(
   const leftAt = clockStands ? history.clock : plan.reading.clock;
   for await (const planned of plan.entries.read()) {
     const entries = planned.flatMap((entry) => recordedOf(entry, plan.reading, turns));
-    // An inconclusive read shows which tenants are there, but not which are gone.
-    const gone = plan.conclusive ? entries : [];
+    // Any read shows which tenants are there, but not which are gone.
+    const gone = isEvidence(plan) ? entries : [];
     const leftUpdates = gone.filter((entry) => entry.kind === "left");
     const forgottenIds = gone.flatMap((entry) => (entry.kind === "forgotten" ? [entry.user_group_id] : []));
     const asideIds = entries.flatMap((entry) => (entry.kind === "set_aside" ? [entry.user_group_id] : []));

@@ -8,17 +8,12 @@ import {
   whileReading,
 } from "../../core/plan/read-history.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import { changesOf, heldOf, type Plan } from "../plan/plan.ts";
+import { changesOf, heldOf, isEvidence, type Plan } from "../plan/plan.ts";
 
-/**
- * Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. Returns the
- * history from before the pause: a good read continues it.
- */
-export async function pauseGraceClock({ ledger, lease }: LedgerWriting): Promise<ReadHistory> {
-  const history = await ledger.readHistory();
+/** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
+export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {
   if (history.healthyAt !== null)
     await ledger.write(lease, (transaction) => transaction.recordReadHistory(whileReading(history)));
-  return history;
 }
 
 /**
@@ -44,7 +39,7 @@ async function recordHistory(
   { ledger, lease }: LedgerWriting,
 ): Promise<void> {
   const isApproved = plan.guard.kind === "allowed" && plan.guard.approved;
-  if (!plan.conclusive) return;
+  if (!isEvidence(plan)) return;
   if (!plan.isWhole) {
     // A plan for some ids says nothing about the other tenants, but an approval code that it used is spent.
     const after = afterPartialRead(isApproved ? afterApproval(before) : before, plan.reading);

@@ -1,13 +1,16 @@
+import { clockDifference } from "../../core/deletion/clocks.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/kept-groups.ts";
+import { type HostTime, readHistoryNow } from "../plan/make-plan.ts";
 import { type CheckedDatabase, connectionFinding } from "./connection.ts";
 import { brokenConditions, sameService } from "./sync-conditions.ts";
 
 interface Ports {
-  readonly ledger: Pick<LedgerView, "inspect" | "id" | "ownTables" | "service" | "status">;
+  readonly ledger: Pick<LedgerView, "inspect" | "id" | "ownTables" | "service" | "status" | "readHistory">;
+  readonly clock: HostTime;
 }
 
 interface Settings {
@@ -16,9 +19,9 @@ interface Settings {
   readonly update: UpdatePolicy;
 }
 
-/** Connection, rights and version of the ledger, the service that its groups live at, and who holds the lease. */
+/** Connection, rights and version of the ledger, its clock, the service that its groups live at, and who holds the lease. */
 export async function* ledgerFindings(
-  { ledger }: Ports,
+  { ledger, clock }: Ports,
   { database, baseUrl, update }: Settings,
 ): AsyncGenerator<Finding> {
   await ledger.inspect();
@@ -36,6 +39,8 @@ export async function* ledgerFindings(
     yield asFinding("warning", error);
     return;
   }
+  const { hostLeadMs } = await readHistoryNow(ledger, clock);
+  if (hostLeadMs !== null) yield asFinding("warning", clockDifference(hostLeadMs));
   const service = await ledger.service();
   for (const error of await brokenConditions([sameService({ service, baseUrl })]))
     yield asFinding("failure", error);

@@ -1,3 +1,4 @@
+import { clockDifference, clockLead } from "../../core/deletion/clocks.ts";
 import { RemovalSummaryBuilder } from "../../core/deletion/removal-summary.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
@@ -12,6 +13,7 @@ import {
 import { nextReading, type ReadHistory } from "../../core/plan/read-history.ts";
 import { durationText } from "../../core/text/duration.ts";
 import { quantity } from "../../core/text/quantity.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { Warning } from "../../ports/observer.ts";
@@ -61,13 +63,31 @@ export interface LedgerState {
   readonly history: ReadHistory;
   /** See `longPause`. Only a plan of all tenants asks for it. */
   readonly longPauseMs?: number | null;
+  /** See `clockLead`. Only a plan whose removals are made asks for it. */
+  readonly hostLeadMs?: number | null;
+}
+
+/** The time of this host, without its means to wait. */
+export type HostTime = Pick<Clock, "now" | "monotonic">;
+
+/** The read history, and `now` on this host as compared with the ledger's clock. */
+export async function readHistoryNow(ledger: Pick<LedgerView, "readHistory">, clock: HostTime) {
+  const now = clock.now();
+  const begun = clock.monotonic();
+  const history = await ledger.readHistory();
+  const tookMs = clock.monotonic() - begun;
+  return { now, history, hostLeadMs: clockLead({ asked: now, tookMs, answer: history.readAt }) };
 }
 
 /** Read once per run, so that the plan and its records use the same state. */
-export async function readLedgerState(ledger: LedgerView, now: Date): Promise<LedgerState> {
-  const service = await ledger.service();
-  const history = await ledger.readHistory();
-  return { service, history, longPauseMs: await readLongPause(ledger, history, now) };
+export async function readLedgerState(
+  { ledger, clock }: { readonly ledger: LedgerView; readonly clock: HostTime },
+  service: KnownService,
+  isWhole = true,
+): Promise<Required<LedgerState> & { readonly now: Date }> {
+  const { now, history, hostLeadMs } = await readHistoryNow(ledger, clock);
+  const longPauseMs = isWhole && hostLeadMs === null ? await readLongPause(ledger, history, now) : null;
+  return { now, service, history, longPauseMs, hostLeadMs };
 }
 
 /**
@@ -109,7 +129,8 @@ export async function makePlan(
       { recent, limit: deletion.limit, approval },
     );
     const kept = keptGroupsWarnings(service, settings.update === "upsert" ? plan.counts.update : 0);
-    return { ...plan, warnings: [...warnings, ...graceWarnings(plan, state), ...kept] };
+    const clocks = clockWarnings(expected);
+    return { ...plan, warnings: [...warnings, ...clocks, ...graceWarnings(plan, state), ...kept] };
   } catch (error) {
     entries.close();
     throw error;
@@ -119,17 +140,20 @@ export async function makePlan(
 /** What the decision about each tenant depends on, beside the tenant and its group. */
 export const planningContext = (
   { update, deletion, source }: PlanSettings,
-  { service, history, longPauseMs = null }: LedgerState,
+  { service, history, longPauseMs = null, hostLeadMs = null }: LedgerState,
   now: Date,
   which: Pick<PlanningContext, "isWhole" | "eager">,
 ): PlanningContext => ({
   now,
   update,
   deletion,
-  reading: nextReading(history, source, now, longPauseMs !== null),
+  reading: nextReading(history, source, now, { afterLongPause: longPauseMs !== null, hostLeadMs }),
   serviceUpdates: service.updates,
   ...which,
 });
+
+const clockWarnings = ({ hostLeadMs }: Plan["reading"]): readonly Warning[] =>
+  hostLeadMs === null ? [] : [{ kind: "warning", ...clockDifference(hostLeadMs) }];
 
 /** Warns if tenants that were missing before a long pause start their grace period anew. */
 function graceWarnings({ counts, isWhole }: Plan, { longPauseMs = null }: LedgerState): readonly Warning[] {

@@ -24,7 +24,7 @@ export interface Plan {
   readonly leftUnderWay: readonly LeftUnderWay[];
   /** How many groups have a token that, by the ledger, is not in every store. */
   readonly notEverywhere: number;
-  /** Whether the read can show that a tenant is gone: only a read with a row that isn't rejected can. */
+  /** Whether the read had a row that isn't rejected. */
   readonly conclusive: boolean;
   /** False if the operator has named the ids that the plan is about. */
   readonly isWhole: boolean;
@@ -66,6 +66,10 @@ export async function* changesOf(plan: Plan): AsyncGenerator<Change> {
     }
   }
 }
+
+/** Whether the read proves that tenants are gone. */
+export const isEvidence = ({ conclusive, reading }: Plan): boolean =>
+  conclusive && reading.hostLeadMs === null;
 
 /** How many changes of each kind will be made. */
 export function changeCounts({ counts, removals, guard }: Plan): Record<Change["kind"], number> {

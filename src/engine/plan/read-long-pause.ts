@@ -1,3 +1,4 @@
+import { isClockDifference } from "../../core/failure/failure.ts";
 import { type GoodSync, longPause, SHORTEST_LONG_PAUSE_MS } from "../../core/plan/long-pause.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { RecordedRun, RunReads } from "../../ports/ledger/runs.ts";
@@ -23,13 +24,14 @@ export async function readLongPause(
   return longPause(now, isAfterAll ? [{ startedAt: healthyAt, finishedAt: healthyAt }, ...syncs] : syncs);
 }
 
-/** A run that read no valid row has not seen which tenants are there. */
+/** A run that read no valid row, or whose clock can't be trusted, has not recorded which tenants are there, and when. */
 const goodSyncs = (runs: readonly RecordedRun[]): GoodSync[] =>
   runs.flatMap(({ startedAt, finishedAt, result }) =>
     finishedAt !== null &&
     result !== null &&
     result.outcome !== "failed" &&
-    result.error?.code !== "SOURCE_INCONCLUSIVE"
+    result.error?.code !== "SOURCE_INCONCLUSIVE" &&
+    !(result.error && isClockDifference(result.error))
       ? [{ startedAt, finishedAt }]
       : [],
   );

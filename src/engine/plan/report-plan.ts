@@ -1,4 +1,5 @@
 import { GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
+import { clockDifference } from "../../core/deletion/clocks.ts";
 import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
 import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
 import { tenantGone, tenantNotReady } from "../../core/failure/failure.ts";
@@ -26,6 +27,11 @@ export async function reportPlan(plan: Plan, { tally, observe }: Reporting): Pro
   });
   for (const warning of plan.warnings) observe(warning);
   warnOfOtherSource(plan, observe);
+  const { hostLeadMs } = plan.reading;
+  if (hostLeadMs !== null) {
+    tally.clocks = clockDifference(hostLeadMs);
+    tally.report(null, tally.clocks);
+  }
   const { rejected, waiting, gone, missing, not_ready } = plan.counts;
   const namesPassedOver = !plan.isWhole;
   if (rejected + waiting + gone + (namesPassedOver ? missing + not_ready : 0) === 0) return;
@@ -65,7 +71,8 @@ export async function reportGuard(
 ): Promise<void> {
   const { guard } = plan;
   if (guard.kind === "allowed") {
-    if (approval === undefined || guard.approved) return;
+    // What is reported of the clocks says already that no code approves anything.
+    if (approval === undefined || guard.approved || plan.reading.hostLeadMs !== null) return;
     const unneeded = {
       code: "APPROVAL_NOT_NEEDED",
       message:

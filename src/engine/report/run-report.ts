@@ -1,6 +1,7 @@
 import type { HeldRefresh } from "../../core/drift/refresh-guard.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { type Counts, type RunOutcome, runOutcome } from "../../core/report/counts.ts";
+import type { Problem } from "../../core/report/finding.ts";
 import type { ReportedError, ReportedHold, Tally } from "./tally.ts";
 
 /** What a run reports at its end. */
@@ -12,6 +13,8 @@ export interface RunReport {
   readonly errors: readonly ReportedError[];
   /** Why removals are held; undefined if none are. */
   readonly hold: ReportedHold | undefined;
+  /** How the clocks differ; undefined if they agree, or if the run had no need to know. */
+  readonly clocks: Problem | undefined;
   /** Why the refresh is held; undefined if it isn't. */
   readonly refreshHold: HeldRefresh | undefined;
   /** The groups that were to get a new token, did not, and whose old token still works for certain. */
@@ -22,12 +25,24 @@ export interface RunReport {
 
 /** Builds the report of a run from its tally. `error` is why the run did not reach its end. */
 export function reportOn(tally: Tally, durationMs: number, error: SyncError | undefined): RunReport {
-  const { requests, errors, hold, refreshHold, keptTokens } = tally;
+  const { requests, errors, hold, clocks, refreshHold, keptTokens } = tally;
   // Drift that is found after the run still counts in the tally.
   const counts = structuredClone(tally.counts);
-  const report = { counts, requests, durationMs, hold, refreshHold, keptTokens, error };
+  const report = { counts, requests, durationMs, hold, clocks, refreshHold, keptTokens, error };
   // A hold decides the outcome even if no removal is held: the source may have had no valid row.
-  if (!error) return { ...report, outcome: hold || refreshHold ? "held" : runOutcome(counts), errors };
+  if (!error) {
+    const ended = clocks ? "partial" : runOutcome(counts);
+    return { ...report, outcome: hold || refreshHold ? "held" : ended, errors };
+  }
   const { code, message } = error;
   return { ...report, outcome: "failed", errors: [{ user_group_id: null, code, message }, ...errors] };
 }
+
+/** What ended the run, or kept it from being done. If several things did, the gravest. */
+export const reasonOf = ({
+  error,
+  hold,
+  clocks,
+  refreshHold,
+}: Pick<RunReport, "error" | "hold" | "clocks" | "refreshHold">): Problem | undefined =>
+  error ?? hold ?? clocks ?? refreshHold;

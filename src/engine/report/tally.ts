@@ -4,6 +4,7 @@ import type { HeldRefresh } from "../../core/drift/refresh-guard.ts";
 import type { Failure } from "../../core/failure/failure.ts";
 import type { RetryableFailure } from "../../core/failure/group-failures.ts";
 import { type Counts, noCounts } from "../../core/report/counts.ts";
+import type { Problem } from "../../core/report/finding.ts";
 
 export interface ReportedError extends Failure {
   readonly user_group_id: string | null;
@@ -31,6 +32,8 @@ export class Tally {
   requests = 0;
   /** Why removals are held. */
   hold: ReportedHold | undefined;
+  /** How the clocks differ: then nothing was removed, so the run is not done. */
+  clocks: Problem | undefined;
   /** Why the refresh is held. */
   refreshHold: HeldRefresh | undefined;
   /** The groups that were to get a new token, did not, and whose old token still works for certain. */

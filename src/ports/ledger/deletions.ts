@@ -6,11 +6,16 @@ import type { ReadHistory } from "../../core/plan/read-history.ts";
 
 /** What decides when groups of absent tenants are deleted: earlier reads of the source, missing tenants, removals so far. */
 export interface DeletionReads {
-  readHistory(): Promise<ReadHistory>;
+  readHistory(): Promise<DatedHistory>;
   /** How many groups groupsync has deleted or replaced at this time or later. */
   removalsSince(time: Date): Promise<number>;
   /** The groups whose tenants are missing, without those whose removal is held. The longest missing come first. */
   missing(): Promise<readonly MissingGroups[]>;
+}
+
+export interface DatedHistory extends ReadHistory {
+  /** When it was read, by the clock of the ledger's database. */
+  readonly readAt: Date;
 }
 
 export interface DeletionWrites {

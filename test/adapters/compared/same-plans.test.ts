@@ -92,7 +92,7 @@ class Side {
       const plan = await makePlan(
         ports,
         SETTINGS,
-        await readLedgerState(ledger, hostClock.now()),
+        await readLedgerState({ ledger, clock: hostClock }, await ledger.service()),
         hostClock.now(),
         new AbortController().signal,
       );

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { reportJson, reportText } from "../../../src/commands/output/run-report.ts";
+import { clockDifference } from "../../../src/core/deletion/clocks.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
@@ -13,6 +14,7 @@ function aReport(counts: Partial<Counts>, overrides: Partial<RunReport> = {}): R
     durationMs: 340,
     errors: [],
     hold: undefined,
+    clocks: undefined,
     refreshHold: undefined,
     keptTokens: new Set(),
     error: undefined,
@@ -33,6 +35,16 @@ test("shows what a first sync created, and leaves out counts that are 0", () => 
 
 test("shows how many groups a sync without changes has compared", () => {
   expect(textOf({ unchanged: 383 })).toBe("In sync\n  383 unchanged; 0 requests in 340 ms\n");
+});
+
+test("doesn't say 'In sync' if the clocks differ", () => {
+  const clocks = clockDifference(26 * 3_600_000);
+  const errors = [{ user_group_id: null, ...clocks }];
+  const text = textOf({ unchanged: 3 }, { outcome: "partial", clocks, errors });
+  expect(text).toMatch(
+    /^Done, but the clock of this host is 26 h 0 min ahead of the clock of the ledger's database: /,
+  );
+  expect(text.split(clocks.message)).toHaveLength(2);
 });
 
 test("doesn't say 'In sync' if a tenant of --only is gone", () => {

@@ -8,10 +8,12 @@ import {
   groupsOf,
   hold,
   type LedgerPlace,
+  leaseOf,
   leave,
   NOW,
   type Opened,
   opened,
+  prepared,
   write,
 } from "./rig.ts";
 
@@ -156,7 +158,7 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
   describe(`${name}: the read history`, () => {
     test("is empty at first, and then what was recorded last", async () => {
       const at = await opened(makePlace);
-      expect(await at.ledger.readHistory()).toEqual(NO_READ_HISTORY);
+      expect(await at.ledger.readHistory()).toMatchObject(NO_READ_HISTORY);
       for (const history of [
         aReadHistory({
           table: "shop.customers",
@@ -168,9 +170,21 @@ export function ledgerDeletionsContract(name: string, makePlace: () => Promise<L
         aReadHistory({ source: null, healthyAt: null }),
       ]) {
         await write(at, (transaction) => transaction.recordReadHistory(history));
-        expect(await at.ledger.readHistory()).toEqual(history);
-        expect(await at.database.view().readHistory()).toEqual(history);
+        expect(await at.ledger.readHistory()).toMatchObject(history);
+        expect(await at.database.view().readHistory()).toMatchObject(history);
       }
+    });
+
+    test("comes with the time on the ledger's clock, whatever its time zone", async () => {
+      const place = await makePlace();
+      const differenceOf = async (): Promise<number> =>
+        (await place.view().readHistory()).readAt.getTime() - Date.now();
+      const isNow = (ms: number): boolean => Math.abs(ms) < 60_000;
+      expect(await differenceOf()).toSatisfy(isNow);
+      const ledger = await prepared(place);
+      const lease = await leaseOf(ledger);
+      await ledger.write(lease, (transaction) => transaction.recordReadHistory(aReadHistory()));
+      expect(await differenceOf()).toSatisfy(isNow);
     });
   });
 }

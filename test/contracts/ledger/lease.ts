@@ -153,7 +153,7 @@ export function ledgerLeaseContract(name: string, makePlace: () => Promise<Ledge
       await expect(writing).rejects.toThrow("half-way");
       expect(await groupsOf(at)).toEqual(before);
       expect(await at.ledger.removalsSince(NOW)).toBe(0);
-      expect(await at.ledger.readHistory()).toEqual(NO_READ_HISTORY);
+      expect(await at.ledger.readHistory()).toMatchObject(NO_READ_HISTORY);
     });
 
     test("that changes nothing is fine", async () => {

@@ -130,7 +130,7 @@ export function ledgerSchemaContract(name: string, makeDatabase: () => Promise<L
       const database = await makeDatabase();
       const view = database.view();
       expect(await view.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
-      expect(await view.readHistory()).toEqual(NO_READ_HISTORY);
+      expect(await view.readHistory()).toMatchObject(NO_READ_HISTORY);
       expect(await view.removalsSince(new Date(0))).toBe(0);
       expect(await view.missing()).toEqual([]);
       expect(await collect(view.groups())).toEqual([]);

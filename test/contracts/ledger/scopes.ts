@@ -75,7 +75,7 @@ export function ledgerScopesContract(name: string, makePlace: () => Promise<Ledg
       expect(await ledger.scopes()).toEqual([]);
       expect(await collect(ledger.groups())).toEqual([]);
       expect(await ledger.service()).toMatchObject({ baseUrl: null, teamId: null, updates: null });
-      expect(await ledger.readHistory()).toEqual(NO_READ_HISTORY);
+      expect(await ledger.readHistory()).toMatchObject(NO_READ_HISTORY);
       expect(await ledger.rejections()).toEqual([]);
       expect(await ledger.tokenDestinations()).toBeNull();
       expect(await ledger.tokensVerifiedAt()).toBeNull();

@@ -5,6 +5,7 @@ import type { Tenant } from "../../../src/core/group/tenant.ts";
 import { DELETED } from "../../../src/core/plan/change.ts";
 import type { DeletionPolicy } from "../../../src/core/plan/deletion-policy.ts";
 import {
+  isLeftUnderWay,
   type PlannedAction,
   type PlanningContext,
   planAction,
@@ -319,6 +320,19 @@ describe("a tenant that is gone", () => {
     expect(planAction(undefined, held, context)).toEqual(missing(24));
   });
 
+  it("is kept while the clocks differ, unless its deletion was begun", () => {
+    const reading = aReading({ clock: clock(100, 50), hostLeadMs: 26 * HOUR });
+    const context = aContext({ reading });
+    const held = aLedgerGroup({ held: "delete", absence: anAbsence({ at: clock(76, 49) }) });
+    expect(planAction(undefined, held, context)).toEqual(missing(0));
+    expect(planAction(undefined, goneSince(clock(0, 1)), context)).toEqual(missing(0));
+    expect(planAction(undefined, aLedgerGroup(), aContext({ reading, deletion: grace(0) }))).toEqual(
+      missing(0),
+    );
+    const begun = aLedgerGroup({ intent: "delete" });
+    expect(planAction(undefined, begun, context)).toEqual(deleted("absent", true));
+  });
+
   it("has no deletion held by a replacement that is", () => {
     const held = aLedgerGroup({ held: "replace", absence: anAbsence({ at: clock(99, 49) }) });
     expect(planAction(undefined, held, aContext())).toEqual(missing(23));
@@ -443,4 +457,21 @@ it("no group is taken away whose tenant has a row that doesn't say so, and none 
       }
     }),
   );
+});
+
+describe("a group that is to be replaced, while the clocks differ,", () => {
+  const context = aContext({ update: "replace", reading: aReading({ hostLeadMs: -HOUR }) });
+  const changed = aDesiredTenant({ name: "Another" });
+
+  it("waits, and what an earlier run has left under way is settled without it", () => {
+    const rotating = aLedgerGroup({ intent: "rotate" });
+    const action = planAction(changed, rotating, context);
+    expect(action).toMatchObject({ kind: "waiting", code: "CLOCK_DIFFERS" });
+    expect(isLeftUnderWay(rotating, action)).toBe(true);
+  });
+
+  it("is replaced if that was begun: its tenant may be without a group", () => {
+    const begun = aLedgerGroup({ intent: "replace" });
+    expect(planAction(changed, begun, context)).toMatchObject({ kind: "replace", underWay: true });
+  });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { clockDifference } from "../../../src/core/deletion/clocks.ts";
 import { NOBODY_MISSING } from "../../../src/core/deletion/missing-tenants.ts";
 import { type Counts, noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
 import { type HealthFacts, healthOf, type Verdict } from "../../../src/core/report/health.ts";
@@ -25,6 +26,10 @@ const HANDED_OVER: PastRun = {
     counts: noCounts(),
     error: { code: "LEASE_HANDED_OVER", message: "handed over" },
   },
+};
+const CLOCKS_DIFFER: PastRun = {
+  command: "sync",
+  result: { outcome: "partial", counts: noCounts(), error: clockDifference(26 * 3_600_000) },
 };
 const someFacts = (overrides: Partial<HealthFacts>): HealthFacts => ({
   groups: { failing: 0 },
@@ -74,6 +79,12 @@ test.each<[string, Partial<HealthFacts>, Verdict["kind"], sentence: string]>([
     "All is well.",
   ],
   ["a sync that made room, and went on", { runs: [FAILED, HANDED_OVER] }, "failed", "no route to db"],
+  [
+    "a sync whose clock differs from the ledger's",
+    { runs: [aRun("partial", {}, "rotate"), CLOCKS_DIFFER] },
+    "clocks",
+    "Needs attention: the clock of this host is 26 h 0 min ahead of",
+  ],
   ["held removals", { held: { count: 2 } }, "held", "2 removals held"],
   [
     "a held refresh, as the last sync says as well",

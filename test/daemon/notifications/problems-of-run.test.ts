@@ -17,9 +17,10 @@ const aRecorded: RunEvent = {
 const WORKING = { program: 0, ledger: 0, stores: 0, service: 0 };
 
 test.each<["ok" | "partial" | "held" | "failed", string | null, ProblemCounts]>([
-  ["ok", null, { ...WORKING, source: 0, held: 5, failing: 2, rejected: 1 }],
-  ["partial", null, { ...WORKING, source: 0, held: 5, failing: 2, rejected: 1 }],
-  ["held", "DELETIONS_HELD", { ...WORKING, source: 0, held: 5, failing: 2, rejected: 1 }],
+  ["ok", null, { ...WORKING, source: 0, clocks: 0, held: 5, failing: 2, rejected: 1 }],
+  ["partial", null, { ...WORKING, source: 0, clocks: 0, held: 5, failing: 2, rejected: 1 }],
+  ["partial", "CLOCK_DIFFERS", { ...WORKING, source: 0, clocks: 1, failing: 2, rejected: 1 }],
+  ["held", "DELETIONS_HELD", { ...WORKING, source: 0, clocks: 0, held: 5, failing: 2, rejected: 1 }],
   ["held", "SOURCE_INCONCLUSIVE", { ...WORKING, source: 1, failing: 2, rejected: 1 }],
   ["failed", "SOURCE_UNAVAILABLE", { program: 0, ledger: 0, source: 1 }],
   ["failed", "SERVICE_UNAVAILABLE", { program: 0, ledger: 0, source: 0, service: 1 }],
@@ -43,7 +44,7 @@ test.each<["ok" | "partial" | "held" | "failed", string | null, ProblemCounts]>(
 test.each<["service" | "stores"]>([["service"], ["stores"]])(
   "a good sync shows that the %s works only if that was seen",
   (kind) => {
-    const shown = { program: 0, ledger: 0, source: 0, held: 0, failing: 0, rejected: 0 };
+    const shown = { program: 0, ledger: 0, source: 0, clocks: 0, held: 0, failing: 0, rejected: 0 };
     const good = { outcome: "ok", counts: noCounts(), error: null } as const;
     expect(problemsOfRun(good, new Set())).toEqual(shown);
     expect(problemsOfRun(good, new Set([kind]))).toEqual({ ...shown, [kind]: 0 });

@@ -8,10 +8,10 @@ import { allOf, signsOf } from "./findings.ts";
 
 const aLedger = (world: World) => world.ports(new Instance(), new VirtualClock(world.time)).ledger;
 
-const find = (world: World, baseUrl = BASE_URL, overrides = {}) =>
+const find = (world: World, baseUrl = BASE_URL, overrides = {}, clock = new VirtualClock(world.time)) =>
   allOf(
     ledgerFindings(
-      { ledger: { ...aLedger(world), ...overrides } },
+      { ledger: { ...aLedger(world), ...overrides }, clock },
       { database: { title: "db:5432/app", privacy: "verified" }, baseUrl, update: "upsert" },
     ),
   );
@@ -44,6 +44,15 @@ test("a service that keeps existing groups as they are is a warning if groups ar
   const found = await find(world, BASE_URL, { service });
   expect(signsOf(found)).toEqual(["✓", "✓", "!", "✓"]);
   expect(found[2]?.hint).toContain("set service.update to replace");
+});
+
+test("a clock that differs from the ledger's is named, even before the first sync", async () => {
+  const world = new World();
+  const clock = new VirtualClock(world.time);
+  clock.jump(-3_600_000);
+  const found = await find(world, BASE_URL, {}, clock);
+  expect(signsOf(found)).toEqual(["✓", "✓", "! CLOCK_DIFFERS", "✓"]);
+  expect(found[2]?.message).toContain("is 1 h 0 min behind the clock of the ledger's database");
 });
 
 test("tables of an older groupsync are a warning, because a sync migrates them", async () => {

@@ -12,7 +12,7 @@ const stop = new AbortController().signal;
 
 async function explain(world: World, id: string, fate: Fate = {}): Promise<ExplainedTenant> {
   const ports = world.ports(new Instance(fate), new VirtualClock(world.time));
-  const state = await readLedgerState(ports.ledger, world.time.now());
+  const state = await readLedgerState(ports, await ports.ledger.service());
   return explainTenant(id, ports, syncSettings(), state, world.time.now(), stop);
 }
 
@@ -26,7 +26,7 @@ test("says of each tenant what the plan of all tenants says", async () => {
     { id: "rejected", name: null, plan: "gold" },
   ];
   const ports = world.ports(new Instance(), new VirtualClock(world.time));
-  const state = await readLedgerState(ports.ledger, world.time.now());
+  const state = await readLedgerState(ports, await ports.ledger.service());
   const plan = await makePlan(ports, syncSettings(), state, world.time.now(), stop);
   const planned = new Map<string | null, object>();
   for await (const batch of plan.entries.read())

@@ -51,7 +51,10 @@ export async function aPlan(
     ledger: inMemoryLedger(state, step, () => NOW, batches[1]),
     openSpool,
   };
-  const before = await readLedgerState(ports.ledger, NOW);
+  const before = await readLedgerState(
+    { ledger: ports.ledger, clock: { now: () => NOW, monotonic: () => 0 } },
+    await ports.ledger.service(),
+  );
   const options = { only: only && new Set(only) };
   const planned = await makePlan(
     ports,

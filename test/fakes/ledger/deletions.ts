@@ -4,13 +4,13 @@ import type { GraceClock } from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant-id.ts";
 import type { LeftUpdate } from "../../../src/core/plan/ledger-update.ts";
 import type { ReadHistory } from "../../../src/core/plan/read-history.ts";
-import type { DeletionReads, DeletionWrites } from "../../../src/ports/ledger/deletions.ts";
+import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../src/ports/ledger/deletions.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 
-export const deletionReads = ({ state, step }: CommittedLedger): DeletionReads => ({
-  async readHistory(): Promise<ReadHistory> {
+export const deletionReads = ({ state, step, now }: CommittedLedger): DeletionReads => ({
+  async readHistory(): Promise<DatedHistory> {
     await step({ when: "before", call: "readHistory" });
-    return state.history;
+    return { ...state.history, readAt: now() };
   },
 
   async removalsSince(time: Date): Promise<number> {

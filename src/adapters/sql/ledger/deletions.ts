@@ -3,7 +3,7 @@ import type { HeldRemoval } from "../../../core/deletion/removal-guard.ts";
 import type { GraceClock } from "../../../core/group/ledger-group.ts";
 import type { LeftUpdate } from "../../../core/plan/ledger-update.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../core/plan/read-history.ts";
-import type { DeletionReads, DeletionWrites } from "../../../ports/ledger/deletions.ts";
+import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../ports/ledger/deletions.ts";
 import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
 
 const HISTORY_COLUMNS = [
@@ -28,7 +28,8 @@ const NOT_MISSING = Object.keys(NOTHING_MISSING)
   .join(", ");
 
 export const deletionReads = (reader: LedgerReader): DeletionReads => ({
-  readHistory: () => reader.read(NO_READ_HISTORY, readHistory),
+  readHistory: async () =>
+    (await reader.read(null, readHistory)) ?? { ...NO_READ_HISTORY, readAt: await reader.now() },
   removalsSince: (time) => reader.read(0, (ledger) => removalsSince(ledger, time)),
   missing: () => reader.read([], missing),
 });
@@ -40,19 +41,24 @@ export const deletionWrites = (ledger: LedgerScope): DeletionWrites => ({
   recordReadHistory: (history) => recordReadHistory(ledger, history),
 });
 
-async function readHistory({ connection, tables, scope }: LedgerScope): Promise<ReadHistory> {
+async function readHistory({
+  dialect,
+  connection,
+  tables,
+  scope,
+}: LedgerScope): Promise<DatedHistory | null> {
   const [row] = await connection.query<HistoryColumns>(
     `SELECT source, source_table AS "table", healthy_ms AS "ms", healthy_reads AS "reads", healthy_at AS "healthyAt",
-       held_code AS "heldCode", approvals
+       held_code AS "heldCode", approvals, ${dialect.now} AS "readAt"
      FROM ${tables.evidence} WHERE scope = $1`,
     [scope],
   );
-  if (!row) return NO_READ_HISTORY;
+  if (!row) return null;
   const { ms, reads, ...history } = row;
   return { ...history, clock: { ms: Number(ms), reads: Number(reads) } };
 }
 
-interface HistoryColumns extends Omit<ReadHistory, "clock"> {
+interface HistoryColumns extends Omit<DatedHistory, "clock"> {
   readonly ms: string;
   readonly reads: string;
 }

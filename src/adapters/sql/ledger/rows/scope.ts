@@ -100,6 +100,18 @@ export class LedgerReader {
     );
   }
 
+  /** The database's clock. */
+  async now(): Promise<Date> {
+    const { dialect } = this.database;
+    try {
+      const [row] = await this.database.query<{ now: Date }>(`SELECT ${dialect.now} AS "now"`);
+      if (!row) throw new Error("it doesn't tell its time");
+      return row.now;
+    } catch (error) {
+      throw databaseError(dialect, "LEDGER_UNAVAILABLE", "cannot read the database's clock", error);
+    }
+  }
+
   /** Rejects with CONFIG_TABLE_OWNER. */
   async insistOnOwner(): Promise<void> {
     const schema = await this.#schema();
