@@ -1,5 +1,5 @@
 import { connect, Socket } from "node:net";
-import pg from "pg";
+import type pg from "pg";
 import type { Secret } from "../../../core/secret/secret.ts";
 import {
   inspectionFailed,
@@ -7,7 +7,7 @@ import {
   type WatchedSession,
 } from "../../sql/connection/session-watchdog.ts";
 import { withTimeout } from "../../sql/connection/wait-limits.ts";
-import { connectionOptions } from "./connection.ts";
+import { Client, connectionOptions } from "./connection.ts";
 import { failures, isFromServer } from "./failures.ts";
 import { inOneRoundTrip, reading } from "./one-round-trip.ts";
 import { PINNED } from "./search-path.ts";
@@ -102,7 +102,7 @@ async function inspect(
   backend: Asked,
   ms: number,
 ): Promise<SessionState> {
-  const client = new pg.Client({ ...connectionOptions(url, applicationName), connectionTimeoutMillis: ms });
+  const client = new Client({ ...connectionOptions(url, applicationName), connectionTimeoutMillis: ms });
   client.on("error", () => {});
   try {
     await client.connect();
