@@ -21,6 +21,8 @@ export async function migrateLedger(
   { tablePrefix }: LedgerLocation,
   migration: LedgerMigration,
 ): Promise<void> {
+  // The transaction may be repeated after some versions.
+  let hasRecorded = false;
   // The named lock lasts until RELEASE_LOCK or the end of the session; a COMMIT does not release it.
   await connections.transaction(
     ["DO 0"],
@@ -42,7 +44,7 @@ export async function migrateLedger(
           `SELECT coalesce(max(version), 0) AS version FROM ${migrations}`,
         );
         const before = Number(latest?.version ?? 0);
-        if (migration.from === "nothing" && before > 0) return;
+        if (migration.from === "nothing" && before > 0 && !hasRecorded) return;
         // Ask again each time: a statement that defines a table commits, and the commit releases the lock on the lease.
         const insistOnLease = async (): Promise<void> => {
           if (migration.from === "nothing") return;
@@ -56,7 +58,8 @@ export async function migrateLedger(
           }
           await connection.query("START TRANSACTION");
           await insistOnLease();
-          // If another node was quicker, it has changed the rows too.
+          // If another node was quicker, it has changed the rows too. It goes on with a new ledger alone: two in step would
+          // get in each other's way at each version.
           const insert = `INSERT INTO ${migrations} (version, applied_at) VALUES ($1, UTC_TIMESTAMP(6))`;
           const isOurs = await connection.query(insert, [version]).then(() => true, unless(isDuplicate));
           if (isOurs) {
@@ -64,6 +67,8 @@ export async function migrateLedger(
               await connection.query(statement);
           }
           await connection.query("COMMIT");
+          if (!isOurs && migration.from === "nothing") return;
+          hasRecorded = true;
         }
       } finally {
         await connection.query("DO RELEASE_LOCK($1)", [lock]);
