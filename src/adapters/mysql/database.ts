@@ -108,12 +108,10 @@ export class MysqlDatabase implements Database {
   }
 
   change(text: string, values?: readonly unknown[]): Promise<number> {
-    return retryDeadlocks(dialect, () =>
-      this.#withConnection(WRITE, async (ask) => {
-        const { affectedRows } = await ask<ResultSetHeader>(text, values);
-        return affectedRows;
-      }),
-    );
+    return this.#withConnection(WRITE, async (ask) => {
+      const { affectedRows } = await ask<ResultSetHeader>(text, values);
+      return affectedRows;
+    });
   }
 
   transaction<T>(
@@ -185,7 +183,12 @@ export class MysqlDatabase implements Database {
     await endInTime(this.#pool.promise().end(), this.#open);
   }
 
-  async #withConnection<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
+  /** For a statement in a transaction of its own. A node of a cluster gives up reads too, for another node's ALTER TABLE. */
+  #withConnection<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
+    return retryDeadlocks(dialect, () => this.#onConnection(limits, body));
+  }
+
+  async #onConnection<T>(limits: WaitLimits, body: (ask: Ask) => Promise<T>): Promise<T> {
     const connection = await this.#connect(limits);
     let broken = false;
     try {
