@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -50,11 +50,19 @@ describe.skipIf(analyze === undefined)("systemd", () => {
     const file = join(folder, UNIT);
     // systemd-analyze checks whether the program exists, and groupsync isn't installed on this machine.
     writeFileSync(file, unit.replace(image.program, process.execPath));
-    return promisify(execFile)(analyze ?? "", [...args, file]);
+    // Another package's unit, of which systemd complains too.
+    const others = join(folder, "others");
+    mkdirSync(join(others, "network-online.target.wants"), { recursive: true });
+    writeFileSync(join(others, "old.service"), "[Service]\nExecStart=/bin/true\nStandardOutput=syslog\n");
+    symlinkSync("../old.service", join(others, "network-online.target.wants/old.service"));
+    const env = { ...process.env, SYSTEMD_UNIT_PATH: `${others}:` };
+    return promisify(execFile)(analyze ?? "", [...args, file], { env });
   };
 
-  test("knows every setting of the unit", async () => {
-    expect((await ask("verify", "--man=no")).stderr).toBe("");
+  test("knows every setting of the unit, whatever other units there are", async () => {
+    const { stderr } = await ask("verify", "--man=no").catch((error) => error);
+    expect(stderr).toContain("old.service");
+    expect(stderr.split("\n").filter((line: string) => line.includes(UNIT))).toEqual([]);
   });
 
   test("rates the unit's exposure as low", async () => {
