@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { freshDatabase } from "../../support/databases/fresh-database.ts";
+import { aRole } from "../../support/databases/role.ts";
 import { listening } from "../../support/servers/listening.ts";
 import { dump } from "../dump.ts";
 import { asRole, withReader } from "../role.ts";
@@ -83,6 +84,26 @@ test("finds the rights that a role lacks for ledger and tokens, all at once, wit
   expect(shown.stdout).toMatch(/GRANT SELECT ON \S*customers/);
   expect(shown.stdout).toMatch(/GRANT .*CREATE/);
   expect(await everything(world)).toEqual(before);
+});
+
+test("finds that a user may have fewer connections at once than a sync uses", async () => {
+  const world = await aWorldToCheck();
+  const config = await withReader(world);
+  const { name, url } = await aRole(world.database);
+  const { kind, query } = world.database;
+  world.env.OWN_URL = url;
+  await query(
+    kind === "postgres"
+      ? `ALTER ROLE ${name} CONNECTION LIMIT 1; GRANT CREATE ON SCHEMA public TO ${name}`
+      : `ALTER USER ${name} WITH MAX_USER_CONNECTIONS 1`,
+  );
+  if (kind === "mysql") await query(`GRANT ALL ON ${world.database.name}.* TO ${name}`);
+  const own = { url: fromEnvironment("OWN_URL") };
+  await world.configure({ http: LISTEN, ...config, tokens: own, ledger: own });
+  const shown = await check(world);
+  expect(shown.code).toBe(0);
+  expect(troubleOf(shown)).toEqual(["! connections LEDGER_UNAVAILABLE"]);
+  expect(shown.stdout).toContain("a sync uses 3 connections at once and gets 2; to renew the lease");
 });
 
 test("finds a source whose id and change column have no index, and whose rows are rejected", async () => {

@@ -3,14 +3,15 @@ import { freshDatabase } from "../../support/databases/fresh-database.ts";
 import { LONG } from "../../support/long.ts";
 import { behindPgbouncer } from "../../support/postgres/behind-pgbouncer.ts";
 import type { PgbouncerOptions } from "../../support/postgres/pgbouncer.ts";
-import { aWorld, type World } from "../world.ts";
+import { aDaemon } from "../daemon/a-daemon.ts";
+import { aWorld, type ConfigChanges, type World } from "../world.ts";
 
 type Pooled = readonly [mode: PgbouncerOptions["mode"], poolSize: number];
 
 /** A world before its first sync, whose only url leads to a PgBouncer. */
-async function pooled([mode, poolSize]: Pooled): Promise<World> {
+async function pooled([mode, poolSize]: Pooled, config: ConfigChanges = {}): Promise<World> {
   const database = await freshDatabase("postgres");
-  const world = await aWorld({ database, config: { http: { listen: "off" } } });
+  const world = await aWorld({ database, config: { http: { listen: "127.0.0.1:0" }, ...config } });
   world.env.DATABASE_URL = await behindPgbouncer(database.url, { mode, poolSize });
   return world;
 }
@@ -30,6 +31,21 @@ test("statement pooling is a failure of each url", async () => {
   ]);
   expect(stdout).toContain("pool_mode");
   expect((await world.sync()).code).toBe(1);
+});
+
+test("a channel in transaction mode is a failure of check, and the daemon says so", async () => {
+  const world = await pooled(["transaction", 3], {
+    source: { table: "customers", changes: { channel: "customers_changed" } },
+  });
+  const { code, stdout } = await world.run("check");
+  expect(code).toBe(1);
+  expect(troubleIn(stdout)).toEqual(["✗ changes CHANGES_NOT_HEARD"]);
+  expect(stdout).toContain("source.changes.url");
+  const daemon = await aDaemon(world);
+  await daemon.says(/^no notification arrives on source\.changes\.channel/);
+  await daemon.ran(1);
+  expect(daemon.lines().filter(({ msg }) => /listens/.test(msg))).toEqual([]);
+  expect(await daemon.program.stop("SIGTERM")).toMatchObject({ code: 0 });
 });
 
 test.runIf(LONG).each(["transaction", "session"] as const)(
