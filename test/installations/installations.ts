@@ -28,6 +28,7 @@ const pgbouncer = (mode: PgbouncerOptions["mode"], poolSize: number): Installati
   server: "PostgreSQL",
   through: "PgBouncer; `source.changes.url` leads to the server itself",
   variant: `${mode} mode with a pool of ${poolSize}`,
+  ...(poolSize === 1 && { refused: /✗ connections .*; for the ledger a second time/ }),
   async start() {
     const { url } = await started(startPostgres());
     const pooler = await started(startPgbouncer(url, { mode, poolSize }));

@@ -18,7 +18,10 @@ const TRIAL: WaitLimits = { answerMs: 5_000, afterStopMs: 0, isRead: true };
 export const connectionCheck = (config: Config, host: Host): Check =>
   whileOpen("connections", host, (own) => syncConnections(config, own), connectionFindings);
 
-/** What a sync has open while it reads the source, and while it writes to ledger and tokens in different databases. */
+/**
+ * What a sync has open while it reads the source, while it writes to ledger and tokens in different databases, and while
+ * it reads tokens or renews its lease beside a transaction of the ledger.
+ */
 async function syncConnections(config: Config, { stop }: Host): Promise<Opened<readonly SyncConnection[]>> {
   const { name, group } = config;
   const databases = new Databases(name, VIEW_TIMEOUTS, stop);
@@ -50,8 +53,9 @@ async function syncConnections(config: Config, { stop }: Host): Promise<Opened<r
           open: () => transactionIn(database, "TOKEN_STORE_UNAVAILABLE", "write tokens"),
         })),
       {
-        for: "to renew the lease during a long read",
-        isSpare: true,
+        for: "for the ledger a second time",
+        // If both have the same url, the source's connection does once the source is read.
+        isSpare: config.source.url.url.reveal() === config.ledger.url.url.reveal(),
         open: () => transactionIn(ledger, "LEDGER_UNAVAILABLE", "renew the lease"),
       },
     ],

@@ -4,6 +4,7 @@ import { LONG } from "../../support/long.ts";
 import { behindPgbouncer } from "../../support/postgres/behind-pgbouncer.ts";
 import type { PgbouncerOptions } from "../../support/postgres/pgbouncer.ts";
 import { aDaemon } from "../daemon/a-daemon.ts";
+import { withReader } from "../role.ts";
 import { aWorld, type ConfigChanges, type World } from "../world.ts";
 
 type Pooled = readonly [mode: PgbouncerOptions["mode"], poolSize: number];
@@ -15,6 +16,10 @@ async function pooled([mode, poolSize]: Pooled, config: ConfigChanges = {}): Pro
   world.env.DATABASE_URL = await behindPgbouncer(database.url, { mode, poolSize });
   return world;
 }
+
+/** The url by way of the pooler that the world's url leads to. */
+const throughPoolerOf = ({ env }: World, url: string): string =>
+  Object.assign(new URL(url), { host: new URL(env.DATABASE_URL ?? "").host }).href;
 
 /** What is not well, such as `✗ ledger LEDGER_UNAVAILABLE`. */
 const troubleIn = (stdout: string): string[] =>
@@ -63,6 +68,16 @@ test.runIf(LONG).each(["transaction", "session"] as const)(
     expect(synced.stderr).toContain("groupsync check tries that");
   },
 );
+
+test.runIf(LONG)("a role that has ledger and tokens alone needs two connections of its own", async () => {
+  const world = await pooled(["transaction", 1]);
+  await world.configure(await withReader(world));
+  world.env.READER_URL = throughPoolerOf(world, world.env.READER_URL ?? "");
+  const { code, stdout } = await world.run("check");
+  expect(code).toBe(1);
+  expect(troubleIn(stdout), stdout).toEqual(["✗ connections LEDGER_UNAVAILABLE"]);
+  expect(stdout).toContain("gets 2; for the ledger a second time: ");
+});
 
 test.runIf(LONG).each<Pooled>([
   ["transaction", 2],
