@@ -2,10 +2,9 @@ import { interrupted, SyncError } from "../../core/failure/sync-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Lease, LeaseHolder } from "../../ports/ledger/lease.ts";
 import type { Ledger } from "../../ports/ledger/ledger.ts";
-import type { LeaseRequest } from "../../ports/ledger/requests.ts";
+import type { HandOver, LeaseRequest, RequestId } from "../../ports/ledger/requests.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type ClockReading, readClocks } from "./elapsed-time.ts";
-import { HandOverRequest, REQUESTER_LOOKS_EVERY } from "./hand-over-request.ts";
 
 export interface LeaseSettings {
   /** Names this process for operators and for `isDead`. */
@@ -44,22 +43,29 @@ export interface GrantedLease {
 /** The lease is renewed each time that this part of its length has passed. */
 export const HEARTBEAT = 1 / 6;
 /**
- * A lease that nobody has renewed for this many times its length is taken over, whatever its expiry date says: the date may be
- * years ahead if the database's clock was set back. By then a holder that lives but can't reach the ledger has given up.
+ * How much longer than its length to wait for a lease that nobody renews, in milliseconds. Its row may be locked for a while, and
+ * its date may be years ahead if the database's clock was set back.
  */
-const LENGTHS_UNTIL_TAKEN_OVER = 2;
-/** How much longer to wait for a lease whose row somebody keeps locked. In milliseconds. */
-const LONGEST_LOCK = 60_000;
+const LONGEST_DELAY = 60_000;
 /** How long to wait for a free lease whose row somebody keeps locked. In milliseconds. */
 const LONGEST_LOCK_OF_NOBODY = 30_000;
 const PAUSE = 1_000;
 /** After this many heartbeats without a renewal, the heartbeat is reported as stopped: it can be a little late. */
 const BEATS_UNTIL_REPORTED = 2;
+/** How often the holder looks what others ask of it. In milliseconds. */
+export const HOLDER_CHECKS_EVERY = 500;
+/** How often whoever asks for the lease looks whether it is free. In milliseconds. */
+const REQUESTER_CHECKS_EVERY = 250;
+/** A request of a process that has died ends after this many milliseconds. */
+const REQUEST_TTL = 5_000;
+const PROLONG_EVERY = 1_000;
+/** After its last call, the holder records the answers and closes what it has open. In milliseconds. */
+const LONGEST_END_OF_RUN = 30_000;
 
 /**
- * Takes the lease. If its holder hands the lease over on request, asks for that and waits. Rejects with LEASE_HELD if the
- * holder renews the lease and doesn't hand it over. Waits for the lease to run out if its holder has stopped renewing it,
- * though not for ever.
+ * Takes the lease, from a holder that is known to be dead at once. If its holder hands the lease over on request, asks for
+ * that and waits. Rejects with LEASE_HELD if the holder renews the lease and doesn't hand it over. Waits for the lease to run out
+ * if its holder has stopped renewing it, though not for ever.
  */
 export async function acquireLease(
   ports: LeasePorts,
@@ -81,9 +87,8 @@ async function untilGranted(
   signal: AbortSignal,
 ): Promise<GrantedLease> {
   const begun = clock.monotonic();
-  const isOverdue = (): boolean =>
-    clock.monotonic() - begun > LENGTHS_UNTIL_TAKEN_OVER * ttlMs + LONGEST_LOCK;
-  let watched: Watched | undefined;
+  const isOverdue = (): boolean => clock.monotonic() - begun > ttlMs + LONGEST_DELAY;
+  let seen: Seen | undefined;
   for (;;) {
     const first = handsOver ? await firstRequest(ledger) : undefined;
     if (first) {
@@ -111,83 +116,133 @@ async function untilGranted(
     }
     const { by } = attempt;
     let { locked } = attempt;
-    const isAwaited = !asksNobody && (await request.isWorthWaiting(by));
-    const isSame = watched?.by.epoch === by.epoch;
-    const isRenewed = isSame && watched?.by.expiresAt.getTime() !== by.expiresAt.getTime();
-    // A renewal by a holder that is about to hand over is no reason to end. It only shows that the holder lives.
-    const hasMoved = isRenewed && !isAwaited;
-    if (!watched || !isSame || (isRenewed && isAwaited))
-      watched = { by, since: clock.monotonic(), isReported: false };
-    // Measure from the first answer to the start of the last request: this process itself may have been suspended in between.
-    const stillMs = validFrom.monotonic - watched.since;
-    const standsStill = !hasMoved && stillMs >= LENGTHS_UNTIL_TAKEN_OVER * ttlMs;
-    if ((await isDead(by.holder)) || standsStill) {
+    if (await isDead(by.holder)) {
       const seizure = await ledger.seizeLease(by, holder, ttlMs);
-      const { lease } = seizure;
+      if (seizure.lease) return { lease: seizure.lease, validFrom, formerCallsMs: callMs };
       locked = seizure.locked;
-      if (lease && standsStill) observe({ kind: "warning", ...takenOver(by, stillMs) });
-      if (lease) return { lease, validFrom, formerCallsMs: callMs };
     }
     if (signal.aborted) throw interrupted();
-    if (hasMoved || isOverdue()) throw held(by, hasMoved, asksNobody && !handsOver, locked);
-    if (!watched.isReported && stillMs >= BEATS_UNTIL_REPORTED * ttlMs * HEARTBEAT) {
-      watched = { ...watched, isReported: true };
-      const leftMs = by.expiresAt.getTime() - clock.now().getTime();
-      const ms = Math.max(0, Math.min(leftMs, LENGTHS_UNTIL_TAKEN_OVER * ttlMs - stillMs));
-      const until = by.expiresAt.toISOString();
+    const isAwaited = !asksNobody && (await request.isWorthWaiting(by));
+    // A renewal by a holder that is about to hand over is no reason to end.
+    if (isAwaited || seen?.by.epoch !== by.epoch) seen = { by, at: clock.monotonic(), isReported: false };
+    const isRenewed = seen.by.expiresAt.getTime() !== by.expiresAt.getTime();
+    const isGivenUp = !isAwaited && isOverdue();
+    if (isGivenUp && (seen.isReported || locked !== undefined)) throw notRenewed(by, locked);
+    if (isRenewed || isGivenUp) throw atWork(by, asksNobody && !handsOver);
+    if (!seen.isReported && clock.monotonic() - seen.at >= BEATS_UNTIL_REPORTED * ttlMs * HEARTBEAT) {
+      seen = { ...seen, isReported: true };
       observe({
         kind: "waiting",
-        ms,
-        reason: `${by.holder} has the lease until ${until}, and has stopped renewing it`,
+        ms: Math.max(0, Math.min(ttlMs, by.expiresAt.getTime() - clock.now().getTime())),
+        reason: `${by.holder} has the lease until ${by.expiresAt.toISOString()}, and has stopped renewing it`,
       });
     }
-    await clock.sleep(isAwaited ? REQUESTER_LOOKS_EVERY : handsOver ? PAUSE : ttlMs * HEARTBEAT, signal);
+    await clock.sleep(isAwaited ? REQUESTER_CHECKS_EVERY : handsOver ? PAUSE : ttlMs * HEARTBEAT, signal);
   }
 }
 
 const firstRequest = async (ledger: Ledger): Promise<LeaseRequest | undefined> =>
   (await ledger.openRequests().catch(() => undefined))?.lease[0];
 
-interface Watched {
-  /** The holder as first seen. */
+/** The holder as it was when it was first seen, or last awaited. */
+interface Seen {
   readonly by: LeaseHolder;
   /** By the monotonic clock. */
-  readonly since: number;
+  readonly at: number;
   /** Whether it was reported that the holder has stopped renewing the lease. */
   readonly isReported: boolean;
 }
 
-const held = (
-  { holder, acquiredAt }: LeaseHolder,
-  isAlive: boolean,
-  mustBeStopped: boolean,
-  locked?: string,
-): SyncError =>
-  isAlive
-    ? new SyncError(
-        "LEASE_HELD",
-        `another instance is at work: ${holder}, since ${acquiredAt.toISOString()}`,
-        {
-          hint: mustBeStopped
-            ? "stop that daemon, or wait until that command has ended, and run this again; nothing was changed"
-            : "it ends by itself; `groupsync status` shows how long it has been running",
-        },
-      )
-    : new SyncError(
-        "LEASE_HELD",
-        `another instance stands still in the middle of a write: ${holder}${locked ? `; ${locked}` : ""}`,
-        {
-          hint: "end that process, or its session in the ledger's database, which keeps the lease's row locked",
-        },
-      );
+const atWork = ({ holder, acquiredAt }: LeaseHolder, mustBeStopped: boolean): SyncError =>
+  new SyncError("LEASE_HELD", `another instance is at work: ${holder}, since ${acquiredAt.toISOString()}`, {
+    hint: mustBeStopped
+      ? "stop that daemon, or wait until that command has ended, and run this again; nothing was changed"
+      : "it ends by itself; `groupsync status` shows how long it has been running",
+  });
+
+function notRenewed({ holder, expiresAt }: LeaseHolder, locked: string | undefined): SyncError {
+  if (locked !== undefined)
+    return new SyncError(
+      "LEASE_HELD",
+      `another instance stands still in the middle of a write: ${holder}; ${locked}`,
+      {
+        hint: "end that process, or its session in the ledger's database, which keeps the lease's row locked",
+      },
+    );
+  const until = expiresAt.toISOString();
+  return new SyncError("LEASE_HELD", `${holder} has the lease until ${until}, and has stopped renewing it`, {
+    hint: "end that process if it still runs; if the clock of the ledger's database was set back, end the lease by hand: see docs/operations.md",
+  });
+}
 
 const askedFor = ({ requester }: LeaseRequest): SyncError =>
   new SyncError("LEASE_HELD", `another instance asks for the lease: ${requester}`, {
     hint: "it gets the lease first, and this one goes on after it",
   });
 
-const takenOver = ({ holder, expiresAt }: LeaseHolder, stillMs: number) => ({
-  code: "LEASE_TAKEN_OVER",
-  message: `the lease was taken over from ${holder}, who had it until ${expiresAt.toISOString()}: nothing has renewed it for ${Math.round(stillMs / 1_000)} seconds`,
-  hint: "was the clock of the ledger's database set back? Should that process still live, the ledger takes no more of its writes",
-});
+/** A command's request for a lease whose holder hands it over. */
+class HandOverRequest {
+  readonly #ports: LeasePorts;
+  readonly #requester: string;
+  #id: RequestId | undefined;
+  /** By the monotonic clock. */
+  #prolongedAt = 0;
+  /** By the monotonic clock. Undefined until the request is made. */
+  #waitsUntil: number | undefined;
+
+  constructor(ports: LeasePorts, requester: string) {
+    this.#ports = ports;
+    this.#requester = requester;
+  }
+
+  /**
+   * Makes the request if the holder hands over, and keeps it alive. Resolves to false if there is nothing to wait for: the
+   * holder doesn't hand over, or has not done so in time. A ledger that can't keep requests counts as such a holder.
+   */
+  async isWorthWaiting(by: LeaseHolder): Promise<boolean> {
+    // If the ledger is out of reach, the next look at the lease says so.
+    if (this.#waitsUntil === undefined) return this.#make(by).catch(() => false);
+    if (this.#ports.clock.monotonic() < this.#waitsUntil) {
+      await this.#prolong().catch(() => {});
+      return true;
+    }
+    await this.withdraw();
+    return false;
+  }
+
+  /** Without this, the request would end by itself a little later. */
+  async withdraw(): Promise<void> {
+    const id = this.#id;
+    this.#id = undefined;
+    if (id !== undefined) await this.#ports.ledger.withdrawRequest(id).catch(() => {});
+  }
+
+  async #make(by: LeaseHolder): Promise<boolean> {
+    const { ledger, clock, observe } = this.#ports;
+    const offer = await ledger.handOver();
+    if (offer === null) return false;
+    this.#id = await ledger.requestLease(this.#requester, REQUEST_TTL);
+    const ms = longestWait(offer);
+    this.#prolongedAt = clock.monotonic();
+    this.#waitsUntil = this.#prolongedAt + ms;
+    observe({
+      kind: "waiting",
+      ms,
+      reason: `${by.holder} has the lease, and hands it over once its calls under way have ended`,
+    });
+    return true;
+  }
+
+  async #prolong(): Promise<void> {
+    const { ledger, clock } = this.#ports;
+    const now = clock.monotonic();
+    if (now - this.#prolongedAt < PROLONG_EVERY) return;
+    this.#prolongedAt = now;
+    const isThere = this.#id !== undefined && (await ledger.prolongRequest(this.#id, REQUEST_TTL));
+    // This process was suspended for so long that the request has ended.
+    if (!isThere) this.#id = await ledger.requestLease(this.#requester, REQUEST_TTL);
+  }
+}
+
+/** Until the holder has seen the request, its calls under way have ended, and it has recorded the answers. */
+const longestWait = ({ callMs }: HandOver): number => 2 * HOLDER_CHECKS_EVERY + callMs + LONGEST_END_OF_RUN;

@@ -7,11 +7,11 @@ import {
   acquireLease,
   type GrantedLease,
   HEARTBEAT,
+  HOLDER_CHECKS_EVERY,
   type LeasePorts,
   type LeaseSettings,
 } from "./acquire-lease.ts";
 import { type ClockReading, msSince, readClocks } from "./elapsed-time.ts";
-import { HOLDER_LOOKS_EVERY } from "./hand-over-request.ts";
 
 /** Proof that no other instance is at work. */
 export interface HeldLease extends Lease {
@@ -180,7 +180,7 @@ class Heartbeat implements HeldLease {
       } catch {
         // If the ledger is out of reach, nobody can ask either. The heartbeat notices if that lasts.
       }
-      await clock.sleep(HOLDER_LOOKS_EVERY, this.#stopped.signal);
+      await clock.sleep(HOLDER_CHECKS_EVERY, this.#stopped.signal);
     }
   }
 
