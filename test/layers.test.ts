@@ -22,7 +22,7 @@ const RULES: Rules = {
         secret: ["text"],
         group: ["failure", "secret", "text"],
         rotation: ["failure"],
-        plan: ["failure", "group"],
+        plan: ["failure", "group", "text"],
         deletion: ["failure", "group", "plan", "text"],
         drift: ["failure", "group", "plan", "text"],
         apply: ["drift", "failure", "group", "plan", "secret"],

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { EXIT, type ExitCode, exitCodeOfError } from "../core/report/exit-code.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
-import { shownTable } from "../core/tokens/token-tables.ts";
+import { shownTable } from "../core/tokens/destination.ts";
 import {
   type HostTime,
   makePlan,

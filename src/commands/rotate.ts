@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
-import { parseDuration } from "../core/text/duration.ts";
+import { parseDuration } from "../core/text/quantity.ts";
 import { type RotatePorts, type RotateSettings, rotate } from "../engine/rotate.ts";
 import type { RotationSelection } from "../engine/rotation/rotation-selection.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";

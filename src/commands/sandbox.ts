@@ -7,7 +7,7 @@ import { describe, SyncError } from "../core/failure/sync-error.ts";
 import { parseWindow, type RateLimit } from "../core/limits/rate-limit.ts";
 import type { TokenBucket } from "../core/limits/token-bucket.ts";
 import { shellQuoted } from "../core/text/printable.ts";
-import { isPlainHttpToAnotherHost } from "../core/tls/loopback.ts";
+import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
 import { type FaultShares, type Latency, totalShare } from "../sandbox/request-faults.ts";
 import type { SandboxOptions } from "../sandbox/server.ts";
 import { POISONS, type Poison, SERVICE_DEFAULTS } from "../sandbox/service-options.ts";

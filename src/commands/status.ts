@@ -3,7 +3,7 @@ import { wentMissing } from "../core/deletion/missing-tenants.ts";
 import { reasonsOf, rejectedRows } from "../core/group/rejections.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import type { ResolvedTables } from "../core/report/tables-text.ts";
-import { shownTable } from "../core/tokens/token-tables.ts";
+import { shownTable } from "../core/tokens/destination.ts";
 import { heldRefresh } from "../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { RecordedRun } from "../ports/ledger/runs.ts";

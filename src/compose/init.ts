@@ -8,7 +8,7 @@ import { describeDatabase } from "../config/model/database-description.ts";
 import { parseBaseUrl, parseDatabaseUrl, tlsProblems } from "../config/schema/urls.ts";
 import type { GroupRules } from "../core/group/group-rules.ts";
 import { UNKNOWN_SCHEMA, VARIABLES } from "../core/setup/setup.ts";
-import { isPlainHttpToAnotherHost } from "../core/tls/loopback.ts";
+import { isPlainHttpToAnotherHost } from "../core/tls/database-tls.ts";
 import type { CatalogReader } from "../ports/setup/catalog.ts";
 import { Databases, VIEW_CONNECTIONS, VIEW_TIMEOUTS } from "./databases.ts";
 import type { Host } from "./host.ts";

@@ -1,7 +1,7 @@
 import type { Opened } from "../commands/command-io.ts";
 import type { ProbeSetup } from "../commands/probe.ts";
 import type { Config } from "../config/model/config.ts";
-import type { AnswerFacts } from "../core/probe/observations.ts";
+import type { AnswerFacts } from "../core/probe/findings.ts";
 import type { Observe } from "../ports/observer.ts";
 import type { Host } from "./host.ts";
 import { composeSync } from "./sync.ts";

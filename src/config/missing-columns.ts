@@ -1,5 +1,4 @@
-import { MissingColumns } from "../core/failure/missing-columns.ts";
-import { SyncError } from "../core/failure/sync-error.ts";
+import { MissingColumns, SyncError } from "../core/failure/sync-error.ts";
 import { columnUses } from "../core/group/group-rules.ts";
 import type { ConfigDocument } from "./document/document.ts";
 import { type Problem, problemReport } from "./document/problem-report.ts";

@@ -1,5 +1,4 @@
-import { readTls } from "../core/tls/database-tls.ts";
-import { readTlsFiles } from "../core/tls/tls-files.ts";
+import { readTls, readTlsFiles } from "../core/tls/database-tls.ts";
 import { type ConfigDocument, textsIn } from "./document/document.ts";
 import type { ValueSources } from "./document/interpolate.ts";
 import type { Path, Problem } from "./document/problem-report.ts";

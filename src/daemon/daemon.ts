@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isHandOver } from "../core/failure/failure.ts";
-import { describe } from "../core/failure/sync-error.ts";
+import { describe, isHandOver } from "../core/failure/sync-error.ts";
 import { fanOut } from "../core/report/fan-out.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { asSyncError, type SyncError } from "../core/failure/sync-error.ts";
 import type { Secret } from "../core/secret/secret.ts";
-import { durationText } from "../core/text/duration.ts";
+import { durationText } from "../core/text/quantity.ts";
 import type { RunEvent } from "../ports/observer.ts";
 import { Daemon, type DaemonPorts, type DaemonSettings } from "./daemon.ts";
 import { type HttpServer, type ListenAt, serve } from "./http/http-server.ts";

@@ -1,6 +1,6 @@
 import { interrupted, withHint } from "../core/failure/sync-error.ts";
 import type { Delete } from "../core/plan/change.ts";
-import { FORGET } from "../core/report/forgotten-scope.ts";
+import { FORGET } from "../core/report/health.ts";
 import type { KnownService } from "../ports/ledger/service.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply/apply-changes.ts";

@@ -1,5 +1,4 @@
-import { isInterruption, isUsageMistake } from "../core/failure/failure.ts";
-import { asSyncError, SyncError } from "../core/failure/sync-error.ts";
+import { asSyncError, isInterruption, isUsageMistake, SyncError } from "../core/failure/sync-error.ts";
 import type { RateLimit } from "../core/limits/rate-limit.ts";
 import { fanOut } from "../core/report/fan-out.ts";
 import { StoreOutageDetector } from "../core/tokens/store-outage-detector.ts";

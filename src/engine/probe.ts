@@ -1,9 +1,13 @@
 import { interrupted, SyncError } from "../core/failure/sync-error.ts";
 import { digestSeed } from "../core/group/desired-group.ts";
 import { columnsOf, type GroupRules } from "../core/group/group-rules.ts";
-import { canaryId } from "../core/probe/canary.ts";
-import { findingsOf, type ProbeFindings, updatesBy } from "../core/probe/findings.ts";
-import type { AnswerFacts } from "../core/probe/observations.ts";
+import {
+  type AnswerFacts,
+  canaryId,
+  findingsOf,
+  type ProbeFindings,
+  updatesBy,
+} from "../core/probe/findings.ts";
 import type { Secret } from "../core/secret/secret.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { tableBefore } from "./check/source.ts";

@@ -1,5 +1,4 @@
-import { isInterruption } from "../core/failure/failure.ts";
-import { asSyncError, interrupted, withHint } from "../core/failure/sync-error.ts";
+import { asSyncError, interrupted, isInterruption, withHint } from "../core/failure/sync-error.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
 import type { KnownService } from "../ports/ledger/service.ts";
 import type { OpenSpool } from "../ports/spool.ts";

@@ -1,9 +1,9 @@
 import type { Drift } from "../core/drift/drift.ts";
-import type { Failure } from "../core/failure/failure.ts";
+import type { Failure } from "../core/failure/sync-error.ts";
 import type { AbsenceKind } from "../core/group/ledger-group.ts";
 import type { Rejection, RememberedRejection } from "../core/group/rejections.ts";
 import type { Delete } from "../core/plan/change.ts";
-import type { Summary } from "../core/report/summary-text.ts";
+import type { Summary } from "../core/report/counts.ts";
 import type { Served } from "./serve-tenant.ts";
 
 /** What a run tells a log, a progress bar or a metric while it goes on. Never contains a secret. */

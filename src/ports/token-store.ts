@@ -1,9 +1,8 @@
 import type { SyncError } from "../core/failure/sync-error.ts";
 import type { Finding } from "../core/report/finding.ts";
 import type { Secret } from "../core/secret/secret.ts";
-import type { OwnersMark } from "../core/tokens/owner-mark.ts";
+import type { FoundTokenTable, OwnersMark } from "../core/tokens/destination.ts";
 import type { LaggingToken } from "../core/tokens/token-copies.ts";
-import type { FoundTokenTable } from "../core/tokens/token-tables.ts";
 import type { Lease } from "./ledger/lease.ts";
 import type { LedgerTransaction } from "./ledger/ledger.ts";
 

@@ -1,6 +1,5 @@
-import { changedFields } from "../../src/core/group/group-diff.ts";
-import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
-import { planAction } from "../../src/core/plan/planned-action.ts";
+import { changedFields } from "../../src/core/group/group.ts";
+import { type PlanningContext, planAction } from "../../src/core/plan/planned-action.ts";
 import type { ExplainedTenant } from "../../src/engine/explain/explain-tenant.ts";
 import type { Explanation } from "../../src/engine/explain/explanation.ts";
 import type { GroupRecord, RecordedGroup } from "../../src/ports/ledger/status.ts";

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is what the config file has
 import { describe, expect, test } from "vitest";
 import { AcceptedConfig } from "../../src/config/accepted-config.ts";
-import { MissingColumns } from "../../src/core/failure/missing-columns.ts";
+import { MissingColumns } from "../../src/core/failure/sync-error.ts";
 import { rejection } from "../contracts/collect.ts";
 
 const yaml = (name: string, apiKey = "k3y"): string => `

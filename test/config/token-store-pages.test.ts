@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/secrets/optional-package.ts";
-import { parseSecretPath, secretName } from "../../src/core/tokens/secret-name.ts";
-import { SECRET_NAMING, type SecretStoreKind } from "../../src/core/tokens/secret-name-rules.ts";
+import {
+  parseSecretPath,
+  SECRET_NAMING,
+  type SecretStoreKind,
+  secretName,
+} from "../../src/core/tokens/secrets.ts";
 import { pages, pageText, yamlBlocks } from "../support/pages.ts";
 import { loadTokens } from "./load-tokens.ts";
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { SourceBucket, TenantRow } from "../../src/core/group/tenant.ts";
-import { compareIds } from "../../src/core/group/tenant-id.ts";
+import { compareIds, type SourceBucket, type TenantRow } from "../../src/core/group/tenant.ts";
 import type { TenantLookUps, TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
 import { rounds } from "../support/long.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SensitiveTable } from "../../src/adapters/sql/source/sensitive-tables.ts";
-import { type Cell, type SourceBucket, Unusable } from "../../src/core/group/tenant.ts";
-import { compareIds } from "../../src/core/group/tenant-id.ts";
+import { type Cell, compareIds, type SourceBucket, Unusable } from "../../src/core/group/tenant.ts";
 import type { TenantSource } from "../../src/ports/tenant-source.ts";
 import { anyId } from "../builders/arbitraries.ts";
 import { bucketsOf } from "../fakes/tenant-source.ts";

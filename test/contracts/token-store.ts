@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
-import { compareIds } from "../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../src/core/group/tenant.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
-import type { OwnersMark } from "../../src/core/tokens/owner-mark.ts";
+import type { OwnersMark } from "../../src/core/tokens/destination.ts";
 import type { LedgerTransaction } from "../../src/ports/ledger/ledger.ts";
 import type { StoredToken, TokenDestination, TokenStore } from "../../src/ports/token-store.ts";
 import { collect, rejection } from "./collect.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFailure, type ServiceFailureCode } from "../../src/core/failure/service-failure.ts";
-import { parseDailyWindow } from "../../src/core/rotation/daily-window.ts";
-import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
+import { parseDailyWindow, type RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { RunReport } from "../../src/engine/report/run-report.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import type { Point } from "../fakes/instance.ts";

@@ -5,7 +5,7 @@ import {
   SecretStoreFailure,
 } from "../../src/adapters/token-stores/secrets/secret-store.ts";
 import type { Secret } from "../../src/core/secret/secret.ts";
-import { SECRET_NAMING } from "../../src/core/tokens/secret-name-rules.ts";
+import { SECRET_NAMING } from "../../src/core/tokens/secrets.ts";
 
 export type SecretCall = "prepare" | "get" | "put" | "remove" | "holdsAny";
 

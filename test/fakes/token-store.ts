@@ -1,9 +1,9 @@
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../src/core/group/group.ts";
-import { compareIds } from "../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../src/core/group/tenant.ts";
 import { type Finding, ok } from "../../src/core/report/finding.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
-import { isSameMark, type OwnersMark } from "../../src/core/tokens/owner-mark.ts";
+import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
 import { type LaggingToken, laggingIn } from "../../src/core/tokens/token-copies.ts";
 import type { Lease } from "../../src/ports/ledger/lease.ts";
 import type { Ledger, LedgerTransaction } from "../../src/ports/ledger/ledger.ts";

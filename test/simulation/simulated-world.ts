@@ -1,7 +1,7 @@
-import { exceedsLimit, refreshCode } from "../../src/core/drift/refresh-guard.ts";
+import { exceedsLimit, refreshCode } from "../../src/core/drift/refresh.ts";
 import { type Group, groupFingerprint } from "../../src/core/group/group.ts";
 import { LIMIT_PERIOD_MS } from "../../src/core/plan/deletion-policy.ts";
-import { isSameMark, type OwnersMark } from "../../src/core/tokens/owner-mark.ts";
+import { isSameMark, type OwnersMark } from "../../src/core/tokens/destination.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { LedgerState } from "../fakes/ledger/ledger-state.ts";
 import { ServiceState } from "../fakes/service.ts";

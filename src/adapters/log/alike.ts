@@ -1,4 +1,4 @@
-import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
+import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
-import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
+import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
-import { isHandOver, isNoFault } from "../../core/failure/failure.ts";
+import { isHandOver, isNoFault } from "../../core/failure/sync-error.ts";
 import type { Rejection } from "../../core/group/rejections.ts";
 import { AlikeLines, MOST_IN_FULL } from "../../core/report/alike-lines.ts";
-import type { Counts } from "../../core/report/counts.ts";
+import { type Counts, summaryText } from "../../core/report/counts.ts";
 import {
   advanced,
   isWork,
@@ -13,9 +13,7 @@ import {
   queuedText,
   type WorkEvent,
 } from "../../core/report/progress.ts";
-import { summaryText } from "../../core/report/summary-text.ts";
-import { durationText, rateText } from "../../core/text/duration.ts";
-import { quantity } from "../../core/text/quantity.ts";
+import { durationText, quantity, rateText } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent, RunSummary } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";

@@ -1,4 +1,4 @@
-import type { LimitHeader } from "../../core/probe/observations.ts";
+import type { LimitHeader } from "../../core/probe/findings.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import { printable } from "../../core/text/printable.ts";
 import { hidesSecret } from "./quoted.ts";

@@ -2,7 +2,7 @@ import errors from "undici/lib/core/errors.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import { ServiceFailure, type ServiceFailureCode } from "../../core/failure/service-failure.ts";
 import { describe } from "../../core/failure/sync-error.ts";
-import type { AnswerFacts } from "../../core/probe/observations.ts";
+import type { AnswerFacts } from "../../core/probe/findings.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { JsonObject } from "../../core/text/json.ts";
 import type { ServiceMethod } from "../../ports/group-service.ts";

@@ -2,8 +2,8 @@ import { styleText } from "node:util";
 import { DRIFT_TEXT } from "../../core/drift/drift.ts";
 import { AlikeLines } from "../../core/report/alike-lines.ts";
 import { advanced, NO_WORK, progress, queuedText, type WorkEvent } from "../../core/report/progress.ts";
-import { durationText, rateText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
+import { durationText, rateText } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 

@@ -1,5 +1,4 @@
-import type { Group } from "../../core/group/group.ts";
-import { changedFields, type FieldChange } from "../../core/group/group-diff.ts";
+import { changedFields, type FieldChange, type Group } from "../../core/group/group.ts";
 import type { Apply, Removal } from "../../core/plan/change.ts";
 import type { Missing } from "../../core/plan/planned-action.ts";
 import type { Plan, PlanEntry } from "../../engine/plan/plan.ts";

@@ -1,5 +1,5 @@
 import { Unusable } from "../../core/group/tenant.ts";
-import { toldText } from "../../core/text/told.ts";
+import { toldText } from "../../core/text/printable.ts";
 import type { ExplainedTenant } from "../../engine/explain/explain-tenant.ts";
 import { type Explanation, failuresOf, isTooOld, rowOf } from "../../engine/explain/explanation.ts";
 import { standingOf } from "../../engine/explain/standing.ts";

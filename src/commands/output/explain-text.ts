@@ -1,5 +1,4 @@
-import { printable, printableId } from "../../core/text/printable.ts";
-import { toldText } from "../../core/text/told.ts";
+import { printable, printableId, toldText } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explanation.ts";
 import { isTold, type Line, LONGEST, type NamedValue, sectionsOf } from "../../engine/explain/sections.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";

@@ -1,5 +1,5 @@
-import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
-import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
+import type { HeldRemoval } from "../../core/deletion/removals.ts";
+import type { RefreshHold } from "../../core/drift/refresh.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 
 const SHOWN = 10;

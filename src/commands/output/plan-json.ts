@@ -1,4 +1,4 @@
-import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
+import { describeHeldRemovals } from "../../core/deletion/removals.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import { heldFrom, isHeld, type Plan, type PlanEntry } from "../../engine/plan/plan.ts";

@@ -1,8 +1,8 @@
-import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
-import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
-import { describeHeldRefresh } from "../../core/drift/refresh-guard.ts";
+import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
+import { describeHeldRemovals } from "../../core/deletion/removals.ts";
+import { describeHeldRefresh } from "../../core/drift/refresh.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
-import type { FieldChange } from "../../core/group/group-diff.ts";
+import type { FieldChange } from "../../core/group/group.ts";
 import { tablesText } from "../../core/report/tables-text.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable, printableId } from "../../core/text/printable.ts";

@@ -1,9 +1,7 @@
-import type { ProbeFindings } from "../../core/probe/findings.ts";
-import type { DeleteTry } from "../../core/probe/observations.ts";
+import type { DeleteTry, ProbeFindings } from "../../core/probe/findings.ts";
 import type { Finding } from "../../core/report/finding.ts";
-import { durationText } from "../../core/text/duration.ts";
 import { printable } from "../../core/text/printable.ts";
-import { quantity } from "../../core/text/quantity.ts";
+import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { ProbeReport } from "../../engine/probe.ts";
 import { type Paint, painter } from "./colours.ts";
 

@@ -1,9 +1,8 @@
-import { isTenantGone, isTenantNotReady } from "../../core/failure/failure.ts";
 import { remediesOf } from "../../core/failure/remedies.ts";
-import { countsText, outOfSyncText } from "../../core/report/summary-text.ts";
-import { durationText } from "../../core/text/duration.ts";
+import { isTenantGone, isTenantNotReady } from "../../core/failure/sync-error.ts";
+import { countsText, outOfSyncText } from "../../core/report/counts.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
-import { quantity } from "../../core/text/quantity.ts";
+import { durationText, quantity } from "../../core/text/quantity.ts";
 import { type RunReport, reasonOf } from "../../engine/report/run-report.ts";
 import type { ReportedError } from "../../engine/report/tally.ts";
 import { type Paint, painter } from "./colours.ts";

@@ -1,14 +1,13 @@
 import { isAlarming, type WentMissing } from "../../core/deletion/missing-tenants.ts";
-import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh-guard.ts";
+import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh.ts";
+import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import { remediesOf } from "../../core/failure/remedies.ts";
 import { type RejectionReason, reasonsOf, rejectedRows } from "../../core/group/rejections.ts";
-import type { FailingGroup } from "../../core/report/failing-group.ts";
+import { countsText } from "../../core/report/counts.ts";
 import { healthOf, type Verdict } from "../../core/report/health.ts";
-import { countsText } from "../../core/report/summary-text.ts";
 import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
-import { durationText } from "../../core/text/duration.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
-import { quantity } from "../../core/text/quantity.ts";
+import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { RecordedRun } from "../../ports/ledger/runs.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";

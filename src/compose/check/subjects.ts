@@ -2,7 +2,7 @@ import type { Opened } from "../../commands/command-io.ts";
 import type { DatabaseUrl } from "../../config/model/config.ts";
 import { describeDatabase } from "../../config/model/database-description.ts";
 import type { Finding } from "../../core/report/finding.ts";
-import { connectionPrivacy } from "../../core/tls/connection-privacy.ts";
+import { connectionPrivacy } from "../../core/tls/database-tls.ts";
 import type { CheckedDatabase } from "../../engine/check/connection.ts";
 import type { Check } from "../../ports/check.ts";
 import type { Host } from "../host.ts";

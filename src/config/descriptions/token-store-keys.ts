@@ -1,4 +1,4 @@
-import type { SecretStoreKind } from "../../core/tokens/secret-name-rules.ts";
+import type { SecretStoreKind } from "../../core/tokens/secrets.ts";
 import type { Description, Descriptions } from "./description.ts";
 
 const verify: Description = {

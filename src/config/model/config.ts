@@ -4,8 +4,7 @@ import type { DeletionPolicy } from "../../core/plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { SecretPath } from "../../core/tokens/secret-name.ts";
-import type { TokenFormat } from "../../core/tokens/token-format.ts";
+import type { SecretPath, TokenFormat } from "../../core/tokens/secrets.ts";
 import type { ListenAddress } from "./listen-address.ts";
 
 /** The config file, checked and complete: defaults filled in, durations in milliseconds, secrets wrapped. */

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import type { SecretPath } from "../../core/tokens/secret-name.ts";
+import type { SecretPath } from "../../core/tokens/secrets.ts";
 import type { SecretTokenConfig, TokenConfig, TokenTableConfig } from "./config.ts";
 import { describeDatabase, describeTable } from "./database-description.ts";
 

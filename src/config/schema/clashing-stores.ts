@@ -1,7 +1,6 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import type { SecretNaming, SecretPath } from "../../core/tokens/secret-name.ts";
-import { SECRET_NAMING } from "../../core/tokens/secret-name-rules.ts";
+import { SECRET_NAMING, type SecretNaming, type SecretPath } from "../../core/tokens/secrets.ts";
 import type { SecretTokenConfig, TokenConfig, TokenTableConfig } from "../model/config.ts";
 import { describeDatabase, describeTable } from "../model/database-description.ts";
 import { containerOf } from "../model/token-destinations.ts";

@@ -1,5 +1,5 @@
 import { Secret } from "../../core/secret/secret.ts";
-import { isPlainHttpToAnotherHost } from "../../core/tls/loopback.ts";
+import { isPlainHttpToAnotherHost } from "../../core/tls/database-tls.ts";
 import { flag } from "./scalars.ts";
 import type { CrossCheck } from "./section.ts";
 

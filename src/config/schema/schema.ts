@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { ObjectRule } from "../../core/group/group-rules.ts";
 import { parseRateLimit } from "../../core/limits/rate-limit.ts";
-import { parseDailyWindow } from "../../core/rotation/daily-window.ts";
+import { parseDailyWindow } from "../../core/rotation/rotation-policy.ts";
 import { UNKNOWN_SCHEMA } from "../../core/setup/setup.ts";
-import { isScopeName } from "../../core/tokens/owner-mark.ts";
+import { isScopeName } from "../../core/tokens/destination.ts";
 import type { Config } from "../model/config.ts";
 import { changes, changesOf } from "./changes.ts";
 import { checkSections, isMysql } from "./cross-checks.ts";

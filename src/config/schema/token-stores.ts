@@ -1,6 +1,12 @@
 import * as z from "zod";
-import { fits, HASHED, parseSecretPath, type SecretNaming } from "../../core/tokens/secret-name.ts";
-import { SECRET_NAMING, type SecretStoreKind } from "../../core/tokens/secret-name-rules.ts";
+import {
+  fits,
+  HASHED,
+  parseSecretPath,
+  SECRET_NAMING,
+  type SecretNaming,
+  type SecretStoreKind,
+} from "../../core/tokens/secrets.ts";
 import { allowHttp, httpIsAllowed } from "./plain-http.ts";
 import { column } from "./rules.ts";
 import { choice, flag, mustBe } from "./scalars.ts";

@@ -2,7 +2,7 @@ import { Cron } from "croner";
 import * as z from "zod";
 import { describe } from "../../core/failure/sync-error.ts";
 import { Secret } from "../../core/secret/secret.ts";
-import { parseDuration } from "../../core/text/duration.ts";
+import { parseDuration } from "../../core/text/quantity.ts";
 import type { LedgerConfig } from "../model/config.ts";
 import { parseListenAddress } from "../model/listen-address.ts";
 import { mustBe, number, parsedText } from "./scalars.ts";

@@ -1,5 +1,5 @@
 import type { Drift } from "../drift/drift.ts";
-import type { Failure } from "../failure/failure.ts";
+import type { Failure } from "../failure/sync-error.ts";
 import type { Apply, Change, Delete } from "../plan/change.ts";
 import type { Secret } from "../secret/secret.ts";
 

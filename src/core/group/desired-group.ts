@@ -3,8 +3,14 @@ import { describe } from "../failure/sync-error.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from "../text/json.ts";
 import { type Group, groupFingerprint } from "./group.ts";
 import { columnsOf, type GroupRules, type ObjectRule, type Rule } from "./group-rules.ts";
-import { type Cell, type RejectionCode, type Tenant, type TenantRow, Unusable } from "./tenant.ts";
-import { MAX_ID_BYTES } from "./tenant-id.ts";
+import {
+  type Cell,
+  MAX_ID_BYTES,
+  type RejectionCode,
+  type Tenant,
+  type TenantRow,
+  Unusable,
+} from "./tenant.ts";
 
 /** A larger group is a mistake in the data: no service takes a megabyte of properties. */
 const MAX_GROUP_BYTES = 1024 * 1024;

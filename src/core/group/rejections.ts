@@ -1,5 +1,4 @@
-import type { RejectedTenant, RejectionCode } from "./tenant.ts";
-import { isUsableId } from "./tenant-id.ts";
+import { isUsableId, type RejectedTenant, type RejectionCode } from "./tenant.ts";
 
 /** Rows that are rejected for one reason, as the ledger remembers them. */
 export interface Rejection {

@@ -1,6 +1,6 @@
 import { isDue } from "../failure/backoff.ts";
-import { clockDiffers, isClockDifference } from "../failure/failure.ts";
 import type { ChangeFailure } from "../failure/group-failures.ts";
+import { clockDiffers, isClockDifference } from "../failure/sync-error.ts";
 import {
   type Absence,
   type AbsenceKind,

@@ -1,4 +1,6 @@
+import { clockDiffers } from "../failure/sync-error.ts";
 import type { GraceClock } from "../group/ledger-group.ts";
+import { durationText } from "../text/quantity.ts";
 
 /** What the ledger keeps of earlier reads of the source. */
 export interface ReadHistory {
@@ -107,4 +109,59 @@ export const afterApproval = (history: ReadHistory): ReadHistory => ({
   ...history,
   approvals: history.approvals + 1,
   heldCode: history.heldCode === null ? null : STALE_CODE,
+});
+
+/** When a sync of all tenants ran that reached its end. */
+export interface GoodSync {
+  readonly startedAt: Date;
+  readonly finishedAt: Date;
+}
+
+/** A shorter pause is never a long one. */
+export const SHORTEST_LONG_PAUSE_MS = 3_600_000;
+
+/** With fewer syncs than this, nobody knows how long a pause between two of them usually is. */
+const FEWEST_SYNCS = 10;
+
+/**
+ * How long ago the last good sync was, in milliseconds, if that is more than twice as long as any earlier pause; otherwise
+ * null. Either groupsync did not run, or this ledger comes from a backup. Tenants that are missing may have been back in
+ * the meantime, and the ledger would not know. `earlier`: the good syncs before `now`, newest first.
+ */
+export function longPause(now: Date, earlier: readonly GoodSync[]): number | null {
+  if (earlier.length < FEWEST_SYNCS) return null;
+  const starts = [now, ...earlier.map(({ startedAt }) => startedAt)];
+  const [pause = 0, ...usual] = earlier.map(
+    ({ finishedAt }, index) => (starts[index] ?? now).getTime() - finishedAt.getTime(),
+  );
+  return pause >= SHORTEST_LONG_PAUSE_MS && pause > 2 * Math.max(...usual) ? pause : null;
+}
+
+/** The database's time, and when this host asked for it. */
+export interface AskedTime {
+  /** The host's clock, right before it asked. */
+  readonly asked: Date;
+  /** How long the answer took, by a clock that nobody sets. In milliseconds. */
+  readonly tookMs: number;
+  /** The database's clock, at some moment until the answer came. */
+  readonly answer: Date;
+}
+
+/** Clocks that differ by no more than this agree, in milliseconds. */
+const TOLERANCE_MS = 5 * 60_000;
+
+/** How far the host's clock is ahead of the database's, in milliseconds: less than 0 if it is behind. Null if they agree. */
+export function clockLead({ asked, tookMs, answer }: AskedTime): number | null {
+  const mostAhead = asked.getTime() + tookMs - answer.getTime();
+  const leastAhead = asked.getTime() - answer.getTime();
+  if (leastAhead > TOLERANCE_MS) return leastAhead;
+  return mostAhead < -TOLERANCE_MS ? mostAhead : null;
+}
+
+/** Grace periods and the limit go by the host's clock, and nobody knows which of the two clocks is right. */
+export const clockDifference = (leadMs: number) => ({
+  ...clockDiffers(
+    `the clock of this host is ${durationText(Math.abs(leadMs))} ${leadMs > 0 ? "ahead of" : "behind"} the clock of the ledger's database: until they agree, no group is deleted or replaced, whatever was approved`,
+  ),
+  hint: "set the clock that is wrong, best by NTP: once they are less than five minutes apart, deletions go on, and no grace period has counted the time in between",
 });

@@ -1,8 +1,7 @@
 import type { DeletionPolicy } from "../plan/deletion-policy.ts";
 import type { UpdatePolicy } from "../plan/planned-action.ts";
 import { type Finding, ok, warning } from "../report/finding.ts";
-import type { ProbeFindings } from "./findings.ts";
-import { isDeleted } from "./observations.ts";
+import { isDeleted, type ProbeFindings } from "./findings.ts";
 
 /** What the advice depends on in the config. */
 export interface ProbedConfig {

@@ -1,5 +1,4 @@
-import { isUsageMistake } from "../failure/failure.ts";
-import type { SyncError } from "../failure/sync-error.ts";
+import { isUsageMistake, type SyncError } from "../failure/sync-error.ts";
 import type { RunOutcome } from "./counts.ts";
 
 /** The exit codes that users and other programs rely on. */

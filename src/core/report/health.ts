@@ -1,12 +1,26 @@
 import { isAlarming, type WentMissing, wentMissingText } from "../deletion/missing-tenants.ts";
-import { type RefreshHold, refreshHoldText } from "../drift/refresh-guard.ts";
-import { type Failure, isClockDifference, isHandOver } from "../failure/failure.ts";
-import { durationText } from "../text/duration.ts";
+import { type RefreshHold, refreshHoldText } from "../drift/refresh.ts";
+import { type Failure, isClockDifference, isHandOver } from "../failure/sync-error.ts";
 import { printable } from "../text/printable.ts";
-import { quantity } from "../text/quantity.ts";
-import type { Counts, RunOutcome } from "./counts.ts";
-import { FORGET } from "./forgotten-scope.ts";
-import { outOfSyncText } from "./summary-text.ts";
+import { durationText, quantity } from "../text/quantity.ts";
+import { type Counts, outOfSyncText, type RunOutcome } from "./counts.ts";
+
+/** The name, in the history of the runs, of a run that forgets its scope. It is all that stays of the history. */
+export const FORGET = "forget";
+
+interface LastRun {
+  readonly command: string;
+  readonly startedAt: Date;
+  /** Null if the run goes on or was killed. */
+  readonly finishedAt: Date | null;
+}
+
+/**
+ * Whether somebody has forgotten the scope, or begun to, since this process was started. `last` is the newest run in the
+ * history of the scope.
+ */
+export const wasForgottenSince = (last: LastRun | undefined, started: Date): boolean =>
+  last?.command === FORGET && (last.finishedAt ?? last.startedAt) > started;
 
 /** What the health of a scope is judged by. */
 export interface HealthFacts {

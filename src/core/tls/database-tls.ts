@@ -1,4 +1,4 @@
-import { isLoopback } from "./loopback.ts";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 
 /** How the certificate of the server is checked: `full` with the host name, `ca` without it, `none` not at all. */
 export type Verification = "full" | "ca" | "none";
@@ -178,3 +178,103 @@ function* negotiationProblems(
 
 /** Shows a plain word only, because another value may be a piece of a password in a broken url. */
 const shown = (value: string): string => (/^[\w-]{1,24}$/.test(value) ? `=${value}` : "");
+
+/** Four numbers and nothing else, because `127.0.0.1.example.com` is a host name. */
+const LOOPBACK = /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
+
+/** Whether data for this host stays on this machine. A host is a name, an address or the path of a Unix socket. */
+export const isLoopback = (host: string): boolean =>
+  host.startsWith("/") || LOOPBACK.test(host) || ["localhost", "::1", "[::1]"].includes(host.toLowerCase());
+
+/** Whether data for this url leaves the machine without TLS. */
+export const isPlainHttpToAnotherHost = ({
+  protocol,
+  hostname,
+}: Pick<URL, "protocol" | "hostname">): boolean => protocol === "http:" && !isLoopback(hostname);
+
+/**
+ * - `verified`: by TLS, and the server has shown that it is the right one.
+ * - `unverified`: by TLS, with whoever answers.
+ * - `clear`: without TLS, to another machine.
+ * - `local`: without TLS, on this machine.
+ */
+export type ConnectionPrivacy = "verified" | "unverified" | "clear" | "local";
+
+/** How what goes over the connection of a valid database url is kept from others. */
+export function connectionPrivacy(dialect: TlsDialect, url: string): ConnectionPrivacy {
+  const { tls } = readTls(dialect, url);
+  if (tls.kind === "on") return tls.verify === "none" ? "unverified" : "verified";
+  return isLoopback(databaseHost(dialect, url)) ? "local" : "clear";
+}
+
+interface TlsFileReading {
+  /** The contents of the files. Has no meaning if there are problems. */
+  readonly contents: TlsFiles;
+  /** What is wrong and what would be right. Names the url's parameter and the file. */
+  readonly problems: readonly string[];
+}
+
+const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?-----END [^-]*-----/gs;
+
+/** Reads and checks the files that a url names, because a driver ignores a CA file without a certificate. */
+export function readTlsFiles(
+  dialect: TlsDialect,
+  paths: TlsFiles,
+  readFile: (path: string) => string,
+): TlsFileReading {
+  const problems: string[] = [];
+  const read = (
+    role: keyof TlsFiles,
+    what: string,
+    isRight: (text: string) => boolean,
+  ): string | undefined => {
+    const path = paths[role];
+    if (path === undefined) return undefined;
+    const file = `the file ${path} (${tlsFileNames(dialect)[role]} in the url)`;
+    try {
+      const text = readFile(path);
+      if (isRight(text)) return text;
+      problems.push(`${file} is not ${what}; write the path of one in PEM form`);
+    } catch (error) {
+      const reason = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+      problems.push(`${file} cannot be read${reason}; does it exist, and may this user read it?`);
+    }
+    return undefined;
+  };
+  const ca = read("ca", "a CA certificate", hasCertificates);
+  const cert = read("cert", "a certificate", hasCertificates);
+  const key = read("key", "a private key without a passphrase", (text) => privateKey(text) !== undefined);
+  if (cert !== undefined && key !== undefined && !belongTogether(cert, key)) {
+    const names = tlsFileNames(dialect);
+    problems.push(
+      `the key in ${paths.key} (${names.key}) is not that of the certificate in ${paths.cert} (${names.cert})`,
+    );
+  }
+  return { contents: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, problems };
+}
+
+function hasCertificates(text: string): boolean {
+  const found = text.match(CERTIFICATE) ?? [];
+  return found.length > 0 && found.every((pem) => certificate(pem) !== undefined);
+}
+
+function belongTogether(cert: string, key: string): boolean {
+  const own = privateKey(key);
+  return own !== undefined && certificate(cert)?.checkPrivateKey(own) === true;
+}
+
+function certificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+function privateKey(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}

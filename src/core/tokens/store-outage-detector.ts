@@ -1,5 +1,4 @@
-import type { Failure } from "../failure/failure.ts";
-import { SyncError } from "../failure/sync-error.ts";
+import { type Failure, SyncError } from "../failure/sync-error.ts";
 
 /**
  * If a store takes no token and refuses this many for the same reason, the cause is the store and not the tenants.

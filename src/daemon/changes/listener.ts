@@ -1,6 +1,6 @@
 import type { Notice } from "../../core/changes/notice.ts";
 import { waitBeforeReconnect } from "../../core/failure/backoff.ts";
-import { MAX_ID_BYTES } from "../../core/group/tenant-id.ts";
+import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import type { ChangeChannel, OpenChannel } from "../../ports/change-feed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import { DRIFT_TEXT, type Drift } from "../../core/drift/drift.ts";
-import { isInterruption } from "../../core/failure/failure.ts";
+import { isInterruption } from "../../core/failure/sync-error.ts";
 import type { RunOutcome } from "../../core/report/counts.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RunEvent, RunSummary } from "../../ports/observer.ts";

@@ -1,7 +1,6 @@
 import type { RejectionReason } from "../../core/group/rejections.ts";
-import { summaryText } from "../../core/report/summary-text.ts";
-import { durationText } from "../../core/text/duration.ts";
-import { quantity } from "../../core/text/quantity.ts";
+import { summaryText } from "../../core/report/counts.ts";
+import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import { lasting, type ProblemChange, type ProblemKind, type Problems } from "./problems.ts";
 

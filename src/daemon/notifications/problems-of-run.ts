@@ -1,6 +1,6 @@
-import { isClockDifference, isNoFault } from "../../core/failure/failure.ts";
 import { SERVICE_FAILURES } from "../../core/failure/service-failure.ts";
-import type { Summary } from "../../core/report/summary-text.ts";
+import { isClockDifference, isNoFault } from "../../core/failure/sync-error.ts";
+import type { Summary } from "../../core/report/counts.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import type { ProblemCounts, ProblemKind } from "./problems.ts";
 

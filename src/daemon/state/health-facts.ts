@@ -1,5 +1,5 @@
 import { NOBODY_MISSING } from "../../core/deletion/missing-tenants.ts";
-import { LONGEST_SILENCE } from "../../core/drift/sign-of-life.ts";
+import { LONGEST_SILENCE } from "../../core/drift/refresh.ts";
 import { rejectedRows } from "../../core/group/rejections.ts";
 import type { HealthFacts } from "../../core/report/health.ts";
 import { pastRuns } from "./past-runs.ts";

@@ -1,5 +1,5 @@
 import { healthOf, type Verdict } from "../../core/report/health.ts";
-import { durationText } from "../../core/text/duration.ts";
+import { durationText } from "../../core/text/quantity.ts";
 import { healthFacts } from "./health-facts.ts";
 import { brokenWaysOf } from "./serving-state.ts";
 import type { DaemonState } from "./state.ts";

@@ -1,4 +1,4 @@
-import { isHandOver } from "../../core/failure/failure.ts";
+import { isHandOver } from "../../core/failure/sync-error.ts";
 import { advanced, NO_WORK } from "../../core/report/progress.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunEvent } from "../../ports/observer.ts";

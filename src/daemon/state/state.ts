@@ -1,6 +1,6 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
-import type { RefreshHold } from "../../core/drift/refresh-guard.ts";
-import type { Failure } from "../../core/failure/failure.ts";
+import type { RefreshHold } from "../../core/drift/refresh.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 import type { Unreached } from "../../ports/notifier.ts";

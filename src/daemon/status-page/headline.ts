@@ -1,7 +1,6 @@
 import { failingGroups, healthOf, type Verdict } from "../../core/report/health.ts";
 import { queuedText } from "../../core/report/progress.ts";
-import { printable } from "../../core/text/printable.ts";
-import { asSentence } from "../../core/text/told.ts";
+import { asSentence, printable } from "../../core/text/printable.ts";
 import { healthFacts } from "../state/health-facts.ts";
 import { type PastRun, pastRuns } from "../state/past-runs.ts";
 import { brokenWaysOf } from "../state/serving-state.ts";

@@ -1,4 +1,5 @@
-import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh-guard.ts";
+import { approveRefreshCommand, type RefreshHold } from "../../core/drift/refresh.ts";
+import type { FailingGroup } from "../../core/failure/group-failures.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import {
   type RejectionReason,
@@ -6,9 +7,7 @@ import {
   reasonsOf,
   rejectedRows,
 } from "../../core/group/rejections.ts";
-import type { FailingGroup } from "../../core/report/failing-group.ts";
-import { printable, printableId } from "../../core/text/printable.ts";
-import { asSentence } from "../../core/text/told.ts";
+import { asSentence, printable, printableId } from "../../core/text/printable.ts";
 import type { HeldGroups } from "../../ports/ledger/status.ts";
 import { copied } from "./copied-command.ts";
 import { type Content, type Html, html } from "./markup/html.ts";

@@ -1,6 +1,6 @@
 import { rejectedRows } from "../../core/group/rejections.ts";
+import { countsText } from "../../core/report/counts.ts";
 import { progress, queuedText } from "../../core/report/progress.ts";
-import { countsText } from "../../core/report/summary-text.ts";
 import { printable } from "../../core/text/printable.ts";
 import type { RunResult } from "../../ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";

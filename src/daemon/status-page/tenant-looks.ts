@@ -1,5 +1,5 @@
 import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-error.ts";
-import { MAX_ID_BYTES } from "../../core/group/tenant-id.ts";
+import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import { tokenBucket } from "../../core/limits/token-bucket.ts";
 import { printableId } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explanation.ts";

@@ -1,5 +1,4 @@
-import { printable, printableId, shellWord } from "../../core/text/printable.ts";
-import type { Told } from "../../core/text/told.ts";
+import { printable, printableId, shellWord, type Told } from "../../core/text/printable.ts";
 import type { Explanation } from "../../engine/explain/explanation.ts";
 import { isTold, type Line, LONGEST, type Section, sectionsOf } from "../../engine/explain/sections.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";

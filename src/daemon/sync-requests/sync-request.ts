@@ -1,4 +1,4 @@
-import { parseDuration } from "../../core/text/duration.ts";
+import { parseDuration } from "../../core/text/quantity.ts";
 
 /** How long a reply may be waited for, in milliseconds. */
 const DEFAULT_WAIT = 10_000;

@@ -1,5 +1,5 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
 import type { Begun } from "../../ports/ledger/groups.ts";
 import type { Turns } from "../lease/tenant-turns.ts";

@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
 import type { StoredResult } from "../../ports/ledger/tokens.ts";
 import type { Observe } from "../../ports/observer.ts";

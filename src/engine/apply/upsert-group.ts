@@ -1,6 +1,6 @@
 import { classifyGetAnswer, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
 import type { Outcome } from "../../core/apply/outcome.ts";
-import { findDrift } from "../../core/drift/find-drift.ts";
+import { findDrift } from "../../core/drift/drift.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { isForToken, type Upsert } from "../../core/plan/change.ts";

@@ -1,5 +1,5 @@
 import { type Finding, ok, warning } from "../../core/report/finding.ts";
-import type { ConnectionPrivacy } from "../../core/tls/connection-privacy.ts";
+import type { ConnectionPrivacy } from "../../core/tls/database-tls.ts";
 
 /** A database as `check` speaks of it. */
 export interface CheckedDatabase {

@@ -1,6 +1,6 @@
-import { clockDifference } from "../../core/deletion/clocks.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import { clockDifference } from "../../core/plan/read-history.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/kept-groups.ts";

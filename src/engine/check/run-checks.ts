@@ -1,6 +1,6 @@
 import { asSyncError } from "../../core/failure/sync-error.ts";
 import { asFinding, type Finding, failure } from "../../core/report/finding.ts";
-import { durationText } from "../../core/text/duration.ts";
+import { durationText } from "../../core/text/quantity.ts";
 import type { Check } from "../../ports/check.ts";
 import type { Clock } from "../../ports/clock.ts";
 

@@ -1,7 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
-import { tokenFingerprint } from "../../core/group/group.ts";
-import { changedFields, type FieldChange } from "../../core/group/group-diff.ts";
+import { changedFields, type FieldChange, tokenFingerprint } from "../../core/group/group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";

@@ -1,12 +1,11 @@
-import { ABSENCE_TEXT } from "../../core/deletion/absence-text.ts";
+import { ABSENCE_TEXT } from "../../core/deletion/missing-tenants.ts";
 import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
 import type { Group } from "../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
 import { Unusable } from "../../core/group/tenant.ts";
-import { durationText } from "../../core/text/duration.ts";
 import type { Json } from "../../core/text/json.ts";
-import { printable } from "../../core/text/printable.ts";
-import type { Told } from "../../core/text/told.ts";
+import { printable, type Told } from "../../core/text/printable.ts";
+import { durationText } from "../../core/text/quantity.ts";
 import type { RecordedGroup } from "../../ports/ledger/status.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 import { type Explanation, failuresOf, isTooOld, rowOf } from "./explanation.ts";

@@ -1,9 +1,8 @@
-import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
+import { ABSENCE_TEXT, GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
 import type { RecordedFailure } from "../../core/failure/group-failures.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
-import { shellWord } from "../../core/text/printable.ts";
-import type { Told } from "../../core/text/told.ts";
+import { shellWord, type Told } from "../../core/text/printable.ts";
 import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 

@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 
 /** Why a tenant that was looked at is not served. */
 export interface Unserved extends Failure {

@@ -1,5 +1,4 @@
-import { clockDifference, clockLead } from "../../core/deletion/clocks.ts";
-import { RemovalSummaryBuilder } from "../../core/deletion/removal-summary.ts";
+import { RemovalSummaryBuilder } from "../../core/deletion/removals.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
@@ -10,9 +9,8 @@ import {
   planAction,
   type UpdatePolicy,
 } from "../../core/plan/planned-action.ts";
-import { nextReading, type ReadHistory } from "../../core/plan/read-history.ts";
-import { durationText } from "../../core/text/duration.ts";
-import { quantity } from "../../core/text/quantity.ts";
+import { clockDifference, clockLead, nextReading, type ReadHistory } from "../../core/plan/read-history.ts";
+import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";

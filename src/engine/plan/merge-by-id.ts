@@ -1,6 +1,5 @@
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
-import type { Tenant } from "../../core/group/tenant.ts";
-import { compareIds } from "../../core/group/tenant-id.ts";
+import { compareIds, type Tenant } from "../../core/group/tenant.ts";
 import { BatchReader, readAhead } from "./batch-reader.ts";
 
 /**

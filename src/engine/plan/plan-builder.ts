@@ -1,5 +1,8 @@
-import { type Circumstances, guardRemovals } from "../../core/deletion/removal-guard.ts";
-import type { RemovalSummaryBuilder } from "../../core/deletion/removal-summary.ts";
+import {
+  type Circumstances,
+  guardRemovals,
+  type RemovalSummaryBuilder,
+} from "../../core/deletion/removals.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
 import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";

@@ -1,5 +1,9 @@
-import { type GuardResult, type HeldRemoval, isAllowed } from "../../core/deletion/removal-guard.ts";
-import type { RemovalSummary } from "../../core/deletion/removal-summary.ts";
+import {
+  type GuardResult,
+  type HeldRemoval,
+  isAllowed,
+  type RemovalSummary,
+} from "../../core/deletion/removals.ts";
 import type { RetryableFailure } from "../../core/failure/group-failures.ts";
 import { type Change, isRemoval, type Removal } from "../../core/plan/change.ts";
 import type { LedgerUpdate } from "../../core/plan/ledger-update.ts";

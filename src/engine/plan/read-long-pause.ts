@@ -1,6 +1,10 @@
-import { isClockDifference } from "../../core/failure/failure.ts";
-import { type GoodSync, longPause, SHORTEST_LONG_PAUSE_MS } from "../../core/plan/long-pause.ts";
-import type { ReadHistory } from "../../core/plan/read-history.ts";
+import { isClockDifference } from "../../core/failure/sync-error.ts";
+import {
+  type GoodSync,
+  longPause,
+  type ReadHistory,
+  SHORTEST_LONG_PAUSE_MS,
+} from "../../core/plan/read-history.ts";
 import type { RecordedRun, RunReads } from "../../ports/ledger/runs.ts";
 
 /** The syncs of a month, one each five minutes: pauses that come each week are usual. */

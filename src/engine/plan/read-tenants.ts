@@ -1,8 +1,7 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { desiredTenants, duplicateTenant } from "../../core/group/desired-group.ts";
 import type { GroupRules } from "../../core/group/group-rules.ts";
-import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
-import { compareIds } from "../../core/group/tenant-id.ts";
+import { compareIds, type Tenant, type TenantRow } from "../../core/group/tenant.ts";
 
 /**
  * Turns source rows into tenants, and rows of the same id into one rejection. Rejects with SOURCE_ORDER if the ids are not

@@ -1,8 +1,7 @@
-import { GONE_TEXT, missingText } from "../../core/deletion/absence-text.ts";
-import { clockDifference } from "../../core/deletion/clocks.ts";
-import { describeHeldRemovals } from "../../core/deletion/held-removals-text.ts";
-import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
-import { tenantGone, tenantNotReady } from "../../core/failure/failure.ts";
+import { GONE_TEXT, missingText } from "../../core/deletion/missing-tenants.ts";
+import { describeHeldRemovals, type HeldRemoval } from "../../core/deletion/removals.ts";
+import { tenantGone, tenantNotReady } from "../../core/failure/sync-error.ts";
+import { clockDifference } from "../../core/plan/read-history.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { StatusReads } from "../../ports/ledger/status.ts";
 import type { Observe } from "../../ports/observer.ts";

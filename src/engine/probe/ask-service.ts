@@ -1,6 +1,12 @@
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
-import { CANARY_NAME, canaryGroup, OTHER_CANARY_NAME } from "../../core/probe/canary.ts";
-import type { Observations, SeenGet, SeenPost } from "../../core/probe/observations.ts";
+import {
+  CANARY_NAME,
+  canaryGroup,
+  type Observations,
+  OTHER_CANARY_NAME,
+  type SeenGet,
+  type SeenPost,
+} from "../../core/probe/findings.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { ServiceCalls, Unanswered } from "../service/service-calls.ts";
 import { isNo, MOST_TRIES } from "./refusal.ts";

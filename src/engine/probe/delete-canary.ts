@@ -1,12 +1,13 @@
-import type { Failure } from "../../core/failure/failure.ts";
-import { CANARY_NAME, canaryGroup } from "../../core/probe/canary.ts";
-import { isMadeAnew } from "../../core/probe/findings.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import {
+  CANARY_NAME,
+  canaryGroup,
   type DeleteField,
   type DeleteResult,
   type DeleteTry,
   isDeleted,
-} from "../../core/probe/observations.ts";
+  isMadeAnew,
+} from "../../core/probe/findings.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { RemovableGroup } from "../../ports/group-service.ts";
 import type { ServiceCalls, Unanswered } from "../service/service-calls.ts";

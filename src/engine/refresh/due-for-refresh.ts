@@ -1,4 +1,4 @@
-import { refreshShare, syncIntervalMs } from "../../core/drift/refresh-share.ts";
+import { refreshShare, syncIntervalMs } from "../../core/drift/refresh.ts";
 import type { RefreshReads } from "../../ports/ledger/refresh.ts";
 import type { RunReads } from "../../ports/ledger/runs.ts";
 import type { Silence } from "./sign-of-life.ts";

@@ -1,4 +1,4 @@
-import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/refresh-guard.ts";
+import { type FoundGone, type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
 import { type DeletionPolicy, LIMIT_PERIOD_MS } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 

@@ -1,5 +1,5 @@
 import { isFoundGone, type Outcome } from "../../core/apply/outcome.ts";
-import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh-guard.ts";
+import { describeHeldRefresh, type RefreshHold } from "../../core/drift/refresh.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { Warning } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";

@@ -1,4 +1,4 @@
-import { type RefreshHold, refreshHold } from "../../core/drift/refresh-guard.ts";
+import { type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
 import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";

@@ -1,4 +1,4 @@
-import { msUntilAsked, REPEATED_AFTER } from "../../core/drift/sign-of-life.ts";
+import { msUntilAsked, REPEATED_AFTER } from "../../core/drift/refresh.ts";
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { interrupted } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";

@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { Tally } from "./tally.ts";
 

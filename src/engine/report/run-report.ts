@@ -1,4 +1,4 @@
-import type { HeldRefresh } from "../../core/drift/refresh-guard.ts";
+import type { HeldRefresh } from "../../core/drift/refresh.ts";
 import type { SyncError } from "../../core/failure/sync-error.ts";
 import { type Counts, type RunOutcome, runOutcome } from "../../core/report/counts.ts";
 import type { Problem } from "../../core/report/finding.ts";

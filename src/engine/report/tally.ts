@@ -1,8 +1,7 @@
-import type { HeldRemovals } from "../../core/deletion/held-removals-text.ts";
-import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
-import type { HeldRefresh } from "../../core/drift/refresh-guard.ts";
-import type { Failure } from "../../core/failure/failure.ts";
+import type { HeldRemoval, HeldRemovals } from "../../core/deletion/removals.ts";
+import type { HeldRefresh } from "../../core/drift/refresh.ts";
 import type { RetryableFailure } from "../../core/failure/group-failures.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import { type Counts, noCounts } from "../../core/report/counts.ts";
 import type { Problem } from "../../core/report/finding.ts";
 

@@ -1,6 +1,5 @@
 import { waitBeforeAttempt } from "../../core/failure/backoff.ts";
-import type { Failure } from "../../core/failure/failure.ts";
-import { SyncError } from "../../core/failure/sync-error.ts";
+import { type Failure, SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../ports/token-store.ts";

@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import type { KnownToken } from "../../ports/ledger/rotations.ts";
 

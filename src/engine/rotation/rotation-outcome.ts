@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { Unanswered } from "../service/service-calls.ts";
 import { sharedBy, sharedFailure } from "../tokens/shared-tokens.ts";

@@ -1,5 +1,4 @@
-import type { Failure } from "../../core/failure/failure.ts";
-import { SyncError } from "../../core/failure/sync-error.ts";
+import { type Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { RunEvent } from "../../ports/observer.ts";

@@ -1,5 +1,5 @@
 import { waitAfterFailures } from "../../core/failure/backoff.ts";
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
 import type { Secret } from "../../core/secret/secret.ts";

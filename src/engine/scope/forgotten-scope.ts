@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { wasForgottenSince } from "../../core/report/forgotten-scope.ts";
+import { wasForgottenSince } from "../../core/report/health.ts";
 import type { RunReads } from "../../ports/ledger/runs.ts";
 import type { RecentCommits } from "../durability/recent-commits.ts";
 

@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import { shownTable } from "../../core/tokens/token-tables.ts";
+import { shownTable } from "../../core/tokens/destination.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { LedgerStatus } from "../../ports/ledger/status.ts";
 

@@ -3,9 +3,9 @@ import {
   isSameRefusal,
   isUndecided,
   type NeutralAnswer,
+  ServiceFailure,
   type Undecided,
-} from "../../core/failure/neutral-request.ts";
-import { ServiceFailure } from "../../core/failure/service-failure.ts";
+} from "../../core/failure/service-failure.ts";
 import type { GroupService } from "../../ports/group-service.ts";
 import type { Tally } from "../report/tally.ts";
 import { Breaker, type Breakers } from "./breaker.ts";

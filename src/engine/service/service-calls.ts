@@ -1,6 +1,10 @@
 import type { Failed } from "../../core/apply/outcome.ts";
-import { isUndecided, refusedAlone, type Undecided } from "../../core/failure/neutral-request.ts";
-import { ServiceFailure } from "../../core/failure/service-failure.ts";
+import {
+  isUndecided,
+  refusedAlone,
+  ServiceFailure,
+  type Undecided,
+} from "../../core/failure/service-failure.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { type Group, tokenFingerprint } from "../../core/group/group.ts";
 import type { Change } from "../../core/plan/change.ts";

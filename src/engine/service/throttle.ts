@@ -1,7 +1,6 @@
 import type { ServiceFailure } from "../../core/failure/service-failure.ts";
 import { AdaptiveLimiter, type Call, type Ceilings } from "../../core/limits/adaptive-limiter.ts";
-import { rateText } from "../../core/text/duration.ts";
-import { quantity } from "../../core/text/quantity.ts";
+import { quantity, rateText } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Observe } from "../../ports/observer.ts";
 

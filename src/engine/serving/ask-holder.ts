@@ -1,4 +1,4 @@
-import { isUsableId } from "../../core/group/tenant-id.ts";
+import { isUsableId } from "../../core/group/tenant.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RequestId, Requests, TenantAnswer } from "../../ports/ledger/requests.ts";
 import type { Served } from "../../ports/serve-tenant.ts";

@@ -1,6 +1,5 @@
-import { LONGEST_SILENCE, msUntilAsked } from "../../core/drift/sign-of-life.ts";
-import { isInterruption } from "../../core/failure/failure.ts";
-import { SyncError } from "../../core/failure/sync-error.ts";
+import { LONGEST_SILENCE, msUntilAsked } from "../../core/drift/refresh.ts";
+import { isInterruption, SyncError } from "../../core/failure/sync-error.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";

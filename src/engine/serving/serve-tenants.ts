@@ -1,8 +1,7 @@
-import { type Failure, isInterruption, tenantNotReady } from "../../core/failure/failure.ts";
-import { asSyncError } from "../../core/failure/sync-error.ts";
+import { asSyncError, type Failure, isInterruption, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
-import { isUsableId } from "../../core/group/tenant-id.ts";
+import { isUsableId } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";

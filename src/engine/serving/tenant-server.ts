@@ -1,5 +1,4 @@
-import { isInterruption } from "../../core/failure/failure.ts";
-import { asSyncError } from "../../core/failure/sync-error.ts";
+import { asSyncError, isInterruption } from "../../core/failure/sync-error.ts";
 import { type Origin, TenantQueue, type Waiting } from "../../core/serving/tenant-queue.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Served } from "../../ports/serve-tenant.ts";

@@ -2,11 +2,13 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import {
   type Claimant,
   dependsOnTokens,
+  describeMark,
   type FoundMark,
+  isSameMark,
   type Ownership,
+  type OwnersMark,
   ownershipOf,
-} from "../../core/tokens/destination-ownership.ts";
-import { describeMark, isSameMark, type OwnersMark } from "../../core/tokens/owner-mark.ts";
+} from "../../core/tokens/destination.ts";
 import type { SchemaReads } from "../../ports/ledger/schema.ts";
 import type { KnownService } from "../../ports/ledger/service.ts";
 import type { Observe } from "../../ports/observer.ts";

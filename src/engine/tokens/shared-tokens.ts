@@ -1,5 +1,5 @@
-import type { Failure } from "../../core/failure/failure.ts";
 import { ServiceFailure } from "../../core/failure/service-failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { TokenReads } from "../../ports/ledger/tokens.ts";

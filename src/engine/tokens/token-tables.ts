@@ -4,7 +4,7 @@ import {
   leadsElsewhere,
   shownTable,
   type TokenTable,
-} from "../../core/tokens/token-tables.ts";
+} from "../../core/tokens/destination.ts";
 import type { TokenReads } from "../../ports/ledger/tokens.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import type { TokenWriting } from "./token-writing.ts";

@@ -1,6 +1,5 @@
 import { waitAfterFailures } from "../../core/failure/backoff.ts";
-import type { Failure } from "../../core/failure/failure.ts";
-import type { SyncError } from "../../core/failure/sync-error.ts";
+import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
 import type { Secret } from "../../core/secret/secret.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";

@@ -1,5 +1,5 @@
-import type { Failure } from "../../core/failure/failure.ts";
-import { compareIds } from "../../core/group/tenant-id.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
+import { compareIds } from "../../core/group/tenant.ts";
 import { wasNeverMade } from "../../core/plan/planned-action.ts";
 import { printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";

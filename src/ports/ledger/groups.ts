@@ -1,6 +1,6 @@
 import type { Outcome } from "../../core/apply/outcome.ts";
-import type { Failure } from "../../core/failure/failure.ts";
 import type { FailureCounts } from "../../core/failure/group-failures.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Group } from "../../core/group/group.ts";
 import type { Intent, LedgerGroup, UnverifiedOutcome } from "../../core/group/ledger-group.ts";
 import type { BucketSum } from "../../core/group/tenant.ts";

@@ -1,4 +1,4 @@
-import type { FoundGone } from "../../core/drift/refresh-guard.ts";
+import type { FoundGone } from "../../core/drift/refresh.ts";
 import type { ConfirmedGroup } from "./tokens.ts";
 
 export interface RefreshReads {

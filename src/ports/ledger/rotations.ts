@@ -1,5 +1,5 @@
-import type { Failure } from "../../core/failure/failure.ts";
 import type { FailureCounts } from "../../core/failure/group-failures.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Intent } from "../../core/group/ledger-group.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 

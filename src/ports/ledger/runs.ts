@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure/failure.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Counts, RunOutcome } from "../../core/report/counts.ts";
 
 export interface RunReads {

@@ -1,9 +1,8 @@
-import type { HeldRemoval } from "../../core/deletion/removal-guard.ts";
-import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
+import type { HeldRemoval } from "../../core/deletion/removals.ts";
+import type { FailingGroup, FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
 import type { Group } from "../../core/group/group.ts";
 import type { UnverifiedOutcome } from "../../core/group/ledger-group.ts";
 import type { RememberedRejection } from "../../core/group/rejections.ts";
-import type { FailingGroup } from "../../core/report/failing-group.ts";
 import type { LeaseHolder } from "./lease.ts";
 import type { RecordedRun } from "./runs.ts";
 import type { KnownService } from "./service.ts";

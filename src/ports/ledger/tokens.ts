@@ -1,7 +1,7 @@
 import type { RetryableFailure } from "../../core/failure/group-failures.ts";
 import type { Group } from "../../core/group/group.ts";
 import type { RowDigest } from "../../core/group/tenant.ts";
-import type { TokenTable } from "../../core/tokens/token-tables.ts";
+import type { TokenTable } from "../../core/tokens/destination.ts";
 
 /** Which tokens are live, and where their copies are. The ledger knows fingerprints, and never a token. */
 export interface TokenReads {

@@ -11,7 +11,7 @@ import { HttpGroupService } from "../../../src/adapters/service/http-group-servi
 import type { HttpServiceOptions } from "../../../src/adapters/service/service-connection.ts";
 import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import type { AnswerFacts } from "../../../src/core/probe/observations.ts";
+import type { AnswerFacts } from "../../../src/core/probe/findings.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { RemovableGroup, ServiceGroup } from "../../../src/ports/group-service.ts";
 import type { RequestReport } from "../../../src/sandbox/request-counts.ts";

@@ -3,8 +3,8 @@ import type { DueRotations } from "../../../src/commands/output/due-rotations.ts
 import { writePlanJson } from "../../../src/commands/output/plan-json.ts";
 import { writePlanText } from "../../../src/commands/output/plan-text.ts";
 import type { SyncForecast } from "../../../src/commands/output/sync-forecast.ts";
-import { ABSENCE_TEXT } from "../../../src/core/deletion/absence-text.ts";
-import { RemovalSummaryBuilder } from "../../../src/core/deletion/removal-summary.ts";
+import { ABSENCE_TEXT } from "../../../src/core/deletion/missing-tenants.ts";
+import { RemovalSummaryBuilder } from "../../../src/core/deletion/removals.ts";
 import type { Missing } from "../../../src/core/plan/planned-action.ts";
 import type { Plan } from "../../../src/engine/plan/plan.ts";
 import { PlanBuilder } from "../../../src/engine/plan/plan-builder.ts";

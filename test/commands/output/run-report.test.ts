@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { reportJson, reportText } from "../../../src/commands/output/run-report.ts";
-import { clockDifference } from "../../../src/core/deletion/clocks.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { clockDifference } from "../../../src/core/plan/read-history.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
 import type { RunReport } from "../../../src/engine/report/run-report.ts";
 

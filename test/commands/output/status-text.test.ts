@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Guards, statusText } from "../../../src/commands/output/status-text.ts";
 import { NOBODY_MISSING, type WentMissing } from "../../../src/core/deletion/missing-tenants.ts";
-import type { Failure } from "../../../src/core/failure/failure.ts";
+import type { Failure } from "../../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
 import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";

@@ -5,8 +5,13 @@ import { describe, expect, it, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../../src/config/load.ts";
 import { mayMeet } from "../../../src/config/schema/clashing-stores.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { parseSecretPath, type SecretPath, secretName } from "../../../src/core/tokens/secret-name.ts";
-import { SECRET_NAMING, type SecretStoreKind } from "../../../src/core/tokens/secret-name-rules.ts";
+import {
+  parseSecretPath,
+  SECRET_NAMING,
+  type SecretPath,
+  type SecretStoreKind,
+  secretName,
+} from "../../../src/core/tokens/secrets.ts";
 
 const HEAD = `
 service: { base_url: https://dashboards.example.com, api_key: k3y }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import { NO_READ_HISTORY, STALE_CODE } from "../../../src/core/plan/read-history.ts";
 import { aLedgerGroup, anApplied, anApply, aReadHistory, aRow } from "../../builders/groups.ts";
 import {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import type { BucketOptions } from "../../../src/ports/ledger/groups.ts";
 import { anyId } from "../../builders/arbitraries.ts";

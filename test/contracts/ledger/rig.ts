@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
-import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { AbsenceKind, GraceClock, LedgerGroup } from "../../../src/core/group/ledger-group.ts";
 import type { Change } from "../../../src/core/plan/change.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";

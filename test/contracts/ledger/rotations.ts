@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import type { ExistingOptions } from "../../../src/ports/ledger/groups.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { missingText } from "../../../src/core/deletion/absence-text.ts";
+import { missingText } from "../../../src/core/deletion/missing-tenants.ts";
 import type { Missing } from "../../../src/core/plan/planned-action.ts";
 
 const HOUR = 3_600_000;

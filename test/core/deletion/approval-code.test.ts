@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ApprovalCode, type ApprovalScope } from "../../../src/core/deletion/approval-code.ts";
+import { ApprovalCode, type ApprovalScope } from "../../../src/core/deletion/removals.ts";
 import type { Removal } from "../../../src/core/plan/change.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import { aDelete, aReplace } from "../../builders/groups.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockDifference, clockLead } from "../../../src/core/deletion/clocks.ts";
+import { clockDifference, clockLead } from "../../../src/core/plan/read-history.ts";
 
 const MINUTE = 60_000;
 const asked = new Date("2026-03-01T12:00:00Z");

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type GuardResult, guardRemovals, isAllowed } from "../../../src/core/deletion/removal-guard.ts";
-import { RemovalSummaryBuilder } from "../../../src/core/deletion/removal-summary.ts";
+import {
+  type GuardResult,
+  guardRemovals,
+  isAllowed,
+  RemovalSummaryBuilder,
+} from "../../../src/core/deletion/removals.ts";
 import type { AbsenceKind, Intent } from "../../../src/core/group/ledger-group.ts";
 import type { DeletionPolicy } from "../../../src/core/plan/deletion-policy.ts";
 import { type PlannedAction, planAction, type UpdatePolicy } from "../../../src/core/plan/planned-action.ts";

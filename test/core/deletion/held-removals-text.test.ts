@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeHeldRemovals } from "../../../src/core/deletion/held-removals-text.ts";
-import type { RemovalSummary } from "../../../src/core/deletion/removal-summary.ts";
+import { describeHeldRemovals, type RemovalSummary } from "../../../src/core/deletion/removals.ts";
 
 const CODE = "0123456789ab";
 

@@ -5,8 +5,8 @@ import {
   type GuardResult,
   guardRemovals,
   isAllowed,
-} from "../../../src/core/deletion/removal-guard.ts";
-import type { RemovalSummary } from "../../../src/core/deletion/removal-summary.ts";
+  type RemovalSummary,
+} from "../../../src/core/deletion/removals.ts";
 
 const CODE = "0123456789ab";
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ApprovalCode } from "../../../src/core/deletion/approval-code.ts";
-import { type RemovalSummary, RemovalSummaryBuilder } from "../../../src/core/deletion/removal-summary.ts";
+import {
+  ApprovalCode,
+  type RemovalSummary,
+  RemovalSummaryBuilder,
+} from "../../../src/core/deletion/removals.ts";
 import type { Intent } from "../../../src/core/group/ledger-group.ts";
 import type { PlannedAction } from "../../../src/core/plan/planned-action.ts";
 import { aDelete, anApply, aRejectedTenant, aReplace } from "../../builders/groups.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findDrift } from "../../../src/core/drift/find-drift.ts";
+import { findDrift } from "../../../src/core/drift/drift.ts";
 
 const known = { tokenFingerprint: "t", intent: null };
 const same = { isNew: false, mayHaveBeenSent: false, tokenFingerprint: "t", hasName: true };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeHeldRefresh } from "../../../src/core/drift/refresh-guard.ts";
+import { describeHeldRefresh } from "../../../src/core/drift/refresh.ts";
 
 const hold = { gone: 5, owned: 8, allowed: 1, approval: "abc" };
 const GONE =

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { refreshShare, syncIntervalMs } from "../../../src/core/drift/refresh-share.ts";
+import { refreshShare, syncIntervalMs } from "../../../src/core/drift/refresh.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { msUntilAsked } from "../../../src/core/drift/sign-of-life.ts";
+import { msUntilAsked } from "../../../src/core/drift/refresh.ts";
 
 const HOUR = 3_600_000;
 const NOW = new Date("2026-03-01T12:00:00Z");

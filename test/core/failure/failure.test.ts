@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isNoFault, isTenantGone, isUsageMistake, tenantGone } from "../../../src/core/failure/failure.ts";
+import { isNoFault, isTenantGone, isUsageMistake, tenantGone } from "../../../src/core/failure/sync-error.ts";
 
 test.each<[code: string, fits: readonly ("usage" | "no fault" | "gone")[]]>([
   ["UNKNOWN_ID", ["usage"]],

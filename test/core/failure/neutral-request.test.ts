@@ -4,8 +4,9 @@ import {
   isSameRefusal,
   isUndecided,
   type NeutralAnswer,
-} from "../../../src/core/failure/neutral-request.ts";
-import { ServiceFailure, type ServiceFailureCode } from "../../../src/core/failure/service-failure.ts";
+  ServiceFailure,
+  type ServiceFailureCode,
+} from "../../../src/core/failure/service-failure.ts";
 
 const answer = (code: ServiceFailureCode, message: string) => new ServiceFailure(code, message);
 const KEY = answer("KEY_REFUSED", "GET was answered HTTP 401: no such key");

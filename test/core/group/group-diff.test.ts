@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { changedFields } from "../../../src/core/group/group-diff.ts";
+import { changedFields } from "../../../src/core/group/group.ts";
 import { canonicalJson } from "../../../src/core/text/json.ts";
 import { anyGroup } from "../../builders/arbitraries.ts";
 import { aGroup } from "../../builders/groups.ts";

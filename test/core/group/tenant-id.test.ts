@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import { rounds } from "../../support/long.ts";
 

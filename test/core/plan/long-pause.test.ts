@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { longPause } from "../../../src/core/plan/long-pause.ts";
+import { longPause } from "../../../src/core/plan/read-history.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

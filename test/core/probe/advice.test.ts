@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { adviceFor, type ProbedConfig } from "../../../src/core/probe/advice.ts";
-import { findingsOf, type ProbeFindings } from "../../../src/core/probe/findings.ts";
-import type { DeleteField, DeleteTry } from "../../../src/core/probe/observations.ts";
+import {
+  type DeleteField,
+  type DeleteTry,
+  findingsOf,
+  type ProbeFindings,
+} from "../../../src/core/probe/findings.ts";
 
 const advised = (findings: Partial<ProbeFindings>, config: Partial<ProbedConfig> = {}): string[] =>
   adviceFor(

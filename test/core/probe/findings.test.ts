@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { canaryId } from "../../../src/core/probe/canary.ts";
-import { findingsOf, isMadeAnew, updatesBy } from "../../../src/core/probe/findings.ts";
-import type { AnswerFacts, Observations, SeenGet, SeenPost } from "../../../src/core/probe/observations.ts";
+import {
+  type AnswerFacts,
+  canaryId,
+  findingsOf,
+  isMadeAnew,
+  type Observations,
+  type SeenGet,
+  type SeenPost,
+  updatesBy,
+} from "../../../src/core/probe/findings.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 
 const FIRST = new Secret("first");

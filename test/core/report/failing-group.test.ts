@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
-import { failingGroup } from "../../../src/core/report/failing-group.ts";
+import { failingGroup, type RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 
 const at = (hour: number): Date => new Date(Date.UTC(2026, 2, 1, hour));
 const CHANGE: RecordedFailure = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wasForgottenSince } from "../../../src/core/report/forgotten-scope.ts";
+import { wasForgottenSince } from "../../../src/core/report/health.ts";
 
 const at = (minute: number): Date => new Date(Date.UTC(2026, 2, 1, 12, minute));
 

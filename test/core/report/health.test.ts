@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { clockDifference } from "../../../src/core/deletion/clocks.ts";
 import { NOBODY_MISSING } from "../../../src/core/deletion/missing-tenants.ts";
+import { clockDifference } from "../../../src/core/plan/read-history.ts";
 import { type Counts, noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
 import { type HealthFacts, healthOf, type Verdict } from "../../../src/core/report/health.ts";
 

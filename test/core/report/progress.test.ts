@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { advanced, NO_WORK, progress, type WorkEvent } from "../../../src/core/report/progress.ts";
-import { durationText, rateText } from "../../../src/core/text/duration.ts";
+import { durationText, rateText } from "../../../src/core/text/quantity.ts";
 
 describe("progress", () => {
   it("tells the rate so far and the time left at that rate", () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { noCounts } from "../../../src/core/report/counts.ts";
 import {
   countsText,
+  noCounts,
   outOfSyncText,
   type Summary,
   summaryText,
-} from "../../../src/core/report/summary-text.ts";
+} from "../../../src/core/report/counts.ts";
 
 const aSummary = (overrides: Partial<Summary> = {}): Summary => ({
   command: "sync",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWithin, parseDailyWindow } from "../../../src/core/rotation/daily-window.ts";
+import { isWithin, parseDailyWindow } from "../../../src/core/rotation/rotation-policy.ts";
 
 describe("a daily window", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseDuration } from "../../../src/core/text/duration.ts";
+import { parseDuration } from "../../../src/core/text/quantity.ts";
 
 it.each([
   ["500ms", 500],

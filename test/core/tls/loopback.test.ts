@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isLoopback, isPlainHttpToAnotherHost } from "../../../src/core/tls/loopback.ts";
+import { isLoopback, isPlainHttpToAnotherHost } from "../../../src/core/tls/database-tls.ts";
 
 test.each(["localhost", "LOCALHOST", "127.0.0.1", "127.255.255.254", "::1", "[::1]", "/run/postgresql"])(
   "what is sent to %s stays on this machine",

@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { readTlsFiles } from "../../../src/core/tls/tls-files.ts";
+import { readTlsFiles } from "../../../src/core/tls/database-tls.ts";
 import { aCertificateAuthority } from "../../support/servers/certificates.ts";
 
 const authority = await aCertificateAuthority("the CA");

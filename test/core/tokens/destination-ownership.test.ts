@@ -3,9 +3,9 @@ import {
   dependsOnTokens,
   type FoundMark,
   type Ownership,
+  type OwnersMark,
   ownershipOf,
-} from "../../../src/core/tokens/destination-ownership.ts";
-import type { OwnersMark } from "../../../src/core/tokens/owner-mark.ts";
+} from "../../../src/core/tokens/destination.ts";
 
 const SELF = { name: "ours", baseUrl: "https://a", ledgerId: "L1" };
 const aMark = (overrides: Partial<OwnersMark> = {}): OwnersMark => ({

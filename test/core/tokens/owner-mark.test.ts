@@ -6,7 +6,7 @@ import {
   isScopeName,
   type OwnersMark,
   parseMark,
-} from "../../../src/core/tokens/owner-mark.ts";
+} from "../../../src/core/tokens/destination.ts";
 
 const aMark = (overrides: Partial<OwnersMark> = {}): OwnersMark => ({
   name: "ours",

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { parseSecretPath, secretName } from "../../../src/core/tokens/secret-name.ts";
-import { SECRET_NAMING } from "../../../src/core/tokens/secret-name-rules.ts";
+import { parseSecretPath, SECRET_NAMING, secretName } from "../../../src/core/tokens/secrets.ts";
 import { documentedBlocks, NODE, python, startDocumented } from "../../support/documented-code.ts";
 import { findPython } from "../../support/servers/python.ts";
 

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
-import { fits, type SecretPath } from "../../../src/core/tokens/secret-name.ts";
-import { SECRET_NAMING, type SecretStoreKind } from "../../../src/core/tokens/secret-name-rules.ts";
+import {
+  fits,
+  SECRET_NAMING,
+  type SecretPath,
+  type SecretStoreKind,
+} from "../../../src/core/tokens/secrets.ts";
 
 test.each<[SecretStoreKind, SecretPath, boolean]>([
   ["file", ["dashboards/", ".token"], true],

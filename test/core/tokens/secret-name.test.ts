@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseSecretPath, type SecretPath, secretName } from "../../../src/core/tokens/secret-name.ts";
-import { SECRET_NAMING, type SecretStoreKind } from "../../../src/core/tokens/secret-name-rules.ts";
+import {
+  parseSecretPath,
+  SECRET_NAMING,
+  type SecretPath,
+  type SecretStoreKind,
+  secretName,
+} from "../../../src/core/tokens/secrets.ts";
 
 const KINDS = Object.keys(SECRET_NAMING) as SecretStoreKind[];
 

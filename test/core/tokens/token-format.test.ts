@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import { formatToken, type TokenFormat, tokenIn } from "../../../src/core/tokens/token-format.ts";
+import { formatToken, type TokenFormat, tokenIn } from "../../../src/core/tokens/secrets.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const text = fc.string({ unit: "binary", minLength: 1 });

@@ -3,7 +3,7 @@ import {
   type FoundTokenTable,
   leadsElsewhere,
   type TokenTable,
-} from "../../../src/core/tokens/token-tables.ts";
+} from "../../../src/core/tokens/destination.ts";
 
 const BEFORE: TokenTable = { written: "tokens", schema: "public", table: "tokens", owner: "groupsync" };
 

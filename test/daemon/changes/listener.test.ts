@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { MAX_ID_BYTES } from "../../../src/core/group/tenant-id.ts";
+import { MAX_ID_BYTES } from "../../../src/core/group/tenant.ts";
 import { NoticingStage } from "./a-noticing.ts";
 
 const AWAY = new SyncError("SOURCE_UNAVAILABLE", "cannot listen on changed: gone");

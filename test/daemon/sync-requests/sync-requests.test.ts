@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { MAX_ID_BYTES } from "../../../src/core/group/tenant-id.ts";
+import { MAX_ID_BYTES } from "../../../src/core/group/tenant.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
 import { serve } from "../../../src/daemon/http/http-server.ts";
 import { plain } from "../../../src/daemon/http/reply.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { connectionPrivacy } from "../../../src/core/tls/connection-privacy.ts";
+import { connectionPrivacy } from "../../../src/core/tls/database-tls.ts";
 import { connectionFinding } from "../../../src/engine/check/connection.ts";
 import { signsOf } from "./findings.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { RecordedFailure } from "../../../src/core/failure/group-failures.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import type { PlanningContext } from "../../../src/core/plan/planned-action.ts";
-import { toldText } from "../../../src/core/text/told.ts";
+import { toldText } from "../../../src/core/text/printable.ts";
 import type { ExplainedTenant } from "../../../src/engine/explain/explain-tenant.ts";
 import { standingOf } from "../../../src/engine/explain/standing.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { refreshCode } from "../../../src/core/drift/refresh-guard.ts";
+import { refreshCode } from "../../../src/core/drift/refresh.ts";
 import type { DeletionLimit } from "../../../src/core/plan/deletion-policy.ts";
 import { heldRefresh } from "../../../src/engine/refresh/held-refresh.ts";
 import { Instance } from "../../fakes/instance.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isUndecided } from "../../../src/core/failure/neutral-request.ts";
 import {
+  isUndecided,
   SERVICE_FAILURES,
   ServiceFailure,
   type ServiceFailureCode,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import type { OwnersMark } from "../../../src/core/tokens/owner-mark.ts";
+import type { OwnersMark } from "../../../src/core/tokens/destination.ts";
 import type { SyncSettings } from "../../../src/engine/sync.ts";
 import type { Point } from "../../fakes/instance.ts";
 import { synced } from "../../fakes/two-stores.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FoundTokenTable, TokenTable } from "../../../src/core/tokens/token-tables.ts";
+import type { FoundTokenTable, TokenTable } from "../../../src/core/tokens/destination.ts";
 import { insistOnTables } from "../../../src/engine/tokens/token-tables.ts";
 import type { TokenDestination } from "../../../src/ports/token-store.ts";
 

@@ -1,7 +1,7 @@
 import type { MissingGroups } from "../../../src/core/deletion/missing-tenants.ts";
-import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import type { GraceClock } from "../../../src/core/group/ledger-group.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { LeftUpdate } from "../../../src/core/plan/ledger-update.ts";
 import type { ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../src/ports/ledger/deletions.ts";

@@ -1,6 +1,6 @@
 import { type Deleted, isFoundGone, type Outcome } from "../../../src/core/apply/outcome.ts";
-import type { Failure } from "../../../src/core/failure/failure.ts";
 import type { GroupFailures, RecordedFailure } from "../../../src/core/failure/group-failures.ts";
+import type { Failure } from "../../../src/core/failure/sync-error.ts";
 import { type Group, tokenFingerprint } from "../../../src/core/group/group.ts";
 import {
   type Intent,
@@ -8,7 +8,7 @@ import {
   type LedgerGroup,
   UNKNOWN_STATE,
 } from "../../../src/core/group/ledger-group.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import {
   type Change,
   fingerprintOf,

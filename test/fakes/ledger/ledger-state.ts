@@ -1,4 +1,4 @@
-import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
+import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
 import {
   type ChangeFailure,
   NO_FAILURES,
@@ -9,7 +9,7 @@ import type { LedgerGroup, UnverifiedOutcome } from "../../../src/core/group/led
 import type { RememberedRejection } from "../../../src/core/group/rejections.ts";
 import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
-import type { TokenTable } from "../../../src/core/tokens/token-tables.ts";
+import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
 import type { HandOver, TenantAnswer } from "../../../src/ports/ledger/requests.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";

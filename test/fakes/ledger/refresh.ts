@@ -1,6 +1,6 @@
-import type { FoundGone } from "../../../src/core/drift/refresh-guard.ts";
+import type { FoundGone } from "../../../src/core/drift/refresh.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import type {
   RefreshableOptions,
   RefreshCandidate,

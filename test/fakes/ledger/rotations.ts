@@ -1,4 +1,4 @@
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
 import type {
   KnownToken,

@@ -1,5 +1,5 @@
 import type { Rejection, RememberedRejection } from "../../../src/core/group/rejections.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { RejectionReads, RejectionWrites } from "../../../src/ports/ledger/rejections.ts";
 import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../src/ports/ledger/runs.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";

@@ -1,7 +1,10 @@
-import type { HeldRemoval } from "../../../src/core/deletion/removal-guard.ts";
-import type { ChangeFailure, RecordedFailure } from "../../../src/core/failure/group-failures.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
-import { failingGroup } from "../../../src/core/report/failing-group.ts";
+import type { HeldRemoval } from "../../../src/core/deletion/removals.ts";
+import {
+  type ChangeFailure,
+  failingGroup,
+  type RecordedFailure,
+} from "../../../src/core/failure/group-failures.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
 import type {
   GroupRecord,
   HeldGroups,

@@ -1,6 +1,6 @@
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
-import { compareIds } from "../../../src/core/group/tenant-id.ts";
-import type { TokenTable } from "../../../src/core/tokens/token-tables.ts";
+import { compareIds } from "../../../src/core/group/tenant.ts";
+import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type {
   StoredResult,
   TokenReads,

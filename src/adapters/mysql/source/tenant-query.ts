@@ -1,6 +1,5 @@
 import type { FieldPacket } from "mysql2/promise";
-import { BUCKETS } from "../../../core/group/tenant.ts";
-import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
+import { BUCKETS, MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 import { asText } from "../../sql/source/cells.ts";
 import { checkSql, wrongIdType } from "../../sql/source/source-checks.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { MAX_ID_BYTES } from "../../../core/group/tenant-id.ts";
+import { MAX_ID_BYTES } from "../../../core/group/tenant.ts";
 
 /** Also recognised by other instances of groupsync that listen on the same channel. */
 const BEGINNING = "groupsync tries whether notifications arrive; this is no id: ";

@@ -3,11 +3,11 @@ import { SyncError } from "../../../core/failure/sync-error.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
 import {
   readTls,
+  readTlsFiles,
   type TlsDialect,
   type TlsFiles,
   type Verification,
 } from "../../../core/tls/database-tls.ts";
-import { readTlsFiles } from "../../../core/tls/tls-files.ts";
 
 /** The TLS settings for a driver, with the contents of the files. */
 export type TlsSettings =

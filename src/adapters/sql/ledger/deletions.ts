@@ -1,5 +1,5 @@
 import type { MissingGroups } from "../../../core/deletion/missing-tenants.ts";
-import type { HeldRemoval } from "../../../core/deletion/removal-guard.ts";
+import type { HeldRemoval } from "../../../core/deletion/removals.ts";
 import type { GraceClock } from "../../../core/group/ledger-group.ts";
 import type { LeftUpdate } from "../../../core/plan/ledger-update.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../core/plan/read-history.ts";

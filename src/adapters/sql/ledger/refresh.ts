@@ -1,4 +1,4 @@
-import type { FoundGone } from "../../../core/drift/refresh-guard.ts";
+import type { FoundGone } from "../../../core/drift/refresh.ts";
 import { UNKNOWN_STATE } from "../../../core/group/ledger-group.ts";
 import type {
   RefreshableOptions,

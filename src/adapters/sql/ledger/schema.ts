@@ -1,5 +1,5 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
-import { FORGET } from "../../../core/report/forgotten-scope.ts";
+import { FORGET } from "../../../core/report/health.ts";
 import type { LedgerSchema, SchemaReads, SchemaWrites } from "../../../ports/ledger/schema.ts";
 import { databaseError } from "../connection/failures.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";

@@ -1,7 +1,7 @@
-import type { HeldRemoval } from "../../../core/deletion/removal-guard.ts";
+import type { HeldRemoval } from "../../../core/deletion/removals.ts";
+import { type FailingGroup, failingGroup } from "../../../core/failure/group-failures.ts";
 import type { Group } from "../../../core/group/group.ts";
 import { STALE_CODE } from "../../../core/plan/read-history.ts";
-import { type FailingGroup, failingGroup } from "../../../core/report/failing-group.ts";
 import type { LeaseHolder } from "../../../ports/ledger/lease.ts";
 import type {
   FormerToken,

@@ -1,4 +1,4 @@
-import type { TokenTable } from "../../../core/tokens/token-tables.ts";
+import type { TokenTable } from "../../../core/tokens/destination.ts";
 import type {
   StoredResult,
   TokenReads,

@@ -1,4 +1,4 @@
-import { MissingColumns } from "../../../core/failure/missing-columns.ts";
+import { MissingColumns } from "../../../core/failure/sync-error.ts";
 import type { Identifiers } from "../connection/identifiers.ts";
 import type { SourceFailures } from "./source-checks.ts";
 import type { SourceRequest } from "./source-request.ts";

@@ -1,6 +1,5 @@
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
-import { isSameMark, type OwnersMark } from "../../../core/tokens/owner-mark.ts";
-import type { FoundTokenTable } from "../../../core/tokens/token-tables.ts";
+import { type FoundTokenTable, isSameMark, type OwnersMark } from "../../../core/tokens/destination.ts";
 import type { TokenDestination } from "../../../ports/token-store.ts";
 import type { Queryable } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";

@@ -1,8 +1,8 @@
 import type { DescribeSecretResponse, SecretsManager, Tag } from "@aws-sdk/client-secrets-manager";
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import { Secret } from "../../../core/secret/secret.ts";
-import { isPlainHttpToAnotherHost } from "../../../core/tls/loopback.ts";
-import { SECRET_NAMING } from "../../../core/tokens/secret-name-rules.ts";
+import { isPlainHttpToAnotherHost } from "../../../core/tls/database-tls.ts";
+import { SECRET_NAMING } from "../../../core/tokens/secrets.ts";
 import { hasTags, type ManagedTags, managedTags, SCOPE_MARK, scopeIn } from "../secrets/managed-tags.ts";
 import { optional } from "../secrets/optional-package.ts";
 import { ReconnectingClient } from "../secrets/reconnecting-client.ts";

@@ -1,6 +1,6 @@
 import type { DeletedSecret, SecretClient, SecretProperties } from "@azure/keyvault-secrets";
 import { Secret } from "../../../core/secret/secret.ts";
-import { SECRET_NAMING } from "../../../core/tokens/secret-name-rules.ts";
+import { SECRET_NAMING } from "../../../core/tokens/secrets.ts";
 import { hasTags, type ManagedTags, managedTags, scopeIn } from "../secrets/managed-tags.ts";
 import { ReconnectingClient } from "../secrets/reconnecting-client.ts";
 import {

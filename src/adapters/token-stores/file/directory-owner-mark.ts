@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { Secret } from "../../../core/secret/secret.ts";
 import { shellQuoted } from "../../../core/text/printable.ts";
+import { isScopeName, parseMark } from "../../../core/tokens/destination.ts";
 import {
   dangerWithin,
   type Entry,
@@ -8,7 +9,6 @@ import {
   isTrusted,
   type Trust,
 } from "../../../core/tokens/directory-trust.ts";
-import { isScopeName, parseMark } from "../../../core/tokens/owner-mark.ts";
 import { type FoundSecret, SecretStoreFailure } from "../secrets/secret-store.ts";
 import { systemCodeOf } from "../secrets/vendor-errors.ts";
 import { safeDirectory, unsafe } from "./safe-directory.ts";

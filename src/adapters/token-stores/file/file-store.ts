@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { describe, SyncError } from "../../../core/failure/sync-error.ts";
 import { Secret } from "../../../core/secret/secret.ts";
 import { dangerWithin, type Trust } from "../../../core/tokens/directory-trust.ts";
-import { SECRET_NAMING } from "../../../core/tokens/secret-name-rules.ts";
+import { SECRET_NAMING } from "../../../core/tokens/secrets.ts";
 import {
   type FoundSecret,
   notManaged,

@@ -1,7 +1,6 @@
 import type { protos, SecretManagerServiceClient } from "@google-cloud/secret-manager";
 import { Secret } from "../../../core/secret/secret.ts";
-import { secretName } from "../../../core/tokens/secret-name.ts";
-import { SECRET_NAMING } from "../../../core/tokens/secret-name-rules.ts";
+import { SECRET_NAMING, secretName } from "../../../core/tokens/secrets.ts";
 import { hasTags, type ManagedTags, managedTags, scopeIn } from "../secrets/managed-tags.ts";
 import { optional } from "../secrets/optional-package.ts";
 import { ReconnectingClient } from "../secrets/reconnecting-client.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta, V1Secret, V1Status } from "@kubernetes/client-node";
 import { Secret } from "../../../core/secret/secret.ts";
-import { SECRET_NAMING } from "../../../core/tokens/secret-name-rules.ts";
+import { SECRET_NAMING } from "../../../core/tokens/secrets.ts";
 import { hasTags, type ManagedTags, SCOPE_MARK, scopeIn } from "../secrets/managed-tags.ts";
 import { ReconnectingClient } from "../secrets/reconnecting-client.ts";
 import {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Finding, ok, warning } from "../../../core/report/finding.ts";
 import { Secret } from "../../../core/secret/secret.ts";
-import { type SecretPath, secretName } from "../../../core/tokens/secret-name.ts";
+import { type SecretPath, secretName } from "../../../core/tokens/secrets.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 
 /** Repeats a call that fails for a moment. */

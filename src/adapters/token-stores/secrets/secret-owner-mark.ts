@@ -1,6 +1,6 @@
 import { Secret } from "../../../core/secret/secret.ts";
-import { formatMark, isSameMark, type OwnersMark, parseMark } from "../../../core/tokens/owner-mark.ts";
-import { ownerName, type SecretPath } from "../../../core/tokens/secret-name.ts";
+import { formatMark, isSameMark, type OwnersMark, parseMark } from "../../../core/tokens/destination.ts";
+import { ownerName, type SecretPath } from "../../../core/tokens/secrets.ts";
 import { type SecretStore, SecretStoreFailure } from "./secret-store.ts";
 
 /** The owner mark of a path of a secret store: a secret whose name no tenant's secret can have. */

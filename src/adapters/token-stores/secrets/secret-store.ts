@@ -1,5 +1,5 @@
 import type { Secret } from "../../../core/secret/secret.ts";
-import type { SecretNaming } from "../../../core/tokens/secret-name.ts";
+import type { SecretNaming } from "../../../core/tokens/secrets.ts";
 
 /**
  * A vendor's store of named secrets, as thin as its client allows. Every method rejects with a {@link

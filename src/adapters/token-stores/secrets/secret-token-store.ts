@@ -1,9 +1,14 @@
 import { interrupted, SyncError } from "../../../core/failure/sync-error.ts";
 import type { Finding } from "../../../core/report/finding.ts";
 import type { Secret } from "../../../core/secret/secret.ts";
-import { type SecretPath, secretName } from "../../../core/tokens/secret-name.ts";
+import {
+  formatToken,
+  type SecretPath,
+  secretName,
+  type TokenFormat,
+  tokenIn,
+} from "../../../core/tokens/secrets.ts";
 import { type LaggingToken, laggingIn } from "../../../core/tokens/token-copies.ts";
-import { formatToken, type TokenFormat, tokenIn } from "../../../core/tokens/token-format.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { LedgerTransaction } from "../../../ports/ledger/ledger.ts";
 import type {

@@ -1,8 +1,6 @@
 import { Secret } from "../../../core/secret/secret.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/text/json.ts";
-import type { SecretPath } from "../../../core/tokens/secret-name.ts";
-import { SECRET_NAMING } from "../../../core/tokens/secret-name-rules.ts";
-import type { TokenFormat } from "../../../core/tokens/token-format.ts";
+import { SECRET_NAMING, type SecretPath, type TokenFormat } from "../../../core/tokens/secrets.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { hasTags, type ManagedTags, managedTags, scopeIn } from "../secrets/managed-tags.ts";
 import {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareIds, MAX_ID_BYTES } from "../../../../src/core/group/tenant-id.ts";
+import { compareIds, MAX_ID_BYTES } from "../../../../src/core/group/tenant.ts";
 import { anyText } from "../../../builders/arbitraries.ts";
 import { NEVER, readAll, rowsOf } from "../../../contracts/rows-of.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/databases/fresh-database.ts";

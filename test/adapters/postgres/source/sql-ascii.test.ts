@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { postgresChangeFeed } from "../../../../src/adapters/postgres/changes/change-feed.ts";
-import { compareIds } from "../../../../src/core/group/tenant-id.ts";
+import { compareIds } from "../../../../src/core/group/tenant.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
 import { readTenants } from "../../../../src/engine/plan/read-tenants.ts";
 import { column, someRules } from "../../../builders/rules.ts";

@@ -1,7 +1,6 @@
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { RowDigest } from "../../../../src/core/group/tenant.ts";
-import { compareIds } from "../../../../src/core/group/tenant-id.ts";
+import { compareIds, type RowDigest } from "../../../../src/core/group/tenant.ts";
 import { collect } from "../../../contracts/collect.ts";
 import { lookUpsOf } from "../../../contracts/look-ups.ts";
 import { NEVER, rowsOf } from "../../../contracts/rows-of.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SqlTokenTable } from "../../../../src/adapters/sql/tokens/token-table.ts";
-import type { OwnersMark } from "../../../../src/core/tokens/owner-mark.ts";
+import type { OwnersMark } from "../../../../src/core/tokens/destination.ts";
 import type { TokenDestination } from "../../../../src/ports/token-store.ts";
 import { freshDatabase } from "../../../support/databases/fresh-database.ts";
 import { aRole } from "../../../support/databases/role.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Secret } from "../../../../src/core/secret/secret.ts";
-import type { SecretPath } from "../../../../src/core/tokens/secret-name.ts";
+import type { SecretPath } from "../../../../src/core/tokens/secrets.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { someTokens, type TokenPlace, tokenStoreContract } from "../../../contracts/token-store.ts";
 import { aSecretPlace, PATH } from "../secrets/a-secret-place.ts";

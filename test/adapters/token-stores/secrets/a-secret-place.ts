@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { SecretStore } from "../../../../src/adapters/token-stores/secrets/secret-store.ts";
 import { SecretTokenStore } from "../../../../src/adapters/token-stores/secrets/secret-token-store.ts";
-import type { SecretPath } from "../../../../src/core/tokens/secret-name.ts";
+import type { SecretPath } from "../../../../src/core/tokens/secrets.ts";
 import type { TokenPlace } from "../../../contracts/token-store.ts";
 import { inMemoryLedger } from "../../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../../fakes/ledger/ledger-state.ts";

@@ -6,7 +6,7 @@ import {
 import { SecretTokenStore } from "../../../../src/adapters/token-stores/secrets/secret-token-store.ts";
 import { SyncError } from "../../../../src/core/failure/sync-error.ts";
 import { Secret } from "../../../../src/core/secret/secret.ts";
-import type { TokenFormat } from "../../../../src/core/tokens/token-format.ts";
+import type { TokenFormat } from "../../../../src/core/tokens/secrets.ts";
 import type { TokenStore } from "../../../../src/ports/token-store.ts";
 import { rejection } from "../../../contracts/collect.ts";
 import { everythingIn } from "../../../contracts/everything-in.ts";

@@ -1,5 +1,5 @@
-import type { Failure } from "../../../../core/failure/failure.ts";
 import type { FailureKind, GroupFailures, RecordedFailure } from "../../../../core/failure/group-failures.ts";
+import type { Failure } from "../../../../core/failure/sync-error.ts";
 import { storable } from "../../connection/storable.ts";
 import type { Assignments } from "../../dialect/dialect.ts";
 

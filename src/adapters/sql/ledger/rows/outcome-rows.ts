@@ -1,5 +1,5 @@
 import type { Applied, Deleted, Failed, NotUpdated } from "../../../../core/apply/outcome.ts";
-import type { Failure } from "../../../../core/failure/failure.ts";
+import type { Failure } from "../../../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../../../core/group/ledger-group.ts";
 import {
