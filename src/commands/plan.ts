@@ -16,7 +16,7 @@ import { startOfRefresh } from "../engine/refresh/refresh-start.ts";
 import { areSameDestinations } from "../engine/tokens/moved-destinations.ts";
 import { tokenTables } from "../engine/tokens/token-tables.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
-import type { KnownService } from "../ports/ledger/service.ts";
+import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
 import { onlyTenants } from "./only-option.ts";

@@ -2,7 +2,7 @@ import { databaseError } from "../adapters/sql/connection/failures.ts";
 import type { SessionTimeouts } from "../adapters/sql/connection/wait-limits.ts";
 import type { Database, DatabaseOptions } from "../adapters/sql/dialect/database.ts";
 import type { DatabaseUrl } from "../config/model/config.ts";
-import type { Durability, DurabilityRisk } from "../ports/durability.ts";
+import type { Durability, DurabilityRisk } from "../ports/ledger/ledger.ts";
 
 /** The most connections to the ledger's database, beside one for each rotation that is under way. */
 export const LEDGER_CONNECTIONS = 2;

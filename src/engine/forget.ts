@@ -1,7 +1,7 @@
 import { interrupted, withHint } from "../core/failure/sync-error.ts";
 import type { Delete } from "../core/plan/change.ts";
 import { FORGET } from "../core/report/health.ts";
-import type { KnownService } from "../ports/ledger/service.ts";
+import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply/apply-changes.ts";
 import { withLease } from "./lease/lease.ts";

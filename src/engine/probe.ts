@@ -42,7 +42,7 @@ export interface ProbeReport {
   readonly updates: boolean | null;
 }
 
-export interface ProbedCanary {
+interface ProbedCanary {
   readonly user_group_id: string;
   /** Whether the service has it no more, for certain. */
   readonly isGone: boolean;

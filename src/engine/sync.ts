@@ -1,6 +1,6 @@
 import { asSyncError, interrupted, isInterruption, withHint } from "../core/failure/sync-error.ts";
 import type { RotationPolicy } from "../core/rotation/rotation-policy.ts";
-import type { KnownService } from "../ports/ledger/service.ts";
+import type { KnownService } from "../ports/ledger/scope.ts";
 import type { OpenSpool } from "../ports/spool.ts";
 import type { TenantSource } from "../ports/tenant-source.ts";
 import { applyChanges } from "./apply/apply-changes.ts";

@@ -3,8 +3,7 @@ import { noCounts } from "../../src/core/report/counts.ts";
 import type { WayError, WayState } from "../../src/daemon/changes/way-state.ts";
 import type { ServingState } from "../../src/daemon/state/serving-state.ts";
 import type { CurrentRun, DaemonState, LedgerSnapshot } from "../../src/daemon/state/state.ts";
-import type { RecordedRun } from "../../src/ports/ledger/runs.ts";
-import type { LedgerStatus } from "../../src/ports/ledger/status.ts";
+import type { LedgerStatus, RecordedRun } from "../../src/ports/ledger/scope.ts";
 import type { RunSummary } from "../../src/ports/observer.ts";
 
 const STARTED_AT = new Date("2026-03-01T00:00:00Z");

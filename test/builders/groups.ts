@@ -18,8 +18,7 @@ import type { Apply, Delete, Replace, Upsert } from "../../src/core/plan/change.
 import type { PlanningContext } from "../../src/core/plan/planned-action.ts";
 import type { ReadHistory, Reading } from "../../src/core/plan/read-history.ts";
 import { Secret } from "../../src/core/secret/secret.ts";
-import type { Begun, KnownGroup } from "../../src/ports/ledger/groups.ts";
-import type { RotationResult } from "../../src/ports/ledger/rotations.ts";
+import type { Begun, KnownGroup, RotationResult } from "../../src/ports/ledger/groups.ts";
 
 /** Builders give a whole, believable value; a test overrides what it is about. */
 export const aGroup = (overrides: Partial<Group> = {}): Group => ({

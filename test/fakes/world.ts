@@ -6,7 +6,7 @@ import type { RunReport } from "../../src/engine/report/run-report.ts";
 import { rotate } from "../../src/engine/rotate.ts";
 import type { RotationSelection } from "../../src/engine/rotation/rotation-selection.ts";
 import { type SyncPorts, type SyncSettings, sync } from "../../src/engine/sync.ts";
-import type { DurabilityRisk } from "../../src/ports/durability.ts";
+import type { DurabilityRisk } from "../../src/ports/ledger/ledger.ts";
 import type { RunEvent } from "../../src/ports/observer.ts";
 import { column, someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "./instance.ts";

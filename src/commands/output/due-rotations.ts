@@ -5,7 +5,7 @@ import {
   type RotationPolicy,
 } from "../../core/rotation/rotation-policy.ts";
 import { rotationCandidates } from "../../engine/rotation/rotation-selection.ts";
-import type { RotationReads } from "../../ports/ledger/rotations.ts";
+import type { RotationReads } from "../../ports/ledger/groups.ts";
 
 /** Tokens that are older than `rotation.max_age`, and which of them a sync would rotate now. */
 export interface DueRotations {

@@ -8,9 +8,7 @@ import { healthOf, type Verdict } from "../../core/report/health.ts";
 import { type ResolvedTables, tablesText } from "../../core/report/tables-text.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import type { RecordedRun } from "../../ports/ledger/runs.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
-import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import type { KnownService, LedgerStatus, RecordedRun } from "../../ports/ledger/scope.ts";
 import { type Paint, painter } from "./colours.ts";
 import { heldLines, type Names } from "./held.ts";
 

@@ -125,13 +125,13 @@ interface Allowed {
   readonly approved: boolean;
 }
 
-export interface HeldBack {
+interface HeldBack {
   readonly kind: "held";
   readonly removals: RemovalSummary;
   readonly circumstances: Circumstances;
 }
 
-export interface Inconclusive {
+interface Inconclusive {
   readonly kind: "inconclusive";
   /** `gone` and `kept` as in `RemovalSummary`. */
   readonly gone: number;
@@ -166,7 +166,7 @@ export function guardRemovals(removals: RemovalSummary, circumstances: Circumsta
 }
 
 /** The removals that the guard decides on: all that are not under way yet. */
-export const removalsDue = ({ deletions, replacements }: RemovalSummary): number => deletions + replacements;
+const removalsDue = ({ deletions, replacements }: RemovalSummary): number => deletions + replacements;
 
 /** Whether this removal is done now. A removal that an earlier run began is finished, unless the read is inconclusive. */
 export function isAllowed({ underWay }: Pick<Removal, "underWay">, { kind }: GuardResult): boolean {

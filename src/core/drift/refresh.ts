@@ -4,7 +4,7 @@ import { type DeletionLimit, removalsAllowed } from "../plan/deletion-policy.ts"
 import { quantity } from "../text/quantity.ts";
 
 /** What decides how many groups a sync asks for again. */
-export interface RefreshState {
+interface RefreshState {
   readonly now: Date;
   /** When the syncs of all tenants before this one began, newest first. */
   readonly earlier: readonly Date[];
@@ -61,7 +61,7 @@ export interface HeldRefresh extends Failure {
   readonly approval: string;
 }
 
-export interface RefreshLimit {
+interface RefreshLimit {
   readonly limit: DeletionLimit;
   /** Groups in the ledger. */
   readonly owned: number;

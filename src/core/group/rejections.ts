@@ -23,7 +23,7 @@ export const MOST_REMEMBERED = 1_000;
 const LONGEST_MESSAGE = 1_000;
 
 /** What a read changes in the memory of rejected rows. */
-export interface RejectionChanges {
+interface RejectionChanges {
   /** New ones, and those whose message, bucket or number of rows is another. */
   readonly changed: readonly Rejection[];
   /** Of `changed`: those that are new. */

@@ -22,7 +22,7 @@ interface BareUpdate {
 }
 
 /** The tenant is not ready, or its group is left as it is: clears its absence and its failed change, which nothing tries again. */
-export interface SetAsideUpdate {
+interface SetAsideUpdate {
   readonly kind: "set_aside";
   readonly user_group_id: string;
   /** The tenant was gone and came back. */

@@ -51,7 +51,7 @@ interface Outdated {
 }
 
 /** A tenant that the operator named. The tenant is gone and has no group. */
-export interface Gone {
+interface Gone {
   readonly kind: "gone";
   readonly user_group_id: string;
 }

@@ -138,7 +138,7 @@ export function longPause(now: Date, earlier: readonly GoodSync[]): number | nul
 }
 
 /** The database's time, and when this host asked for it. */
-export interface AskedTime {
+interface AskedTime {
   /** The host's clock, right before it asked. */
   readonly asked: Date;
   /** How long the answer took, by a clock that nobody sets. In milliseconds. */

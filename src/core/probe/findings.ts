@@ -119,7 +119,7 @@ export interface ProbeFindings {
 }
 
 /** In milliseconds. */
-export interface Latency {
+interface Latency {
   readonly answers: number;
   readonly least: number;
   readonly median: number;

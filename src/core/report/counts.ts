@@ -2,7 +2,7 @@ import type { Drift } from "../drift/drift.ts";
 import type { Failure } from "../failure/sync-error.ts";
 import { durationText, quantities, quantity } from "../text/quantity.ts";
 
-export type DriftCounts = Record<Drift, number>;
+type DriftCounts = Record<Drift, number>;
 
 /** The numbers of a run, as `sync --json` prints them. */
 export interface Counts {

@@ -60,7 +60,7 @@ export function advanced({ done, total }: Work, event: WorkEvent): Work {
   }
 }
 
-export interface Progress {
+interface Progress {
   readonly done: number;
   readonly total: number;
   /** Items per second since the start; 0 at the start. */

@@ -30,7 +30,7 @@ export const dueBefore = ({ maxAgeMs }: RotationPolicy, now: Date): Date | null 
   maxAgeMs === null ? null : new Date(now.getTime() - maxAgeMs);
 
 /** A time of every day, in minutes since midnight on the wall clock of a time zone. It may span midnight. */
-export interface DailyWindow {
+interface DailyWindow {
   readonly from: number;
   /** Exclusive. */
   readonly to: number;

@@ -1,5 +1,5 @@
 import { type RejectionReason, reasonsOf } from "../../core/group/rejections.ts";
-import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { RecordedRun } from "../../ports/ledger/scope.ts";
 import type { Notifier } from "../../ports/notifier.ts";
 import type { RunEvent, RunSummary } from "../../ports/observer.ts";
 import type { DaemonState } from "../state/state.ts";

@@ -3,7 +3,7 @@ import type { DeletionPolicy } from "../../core/plan/deletion-policy.ts";
 import type { RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import { heldRefresh } from "../../engine/refresh/held-refresh.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import type { LedgerStatus } from "../../ports/ledger/scope.ts";
 import type { LedgerSnapshot } from "./state.ts";
 
 const DAY = 86_400_000;

@@ -1,4 +1,4 @@
-import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { RecordedRun } from "../../ports/ledger/scope.ts";
 import type { DaemonState, FinishedRun } from "./state.ts";
 
 /** A finished or killed run, from this process's memory or from the ledger. */

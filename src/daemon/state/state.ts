@@ -1,8 +1,7 @@
 import type { WentMissing } from "../../core/deletion/missing-tenants.ts";
 import type { RefreshHold } from "../../core/drift/refresh.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
-import type { RecordedRun, RunId } from "../../ports/ledger/runs.ts";
-import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import type { LedgerStatus, RecordedRun, RunId } from "../../ports/ledger/scope.ts";
 import type { Unreached } from "../../ports/notifier.ts";
 import type { RunSummary } from "../../ports/observer.ts";
 import type { ServingState } from "./serving-state.ts";

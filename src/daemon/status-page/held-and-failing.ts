@@ -8,7 +8,7 @@ import {
   rejectedRows,
 } from "../../core/group/rejections.ts";
 import { asSentence, printable, printableId } from "../../core/text/printable.ts";
-import type { HeldGroups } from "../../ports/ledger/status.ts";
+import type { HeldGroups } from "../../ports/ledger/scope.ts";
 import { copied } from "./copied-command.ts";
 import { type Content, type Html, html } from "./markup/html.ts";
 import {

@@ -1,4 +1,4 @@
-import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { RecordedRun } from "../../ports/ledger/scope.ts";
 import { type Content, type Html, html } from "./markup/html.ts";
 import { grouped, groupedCount, type PageTime, roundText, took } from "./markup/number-and-time-text.ts";
 import { type Day, ENDINGS, type Ending, type RunsSummary, runsByDay, worstOf } from "./runs-by-hour.ts";

@@ -1,5 +1,5 @@
 import type { RunOutcome } from "../../core/report/counts.ts";
-import type { RecordedRun } from "../../ports/ledger/runs.ts";
+import type { RecordedRun } from "../../ports/ledger/scope.ts";
 import { type PageTime, wallClock } from "./markup/number-and-time-text.ts";
 
 /** `unfinished`: the ledger has no end of the run, for instance after a kill. */

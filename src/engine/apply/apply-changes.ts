@@ -19,7 +19,7 @@ export interface Applying extends ServiceCalling, OutcomeRecording {
   readonly removals: Pick<RemovalCheck, "isStillRight">;
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   /** Begins no change after this aborts. Changes in flight go on to their end, with all their retries. */
   readonly until?: AbortSignal;
   /** Sends no call after this aborts, not even a retry. Calls in flight are awaited, and their answers recorded. */

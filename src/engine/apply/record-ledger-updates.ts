@@ -1,6 +1,6 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 import type { ReadHistory } from "../../core/plan/read-history.ts";
-import type { StoredResult } from "../../ports/ledger/tokens.ts";
+import type { StoredResult } from "../../ports/ledger/groups.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Turns } from "../lease/tenant-turns.ts";

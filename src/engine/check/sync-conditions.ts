@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { ServiceIdentity } from "../service/service-identity.ts";
 import { insistOnOwnership } from "../tokens/destination-owners.ts";

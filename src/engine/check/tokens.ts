@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { asFinding, type Finding, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { lostLedgerWarnings } from "../tokens/lost-ledger.ts";
 import { brokenConditions, destinationConditions } from "./sync-conditions.ts";

@@ -1,6 +1,6 @@
 import type { Change } from "../../core/plan/change.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Durability } from "../../ports/durability.ts";
+import type { Durability } from "../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
 
 /** How long a commit is remembered, in milliseconds. By then even a server with asynchronous commits has written it. */

@@ -6,14 +6,13 @@ import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.t
 import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
-import type { GroupRecord } from "../../ports/ledger/status.ts";
+import type { GroupRecord, KnownService } from "../../ports/ledger/scope.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { type LedgerState, type PlanSettings, planningContext, unknownIds } from "../plan/make-plan.ts";
 import { inOneBatch, readTenants } from "../plan/read-tenants.ts";
 
-export interface ExplainPorts {
+interface ExplainPorts {
   readonly source: TenantSource;
   readonly ledger: Pick<LedgerView, "of" | "record" | "rejections">;
   readonly tokens: Pick<TokenStore, "read" | "lagging">;
@@ -47,7 +46,7 @@ export interface ExplainedTenant {
 }
 
 /** Whether the token stores hold the token whose fingerprint the ledger has. */
-export type TokenCopies =
+type TokenCopies =
   /** The ledger knows no token of the group. */
   | { readonly kind: "none known" }
   | { readonly kind: "in every store" }

@@ -6,7 +6,7 @@ import { Unusable } from "../../core/group/tenant.ts";
 import type { Json } from "../../core/text/json.ts";
 import { printable, type Told } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
-import type { RecordedGroup } from "../../ports/ledger/status.ts";
+import type { RecordedGroup } from "../../ports/ledger/scope.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 import { type Explanation, failuresOf, isTooOld, rowOf } from "./explanation.ts";
 
@@ -25,7 +25,7 @@ export interface NamedValue {
   readonly confirmed?: string | null;
 }
 
-export interface PastEvent {
+interface PastEvent {
   readonly at: Date;
   readonly what: Told;
 }

@@ -24,7 +24,7 @@ export type State =
   | "gone";
 
 /** How a tenant stands, for an operator. */
-export interface Standing {
+interface Standing {
   readonly state: State;
   /** A sentence without its end. */
   readonly reason: Told;

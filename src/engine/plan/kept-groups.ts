@@ -1,5 +1,5 @@
 import { quantity } from "../../core/text/quantity.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 
 /**

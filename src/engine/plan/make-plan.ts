@@ -13,7 +13,7 @@ import { clockDifference, clockLead, nextReading, type ReadHistory } from "../..
 import { durationText, quantity } from "../../core/text/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { OpenSpool } from "../../ports/spool.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";

@@ -37,7 +37,7 @@ const NO_CHANGES: Plan["turns"] = {
   delete: 0,
 };
 
-export interface LedgerTotals {
+interface LedgerTotals {
   readonly owned: number;
   /** Groups whose removal an earlier run began. */
   readonly removalsUnderWay: number;

@@ -3,7 +3,7 @@ import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import type { LedgerGroup } from "../../core/group/ledger-group.ts";
 import type { Tenant } from "../../core/group/tenant.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
 import { ALL_BUCKETS, findChangedBuckets } from "./changed-buckets.ts";

@@ -5,7 +5,7 @@ import {
   type ReadHistory,
   SHORTEST_LONG_PAUSE_MS,
 } from "../../core/plan/read-history.ts";
-import type { RecordedRun, RunReads } from "../../ports/ledger/runs.ts";
+import type { RecordedRun, RunReads } from "../../ports/ledger/scope.ts";
 
 /** The syncs of a month, one each five minutes: pauses that come each week are usual. */
 const MOST_SYNCS = 10_000;

@@ -3,7 +3,7 @@ import { describeHeldRemovals, type HeldRemoval } from "../../core/deletion/remo
 import { tenantGone, tenantNotReady } from "../../core/failure/sync-error.ts";
 import { clockDifference } from "../../core/plan/read-history.ts";
 import { quantity } from "../../core/text/quantity.ts";
-import type { StatusReads } from "../../ports/ledger/status.ts";
+import type { StatusReads } from "../../ports/ledger/scope.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { Reporting } from "../report/report-failure.ts";
 import { MAX_REPORTED } from "../report/tally.ts";

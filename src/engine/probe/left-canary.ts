@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import type { Canary } from "../../ports/ledger/service.ts";
+import type { Canary } from "../../ports/ledger/scope.ts";
 import { type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
 import { deleteCanary } from "./delete-canary.ts";
 

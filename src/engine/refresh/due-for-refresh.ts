@@ -1,6 +1,6 @@
 import { refreshShare, syncIntervalMs } from "../../core/drift/refresh.ts";
-import type { RefreshReads } from "../../ports/ledger/refresh.ts";
-import type { RunReads } from "../../ports/ledger/runs.ts";
+import type { RefreshReads } from "../../ports/ledger/groups.ts";
+import type { RunReads } from "../../ports/ledger/scope.ts";
 import type { Silence } from "./sign-of-life.ts";
 
 /** The `service.refresh` of the config. */

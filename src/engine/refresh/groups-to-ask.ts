@@ -1,6 +1,6 @@
 import type { Upsert } from "../../core/plan/change.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { RefreshCandidate, RefreshReads } from "../../ports/ledger/refresh.ts";
+import type { RefreshCandidate, RefreshReads } from "../../ports/ledger/groups.ts";
 import type { Plan, PlanEntry } from "../plan/plan.ts";
 
 interface Wanted {

@@ -1,7 +1,7 @@
 import { type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
 import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";

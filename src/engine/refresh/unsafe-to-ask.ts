@@ -1,5 +1,5 @@
 import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 
 /**

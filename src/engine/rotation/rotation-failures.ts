@@ -1,6 +1,6 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import type { KnownToken } from "../../ports/ledger/rotations.ts";
+import type { KnownToken } from "../../ports/ledger/groups.ts";
 
 /**
  * Why a group can't be rotated before a sync has settled another change of the group; undefined if it can. `reason` says

@@ -1,8 +1,7 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { RotationCandidate } from "../../core/rotation/rotation-policy.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ExistingOptions, GroupReads } from "../../ports/ledger/groups.ts";
-import type { RotationReads } from "../../ports/ledger/rotations.ts";
+import type { ExistingOptions, GroupReads, RotationReads } from "../../ports/ledger/groups.ts";
 
 /** Which tokens the operator wants rotated. */
 export type RotationSelection =

@@ -1,6 +1,6 @@
 import { type Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Change } from "../../core/plan/change.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { RunEvent } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";

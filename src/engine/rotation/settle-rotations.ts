@@ -2,7 +2,7 @@ import { isDue, waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import { intendsRemoval } from "../../core/group/ledger-group.ts";
-import type { KnownToken } from "../../ports/ledger/rotations.ts";
+import type { KnownToken } from "../../ports/ledger/groups.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { inTurn, type Turns } from "../lease/tenant-turns.ts";
 import type { LeftUnderWay } from "../plan/plan.ts";

@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { wasForgottenSince } from "../../core/report/health.ts";
-import type { RunReads } from "../../ports/ledger/runs.ts";
+import type { RunReads } from "../../ports/ledger/scope.ts";
 import type { RecentCommits } from "../durability/recent-commits.ts";
 
 const EVER = new Date(0);

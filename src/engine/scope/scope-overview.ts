@@ -1,7 +1,7 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { shownTable } from "../../core/tokens/destination.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { LedgerStatus } from "../../ports/ledger/status.ts";
+import type { LedgerStatus } from "../../ports/ledger/scope.ts";
 
 /** The most ids of each kind that an overview names. */
 const SHOWN = 5;

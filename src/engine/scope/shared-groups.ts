@@ -2,7 +2,7 @@ import { SyncError } from "../../core/failure/sync-error.ts";
 import { printable } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 
 /**
  * Rejects with CONFIG_SCOPE_SHARED if another scope of this ledger has some of this scope's groups: the same ids, at the same

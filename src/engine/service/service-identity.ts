@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import type { BoundService, KnownService } from "../../ports/ledger/service.ts";
+import type { BoundService, KnownService } from "../../ports/ledger/scope.ts";
 
 /** The answers of one minute are recorded once, in milliseconds. */
 const RECORDED_EVERY = 60_000;

@@ -1,9 +1,9 @@
 import { isUsableId } from "../../core/group/tenant.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { RequestId, Requests, TenantAnswer } from "../../ports/ledger/requests.ts";
+import type { RequestId, Requests, TenantAnswer } from "../../ports/ledger/lease.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 
-export interface AskingPorts {
+interface AskingPorts {
   readonly ledger: Pick<Requests, "requestTenant" | "answerTo" | "withdrawRequest">;
   readonly clock: Clock;
   /** Names this process. */

@@ -6,7 +6,7 @@ import type { Companion, ServingRun } from "./companion.ts";
 import { openService } from "./serve-tenants.ts";
 import type { TenantServer } from "./tenant-server.ts";
 
-export interface ServingParts {
+interface ServingParts {
   readonly server: TenantServer;
   /** Starts to notice tenants. Resolves once no later change is lost. `table` is the table that the last run read. */
   readonly startNoticing: (table: string | null) => Promise<void>;

@@ -23,7 +23,7 @@ export interface ServedTenant {
   readonly retryAt?: Date;
 }
 
-export interface ServerPorts {
+interface ServerPorts {
   readonly clock: Clock;
   /** Called for each tenant that was served, `ms` after it was noticed. */
   readonly onServed: (user_group_id: string, served: Served, ms: number) => void;

@@ -9,8 +9,8 @@ import {
   type OwnersMark,
   ownershipOf,
 } from "../../core/tokens/destination.ts";
-import type { SchemaReads } from "../../ports/ledger/schema.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { SchemaReads } from "../../ports/ledger/ledger.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { TokenDestination, TokenStore } from "../../ports/token-store.ts";
 import type { HeldLease } from "../lease/lease.ts";

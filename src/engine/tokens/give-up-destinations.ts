@@ -1,5 +1,5 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
-import type { SchemaReads } from "../../ports/ledger/schema.ts";
+import type { SchemaReads } from "../../ports/ledger/ledger.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 
 interface Ports {

@@ -1,6 +1,6 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
 import type { GroupReads } from "../../ports/ledger/groups.ts";
-import type { KnownService } from "../../ports/ledger/service.ts";
+import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 

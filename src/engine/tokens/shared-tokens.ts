@@ -2,7 +2,7 @@ import { ServiceFailure } from "../../core/failure/service-failure.ts";
 import type { Failure } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { TokenReads } from "../../ports/ledger/tokens.ts";
+import type { TokenReads } from "../../ports/ledger/groups.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
 
 interface Ports {

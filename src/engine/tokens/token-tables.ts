@@ -5,7 +5,7 @@ import {
   shownTable,
   type TokenTable,
 } from "../../core/tokens/destination.ts";
-import type { TokenReads } from "../../ports/ledger/tokens.ts";
+import type { TokenReads } from "../../ports/ledger/groups.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import type { TokenWriting } from "./token-writing.ts";
 

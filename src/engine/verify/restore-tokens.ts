@@ -2,13 +2,13 @@ import { waitAfterFailures } from "../../core/failure/backoff.ts";
 import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
 import type { Upsert } from "../../core/plan/change.ts";
 import type { Secret } from "../../core/secret/secret.ts";
-import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type {
   ConfirmedGroup,
   StoredResult,
   VouchedOptions,
   VouchedToken,
-} from "../../ports/ledger/tokens.ts";
+} from "../../ports/ledger/groups.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { LedgerWriting } from "../lease/lease.ts";

@@ -1,6 +1,6 @@
 import { isDue } from "../../core/failure/backoff.ts";
 import { isVerificationDue } from "../../core/tokens/verification.ts";
-import type { VouchedToken } from "../../ports/ledger/tokens.ts";
+import type { VouchedToken } from "../../ports/ledger/groups.ts";
 import type { Applying } from "../apply/apply-changes.ts";
 import type { RecordedUpdates } from "../apply/record-ledger-updates.ts";
 import type { PlanOptions } from "../plan/make-plan.ts";

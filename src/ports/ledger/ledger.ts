@@ -1,15 +1,25 @@
-import type { DeletionReads, DeletionWrites } from "./deletions.ts";
-import type { GroupReads, GroupWrites } from "./groups.ts";
-import type { Lease, Leases } from "./lease.ts";
-import type { RefreshReads, RefreshWrites } from "./refresh.ts";
-import type { RejectionReads, RejectionWrites } from "./rejections.ts";
-import type { Requests, RequestWrites } from "./requests.ts";
-import type { RotationReads, RotationWrites } from "./rotations.ts";
-import type { RunReads, RunWrites } from "./runs.ts";
-import type { LedgerSchema, SchemaReads, SchemaWrites } from "./schema.ts";
-import type { ServiceReads, ServiceWrites } from "./service.ts";
-import type { StatusReads } from "./status.ts";
-import type { TokenReads, TokenWrites } from "./tokens.ts";
+import type {
+  DeletionReads,
+  DeletionWrites,
+  GroupReads,
+  GroupWrites,
+  RefreshReads,
+  RefreshWrites,
+  RotationReads,
+  RotationWrites,
+  TokenReads,
+  TokenWrites,
+} from "./groups.ts";
+import type { Lease, Leases, Requests, RequestWrites } from "./lease.ts";
+import type {
+  RejectionReads,
+  RejectionWrites,
+  RunReads,
+  RunWrites,
+  ServiceReads,
+  ServiceWrites,
+  StatusReads,
+} from "./scope.ts";
 
 /** groupsync's own tables. A ledger here is one scope of them: the `name` in the config. */
 export interface Ledger extends LedgerView, LedgerSchema, Leases, Requests {
@@ -50,4 +60,52 @@ export interface LedgerTransaction
    * have the lease. Ask before a change elsewhere that only this transaction protects.
    */
   assertOpen(): void;
+}
+
+/** The ledger's tables as such. */
+export interface SchemaReads {
+  /** Identifies this ledger, with all its scopes, among all ledgers. Null if the tables are missing. */
+  id(): Promise<string | null>;
+  /** Rejects if `prepare` would, as far as that can be seen without a change. */
+  inspect(): Promise<void>;
+  /** For messages, such as `public.groupsync_*`; null if nobody can say where the tables would be. */
+  ownTables(): Promise<string | null>;
+  /** The scopes of which this ledger keeps anything, in order. A forgotten scope is none of them. */
+  scopes(): Promise<readonly string[]>;
+}
+
+export interface LedgerSchema extends SchemaReads {
+  /**
+   * Creates missing tables. It leaves the tables of an older groupsync as they are: until `migrate`, only the lease in
+   * them can be used. Rejects with LEDGER_TOO_NEW if a newer groupsync made the tables.
+   */
+  prepare(): Promise<void>;
+  /**
+   * Brings the tables of an older groupsync up to date. Only the lease's holder may do that, because the older groupsync
+   * may still be running. Rejects with LEASE_LOST.
+   */
+  migrate(lease: Lease): Promise<void>;
+}
+
+export interface SchemaWrites {
+  /**
+   * Forgets everything that the ledger keeps of this scope, but for the newest run, which is the run that forgets it. The lease
+   * stays too, because its epoch has to grow: otherwise a former holder that stood still could write again.
+   */
+  forgetScope(): Promise<void>;
+}
+
+/** Whether the databases of the ledger and the tokens keep what was committed. */
+export interface Durability {
+  /** How many connections have broken so far. A server that crashed may have lost its last commits. */
+  readonly broken: number;
+  /** The server's settings by which a crash loses commits, and which a session can't change. Rejects as databases do. */
+  risks(): Promise<readonly DurabilityRisk[]>;
+}
+
+export interface DurabilityRisk {
+  /** As the server names it, with its value: `fsync = off`. */
+  readonly setting: string;
+  /** The value that takes the risk away. */
+  readonly safe: string;
 }

@@ -3,8 +3,7 @@ import { type Guards, statusText } from "../../../src/commands/output/status-tex
 import { NOBODY_MISSING, type WentMissing } from "../../../src/core/deletion/missing-tenants.ts";
 import type { Failure } from "../../../src/core/failure/sync-error.ts";
 import { type Counts, noCounts, runOutcome } from "../../../src/core/report/counts.ts";
-import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
-import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";
+import type { LedgerStatus, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import { aChangeFailure, aRejection } from "../../builders/groups.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");

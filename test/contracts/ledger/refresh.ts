@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/apply/outcome.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { RefreshCandidate } from "../../../src/ports/ledger/refresh.ts";
+import type { RefreshCandidate } from "../../../src/ports/ledger/groups.ts";
 import { aFailed, aNotUpdated, anApplied, anApply, aReplace, aRotation } from "../../builders/groups.ts";
 import {
   begin,

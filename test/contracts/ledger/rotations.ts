@@ -5,8 +5,7 @@ import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { RotationCandidate } from "../../../src/core/rotation/rotation-policy.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { ExistingOptions } from "../../../src/ports/ledger/groups.ts";
-import type { KnownToken, RotationResult } from "../../../src/ports/ledger/rotations.ts";
+import type { ExistingOptions, KnownToken, RotationResult } from "../../../src/ports/ledger/groups.ts";
 import { anyId } from "../../builders/arbitraries.ts";
 import {
   aDelete,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Rejection } from "../../../src/core/group/rejections.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
-import type { RunResult } from "../../../src/ports/ledger/runs.ts";
+import type { RunResult } from "../../../src/ports/ledger/scope.ts";
 import { aRejection } from "../../builders/groups.ts";
 import {
   inDays,

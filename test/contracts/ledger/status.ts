@@ -4,7 +4,7 @@ import { NO_FAILURES } from "../../../src/core/failure/group-failures.ts";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { RunResult } from "../../../src/ports/ledger/runs.ts";
+import type { RunResult } from "../../../src/ports/ledger/scope.ts";
 import { aFailed, anApplied, anApply } from "../../builders/groups.ts";
 import {
   begin,

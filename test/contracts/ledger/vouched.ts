@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tokenFingerprint } from "../../../src/core/group/group.ts";
 import { Secret } from "../../../src/core/secret/secret.ts";
-import type { VouchedToken } from "../../../src/ports/ledger/tokens.ts";
+import type { VouchedToken } from "../../../src/ports/ledger/groups.ts";
 import { aDelete, aFailed, aNotUpdated, anApplied, anApply, aRotation, aRow } from "../../builders/groups.ts";
 import {
   begin,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { noCounts, type RunOutcome } from "../../../src/core/report/counts.ts";
 import { Metrics } from "../../../src/daemon/metrics/metrics.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
-import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";
+import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
 import {
   aCurrentRun,
   aDaemonState,

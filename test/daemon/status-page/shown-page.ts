@@ -1,7 +1,7 @@
 import type { Counts } from "../../../src/core/report/counts.ts";
 import type { DaemonState } from "../../../src/daemon/state/state.ts";
 import { statusPage } from "../../../src/daemon/status-page/status-page.ts";
-import type { LedgerStatus } from "../../../src/ports/ledger/status.ts";
+import type { LedgerStatus } from "../../../src/ports/ledger/scope.ts";
 import {
   aHealthyDaemon,
   aHealthySnapshot,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServiceIdentity } from "../../../src/engine/service/service-identity.ts";
-import type { BoundService, KnownService } from "../../../src/ports/ledger/service.ts";
+import type { BoundService, KnownService } from "../../../src/ports/ledger/scope.ts";
 
 const URL = "https://dashboards.example.com";
 const bound = (overrides: Partial<BoundService> = {}): BoundService => ({

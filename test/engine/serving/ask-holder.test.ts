@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { askHolder, fromAnswer, toAnswer } from "../../../src/engine/serving/ask-holder.ts";
-import type { TenantAnswer } from "../../../src/ports/ledger/requests.ts";
+import type { TenantAnswer } from "../../../src/ports/ledger/lease.ts";
 import type { Served } from "../../../src/ports/serve-tenant.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 

@@ -4,7 +4,7 @@ import type { GraceClock } from "../../../src/core/group/ledger-group.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
 import type { LeftUpdate } from "../../../src/core/plan/ledger-update.ts";
 import type { ReadHistory } from "../../../src/core/plan/read-history.ts";
-import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../src/ports/ledger/deletions.ts";
+import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../src/ports/ledger/groups.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 
 export const deletionReads = ({ state, step, now }: CommittedLedger): DeletionReads => ({

@@ -11,9 +11,8 @@ import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
-import type { HandOver, TenantAnswer } from "../../../src/ports/ledger/requests.ts";
-import type { RecordedRun } from "../../../src/ports/ledger/runs.ts";
-import type { Canary, KnownService } from "../../../src/ports/ledger/service.ts";
+import type { HandOver, TenantAnswer } from "../../../src/ports/ledger/lease.ts";
+import type { Canary, KnownService, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 
 export interface LedgerRow {

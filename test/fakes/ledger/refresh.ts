@@ -7,7 +7,7 @@ import type {
   RefreshReads,
   RefreshWrites,
   Unverified,
-} from "../../../src/ports/ledger/refresh.ts";
+} from "../../../src/ports/ledger/groups.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 import type { LedgerRow, LedgerState } from "./ledger-state.ts";
 

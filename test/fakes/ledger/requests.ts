@@ -4,7 +4,7 @@ import type {
   Requests,
   RequestWrites,
   TenantRequest,
-} from "../../../src/ports/ledger/requests.ts";
+} from "../../../src/ports/ledger/lease.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 import type { RequestRow } from "./ledger-state.ts";
 

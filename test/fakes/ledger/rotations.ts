@@ -6,7 +6,7 @@ import type {
   RotationReads,
   RotationResult,
   RotationWrites,
-} from "../../../src/ports/ledger/rotations.ts";
+} from "../../../src/ports/ledger/groups.ts";
 import {
   type CommittedLedger,
   failedOnce,

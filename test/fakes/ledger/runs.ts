@@ -1,7 +1,14 @@
 import type { Rejection, RememberedRejection } from "../../../src/core/group/rejections.ts";
 import { compareIds } from "../../../src/core/group/tenant.ts";
-import type { RejectionReads, RejectionWrites } from "../../../src/ports/ledger/rejections.ts";
-import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../src/ports/ledger/runs.ts";
+import type {
+  RecordedRun,
+  RejectionReads,
+  RejectionWrites,
+  RunId,
+  RunReads,
+  RunResult,
+  RunWrites,
+} from "../../../src/ports/ledger/scope.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 
 const DAY = 24 * 3_600_000;

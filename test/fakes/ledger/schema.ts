@@ -1,6 +1,6 @@
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import { FORGET } from "../../../src/core/report/health.ts";
-import type { SchemaReads, SchemaWrites } from "../../../src/ports/ledger/schema.ts";
+import type { SchemaReads, SchemaWrites } from "../../../src/ports/ledger/ledger.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 import { NO_SERVICE } from "./ledger-state.ts";
 

@@ -4,7 +4,7 @@ import type {
   KnownService,
   ServiceReads,
   ServiceWrites,
-} from "../../../src/ports/ledger/service.ts";
+} from "../../../src/ports/ledger/scope.ts";
 import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
 
 export const serviceReads = ({ state, step }: CommittedLedger): ServiceReads => ({

@@ -11,7 +11,7 @@ import type {
   LedgerStatus,
   RecordedGroup,
   StatusReads,
-} from "../../../src/ports/ledger/status.ts";
+} from "../../../src/ports/ledger/scope.ts";
 import { type CommittedLedger, holderOf } from "./ledger-changes.ts";
 import type { LedgerRow, LedgerState } from "./ledger-state.ts";
 

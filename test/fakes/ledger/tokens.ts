@@ -7,7 +7,7 @@ import type {
   TokenWrites,
   VouchedOptions,
   VouchedToken,
-} from "../../../src/ports/ledger/tokens.ts";
+} from "../../../src/ports/ledger/groups.ts";
 import { type CommittedLedger, type LedgerChanges, retryable } from "./ledger-changes.ts";
 
 export const tokenReads = ({ state, step }: CommittedLedger): TokenReads => ({

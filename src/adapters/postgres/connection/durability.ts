@@ -1,4 +1,4 @@
-import type { DurabilityRisk } from "../../../ports/durability.ts";
+import type { DurabilityRisk } from "../../../ports/ledger/ledger.ts";
 import type { Queryable } from "../../sql/connection/connections.ts";
 import { BEGIN } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-import type { DurabilityRisk } from "../../../ports/durability.ts";
+import type { DurabilityRisk } from "../../../ports/ledger/ledger.ts";
 import type { Connections, Queryable } from "../connection/connections.ts";
 import type { Failures } from "../connection/failures.ts";
 import type { Identifiers } from "../connection/identifiers.ts";

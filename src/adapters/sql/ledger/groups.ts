@@ -9,7 +9,7 @@ import type {
   LedgerBucket,
   SharedGroups,
 } from "../../../ports/ledger/groups.ts";
-import type { KnownService } from "../../../ports/ledger/service.ts";
+import type { KnownService } from "../../../ports/ledger/scope.ts";
 import { databaseError } from "../connection/failures.ts";
 import { storable } from "../connection/storable.ts";
 import { NOTHING_MISSING } from "./deletions.ts";

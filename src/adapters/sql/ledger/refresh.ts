@@ -6,7 +6,7 @@ import type {
   RefreshReads,
   RefreshWrites,
   Unverified,
-} from "../../../ports/ledger/refresh.ts";
+} from "../../../ports/ledger/groups.ts";
 import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
 import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 

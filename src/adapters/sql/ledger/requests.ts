@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import type { Lease } from "../../../ports/ledger/lease.ts";
 import type {
   AnsweredRequest,
   HandOver,
+  Lease,
   OpenRequests,
   RequestId,
   Requests,
   RequestWrites,
   TenantAnswer,
-} from "../../../ports/ledger/requests.ts";
+} from "../../../ports/ledger/lease.ts";
 import { storable } from "../connection/storable.ts";
 import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 

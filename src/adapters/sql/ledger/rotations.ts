@@ -6,7 +6,7 @@ import type {
   RotationReads,
   RotationResult,
   RotationWrites,
-} from "../../../ports/ledger/rotations.ts";
+} from "../../../ports/ledger/groups.ts";
 import { storable } from "../connection/storable.ts";
 import type { Assignments } from "../dialect/dialect.ts";
 import type { LedgerTables } from "../dialect/ledger-tables.ts";

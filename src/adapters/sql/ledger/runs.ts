@@ -1,8 +1,15 @@
 import type { Rejection, RememberedRejection } from "../../../core/group/rejections.ts";
 import type { RejectionCode } from "../../../core/group/tenant.ts";
 import { type Counts, noCounts, type RunOutcome } from "../../../core/report/counts.ts";
-import type { RejectionReads, RejectionWrites } from "../../../ports/ledger/rejections.ts";
-import type { RecordedRun, RunId, RunReads, RunResult, RunWrites } from "../../../ports/ledger/runs.ts";
+import type {
+  RecordedRun,
+  RejectionReads,
+  RejectionWrites,
+  RunId,
+  RunReads,
+  RunResult,
+  RunWrites,
+} from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
 import { jsonBatches, type LedgerReader, type LedgerScope } from "./rows/scope.ts";
 

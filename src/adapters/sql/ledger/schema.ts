@@ -1,6 +1,6 @@
 import { SyncError } from "../../../core/failure/sync-error.ts";
 import { FORGET } from "../../../core/report/health.ts";
-import type { LedgerSchema, SchemaReads, SchemaWrites } from "../../../ports/ledger/schema.ts";
+import type { LedgerSchema, SchemaReads, SchemaWrites } from "../../../ports/ledger/ledger.ts";
 import { databaseError } from "../connection/failures.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { LedgerLocation, LedgerTables } from "../dialect/ledger-tables.ts";

@@ -4,7 +4,7 @@ import type {
   KnownService,
   ServiceReads,
   ServiceWrites,
-} from "../../../ports/ledger/service.ts";
+} from "../../../ports/ledger/scope.ts";
 import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 
 const NO_SERVICE: KnownService = {

@@ -11,7 +11,7 @@ import type {
   RecordedGroup,
   RecordedRemoval,
   StatusReads,
-} from "../../../ports/ledger/status.ts";
+} from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
 import {
   FAILING_SINCE,

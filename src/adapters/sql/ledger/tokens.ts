@@ -5,7 +5,7 @@ import type {
   TokenWrites,
   VouchedOptions,
   VouchedToken,
-} from "../../../ports/ledger/tokens.ts";
+} from "../../../ports/ledger/groups.ts";
 import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
 import { FAILURE_COLUMNS, type FailureValues, failuresIn, failureValues } from "./rows/failure-columns.ts";
 import { HAS_TOKEN, type LedgerReader, type LedgerScope, updateGroups } from "./rows/scope.ts";

@@ -1,7 +1,7 @@
 import type { Group } from "../../../../core/group/group.ts";
 import { UNKNOWN_STATE } from "../../../../core/group/ledger-group.ts";
 import type { RowDigest } from "../../../../core/group/tenant.ts";
-import type { ConfirmedGroup } from "../../../../ports/ledger/tokens.ts";
+import type { ConfirmedGroup } from "../../../../ports/ledger/groups.ts";
 
 export interface ConfirmedColumns {
   readonly confirmed: string | null;

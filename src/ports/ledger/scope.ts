@@ -1,11 +1,95 @@
 import type { HeldRemoval } from "../../core/deletion/removals.ts";
 import type { FailingGroup, FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
+import type { Failure } from "../../core/failure/sync-error.ts";
 import type { Group } from "../../core/group/group.ts";
 import type { UnverifiedOutcome } from "../../core/group/ledger-group.ts";
-import type { RememberedRejection } from "../../core/group/rejections.ts";
+import type { Rejection, RememberedRejection } from "../../core/group/rejections.ts";
+import type { Counts, RunOutcome } from "../../core/report/counts.ts";
 import type { LeaseHolder } from "./lease.ts";
-import type { RecordedRun } from "./runs.ts";
-import type { KnownService } from "./service.ts";
+
+/** Which service the ledger's groups live in. Null: not known yet. */
+export interface BoundService {
+  readonly baseUrl: string | null;
+  readonly teamId: number | null;
+  /** Whether a GET changes an existing group. */
+  readonly updates: boolean | null;
+  /** Whether a probe has found out `updates`. What single groups show doesn't overrule it. */
+  readonly isProbed: boolean;
+}
+
+export interface KnownService extends BoundService {
+  /** When the service last answered well, to the minute; null if it never did. */
+  readonly answeredAt: Date | null;
+}
+
+/** A group that `probe` makes at a service, and deletes again. It belongs to no tenant. */
+export interface Canary {
+  readonly user_group_id: string;
+  readonly baseUrl: string;
+}
+
+export interface ServiceReads {
+  service(): Promise<KnownService>;
+  /** The canary that a probe has begun to make, and that the service may still have; null if there is none. */
+  canary(): Promise<Canary | null>;
+}
+
+export interface ServiceWrites {
+  bindService(service: BoundService): Promise<void>;
+  /** The service has answered well. Changes nothing before `bindService`. */
+  recordAnswer(at: Date): Promise<void>;
+  /** Records the intent to make a canary, before its first call. There is one at a time. */
+  beginCanary(canary: Canary, now: Date): Promise<void>;
+  /** The service doesn't have the canary any more, or never had it. */
+  forgetCanary(): Promise<void>;
+}
+
+export interface RunReads {
+  /** The runs that began at this time or later, newest first, at most `limit`; only those of `command`, if given. */
+  history(since: Date, limit: number, command?: string): Promise<readonly RecordedRun[]>;
+}
+
+export interface RunWrites {
+  startRun(command: string, now: Date): Promise<RunId>;
+  /** Also deletes what is too old of the history of runs, removals and tokens: a run that begins has no time for that. */
+  finishRun(run: RunId, result: RunResult, now: Date): Promise<void>;
+  /** Takes a run that has changed nothing out of the history. */
+  discardRun(run: RunId): Promise<void>;
+}
+
+export type RunId = string;
+
+export interface RunResult {
+  readonly outcome: RunOutcome;
+  readonly counts: Counts;
+  readonly requests: number;
+  /** Why the run failed, or why it held deletions back. */
+  readonly error: Failure | null;
+}
+
+export interface RecordedRun {
+  readonly id: RunId;
+  readonly command: string;
+  readonly startedAt: Date;
+  /** Null while the run is under way, and for good if it was killed. */
+  readonly finishedAt: Date | null;
+  readonly result: RunResult | null;
+}
+
+/** The rows that no group can be computed from, since when and why. */
+export interface RejectionReads {
+  /** Those of these ids, or all of them: about a thousand at most. In the order of the ids, those without an id first. */
+  rejections(ids?: readonly string[]): Promise<readonly RememberedRejection[]>;
+}
+
+export interface RejectionWrites {
+  /** Remembers rejections, and forgets some. One that is remembered already keeps its time. */
+  recordRejections(
+    changed: readonly Rejection[],
+    gone: readonly Pick<Rejection, "user_group_id" | "code">[],
+    now: Date,
+  ): Promise<void>;
+}
 
 /** All subjects summed up for people. */
 export interface StatusReads {
