@@ -278,7 +278,7 @@ describe("those outside are told", () => {
     await stage.ticked();
     await stage.ticked();
     expect(stage.told).toEqual([
-      "groupsync eu: groupsync can't sync\nsync failed: CONFIG_INVALID (0 requests in 0 ms)\nmend it",
+      "groupsync eu: groupsync can't sync\nsync failed: CONFIG_INVALID (0 requests in 0 ms)\nthe log and the status page say why, and what to do",
     ]);
     stage.openFails = undefined;
     await stage.ticked();

@@ -101,9 +101,11 @@ test("finds that a user may have fewer connections at once than a sync uses", as
   const own = { url: fromEnvironment("OWN_URL") };
   await world.configure({ http: LISTEN, ...config, tokens: own, ledger: own });
   const shown = await check(world);
-  expect(shown.code).toBe(0);
-  expect(troubleOf(shown)).toEqual(["! connections LEDGER_UNAVAILABLE"]);
-  expect(shown.stdout).toContain("a sync uses 3 connections at once and gets 2; to renew the lease");
+  expect(shown.code).toBe(1);
+  expect(troubleOf(shown)).toEqual(["✗ connections LEDGER_UNAVAILABLE"]);
+  expect(shown.stdout).toContain(
+    "a sync uses 3 connections at once and gets 2; for the ledger a second time",
+  );
 });
 
 test("finds a source whose id and change column have no index, and whose rows are rejected", async () => {
