@@ -53,7 +53,7 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         mend: [`GRANT SELECT, INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },
       {
-        said: ["permission denied for table customers", `GRANT SELECT ON "customers" TO "${role}"`],
+        said: ["permission denied for table customers", `GRANT SELECT ON "public"."customers" TO "${role}"`],
         mend: [`GRANT SELECT ON customers TO ${role}`],
       },
     ],
@@ -73,11 +73,11 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         ),
       },
       {
-        said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", "GRANT ALTER ON "],
+        said: [`ALTER command denied to user '${role}'@`, "ops_groupsync_groups", "grant the user the right"],
         mend: LEDGER_TABLES.map((table) => `GRANT CREATE, ALTER, INDEX ON ops_groupsync_${table} TO ${role}`),
       },
       {
-        said: [`SELECT command denied to user '${role}'@`, "groupsync_tokens", "GRANT SELECT ON "],
+        said: [`SELECT command denied to user '${role}'@`, "groupsync_tokens", "grant the user the right"],
         mend: [`GRANT CREATE, SELECT ON groupsync_tokens TO ${role}`],
       },
       {
@@ -89,7 +89,7 @@ export const COMPLAINTS: Readonly<Record<DatabaseKind, Complaints>> = {
         mend: [`GRANT INSERT, UPDATE, DELETE ON groupsync_tokens TO ${role}`],
       },
       {
-        said: [`SELECT command denied to user '${role}'@`, "GRANT SELECT ON ", `TO \`${role}\`@\`%\``],
+        said: ["permission denied for table customers", "GRANT SELECT ON ", `TO \`${role}\`@\`%\``],
         mend: [`GRANT SELECT ON customers TO ${role}`],
       },
     ],

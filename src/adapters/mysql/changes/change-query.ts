@@ -1,7 +1,11 @@
 import type { FieldPacket } from "mysql2/promise";
 import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
-import { type ChangeQuery, columnRequest, wrongChangeType } from "../../sql/changes/change-query.ts";
-import type { SourceRequest } from "../../sql/source/source-request.ts";
+import {
+  type ChangeQuery,
+  type ColumnSource,
+  columnRequest,
+  wrongChangeType,
+} from "../../sql/changes/change-query.ts";
 import { identifiers } from "../connection/identifiers.ts";
 import { columnTypeOf } from "../source/column-types.ts";
 import { columnsOf } from "../source/columns.ts";
@@ -21,7 +25,7 @@ const FIRST_TIME = "TIMESTAMP'1971-01-01 00:00:00'";
 
 export async function changeQuery(
   session: Pick<MysqlSourceSession, "query" | "fields">,
-  source: Pick<SourceRequest, "name" | "relation" | "place">,
+  source: ColumnSource,
   column: string,
 ): Promise<ChangeQuery> {
   const { fields } = await columnsOf(session, columnRequest(source, column));

@@ -1,9 +1,7 @@
-import { describe } from "../../../core/failure/sync-error.ts";
 import { connectionHint, LOCKED } from "../../sql/connection/connection-hints.ts";
 import type { Failures } from "../../sql/connection/failures.ts";
 import { LockWait } from "../../sql/connection/session-watchdog.ts";
 import type { SourceFailures } from "../../sql/source/source-checks.ts";
-import { identifiers } from "./identifiers.ts";
 
 /** The server's SQLSTATE for an error; empty if the error comes from the driver or the network. */
 const sqlState = (error: unknown): string =>
@@ -79,14 +77,9 @@ const GENERAL: ReadonlySet<number> = new Set([
  */
 const ROLLED_BACK: ReadonlySet<number> = new Set([1213, 1317, 3101]);
 
-const grantFor = (error: unknown): string | undefined =>
-  [1142, 1143, 1370].includes(errorNumber(error)) ? missingGrant(describe(error)) : undefined;
-
 export const failures: Failures & SourceFailures = {
   hintFor: (error) =>
-    error instanceof LockWait
-      ? LOCKED
-      : (grantFor(error) ?? HINTS[errorNumber(error)] ?? connectionHint("mysql", error)),
+    error instanceof LockWait ? LOCKED : (HINTS[errorNumber(error)] ?? connectionHint("mysql", error)),
   isGeneral: (error) => !isAnswer(error) || GENERAL.has(errorNumber(error)),
   // The server puts a question mark in its place.
   isUntranslatable: () => false,
@@ -98,6 +91,8 @@ export const failures: Failures & SourceFailures = {
   isSqlMistake: (error) =>
     MISTAKES.has(errorNumber(error)) ||
     (/^(42|25006)/.test(sqlState(error)) && !NO_MISTAKES.has(errorNumber(error))),
+  mayNotRead: (error) => [1142, 1143, 1370].includes(errorNumber(error)),
+  mayHideRows: () => false,
 };
 
 /**
@@ -131,31 +126,3 @@ export const isFromServer = (error: unknown): boolean => sqlState(error) !== "";
 /** The server has answered with an error, and the connection is still usable. */
 export const isAnswer = (error: unknown): boolean =>
   sqlState(error) !== "" && !(error instanceof Error && "fatal" in error && error.fatal === true);
-
-const ON_TABLE = /^([A-Z][A-Z ,]*) command denied to user '([^']*)'@'[^']*' for table (\S+)$/;
-const ON_COLUMN = /^([A-Z]+) command denied to user '([^']*)'@'[^']*' for column '(.*)' in table '([^']+)'$/;
-const ON_ROUTINE = /^execute command denied to user '([^']*)'@'[^']*' for routine '([^']+)'$/;
-
-/** The missing GRANT, read from the server's message; undefined if the message has another form. */
-function missingGrant(message: string): string | undefined {
-  const [, right, user, table] = ON_TABLE.exec(message) ?? [];
-  if (right && user !== undefined && table) {
-    const doubt = "; or is the name wrong? The server says the same of a table that isn't there";
-    return `GRANT ${right} ON ${quoted(table)} ${to(user)}${right === "SELECT" ? doubt : ""}`;
-  }
-  const [, use, reader, column, holder] = ON_COLUMN.exec(message) ?? [];
-  if (use && reader !== undefined && column && holder)
-    return `GRANT ${use} (${identifiers.quoteName(column)}) ON ${quoted(holder)} ${to(reader)}`;
-  const [, caller, routine] = ON_ROUTINE.exec(message) ?? [];
-  return caller !== undefined && routine
-    ? `GRANT EXECUTE ON FUNCTION ${routine.split(".").map(identifiers.quoteName).join(".")} ${to(caller)}`
-    : undefined;
-}
-
-/** MariaDB's messages quote the database and the table; MySQL's have the table's bare name. */
-const quoted = (table: string): string =>
-  table.startsWith("`") ? table : identifiers.quoteName(table.replace(/^'|'$/g, ""));
-
-/** The message has the host from which the user connects. A GRANT needs the host for which the user was created. */
-const to = (user: string): string =>
-  `TO ${identifiers.quoteName(user)}@\`%\`, or whichever host the user was created for`;

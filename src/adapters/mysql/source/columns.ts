@@ -1,4 +1,4 @@
-import { readColumns } from "../../sql/source/columns.ts";
+import { type CatalogColumn, readColumns } from "../../sql/source/columns.ts";
 import type { SourceRequest } from "../../sql/source/source-request.ts";
 import { failures } from "../connection/failures.ts";
 import { identifiers } from "../connection/identifiers.ts";
@@ -9,20 +9,20 @@ import type { MysqlSourceSession } from "./source-session.ts";
 export const columnsOf = async (
   session: Pick<MysqlSourceSession, "query" | "fields">,
   request: SourceRequest,
-) => readColumns(session, { failures, ...identifiers }, request, await namesOf(session, request));
+) => readColumns(session, { failures, ...identifiers }, request, await catalogColumns(session, request));
 
-/** The names of the table's columns that the user may see. Undefined for a query. */
-async function namesOf(
+/** The columns of the table that the user has any right to. Undefined for a query. */
+async function catalogColumns(
   session: Pick<MysqlSourceSession, "query">,
   { place }: Pick<SourceRequest, "place">,
-): Promise<readonly string[] | undefined> {
+): Promise<readonly CatalogColumn[] | undefined> {
   if (!place) return undefined;
-  const names = await session.query<{ name: string }>(
+  const columns = await session.query<{ name: string; rights: string }>(
     withValues(
-      `SELECT COLUMN_NAME AS name FROM information_schema.COLUMNS
+      `SELECT COLUMN_NAME AS name, PRIVILEGES AS rights FROM information_schema.COLUMNS
        WHERE TABLE_SCHEMA = $1 AND TABLE_NAME = $2 ORDER BY ORDINAL_POSITION`,
       [place.schema, place.table],
     ),
   );
-  return names.map(({ name }) => name);
+  return columns.map(({ name, rights }) => ({ name, isReadable: /\bselect\b/i.test(rights) }));
 }

@@ -11,7 +11,9 @@ import { tenantQuery } from "./tenant-query.ts";
 
 export const MYSQL: SourceDialect<MysqlSourceSession> = {
   identifiers,
-  failures: () => failures,
+  failures,
+  // The name in the url has no host, and a GRANT needs the host for which the user was created.
+  grantee: (user) => `${identifiers.quoteName(user)}@\`%\`, or whichever host the user was created for`,
   open: MysqlSourceSession.open,
   async findTable(session, { schema: named, table }) {
     const [current] = await session.query<{ name: string | null }>("SELECT database() AS name");

@@ -1,7 +1,11 @@
 import { escapeLiteral } from "pg";
 import { MOST_AHEAD_MS, OVERLAP_MS } from "../../../core/changes/change-window.ts";
-import { type ChangeQuery, columnRequest, wrongChangeType } from "../../sql/changes/change-query.ts";
-import type { SourceRequest } from "../../sql/source/source-request.ts";
+import {
+  type ChangeQuery,
+  type ColumnSource,
+  columnRequest,
+  wrongChangeType,
+} from "../../sql/changes/change-query.ts";
 import { quoteName } from "../connection/identifiers.ts";
 import { columnsOf } from "../source/columns.ts";
 import type { PostgresSourceSession } from "../source/source-session.ts";
@@ -50,7 +54,7 @@ const TYPES: Readonly<Record<number, ChangeType>> = {
 
 export async function changeQuery(
   session: Pick<PostgresSourceSession, "query" | "fields">,
-  source: Pick<SourceRequest, "name" | "relation" | "place">,
+  source: ColumnSource,
   column: string,
 ): Promise<ChangeQuery> {
   const { fields } = await columnsOf(session, columnRequest(source, column));

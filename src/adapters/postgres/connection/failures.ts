@@ -45,6 +45,10 @@ const isOnStandby = (error: unknown): boolean =>
   "routine" in error &&
   error.routine === "call_bool_check_hook";
 
+/** row_security is off for this session, and a policy is there. Recognised by the function's name, as above. */
+const mayHideRows = (error: unknown): boolean =>
+  error instanceof Error && "routine" in error && error.routine === "check_enable_rls";
+
 /** By the message, because poolers have one code for everything. Theirs is English. */
 const MESSAGES: readonly (readonly [RegExp, string])[] = [
   [
@@ -91,4 +95,6 @@ export const failures: Failures & SourceFailures = {
   // Class 42 without a missing right and a missing table; SQL that writes (25006); SQL in a place where PostgreSQL
   // doesn't support it (0A000).
   isSqlMistake: (error) => /^(42(?!501|P01)|25006|0A000)/.test(sqlState(error)),
+  mayNotRead: (error) => sqlState(error) === "42501" && !mayHideRows(error),
+  mayHideRows,
 };

@@ -5,9 +5,6 @@ const MAX_BYTES = 63;
 
 const fits = (name: string): boolean => Buffer.byteLength(name) <= MAX_BYTES;
 
-/** Whether the server can have a name like this. */
-export const isName = (text: string): boolean => text !== "" && fits(text);
-
 export const { quoteName, quoteTable } = identifiersOf({
   database: "PostgreSQL",
   quote: '"',

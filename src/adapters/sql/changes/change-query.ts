@@ -66,13 +66,18 @@ export function selectNewest(
     FROM ${relation} ${whereAll([counts, ...valuesBelow(change, below)])} ORDER BY ${column} DESC LIMIT 1`;
 }
 
+/** What a change column's query takes from the source's request. */
+export type ColumnSource = Pick<SourceRequest, "name" | "relation" | "place" | "user" | "grantee">;
+
 /** What a look-up of the change column asks for: no condition, for it looks at all rows. */
 export const columnRequest = (
-  { name, relation, place }: Pick<SourceRequest, "name" | "relation" | "place">,
+  { name, relation, place, user, grantee }: ColumnSource,
   column: string,
 ): SourceRequest => ({
   name: `source.changes.column: ${name}`,
   relation,
+  user,
+  grantee,
   ...(place && { place }),
   columns: [column],
   seed: "",

@@ -16,10 +16,12 @@ import type { TenantQuery } from "./tenant-query.ts";
 /** What differs between the databases that can be a source. */
 export interface SourceDialect<Session extends SourceSession> {
   readonly identifiers: Identifiers;
-  failures(request: SourceRequest, options: SourceOptions): SourceFailures;
+  readonly failures: SourceFailures;
+  /** A user as a GRANT names it. */
+  grantee(user: string): string;
   /** Rejects with INTERRUPTED once `stop` aborts, as all methods of the session do. */
   open(options: SourceOptions, stop: AbortSignal): Promise<Session>;
-  findTable(session: Session, name: TableName): Promise<TablePlace | undefined>;
+  findTable(session: Session, name: TableName, request: SourceRequest): Promise<TablePlace | undefined>;
   /** Looks the columns up without reading a row. Throws CONFIG_COLUMNS or CONFIG_SOURCE if the config is wrong. */
   tenantQuery(session: Session, request: SourceRequest): Promise<TenantQuery>;
   /**
@@ -59,8 +61,8 @@ export async function openReader<Session extends SourceSession>(
     const session = await dialect.open(options, asked.stop);
     opened = session;
     await session.begin();
-    const find = (name: TableName) => dialect.findTable(session, name);
     const written = requestOf(dialect, options, asked);
+    const find = (name: TableName) => dialect.findTable(session, name, written);
     const request = await withTablePlace(written, options, dialect.identifiers, find, before);
     const query = await dialect.tenantQuery(session, request);
     return { session, request, table: tableOf(request), query, explain };
@@ -76,12 +78,11 @@ export function explainer<Session extends SourceSession>(
   asked: Asked,
 ): (error: unknown) => SyncError {
   const request = requestOf(dialect, options, asked);
-  const failures = dialect.failures(request, options);
-  return (error) => sourceError(request, failures, error);
+  return (error) => sourceError(request, dialect.failures, error);
 }
 
 const requestOf = <Session extends SourceSession>(
-  { identifiers }: SourceDialect<Session>,
+  { identifiers, grantee }: SourceDialect<Session>,
   options: SourceOptions,
   { columns, seed }: Asked,
-): SourceRequest => sourceRequest(options, identifiers, columns, seed);
+): SourceRequest => sourceRequest(options, { ...identifiers, grantee }, columns, seed);

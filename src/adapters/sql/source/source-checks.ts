@@ -8,6 +8,10 @@ import { type TenantQuery, whereAll } from "./tenant-query.ts";
 export interface SourceFailures extends Pick<Failures, "hintFor"> {
   /** The SQL itself is wrong, or does something that a read can't do, such as a write. */
   isSqlMistake(error: unknown): boolean;
+  /** The user lacks a right to something that the read needs. */
+  mayNotRead(error: unknown): boolean;
+  /** A policy may hide rows from this user. */
+  mayHideRows(error: unknown): boolean;
 }
 
 export const wrongIdType = (column: string, type: string): SyncError =>
@@ -75,7 +79,11 @@ async function checkWhole(
 export function sourceError(request: SourceRequest, failures: SourceFailures, error: unknown): SyncError {
   const { name, query, where, removedWhen, readyWhen } = request;
   if (!failures.isSqlMistake(error)) {
-    return databaseError(failures, "SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
+    const hintFor = (cause: unknown): string | undefined => {
+      if (failures.mayHideRows(cause)) return seesAllRows(request);
+      return failures.mayNotRead(cause) ? missingRight(request) : failures.hintFor(cause);
+    };
+    return databaseError({ hintFor }, "SOURCE_UNAVAILABLE", `cannot read ${name}`, error);
   }
   const given = [
     ["source.query", query],
@@ -88,3 +96,30 @@ export function sourceError(request: SourceRequest, failures: SourceFailures, er
     cause: error,
   });
 }
+
+/**
+ * Proposes no GRANT on anything that the server's error names: whoever owns a view or a function in the source can make
+ * the error say what they want, and an operator may run the hint.
+ */
+function missingRight({
+  name,
+  user,
+  grantee,
+  relation,
+  query,
+  where,
+  removedWhen,
+  readyWhen,
+}: SourceRequest): string {
+  const reason = `find out why ${name} needs that, for whoever owns a view or a function in it can make it ask for anything`;
+  if (query !== undefined) return `${reason}; if it is right, grant the right to ${user}`;
+  // The server names no column, and the config's own SQL may read any.
+  if ([where, removedWhen, readyWhen].some((sql) => sql !== undefined)) {
+    return `GRANT SELECT (…) ON ${relation} TO ${grantee}, with each column that the conditions in source read; if that isn't it, ${reason}`;
+  }
+  return `${reason}; if it is right, grant the right to ${user}, or to the owner of ${name} if that is a view`;
+}
+
+/** Names the view's owner too: a view reads its tables as its owner, unless it is a security_invoker view. */
+const seesAllRows = ({ grantee }: SourceRequest): string =>
+  `a tenant that a policy hides would count as gone: ALTER ROLE ${grantee} BYPASSRLS, or that for the owner of the view that reads this table; or set source.row_security: filter, if the groups of all tenants that it hides may be deleted`;

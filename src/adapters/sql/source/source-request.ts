@@ -29,6 +29,9 @@ export interface SourceOptions {
 export interface SourceRequest {
   /** For messages. */
   readonly name: string;
+  /** The user that reads, and how a GRANT names it. */
+  readonly user: string;
+  readonly grantee: string;
   /** What stands after FROM. */
   readonly relation: string;
   /** The config's query, if the source is one. */
@@ -48,12 +51,14 @@ export interface SourceRequest {
 }
 
 export function sourceRequest(
-  { table, query, where, removedWhen, readyWhen }: SourceOptions,
-  { quoteTable }: Pick<Identifiers, "quoteTable">,
+  { url, table, query, where, removedWhen, readyWhen }: SourceOptions,
+  { quoteTable, grantee }: Pick<Identifiers, "quoteTable"> & { grantee(user: string): string },
   columns: readonly string[],
   seed: string,
 ): SourceRequest {
-  const asked = { removedWhen, readyWhen, columns, seed };
+  const name = decodeURIComponent(new URL(url.reveal()).username);
+  const reader = name === "" ? { user: "the user", grantee: "…" } : { user: name, grantee: grantee(name) };
+  const asked = { ...reader, removedWhen, readyWhen, columns, seed };
   if (table !== undefined) return { name: table, relation: quoteTable(table), where, ...asked };
   const bare = (query ?? "").replace(/[\s;]+$/, "");
   // The line break ends a comment that the query may end with.

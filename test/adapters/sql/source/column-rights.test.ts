@@ -84,7 +84,9 @@ test("a column without the right is named, with the statement that grants it", a
   const filtered = SOURCES[kind](url, { table: "customers", where: "secret = 'x'" });
   await expect(rowsOf(filtered, ["id", "name"])).rejects.toMatchObject({
     code: "SOURCE_UNAVAILABLE",
-    hint: expect.stringMatching(/^GRANT SELECT \((…|`secret`)\) ON /),
+    hint: expect.stringMatching(
+      /^GRANT SELECT \(…\) ON .*; if that isn't it, find out why customers needs that/,
+    ),
   });
   await expect(rowsOf(SOURCES[kind](url, { table: "customers" }), ["id", "plan"])).rejects.toMatchObject({
     code: "CONFIG_COLUMNS",
