@@ -83,7 +83,7 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
           });
           try {
             const { service, now } = state;
-            const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup));
+            const looksAtAll = plan.isWhole && (await mayLackTokens(ledger, setup.tokenDestinations));
             const failures = await foreseen(service);
             const refresh = await startOfRefresh(
               plan,
@@ -123,12 +123,8 @@ export function planCommand(io: CommandIo, open: (command: Command) => Promise<O
 }
 
 /** Whether tokens may be missing, because the config names other destinations than the ledger knows. */
-async function mayLackTokens(
-  ledger: LedgerView,
-  { tokens, tokenDestinations }: Pick<PlanSetup, "tokens" | "tokenDestinations">,
-): Promise<boolean> {
-  return !(await areSameDestinations((await ledger.tokenDestinations()) ?? [], tokenDestinations, tokens));
-}
+const mayLackTokens = async (ledger: LedgerView, tokenDestinations: readonly string[]): Promise<boolean> =>
+  !areSameDestinations((await ledger.tokenDestinations()) ?? [], tokenDestinations);
 
 function detailedExitCode(plan: Plan, { rotations, refresh, tokensMayBeMissingIn }: SyncForecast): ExitCode {
   if (changeCount(plan) + rotations.count + tokensMayBeMissingIn.length > 0) return EXIT.changesPending;

@@ -120,8 +120,6 @@ export interface TokenDestination {
   claim(mark: OwnersMark, former: OwnersMark | null): Promise<boolean>;
   /** Takes this mark away, so that another scope can have the destination. Leaves any other mark. The tokens stay. */
   giveUp(mark: OwnersMark): Promise<void>;
-  /** For a table: whether its database ignores case in names of tables. Null for any other destination. */
-  foldsCase(): Promise<boolean | null>;
   /** For a table: which table it is; null if nobody can say. Other destinations have no such method. */
   table?(): Promise<FoundTokenTable | null>;
   /** For a hint: how an operator removes the mark, and makes the destination free for another scope. */

@@ -95,17 +95,6 @@ test("a new token destination is a pending change", async () => {
   expect(await plan(world, rotation, { tokenDestinations: elsewhere })).toMatchObject({ code: 0 });
 });
 
-test("a table name in another case is a new destination only if the database distinguishes case", async () => {
-  const world = new World(tenants("a"));
-  world.store.foldsCase = true;
-  await world.sync({ settings: { rules, tokenDestinations: ["table db:3306/app tokens"] } });
-  const options = { tokenDestinations: ["table db:3306/app Tokens"] };
-  const rotation = { ...ROTATION, maxAgeMs: null };
-  expect(await plan(world, rotation, options)).toMatchObject({ code: 0 });
-  world.store.foldsCase = false;
-  expect(await plan(world, rotation, options)).toMatchObject({ code: 2 });
-});
-
 test("--json names the destinations in which tokens may be missing", async () => {
   const world = new World(tenants("a"));
   await world.sync({ settings: { rules } });

@@ -24,7 +24,6 @@ export class TokenState {
   /** Whether reading and writing marks is refused. */
   isUnmarkable = false;
   /** Whether the database of a token table ignores the case of table names; null for any other store. */
-  foldsCase: boolean | null = null;
   /** Whether tokens and ledger are in one database, and so share transactions. */
   sharesLedger = false;
   /** Ids whose tokens the store refuses. */
@@ -78,7 +77,6 @@ export class InMemoryTokenStore implements TokenStore {
           await this.#step({ when: "after", call: "giveUpTokens" });
         },
         release: async () => "wipe the mark off",
-        foldsCase: async () => state.foldsCase,
       },
     ];
   }

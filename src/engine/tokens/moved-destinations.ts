@@ -1,21 +1,9 @@
 import type { Warning } from "../../ports/observer.ts";
-import type { TokenStore } from "../../ports/token-store.ts";
 import type { TokenWriting } from "./token-writing.ts";
 
-/**
- * Whether two configs name the same token destinations. If table names differ only in case, asks the databases whether they
- * ignore case. If one database distinguishes case, the destinations differ.
- */
-export async function areSameDestinations(
-  former: readonly string[],
-  present: readonly string[],
-  { destinations }: Pick<TokenStore, "destinations">,
-): Promise<boolean> {
-  if (areEqual(former, present)) return true;
-  if (!areEqual(withTablesInLowerCase(former), withTablesInLowerCase(present))) return false;
-  for (const destination of destinations) if ((await destination.foldsCase()) === false) return false;
-  return true;
-}
+/** Whether two configs name the same token destinations. Each is told by one line of words, and the lines are sorted. */
+export const areSameDestinations = (former: readonly string[], present: readonly string[]): boolean =>
+  former.length === present.length && former.every((line, index) => line === present[index]);
 
 /**
  * If the config names other token destinations than the last run's, or if one of them has lost all its tokens, warns, and
@@ -31,7 +19,7 @@ export async function detectIncompleteDestinations(
   if (tokens.destinations.length === 0) return;
   const former = await ledger.tokenDestinations();
   if (former === null) return;
-  const warning = (await areSameDestinations(former, present, tokens))
+  const warning = areSameDestinations(former, present)
     ? await lostWarning(run)
     : movedWarning(former, present);
   if (warning === undefined) return;
@@ -70,11 +58,3 @@ async function lostWarning({ ledger, tokens }: TokenWriting): Promise<Warning | 
     hint: "a sync writes each token there again: from another store that has it, else by a GET",
   };
 }
-
-/** Compares two descriptions of token destinations. Each has one line of words for a destination, and is sorted. */
-const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((line, index) => line === b[index]);
-
-/** Changes tables only: the names of all other destinations distinguish case. */
-const withTablesInLowerCase = (destinations: readonly string[]): readonly string[] =>
-  destinations.map((line) => (line.startsWith("table ") ? line.toLowerCase() : line)).toSorted();

@@ -45,7 +45,6 @@ export class RetryingTokenStore implements TokenStore {
       claim: (mark, former) => patient(() => destination.claim(mark, former)),
       giveUp: (mark) => patient(() => destination.giveUp(mark)),
       release: () => destination.release(),
-      foldsCase: () => patient(() => destination.foldsCase()),
       table: () => patient(async () => (await destination.table?.()) ?? null),
     }));
   }

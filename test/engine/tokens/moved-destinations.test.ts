@@ -40,33 +40,12 @@ describe("if the config names another token destination than before", () => {
     expect(next.events.filter(({ kind }) => kind === "warning")).toEqual([]);
   });
 
-  const [TABLE, RENAMED] = ["table db:3306/app tokens", "table db:3306/App Tokens"];
-  test.each<[string, boolean | null, string[], string[], boolean]>([
-    ["a table name in other case is no move if the database ignores case", true, [TABLE], [RENAMED], false],
-    [
-      "a table name in other case is a move if the database distinguishes case",
-      false,
-      [TABLE],
-      [RENAMED],
-      true,
-    ],
-    ["another table is a move", true, [TABLE], ["table db:3306/app other"], true],
-    ["another directory is a move", null, ["file /tokens"], ["file /Tokens"], true],
-    [
-      "another directory is a move even beside the same table",
-      true,
-      ["file /tokens", TABLE],
-      ["file /Tokens", RENAMED],
-      true,
-    ],
-  ])("%s", async (_, foldsCase, former, tokenDestinations, isMove) => {
+  test("a table's name in other case counts as another destination", async () => {
     const world = new World(tenants("a"));
-    world.store.foldsCase = foldsCase;
-    await world.sync({ settings: { tokenDestinations: former } });
-    const { report, events } = world.start({ settings: { tokenDestinations } });
-    await report;
-    const moves = events.filter((event) => event.kind === "warning" && event.code === "TOKENS_MOVED");
-    expect(moves).toHaveLength(isMove ? 1 : 0);
+    await world.sync({ settings: { tokenDestinations: ["table db:3306/app tokens"] } });
+    const { report, events } = world.start({ settings: { tokenDestinations: ["table db:3306/app Tokens"] } });
+    expect(await report).toMatchObject({ outcome: "ok", requests: 0 });
+    expect(events).toContainEqual(expect.objectContaining({ code: "TOKENS_MOVED" }));
   });
 
   test.each<[string, StartOptions]>([

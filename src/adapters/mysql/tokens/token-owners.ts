@@ -14,12 +14,6 @@ export const tokenOwners: TokenOwnerStatements = {
     // The column does not exist yet, or is hidden from this user.
     return found?.name ?? written;
   },
-  async foldsCase(database) {
-    const [server] = await database.query<{ folds: boolean }>(
-      "SELECT @@lower_case_table_names <> 0 AS folds",
-    );
-    return Number(server?.folds) === 1;
-  },
   shownName: identifiers.quoteName,
   ownerTypes: { name: "VARCHAR(64)", text: "TEXT", end: ` ${TABLE_OPTIONS}` },
   createOnce: async (database, statement) => {

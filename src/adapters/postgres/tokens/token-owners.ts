@@ -5,7 +5,6 @@ import { BEGIN } from "../connection/settings.ts";
 export const tokenOwners: TokenOwnerStatements = {
   // Statements quote every column name, so the database has the name as it is written.
   columnName: async (_database, _place, written) => written,
-  foldsCase: async () => false,
   shownName: quoteName,
   ownerTypes: { name: "text", text: "text", end: "" },
   createOnce: (database, statement) =>

@@ -10,8 +10,6 @@ export interface TokenOwnerStatements {
   columnName(database: Queryable, place: TablePlace, written: string): Promise<string>;
   /** A name, quoted for an operator's client. */
   shownName(name: string): string;
-  /** Whether the database ignores case in names of tables. */
-  foldsCase(database: Connections): Promise<boolean>;
   /** The types of the columns of the table of marks, and the table's options. */
   readonly ownerTypes: { readonly name: string; readonly text: string; readonly end: string };
   /** Runs CREATE TABLE IF NOT EXISTS. Two programs that do so at once take turns. */

@@ -85,15 +85,6 @@ export class TokenTableOwner implements TokenDestination {
     });
   }
 
-  async foldsCase(): Promise<boolean> {
-    const { dialect } = this.#database;
-    try {
-      return await dialect.foldsCase(this.#database);
-    } catch (error) {
-      throw databaseError(dialect, "TOKEN_STORE_UNAVAILABLE", `cannot read from ${this.title}`, error);
-    }
-  }
-
   /** Looks again for a table that was not there: it may have been created since. */
   async table(): Promise<FoundTokenTable | null> {
     const { dialect, byRolesPath } = this.#database;

@@ -62,7 +62,6 @@ export class SecretTokenStore implements TokenStore {
         claim: (mark, former) =>
           this.#usable("write", () => this.#retries.with(() => this.#owner.write(mark, former))),
         giveUp: (mark) => this.#usable("write", () => this.#retries.with(() => this.#owner.giveUp(mark))),
-        foldsCase: async () => null,
         release: () =>
           this.#usable("read", async () => (await secrets.release?.()) ?? `delete the secret ${name}`),
       },
