@@ -93,6 +93,7 @@ export async function composeDaemon(
       observe: (event) => lifecycle.observe(event),
       syncSoon: () => lifecycle.syncSoon(),
       isHolder: () => lifecycle.isHolder,
+      holder: () => lifecycle.state.standby?.message,
     },
     signal,
   );

@@ -31,6 +31,8 @@ interface ServingPorts {
   readonly syncSoon: () => void;
   /** Whether this instance holds the lease. If not, another one may hold it. */
   readonly isHolder: () => boolean;
+  /** Names the instance that holds the lease; undefined if this one doesn't know of any. */
+  readonly holder: () => string | undefined;
 }
 
 export interface ComposedServing {
@@ -61,7 +63,7 @@ export const waysOf = (config: NoticingConfig): string | undefined =>
 
 /** What serves single tenants in a daemon. It outlives the syncs, and the configs that a reload brings. */
 export function composeServing(ports: ServingPorts, stop: AbortSignal): ComposedServing {
-  const { config, host, log, observe, syncSoon, isHolder } = ports;
+  const { config, host, log, observe, syncSoon, isHolder, holder } = ports;
   const server = new TenantServer({
     clock: hostClock,
     onServed: (user_group_id, served, ms) => observe({ kind: "served", user_group_id, served, ms }),
@@ -96,20 +98,20 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
     return { server, noticing: noticing ?? undefined };
   };
 
-  /** One pool for all that wait at the same time, so that many sign-ups don't take many connections. */
+  /** One pool for all requests at the same time, so that many sign-ups don't take many connections. */
   let databases: Databases | undefined;
-  let waiting = 0;
-  const askThroughLedger = async (id: string, waitMs: number): Promise<Served> => {
+  let asking = 0;
+  const askThroughLedger = async (id: string): Promise<Served> => {
     const { ledger: location, name, historyMs } = config();
     databases ??= new Databases(name, VIEW_TIMEOUTS, host.stop);
-    waiting++;
+    asking++;
     try {
       const database = await databases.open(location.url, VIEW_CONNECTIONS);
       const ledger = sqlLedger(database, location, name, historyMs);
       const requester = await thisInstance(host.pid);
-      return await askHolder(id, waitMs, { ledger, clock: hostClock, requester }, stop);
+      return await askHolder(id, { ledger, requester, holder: holder() });
     } finally {
-      if (--waiting === 0) {
+      if (--asking === 0) {
         const unused = databases;
         databases = undefined;
         await unused.close();
@@ -124,7 +126,7 @@ export function composeServing(ports: ServingPorts, stop: AbortSignal): Composed
       if (composed?.source !== source) composed = { source, serving: composeFor(of) };
       return composed.serving;
     },
-    serveTenant: (id, waitMs) => (isHolder() ? server.serve(id, waitMs, stop) : askThroughLedger(id, waitMs)),
+    serveTenant: (id, waitMs) => (isHolder() ? server.serve(id, waitMs, stop) : askThroughLedger(id)),
     servingNow: () => now?.() ?? null,
     observe: (event) => {
       unnoticed.observe(event);

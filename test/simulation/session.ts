@@ -107,9 +107,9 @@ class WatchedTenantServer extends TenantServer {
     super.lookAgain(id);
   }
 
-  override serve(id: string, waitMs: number, signal: AbortSignal): ReturnType<TenantServer["serve"]> {
+  override request(id: string): boolean {
     this.#run.waiting.add(id);
-    return super.serve(id, waitMs, signal);
+    return super.request(id);
   }
 
   override serveIn(run: OpenService, until: AbortSignal): Promise<void> {

@@ -213,7 +213,7 @@ class HandOverRequest {
   async withdraw(): Promise<void> {
     const id = this.#id;
     this.#id = undefined;
-    if (id !== undefined) await this.#ports.ledger.withdrawRequest(id).catch(() => {});
+    if (id !== undefined) await this.#ports.ledger.withdrawRequests([id]).catch(() => {});
   }
 
   async #make(by: LeaseHolder): Promise<boolean> {

@@ -34,10 +34,10 @@ export interface HeldLease extends Lease {
    */
   formerCallsEnded(signal: AbortSignal): Promise<void>;
   /**
-   * Calls `hear` several times a second with the tenants that other instances ask for; with a tenant again until its
-   * request is answered. Never calls it if the holder doesn't hand the lease over. Returns the function that ends this.
+   * Calls `onRequests` with the tenants that other instances ask for, several times a second if there are any, and then
+   * withdraws their requests. Never calls it if the holder doesn't hand the lease over. Returns the function that ends this.
    */
-  hearRequests(hear: (requests: readonly TenantRequest[]) => void): () => void;
+  takeRequests(onRequests: (requests: readonly TenantRequest[]) => void): () => void;
 }
 
 /** What a step needs to write to the ledger: a write commits only while the lease is held. */
@@ -78,7 +78,7 @@ class Heartbeat implements HeldLease {
   readonly #beating: Promise<void>;
   readonly #listening: Promise<void>;
   readonly #tasks = new Set<Promise<unknown>>();
-  readonly #hearers = new Set<(requests: readonly TenantRequest[]) => void>();
+  #onRequests: ((requests: readonly TenantRequest[]) => void) | undefined;
   /** By the monotonic clock. */
   readonly #formerCallsEnd: number;
   #validFrom: ClockReading;
@@ -134,9 +134,11 @@ class Heartbeat implements HeldLease {
     await clock.sleep(ms, signal);
   }
 
-  hearRequests(hear: (requests: readonly TenantRequest[]) => void): () => void {
-    this.#hearers.add(hear);
-    return () => this.#hearers.delete(hear);
+  takeRequests(onRequests: (requests: readonly TenantRequest[]) => void): () => void {
+    this.#onRequests = onRequests;
+    return () => {
+      this.#onRequests = undefined;
+    };
   }
 
   async allTasks(): Promise<void> {
@@ -175,7 +177,10 @@ class Heartbeat implements HeldLease {
         isOffered = true;
         const { lease, tenants } = await ledger.openRequests();
         if (lease[0]) return this.#wanted.abort(handedOver(lease[0]));
-        for (const hear of this.#hearers) hear(tenants);
+        if (tenants.length > 0 && this.#onRequests) {
+          this.#onRequests(tenants);
+          await ledger.withdrawRequests(tenants.map(({ id }) => id));
+        }
       } catch {
         // If the ledger is out of reach, nobody can ask either. The heartbeat notices if that lasts.
       }

@@ -1,62 +1,43 @@
+import { SyncError } from "../../core/failure/sync-error.ts";
 import { isUsableId } from "../../core/group/tenant.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { RequestId, Requests, TenantAnswer } from "../../ports/ledger/lease.ts";
+import type { Requests } from "../../ports/ledger/lease.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 
 interface AskingPorts {
-  readonly ledger: Pick<Requests, "requestTenant" | "answerTo" | "withdrawRequest">;
-  readonly clock: Clock;
+  readonly ledger: Pick<Requests, "requestTenant">;
   /** Names this process. */
   readonly requester: string;
+  /** What is known of the instance that holds the lease; undefined if nothing is. */
+  readonly holder: string | undefined;
 }
 
-/** How often an instance looks for the answer, in milliseconds. */
-const LOOK_FOR_ANSWER = 200;
-/** How long a request lasts beyond its wait, in milliseconds: its tenant is served even if nobody waits any more. */
-const LASTS_LONGER = 60_000;
+/** How long the request waits for an instance that serves single tenants, in milliseconds. The next full sync needs no request. */
+const REQUEST_LASTS = 300_000;
 
-/** Asks the holder of the lease, through the ledger, to serve one tenant. Resolves as `ServeTenant` does. */
+/**
+ * Asks the holder of the lease, through the ledger, to serve one tenant. Resolves to `pending` once the request is committed, and
+ * to `failed` if it can't be.
+ */
 export async function askHolder(
   user_group_id: string,
-  waitMs: number,
-  { ledger, clock, requester }: AskingPorts,
-  stop: AbortSignal,
+  { ledger, requester, holder }: AskingPorts,
 ): Promise<Served> {
   if (!isUsableId(user_group_id)) return { kind: "unknown" };
-  const until = clock.monotonic() + waitMs;
-  const ask = (): Promise<RequestId> => ledger.requestTenant(user_group_id, requester, waitMs + LASTS_LONGER);
-  let request = await ask();
-  while (clock.monotonic() < until && !stop.aborted) {
-    await clock.sleep(Math.min(LOOK_FOR_ANSWER, until - clock.monotonic()), stop);
-    // The first sync is only about to make the ledger's tables.
-    if (request === "") request = await ask();
-    const answer = await ledger.answerTo(request);
-    if (answer === null) continue;
-    await ledger.withdrawRequest(request);
-    return fromAnswer(answer);
-  }
-  return { kind: "pending" };
-}
-
-/** How the ledger carries what became of a tenant: the kind, and behind a blank the outcome. */
-export const toAnswer = (served: Served): TenantAnswer => ({
-  outcome: "outcome" in served ? `${served.kind} ${served.outcome}` : served.kind,
-  code: "code" in served ? served.code : null,
-  message: "message" in served ? served.message : null,
-});
-
-/** Undoes `toAnswer`. Another version of this program may have answered: what it says is passed on as it is. */
-export function fromAnswer({ outcome, code, message }: TenantAnswer): Served {
-  const [kind, detail] = outcome.split(" ", 2);
-  const failure = { code: code ?? "UNKNOWN", message: message ?? outcome };
-  switch (kind) {
-    case "done":
-      return { kind, outcome: detail as Extract<Served, { kind: "done" }>["outcome"] };
-    case "conflict":
-      return { kind, outcome: detail as Extract<Served, { kind: "conflict" }>["outcome"], ...failure };
-    case "unknown":
-      return { kind };
-    default:
-      return { kind: "failed", ...failure };
+  const failed = ({ code, message }: Pick<SyncError, "code" | "message">): Served => ({
+    kind: "failed",
+    code,
+    message: `this instance doesn't hold the lease, and can't ask the one that does: ${message}${holder === undefined ? "" : `; ${holder}`}`,
+  });
+  try {
+    const request = await ledger.requestTenant(user_group_id, requester, REQUEST_LASTS);
+    return request === "" ? failed(NO_TABLES) : { kind: "pending" };
+  } catch (error) {
+    if (error instanceof SyncError) return failed(error);
+    throw error;
   }
 }
+
+const NO_TABLES = {
+  code: "LEDGER_UNAVAILABLE",
+  message: "the first sync has not made the ledger's tables yet",
+};

@@ -1,8 +1,7 @@
 import { LOOKS_NOT_INDEXED } from "../../core/changes/noticing-trouble.ts";
 import type { PlanPorts } from "../plan/make-plan.ts";
-import { toAnswer } from "./ask-holder.ts";
 import { type AskingSettings, askIfSilent } from "./ask-if-silent.ts";
-import type { Companion, ServingRun } from "./companion.ts";
+import type { Companion } from "./companion.ts";
 import { openService } from "./serve-tenants.ts";
 import type { TenantServer } from "./tenant-server.ts";
 
@@ -13,9 +12,6 @@ interface ServingParts {
   /** Aborts when the next full sync begins. */
   readonly end: AbortSignal;
 }
-
-/** An instance that was asked for a tenant doesn't wait for longer than this, in milliseconds. */
-const LONGEST_WAIT = 60_000;
 
 /** Serves single tenants beside a full sync, and after it until the next one begins. */
 export const serveBeside = (
@@ -35,12 +31,14 @@ export const serveBeside = (
     const over = new AbortController();
     const ending = AbortSignal.any([until, end, over.signal]);
     const serving = async (): Promise<void> => {
-      const answersSent = answerRequests(server, run, ending);
+      const stopTaking = run.lease.takeRequests((requests) => {
+        for (const { user_group_id } of requests) server.request(user_group_id);
+      });
       try {
         await server.serveIn(service, ending);
       } finally {
         over.abort();
-        await answersSent();
+        stopTaking();
         await service.close();
       }
     };
@@ -57,34 +55,3 @@ export const serveBeside = (
     };
   },
 });
-
-/**
- * Serves the tenants that instances without the lease were asked for, and tells them the end through the ledger. Returns
- * what ends this, once the last answer is there.
- */
-function answerRequests(
-  server: TenantServer,
-  { ledger, lease }: ServingRun,
-  until: AbortSignal,
-): () => Promise<void> {
-  const inWork = new Map<string, Promise<void>>();
-  const answer = async (id: string, user_group_id: string): Promise<void> => {
-    const served = await server.serve(user_group_id, LONGEST_WAIT, until);
-    if (served.kind === "pending") return;
-    await ledger.write(lease, (transaction) => transaction.answerRequests([{ id, ...toAnswer(served) }]));
-  };
-  const stopHearing = lease.hearRequests((requests) => {
-    for (const { id, user_group_id } of requests) {
-      if (inWork.has(id)) continue;
-      // A request that can't be answered is heard again.
-      const work = answer(id, user_group_id)
-        .catch(() => {})
-        .finally(() => inWork.delete(id));
-      inWork.set(id, work);
-    }
-  });
-  return async () => {
-    stopHearing();
-    await Promise.all(inWork.values());
-  };
-}

@@ -81,9 +81,14 @@ export class TenantServer {
     this.#add(id, "retry", now, now + LEAST_RETRY);
   }
 
+  /** Somebody asks for the tenant, and doesn't wait for its end. Returns false if it is left to the next full sync. */
+  request(id: string): boolean {
+    return this.#add(id, "request");
+  }
+
   /** Serves the tenant as soon as possible. Resolves to `pending` after `waitMs`, or once `signal` aborts. */
   async serve(id: string, waitMs: number, signal: AbortSignal): Promise<Served> {
-    if (!this.#add(id, "request")) return TOO_MANY;
+    if (!this.request(id)) return TOO_MANY;
     if (waitMs <= 0) return { kind: "pending" };
     const asking = this.#asking.get(id) ?? new Set();
     this.#asking.set(id, asking);

@@ -48,8 +48,8 @@ export interface Seizure {
 }
 
 /**
- * What one process asks of the holder of the lease. A request needs no lease. It ends by itself: it counts for some
- * milliseconds by the ledger's clock, unless the process that asks prolongs it. The ledger deletes it after that.
+ * What one process asks of the holder of the lease, for which it needs no lease. A request counts until it is withdrawn, by
+ * whoever has made it or by the holder, and for some milliseconds by the ledger's clock at most, unless it is prolonged.
  */
 export interface Requests {
   /** Asks the holder to hand the lease over. `requester` names this process. Rejects if the ledger can't keep requests yet. */
@@ -58,20 +58,13 @@ export interface Requests {
   requestTenant(user_group_id: string, requester: string, ttlMs: number): Promise<RequestId>;
   /** Resolves to false if the request has ended. */
   prolongRequest(id: RequestId, ttlMs: number): Promise<boolean>;
-  withdrawRequest(id: RequestId): Promise<void>;
-  /** What nobody has answered yet, in the order in which it was asked for: a thousand requests at most, the lease's first. */
+  withdrawRequests(ids: readonly RequestId[]): Promise<void>;
+  /** In the order in which they were made: a thousand requests at most, the lease's first. */
   openRequests(): Promise<OpenRequests>;
-  /** Null until the holder has answered. */
-  answerTo(id: RequestId): Promise<TenantAnswer | null>;
   /** Tells others that the holder of this lease hands it over on request, and how long one of its calls can take. */
   offerHandOver(lease: Lease, callMs: number): Promise<void>;
   /** Null if nobody holds the lease, or if its holder doesn't hand it over. */
   handOver(): Promise<HandOver | null>;
-}
-
-/** Only the holder of the lease answers. */
-export interface RequestWrites {
-  answerRequests(answers: readonly AnsweredRequest[]): Promise<void>;
 }
 
 export type RequestId = string;
@@ -88,17 +81,6 @@ export interface TenantRequest extends LeaseRequest {
 export interface OpenRequests {
   readonly lease: readonly LeaseRequest[];
   readonly tenants: readonly TenantRequest[];
-}
-
-/** What came of a tenant. The ledger doesn't interpret the outcome: it is a word on which both processes agree. */
-export interface TenantAnswer {
-  readonly outcome: string;
-  readonly code: string | null;
-  readonly message: string | null;
-}
-
-export interface AnsweredRequest extends TenantAnswer {
-  readonly id: RequestId;
 }
 
 export interface HandOver extends Lease {

@@ -10,7 +10,7 @@ import type {
   TokenReads,
   TokenWrites,
 } from "./groups.ts";
-import type { Lease, Leases, Requests, RequestWrites } from "./lease.ts";
+import type { Lease, Leases, Requests } from "./lease.ts";
 import type {
   RejectionReads,
   RejectionWrites,
@@ -53,8 +53,7 @@ export interface LedgerTransaction
     RefreshWrites,
     TokenWrites,
     RunWrites,
-    RejectionWrites,
-    RequestWrites {
+    RejectionWrites {
   /**
    * Throws PAUSED if this process has stood still for so long that the transaction may be over and another instance may
    * have the lease. Ask before a change elsewhere that only this transaction protects.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EXPIRED, type LedgerPlace, leaseOf, opened, prepared, TTL, write } from "./rig.ts";
+import { EXPIRED, type LedgerPlace, leaseOf, opened, prepared, TTL } from "./rig.ts";
 
 /** What processes ask of the holder of the lease. */
 export function ledgerRequestsContract(name: string, makePlace: () => Promise<LedgerPlace>): void {
@@ -13,7 +13,7 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
         { id: first, requester: "first" },
         { id: second, requester: "second" },
       ]);
-      await ledger.withdrawRequest(first);
+      await ledger.withdrawRequests([first]);
       expect((await ledger.openRequests()).lease).toEqual([{ id: second, requester: "second" }]);
     });
 
@@ -38,7 +38,7 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
       const id = await ledger.requestLease("slow", EXPIRED);
       expect(await ledger.prolongRequest(id, TTL)).toBe(true);
       expect((await ledger.openRequests()).lease).toEqual([{ id, requester: "slow" }]);
-      await ledger.withdrawRequest(id);
+      await ledger.withdrawRequests([id]);
       expect(await ledger.prolongRequest(id, TTL)).toBe(false);
     });
 
@@ -84,67 +84,28 @@ export function ledgerRequestsContract(name: string, makePlace: () => Promise<Le
   });
 
   describe(`${name}: requests for tenants`, () => {
-    test("are seen by the holder until it has answered, and by whom they were made", async () => {
-      const at = await opened(makePlace);
-      const { ledger } = at;
+    test("are seen by the holder, with whoever has made them, until they are withdrawn", async () => {
+      const { ledger } = await opened(makePlace);
       const acme = await ledger.requestTenant("acme", "a standby", TTL);
       const zoe = await ledger.requestTenant("Zoë 's", "another standby", TTL);
-      expect((await ledger.openRequests()).tenants).toEqual([
-        { id: acme, user_group_id: "acme", requester: "a standby" },
-        { id: zoe, user_group_id: "Zoë 's", requester: "another standby" },
-      ]);
-      expect((await ledger.openRequests()).lease).toEqual([]);
-      expect(await ledger.answerTo(acme)).toBeNull();
+      const again = await ledger.requestTenant("acme", "another standby", TTL);
+      expect(await ledger.openRequests()).toEqual({
+        lease: [],
+        tenants: [
+          { id: acme, user_group_id: "acme", requester: "a standby" },
+          { id: zoe, user_group_id: "Zoë 's", requester: "another standby" },
+          { id: again, user_group_id: "acme", requester: "another standby" },
+        ],
+      });
+      await ledger.withdrawRequests([acme, zoe, "somebody has withdrawn it"]);
+      expect((await ledger.openRequests()).tenants).toMatchObject([{ id: again }]);
+    });
 
-      const done = { outcome: "created", code: null, message: null };
-      const failed = { outcome: "failed", code: "REFUSED", message: "the service says no" };
-      await write(at, (transaction) =>
-        transaction.answerRequests([
-          { id: acme, ...done },
-          { id: zoe, ...failed },
-          { id: "somebody has withdrawn it", ...done },
-        ]),
-      );
+    test("end by themselves, and are deleted then", async () => {
+      const { ledger } = await opened(makePlace);
+      const id = await ledger.requestTenant("b", "a standby", EXPIRED);
       expect((await ledger.openRequests()).tenants).toEqual([]);
-      expect(await ledger.answerTo(acme)).toEqual(done);
-      expect(await ledger.answerTo(zoe)).toEqual(failed);
-      await ledger.withdrawRequest(acme);
-      expect(await ledger.answerTo(acme)).toBeNull();
-    });
-
-    test("may name one tenant twice, and each has its own answer", async () => {
-      const at = await opened(makePlace);
-      const ids = await Promise.all(["a", "b"].map((by) => at.ledger.requestTenant("acme", by, TTL)));
-      expect((await at.ledger.openRequests()).tenants).toHaveLength(2);
-      const [first = "", second = ""] = ids;
-      const done = { outcome: "unchanged", code: null, message: null };
-      await write(at, (transaction) => transaction.answerRequests([{ id: first, ...done }]));
-      expect((await at.ledger.openRequests()).tenants).toMatchObject([{ id: second }]);
-      expect(await at.ledger.answerTo(second)).toBeNull();
-    });
-
-    test("are answered only by the holder of the lease", async () => {
-      const { ledger, lease } = await opened(makePlace);
-      const id = await ledger.requestTenant("acme", "a standby", TTL);
-      await ledger.releaseLease(lease);
-      await leaseOf(ledger, "another");
-      const answering = ledger.write(lease, (transaction) =>
-        transaction.answerRequests([{ id, outcome: "created", code: null, message: null }]),
-      );
-      await expect(answering).rejects.toMatchObject({ code: "LEASE_LOST" });
-      expect(await ledger.answerTo(id)).toBeNull();
-    });
-
-    test("end by themselves, answered or not, and are deleted then", async () => {
-      const at = await opened(makePlace);
-      const { ledger } = at;
-      const answered = await ledger.requestTenant("a", "a standby", EXPIRED);
-      const open = await ledger.requestTenant("b", "a standby", EXPIRED);
-      const done = { outcome: "created", code: null, message: null };
-      await write(at, (transaction) => transaction.answerRequests([{ id: answered, ...done }]));
-      expect((await ledger.openRequests()).tenants).toEqual([]);
-      expect(await ledger.answerTo(answered)).toBeNull();
-      expect(await ledger.prolongRequest(open, TTL)).toBe(false);
+      expect(await ledger.prolongRequest(id, TTL)).toBe(false);
     });
   });
 }

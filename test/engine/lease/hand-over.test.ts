@@ -169,7 +169,6 @@ describe("a daemon that has handed the lease over", () => {
       user_group_id: null,
       requester: "host-a pid 7",
       expiresAt: new Date(8.64e15),
-      answer: null,
     });
     const refused = room.enter("daemon", { handsOver: true }).hold(async () => "in");
     await expect(refused).rejects.toMatchObject({ code: "LEASE_HELD", message: /host-a pid 7/ });

@@ -33,7 +33,7 @@ async function aTokenWriter(
     wanted: new AbortController().signal,
     awaitAlways: (task) => task,
     formerCallsEnded: async () => {},
-    hearRequests: () => () => {},
+    takeRequests: () => () => {},
   };
   const seen: string[] = [];
   let pauses = 1;

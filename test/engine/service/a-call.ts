@@ -91,7 +91,7 @@ export async function call(
         wanted: new AbortController().signal,
         awaitAlways: (task) => task,
         formerCallsEnded: async () => {},
-        hearRequests: () => () => {},
+        takeRequests: () => () => {},
       },
       countRequest: () => {
         requests++;

@@ -1,74 +1,34 @@
 import { describe, expect, it } from "vitest";
-import { askHolder, fromAnswer, toAnswer } from "../../../src/engine/serving/ask-holder.ts";
-import type { TenantAnswer } from "../../../src/ports/ledger/lease.ts";
-import type { Served } from "../../../src/ports/serve-tenant.ts";
-import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { askHolder } from "../../../src/engine/serving/ask-holder.ts";
 
-const FOREVER = new AbortController().signal;
+const HOLDER = "another instance is at work: host-a pid 1";
 
-/** A ledger whose holder answers after `answersAt` milliseconds. */
-function aLedger(answersAt: number, answer: TenantAnswer, hasTablesAt = 0) {
-  const time = new VirtualTime();
-  const asked: { id: string; ttlMs: number }[] = [];
-  const withdrawn: string[] = [];
-  const ports = {
-    clock: new VirtualClock(time),
-    requester: "this",
-    ledger: {
-      requestTenant: async (id: string, _: string, ttlMs: number) =>
-        time.elapsed < hasTablesAt ? "" : `request ${asked.push({ id, ttlMs })}`,
-      answerTo: async (id: string) => (id !== "" && time.elapsed >= answersAt ? answer : null),
-      withdrawRequest: async (id: string) => void withdrawn.push(id),
-    },
-  };
-  return { time, asked, withdrawn, ask: (waitMs: number) => askHolder("acme", waitMs, ports, FOREVER) };
-}
+/** An instance without the lease asks for a tenant. */
+const ask = (requestTenant: () => Promise<string>, id = "acme") =>
+  askHolder(id, { ledger: { requestTenant }, requester: "this", holder: HOLDER });
 
-const CREATED = toAnswer({ kind: "done", outcome: "created" });
-
-describe("an instance that asks the holder of the lease", () => {
-  it("returns the holder's answer, and takes its request back", async () => {
-    const { ask, asked, withdrawn } = aLedger(1_000, CREATED);
-    expect(await ask(10_000)).toEqual({ kind: "done", outcome: "created" });
-    expect(asked).toMatchObject([{ id: "acme" }]);
-    expect(withdrawn).toEqual(["request 1"]);
+describe("an instance that doesn't hold the lease", () => {
+  it("says pending once its request is committed", async () => {
+    expect(await ask(async () => "request 1")).toEqual({ kind: "pending" });
   });
 
-  it("waits no longer than it was told, and leaves a request that lasts longer", async () => {
-    const { ask, asked, withdrawn, time } = aLedger(60_000, CREATED);
-    expect(await ask(10_000)).toEqual({ kind: "pending" });
-    expect(time.elapsed).toBe(10_000);
-    expect(asked[0]?.ttlMs).toBeGreaterThan(10_000);
-    expect(withdrawn).toEqual([]);
+  it("names the holder if the request can't be committed", async () => {
+    const away = async () => {
+      throw new SyncError("LEDGER_UNAVAILABLE", "cannot write the ledger: no route");
+    };
+    expect(await ask(away)).toEqual({
+      kind: "failed",
+      code: "LEDGER_UNAVAILABLE",
+      message: expect.stringMatching(`can't ask the one that does: .* no route; ${HOLDER}`),
+    });
   });
 
-  it("asks again if the ledger had no tables yet", async () => {
-    const { ask, asked } = aLedger(1_000, CREATED, 500);
-    expect(await ask(10_000)).toEqual({ kind: "done", outcome: "created" });
-    expect(asked).toHaveLength(1);
+  it("fails if the ledger has no tables yet", async () => {
+    expect(await ask(async () => "")).toMatchObject({ kind: "failed", code: "LEDGER_UNAVAILABLE" });
   });
 
-  it("asks, and waits for nothing, if it need not wait", async () => {
-    const { ask, asked, time } = aLedger(0, CREATED);
-    expect(await ask(0)).toEqual({ kind: "pending" });
-    expect([asked.length, time.elapsed]).toEqual([1, 0]);
-  });
-});
-
-it.each<Served>([
-  { kind: "done", outcome: "created" },
-  { kind: "done", outcome: "unchanged" },
-  { kind: "unknown" },
-  { kind: "conflict", outcome: "rejected", code: "VALUE_NULL", message: "column name is null" },
-  { kind: "failed", code: "TIMEOUT", message: "no answer" },
-])("$kind gets through the ledger as it is", (served) => {
-  expect(fromAnswer(toAnswer(served))).toEqual(served);
-});
-
-it("an answer of a newer version that this one doesn't know is a failure with its words", () => {
-  expect(fromAnswer({ outcome: "postponed", code: null, message: "until noon" })).toEqual({
-    kind: "failed",
-    code: "UNKNOWN",
-    message: "until noon",
+  it("asks for no id that a row can't have", async () => {
+    expect(await ask(async () => "request 1", "a\u0000b")).toEqual({ kind: "unknown" });
   });
 });

@@ -11,7 +11,7 @@ import type { RowDigest } from "../../../src/core/group/tenant.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../src/core/plan/read-history.ts";
 import type { TokenTable } from "../../../src/core/tokens/destination.ts";
 import type { SharedGroups } from "../../../src/ports/ledger/groups.ts";
-import type { HandOver, TenantAnswer } from "../../../src/ports/ledger/lease.ts";
+import type { HandOver } from "../../../src/ports/ledger/lease.ts";
 import type { Canary, KnownService, RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import type { FormerToken } from "../../contracts/ledger/rig.ts";
 
@@ -66,7 +66,6 @@ export interface RequestRow {
   readonly user_group_id: string | null;
   readonly requester: string;
   readonly expiresAt: Date;
-  readonly answer: TenantAnswer | null;
 }
 
 /** A transaction that is open. Until it ends, nobody else takes the lease. */

@@ -4,7 +4,6 @@ import { groupWrites } from "./groups.ts";
 import { LedgerChanges } from "./ledger-changes.ts";
 import { LedgerState } from "./ledger-state.ts";
 import { refreshWrites } from "./refresh.ts";
-import { requestWrites } from "./requests.ts";
 import { rotationWrites } from "./rotations.ts";
 import { rejectionWrites, runWrites } from "./runs.ts";
 import { schemaWrites } from "./schema.ts";
@@ -29,7 +28,6 @@ export function inMemoryTransaction(
     ...tokenWrites(changes),
     ...runWrites(changes),
     ...rejectionWrites(changes),
-    ...requestWrites(changes),
   };
   openChanges.set(transaction, changes);
   return transaction;

@@ -1,24 +1,18 @@
-import type {
-  AnsweredRequest,
-  RequestId,
-  Requests,
-  RequestWrites,
-  TenantRequest,
-} from "../../../src/ports/ledger/lease.ts";
-import type { CommittedLedger, LedgerChanges } from "./ledger-changes.ts";
+import type { RequestId, Requests, TenantRequest } from "../../../src/ports/ledger/lease.ts";
+import type { CommittedLedger } from "./ledger-changes.ts";
 import type { RequestRow } from "./ledger-state.ts";
 
 export function requests({ state, step, now }: CommittedLedger): Requests {
   const inMs = (ms: number): Date => new Date(now().getTime() + ms);
   const asked = (call: string): Promise<void> => step({ when: "before", call });
-  const ask = (request: Omit<RequestRow, "expiresAt" | "answer">, ttlMs: number): RequestId => {
+  const ask = (request: Omit<RequestRow, "expiresAt">, ttlMs: number): RequestId => {
     const id = `request ${++state.requestsMade}`;
-    state.requests.set(id, { ...request, expiresAt: inMs(ttlMs), answer: null });
+    state.requests.set(id, { ...request, expiresAt: inMs(ttlMs) });
     return id;
   };
   const open = (kind: RequestRow["kind"]): TenantRequest[] =>
     [...state.requests]
-      .filter(([, request]) => request.kind === kind && request.answer === null)
+      .filter(([, request]) => request.kind === kind)
       .map(([id, { requester, user_group_id }]) => ({ id, requester, user_group_id: user_group_id ?? "" }));
   return {
     async requestLease(requester, ttlMs) {
@@ -35,9 +29,9 @@ export function requests({ state, step, now }: CommittedLedger): Requests {
       if (request) state.requests.set(id, { ...request, expiresAt: inMs(ttlMs) });
       return request !== undefined;
     },
-    async withdrawRequest(id) {
-      await asked("withdrawRequest");
-      state.requests.delete(id);
+    async withdrawRequests(ids) {
+      await asked("withdrawRequests");
+      for (const id of ids) state.requests.delete(id);
     },
     async openRequests() {
       await asked("openRequests");
@@ -46,10 +40,6 @@ export function requests({ state, step, now }: CommittedLedger): Requests {
         lease: open("lease").map(({ id, requester }) => ({ id, requester })),
         tenants: open("tenant"),
       };
-    },
-    async answerTo(id) {
-      await asked("answerTo");
-      return state.requests.get(id)?.answer ?? null;
     },
     async offerHandOver({ epoch }, callMs) {
       await asked("offerHandOver");
@@ -63,15 +53,3 @@ export function requests({ state, step, now }: CommittedLedger): Requests {
     },
   };
 }
-
-export const requestWrites = (ledger: LedgerChanges): RequestWrites => ({
-  async answerRequests(answers: readonly AnsweredRequest[]): Promise<void> {
-    await ledger.step({ when: "before", call: "answerRequests" });
-    ledger.enlist(() => {
-      for (const { id, outcome, code, message } of answers) {
-        const request = ledger.state.requests.get(id);
-        if (request) ledger.state.requests.set(id, { ...request, answer: { outcome, code, message } });
-      }
-    });
-  },
-});

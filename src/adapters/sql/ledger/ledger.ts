@@ -9,7 +9,7 @@ import { deletionReads, deletionWrites } from "./deletions.ts";
 import { groupReads, groupWrites } from "./groups.ts";
 import { ifHeld, ifOfNoOther, leases } from "./lease.ts";
 import { refreshReads, refreshWrites } from "./refresh.ts";
-import { requests, requestWrites } from "./requests.ts";
+import { requests } from "./requests.ts";
 import { rotationReads, rotationWrites } from "./rotations.ts";
 import { LedgerReader, type LedgerScope } from "./rows/scope.ts";
 import { rejectionReads, rejectionWrites, runReads, runWrites } from "./runs.ts";
@@ -101,5 +101,4 @@ const allWrites = (ledger: LedgerScope, historyMs: number): Omit<LedgerTransacti
   ...tokenWrites(ledger),
   ...runWrites(ledger, historyMs),
   ...rejectionWrites(ledger),
-  ...requestWrites(ledger),
 });

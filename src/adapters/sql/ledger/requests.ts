@@ -1,14 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type {
-  AnsweredRequest,
-  HandOver,
-  Lease,
-  OpenRequests,
-  RequestId,
-  Requests,
-  RequestWrites,
-  TenantAnswer,
-} from "../../../ports/ledger/lease.ts";
+import type { HandOver, Lease, OpenRequests, RequestId, Requests } from "../../../ports/ledger/lease.ts";
 import { storable } from "../connection/storable.ts";
 import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
 
@@ -44,17 +35,20 @@ export const requests = (reader: LedgerReader): Requests => {
           `UPDATE ${tables.requests} SET expires_at = ${dialect.later("$3")} WHERE scope = $1 AND id = $2`,
         [id, ttlMs],
       )) > 0,
-    withdrawRequest: async (id) => {
-      await changed(({ tables }) => `DELETE FROM ${tables.requests} WHERE scope = $1 AND id = $2`, [id]);
+    withdrawRequests: async (ids) => {
+      await changed(
+        ({ dialect, tables }) =>
+          `DELETE FROM ${tables.requests} WHERE scope = $1 AND ${dialect.isOneOf("id", "$2")}`,
+        [ids],
+      );
     },
     openRequests: () =>
       reader.read(NOTHING_OPEN, async (ledger) => {
-        const found = await unanswered(ledger);
+        const found = await allRequests(ledger);
         const expired = found.filter(isExpired).map(({ id }) => id);
         if (expired.length > 0) await database.change(deleteExpired(ledger), [ledger.scope, expired]);
         return byKind(found.filter((request) => !isExpired(request)));
       }),
-    answerTo: (id) => reader.read(null, (ledger) => answerTo(ledger, id)),
     offerHandOver: async ({ epoch }: Lease, callMs) => {
       await changed(
         ({ tables }) =>
@@ -65,10 +59,6 @@ export const requests = (reader: LedgerReader): Requests => {
     handOver: () => reader.read(null, handOver),
   };
 };
-
-export const requestWrites = (ledger: LedgerScope): RequestWrites => ({
-  answerRequests: (answers) => answerRequests(ledger, answers),
-});
 
 interface NewRequest {
   readonly kind: "lease" | "tenant";
@@ -81,12 +71,11 @@ type RequestColumns = NewRequest & { readonly id: RequestId; readonly expired: u
 
 const isExpired = ({ expired }: RequestColumns): boolean => Number(expired) === 1;
 
-/** Finds answered requests too once they have expired. */
-const unanswered = ({ dialect, connection, tables, scope }: LedgerScope): Promise<RequestColumns[]> =>
+const allRequests = ({ dialect, connection, tables, scope }: LedgerScope): Promise<RequestColumns[]> =>
   connection.query<RequestColumns>(
     `SELECT id, kind, user_group_id, requested_by AS requester, expires_at <= ${dialect.now} AS expired
      FROM ${tables.requests}
-     WHERE scope = $1 AND (answered_at IS NULL OR expires_at <= ${dialect.now})
+     WHERE scope = $1
      ORDER BY kind, requested_at, id LIMIT ${MOST}`,
     [scope],
   );
@@ -103,30 +92,6 @@ const byKind = (found: readonly RequestColumns[]): OpenRequests => ({
 const deleteExpired = ({ dialect, tables }: LedgerScope): string =>
   `DELETE FROM ${tables.requests}
    WHERE scope = $1 AND ${dialect.isOneOf("id", "$2")} AND expires_at <= ${dialect.now}`;
-
-async function answerTo(
-  { connection, tables, scope }: LedgerScope,
-  id: RequestId,
-): Promise<TenantAnswer | null> {
-  const [row] = await connection.query<TenantAnswer>(
-    `SELECT outcome, code, message FROM ${tables.requests}
-     WHERE scope = $1 AND id = $2 AND answered_at IS NOT NULL`,
-    [scope, id],
-  );
-  return row ?? null;
-}
-
-async function answerRequests(
-  { dialect, connection, tables, scope }: LedgerScope,
-  answers: readonly AnsweredRequest[],
-): Promise<void> {
-  for (const { id, outcome, code, message } of answers)
-    await connection.query(
-      `UPDATE ${tables.requests} SET answered_at = ${dialect.now}, outcome = $3, code = $4, message = $5
-       WHERE scope = $1 AND id = $2`,
-      [scope, id, outcome, code, storable(message)],
-    );
-}
 
 async function handOver({ dialect, connection, tables, scope }: LedgerScope): Promise<HandOver | null> {
   const [row] = await connection.query<{ epoch: string; callMs: string }>(
