@@ -6,7 +6,7 @@ import type { Log } from "../ports/log.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Observe, RunEvent } from "../ports/observer.ts";
 import { NextSync, pauseAfter } from "./next-sync.ts";
-import { RunNotifications } from "./notifications/run-notifications.ts";
+import { Notifications } from "./notifications.ts";
 import type { ScheduleSettings, Timetable } from "./schedule.ts";
 import { beginSession, type OpenedSync, type Serving, type Session } from "./session.ts";
 import type { ServingNow } from "./state/serving-state.ts";
@@ -50,7 +50,7 @@ export class Daemon {
   readonly #ports: DaemonPorts;
   readonly #tracker: StateTracker;
   readonly #signal: AbortSignal;
-  readonly #notifications = new RunNotifications();
+  readonly #notifications = new Notifications();
   /** Takes the events of runs, and those from beside them. */
   readonly observe: Observe;
   #settings: DaemonSettings;

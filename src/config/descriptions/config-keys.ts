@@ -170,7 +170,7 @@ const http: Descriptions = {
 const notify: Descriptions = {
   webhook: {
     text:
-      "Gets a message when a trouble begins, becomes much worse or ends. Slack's incoming webhooks take it, and all that " +
+      "Gets a message when a problem begins or ends, and once a day while one lasts. Slack's incoming webhooks take it, and all that " +
       'take `{"text": "…"}`.',
     otherwise: "nobody gets messages",
   },
