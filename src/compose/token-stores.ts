@@ -2,8 +2,8 @@ import { hostClock } from "../adapters/host/clock.ts";
 import type { Database } from "../adapters/sql/dialect/database.ts";
 import { type LedgerBesideTokens, SqlTokenTable } from "../adapters/sql/tokens/token-table.ts";
 import { CompositeTokenStore } from "../adapters/token-stores/composite-token-store.ts";
-import type { SecretStore } from "../adapters/token-stores/secrets/secret-store.ts";
-import { SecretTokenStore } from "../adapters/token-stores/secrets/secret-token-store.ts";
+import type { SecretStore } from "../adapters/token-stores/secret-store.ts";
+import { SecretTokenStore } from "../adapters/token-stores/secret-token-store.ts";
 import type { Opened } from "../commands/command-io.ts";
 import type { Config, DatabaseUrl, SecretTokenConfig, TokenConfig } from "../config/model/config.ts";
 import { describeTokenDestinations } from "../config/model/token-destinations.ts";
@@ -68,27 +68,27 @@ async function openStore(
 async function secretStore(tokens: SecretTokenConfig, { scope, uid }: Self): Promise<SecretStore> {
   switch (tokens.store) {
     case "file": {
-      const { FileStore } = await import("../adapters/token-stores/file/file-store.ts");
+      const { FileStore } = await import("../adapters/token-stores/file-store.ts");
       return new FileStore({ ...tokens, scope, uid });
     }
     case "vault": {
-      const { VaultStore } = await import("../adapters/token-stores/vault/vault-store.ts");
+      const { VaultStore } = await import("../adapters/token-stores/vault-store.ts");
       return new VaultStore({ ...tokens, scope }, hostClock);
     }
     case "aws_secrets_manager": {
-      const { AwsStore } = await import("../adapters/token-stores/aws/aws-store.ts");
+      const { AwsStore } = await import("../adapters/token-stores/aws-store.ts");
       return new AwsStore({ ...tokens, scope });
     }
     case "gcp_secret_manager": {
-      const { GcpStore } = await import("../adapters/token-stores/gcp/gcp-store.ts");
+      const { GcpStore } = await import("../adapters/token-stores/gcp-store.ts");
       return new GcpStore({ ...tokens, scope });
     }
     case "azure_key_vault": {
-      const { AzureStore } = await import("../adapters/token-stores/azure/azure-store.ts");
+      const { AzureStore } = await import("../adapters/token-stores/azure-store.ts");
       return new AzureStore({ ...tokens, scope });
     }
     case "kubernetes": {
-      const { KubernetesStore } = await import("../adapters/token-stores/kubernetes/kubernetes-store.ts");
+      const { KubernetesStore } = await import("../adapters/token-stores/kubernetes-store.ts");
       return new KubernetesStore({ ...tokens, scope });
     }
   }

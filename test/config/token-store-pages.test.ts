@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/secrets/optional-package.ts";
+import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vendor-client.ts";
 import {
   parseSecretPath,
   SECRET_NAMING,

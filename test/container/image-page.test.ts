@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/secrets/optional-package.ts";
+import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vendor-client.ts";
 import { parseDockerfile } from "./dockerfile.ts";
 import { imagePage } from "./image-page.ts";
 

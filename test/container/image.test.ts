@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/secrets/optional-package.ts";
+import { OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vendor-client.ts";
 import { aWorld, until, type World } from "../e2e/world.ts";
 import { LONG } from "../support/long.ts";
 import { freePort } from "../support/servers/embedded-server.ts";

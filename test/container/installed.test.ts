@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { INSTALL, OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/secrets/optional-package.ts";
+import { INSTALL, OPTIONAL_PACKAGES } from "../../src/adapters/token-stores/vendor-client.ts";
 import { MAIN, startProcess } from "../e2e/program.ts";
 import { aWorld } from "../e2e/world.ts";
 

@@ -36,6 +36,8 @@ export interface TokenPlace {
   breakDown(): Promise<void>;
   /** A secret store refuses its login what concerns these secrets, the owner's mark among all of them. */
   forbid?(which: "those of b and d" | "all"): Promise<void>;
+  /** In a secret store, somebody else makes the secret of this id, with these tags and the content "theirs". */
+  makeAnothers?(id: string, tags: Readonly<Record<string, string>>): Promise<void>;
 }
 
 export const someTokens = (tokens: Readonly<Record<string, string>>): StoredToken[] =>
@@ -434,6 +436,41 @@ export function secretStoreContract(
       expectRefused(await remove(), "TOKEN_NOT_REMOVED");
       expect(Object.keys(await place.stored())).toEqual(expect.arrayContaining(["b", "d"]));
       expect(await read()).toEqual([]);
+    });
+
+    test.each([
+      ["nobody", {}],
+      ["another tool", { "managed-by": "terraform" }],
+      ["another config", { "managed-by": "groupsync", "groupsync-name": "other" }],
+    ])("a secret of %s is not read, changed or removed", async (_, tags) => {
+      const place = await claimed();
+      const { write, read, remove } = changes(place);
+      for (const id of ["b", "d"]) await place.makeAnothers?.(id, tags);
+      expect(await place.store.holdsAny()).toBe(false);
+      expectRefused(await write(), "TOKEN_NOT_STORED");
+      expect(await read()).toEqual(["a", "c"]);
+      expectRefused(await remove(), "TOKEN_NOT_REMOVED");
+      expect(await place.stored()).toMatchObject({ b: "theirs", d: "theirs" });
+    });
+
+    test("several that write one secret at once leave one token of theirs", async () => {
+      const { store, write } = await claimed();
+      await write((to) => store.write(someTokens({ a: "former" }), to));
+      const written = Array.from({ length: 10 }, (_, n) => `token-${n}`);
+      const all = written.map((token) => write((to) => store.write(someTokens({ a: token }), to)));
+      expect(await Promise.all(all)).toEqual(written.map(() => new Map()));
+      expect(written).toContain((await store.read(["a"])).get("a")?.reveal());
+    });
+
+    test("ids that no name can hold are told apart all the same", async () => {
+      const { store, write } = await claimed();
+      const ids = ["/../a", "..", ".", "a/b", "a?list=true", "=2F", "é".repeat(500), "x".repeat(600)];
+      const odd = Object.fromEntries(ids.map((id) => [id, `"${id}\u0000`]));
+      expect(await write((to) => store.write(someTokens(odd), to))).toEqual(new Map());
+      const found = await store.read(ids);
+      expect(Object.fromEntries([...found].map(([id, token]) => [id, token.reveal()]))).toEqual(odd);
+      expect(await write((to) => store.remove(ids, to))).toEqual(new Map());
+      expect(await store.holdsAny()).toBe(false);
     });
 
     test("a login that may do nothing any more charges no tenant", async () => {

@@ -3,7 +3,7 @@ import {
   notManaged,
   type SecretStore,
   SecretStoreFailure,
-} from "../../src/adapters/token-stores/secrets/secret-store.ts";
+} from "../../src/adapters/token-stores/secret-store.ts";
 import type { Secret } from "../../src/core/secret/secret.ts";
 import { SECRET_NAMING } from "../../src/core/tokens/secrets.ts";
 

@@ -16,7 +16,7 @@ const LONGEST = [
   "test/e2e/daemon/daemon-end.test.ts",
   "test/e2e/daemon/daemon.test.ts",
   "test/e2e/probe/probe.test.ts",
-  "test/adapters/token-stores/aws/aws-store.test.ts",
+  "test/adapters/token-stores/aws-store.test.ts",
 ];
 
 /** Begins with the longest files, one project after the other. Vitest would begin with the files that have the most text. */

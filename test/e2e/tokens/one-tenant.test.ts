@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { encodedDatabase } from "../../adapters/postgres/encoded-database.ts";
-import { VaultServer } from "../../adapters/token-stores/vault/vault-server.ts";
+import { VaultServer } from "../../adapters/token-stores/servers/vault-server.ts";
 import { aWorld, idOf } from "../world.ts";
 
 const denied = { status: 403, body: { errors: ["permission denied"] } };

@@ -98,7 +98,7 @@ test("a directory that others may write to is refused unchanged, with the comman
   await chmod(directory, 0o755);
   await rm(mark);
   await mkdir(mark);
-  await symlink(join(target, "name"), join(mark, "name"));
+  await symlink(join(target, "name"), join(mark, "owner"));
   const linked = await world.sync();
   expect(linked.code).toBe(78);
   for (const { stdout, stderr } of [plan, unsafe, linked])

@@ -1,0 +1,338 @@
+import type { DescribeSecretResponse, SecretsManager, Tag } from "@aws-sdk/client-secrets-manager";
+import { SyncError } from "../../core/failure/sync-error.ts";
+import { Secret } from "../../core/secret/secret.ts";
+import { isPlainHttpToAnotherHost } from "../../core/tls/database-tls.ts";
+import { SECRET_NAMING } from "../../core/tokens/secrets.ts";
+import {
+  type FoundSecret,
+  hasTags,
+  type ManagedTags,
+  managedTags,
+  notManaged,
+  SCOPE_MARK,
+  type SecretStore,
+  SecretStoreFailure,
+  type SecretStoreProblem,
+  scopeIn,
+} from "./secret-store.ts";
+import { optional, retryAfterMs, StaleReads, systemCodeOf, VendorClient } from "./vendor-client.ts";
+
+interface AwsStoreOptions {
+  /** By default AWS_REGION or the profile's, as in AWS's own programs. */
+  readonly region?: string | undefined;
+  /** Replaces the region's own endpoint, such as by a VPC endpoint. */
+  readonly endpoint?: string | undefined;
+  /** Whether an endpoint on another host may be plain http. */
+  readonly allowHttp?: boolean;
+  /** The config's name: secrets of another config are left alone. */
+  readonly scope: string;
+}
+
+/**
+ * In milliseconds. The request timeout ends with the answer's first line; the socket timeout limits an answer that
+ * stops halfway.
+ */
+const TIMEOUTS = {
+  connectionTimeout: 5_000,
+  requestTimeout: 15_000,
+  throwOnRequestTimeout: true,
+  socketTimeout: 15_000,
+};
+
+interface Tagged {
+  readonly Tags?: readonly Tag[] | undefined;
+}
+
+const tagsOf = ({ Tags = [] }: Tagged): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value]));
+
+type Made = Readonly<{ VersionId?: string | undefined }>;
+
+/** AWS Secrets Manager, one secret for each token, marked by its tags. */
+export class AwsStore implements SecretStore {
+  readonly naming = SECRET_NAMING.aws_secrets_manager;
+  readonly title: string;
+  readonly #options: AwsStoreOptions;
+  readonly #marks: ManagedTags;
+  readonly #recent = new StaleReads();
+  readonly #client: VendorClient<SecretsManager>;
+
+  constructor(options: AwsStoreOptions) {
+    const { region } = options;
+    this.title = `AWS Secrets Manager${region === undefined ? "" : ` in ${region}`}`;
+    this.#options = options;
+    this.#marks = managedTags(options.scope);
+    // A client keeps its credentials until they expire. After a refused login, a new client asks for new ones.
+    this.#client = new VendorClient<SecretsManager>({
+      connect: (last) => this.#connect(last),
+      isLoginFailure,
+      failureOf,
+      close: (client) => client.destroy(),
+    });
+  }
+
+  async prepare(): Promise<void> {
+    await this.holdsAny();
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const description = await this.#describe(name);
+    if (!description && this.#recent.isStale(name, undefined)) throw notSeenYet(name);
+    if (!description || description.DeletedDate) return undefined;
+    // Don't read somebody else's value: it is often forbidden.
+    if (!this.#manages(description))
+      return { content: new Secret(""), isManaged: false, scope: scopeIn(tagsOf(description)) };
+    return { content: await this.#valueOf(name), isManaged: true };
+  }
+
+  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
+    const made = (await this.#create(name, content)) ?? (await this.#change(name, content, isGood));
+    if (made) this.#recent.add(name, made.VersionId);
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#recent.forget(name);
+    const description = await this.#describe(name);
+    if (!description) return;
+    if (!this.#manages(description)) throw notManaged(name);
+    // Without this the name would stay taken for a week at least. The token is dead, so nobody needs to recover it.
+    const request = { SecretId: name, ForceDeleteWithoutRecovery: true };
+    await this.#unlessMissing("DeleteSecret", (client) => client.deleteSecret(request));
+  }
+
+  async holdsAny(except?: string): Promise<boolean> {
+    const Filters = [
+      { Key: "tag-key" as const, Values: [SCOPE_MARK] },
+      { Key: "tag-value" as const, Values: [this.#options.scope] },
+    ];
+    let NextToken: string | undefined;
+    do {
+      const request = { Filters, MaxResults: 100, NextToken };
+      const page = await this.#client.call((client) => client.listSecrets(request), "ListSecrets");
+      // Check each tag: the filters match beginnings of words, and may match two different tags.
+      if (page.SecretList?.some((secret) => secret.Name !== except && this.#manages(secret))) return true;
+      NextToken = page.NextToken;
+    } while (NextToken);
+    return false;
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  /** Undefined if the name is taken. */
+  #create(name: string, content: Secret): Promise<Made | undefined> {
+    const Tags = Object.entries(this.#marks).map(([Key, Value]) => ({ Key, Value }));
+    const request = { Name: name, SecretString: content.reveal(), Tags };
+    // For a secret that is being deleted, or will be, AWS says "invalid request".
+    const taken = ["ResourceExistsException", "InvalidRequestException"];
+    return this.#unless(taken, "CreateSecret", (client) => client.createSecret(request));
+  }
+
+  /** Undefined if the present content is good. */
+  async #change(
+    name: string,
+    content: Secret,
+    isGood: (found: Secret) => boolean,
+  ): Promise<Made | undefined> {
+    const description = await this.#describe(name);
+    // The secret has just been made or removed, and AWS shows that later.
+    if (!description) throw notSeenYet(name);
+    if (!this.#manages(description)) throw notManaged(name);
+    if (description.DeletedDate) await this.#restore(name);
+    else if (isGood(await this.#valueOf(name))) return undefined;
+    const request = { SecretId: name, SecretString: content.reveal() };
+    return this.#client.call((client) => client.putSecretValue(request), "PutSecretValue");
+  }
+
+  /** Rejects as "passing" if the secret is deleted for good: its name is free in a moment. */
+  async #restore(name: string): Promise<void> {
+    const gone = ["InvalidRequestException", "ResourceNotFoundException"];
+    const restored = await this.#unless(gone, "RestoreSecret", (client) =>
+      client.restoreSecret({ SecretId: name }),
+    );
+    if (!restored) throw notSeenYet(name);
+  }
+
+  #describe(name: string): Promise<DescribeSecretResponse | undefined> {
+    return this.#unlessMissing("DescribeSecret", (client) => client.describeSecret({ SecretId: name }));
+  }
+
+  /** Empty if the secret has no value, or bytes. */
+  async #valueOf(name: string): Promise<Secret> {
+    const found = await this.#unlessMissing("GetSecretValue", (client) =>
+      client.getSecretValue({ SecretId: name }),
+    );
+    if (this.#recent.isStale(name, found?.VersionId)) throw notSeenYet(name);
+    return new Secret(found?.SecretString ?? "");
+  }
+
+  #manages(secret: Tagged): boolean {
+    return hasTags(tagsOf(secret), this.#marks);
+  }
+
+  #unlessMissing<T>(call: string, send: (client: SecretsManager) => Promise<T>): Promise<T | undefined> {
+    return this.#unless(["ResourceNotFoundException"], call, send);
+  }
+
+  #unless<T>(
+    names: readonly string[],
+    call: string,
+    send: (client: SecretsManager) => Promise<T>,
+  ): Promise<T | undefined> {
+    return this.#client.unless((error) => names.includes(nameOf(error)), send, call);
+  }
+
+  async #connect(last?: SecretsManager): Promise<SecretsManager> {
+    const { region, endpoint, allowHttp = false } = this.#options;
+    // Keep the correction of this machine's clock that the former client has found.
+    const systemClockOffset = last?.config.systemClockOffset ?? 0;
+    const { SecretsManager } = await optional(
+      "aws_secrets_manager",
+      () => import("@aws-sdk/client-secrets-manager"),
+    );
+    const client = new SecretsManager({
+      ...(region === undefined ? {} : { region }),
+      ...(endpoint === undefined ? {} : { endpoint }),
+      // The caller makes the retries.
+      maxAttempts: 1,
+      systemClockOffset,
+      requestHandler: TIMEOUTS,
+    });
+    // AWS_ENDPOINT_URL and profiles name endpoints too. The client reads them at its first call, so check each request.
+    const refuseHttp = { step: "finalizeRequest", name: "groupsyncRefuseHttp" } as const;
+    client.middlewareStack.add(
+      (next) => (args) => {
+        if (!allowHttp && isPlainHttpToAnotherHost(args.request as URL)) throw plainEndpoint();
+        return next(args);
+      },
+      refuseHttp,
+    );
+    await client.config.region().catch((cause: unknown) => {
+      throw noRegion(cause);
+    });
+    return client;
+  }
+}
+
+const notSeenYet = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "passing",
+    `the last change of the secret ${name} doesn't show yet`,
+    "Secrets Manager takes a moment for it; the next sync tries again",
+  );
+
+const plainEndpoint = (): SyncError =>
+  new SyncError("CONFIG_TLS", "the endpoint of AWS Secrets Manager is http to another host", {
+    hint: "look at AWS_ENDPOINT_URL and the profile's endpoint_url: write https://…, or tokens.allow_http: true",
+  });
+
+const noRegion = (cause: unknown): SyncError =>
+  new SyncError("CONFIG_REGION_MISSING", "tokens.store: aws_secrets_manager needs a region", {
+    hint: "name it in tokens.region, in AWS_REGION or in the profile, such as eu-central-1",
+    cause,
+  });
+
+const RIGHTS =
+  "the identity needs secretsmanager:CreateSecret, TagResource, DescribeSecret, GetSecretValue, PutSecretValue, " +
+  "RestoreSecret and DeleteSecret on these secrets, ListSecrets on *, and kms:Decrypt and kms:GenerateDataKey if " +
+  "they are encrypted with a key of your own";
+const LOG_IN =
+  "groupsync logs in with AWS's default chain of credentials: do its environment, profile or role give some that are " +
+  "valid, and is this machine's clock right?";
+const REACH = "can Secrets Manager in this region be reached from here, and is it well?";
+const REGION = "is the region one of AWS, and can names be looked up from here?";
+const FORMAT = "does tokens.endpoint, or a proxy on the way, lead to Secrets Manager?";
+const QUOTA = "a quota of Secrets Manager is used up: see Service Quotas in this region";
+const KEY = "is the KMS key of this secret enabled, and may groupsync use it?";
+const REQUEST = "a secret holds 64 KiB at most, and one with replicas in other regions can't be removed";
+
+const PASSING: Meaning = ["passing", REACH];
+const THROTTLED: Meaning = ["throttled", QUOTA];
+const NO_LOGIN: Meaning = ["unavailable", LOG_IN];
+const NO_RIGHT: Meaning = ["unavailable", RIGHTS];
+
+type Meaning = readonly [SecretStoreProblem, hint: string];
+
+/** The meaning of errors by name, of those that their status doesn't tell. Messages repeat only the name: the text may hold a secret. */
+const MEANINGS = new Map<string, Meaning>(
+  Object.entries({
+    AccessDenied: NO_RIGHT,
+    AccessDeniedException: NO_RIGHT,
+    NotAuthorized: NO_RIGHT,
+    OptInRequired: NO_RIGHT,
+
+    CredentialsProviderError: NO_LOGIN,
+    TokenProviderError: NO_LOGIN,
+    ExpiredToken: NO_LOGIN,
+    ExpiredTokenException: NO_LOGIN,
+    IncompleteSignature: NO_LOGIN,
+    InvalidClientTokenId: NO_LOGIN,
+    InvalidSignatureException: NO_LOGIN,
+    MissingAuthenticationToken: NO_LOGIN,
+    MissingAuthenticationTokenException: NO_LOGIN,
+    RequestExpired: NO_LOGIN,
+    UnrecognizedClientException: NO_LOGIN,
+
+    RequestLimitExceeded: THROTTLED,
+    RequestThrottledException: THROTTLED,
+    SlowDown: THROTTLED,
+    Throttling: THROTTLED,
+    ThrottledException: THROTTLED,
+    ThrottlingException: THROTTLED,
+    TooManyRequestsException: THROTTLED,
+
+    RequestTimeout: PASSING,
+    RequestTimeoutException: PASSING,
+    TimeoutError: PASSING,
+    // Both can come while a secret is being made or removed, and then pass.
+    ResourceExistsException: PASSING,
+    ResourceNotFoundException: PASSING,
+
+    DecryptionFailure: ["refused", KEY],
+    EncryptionFailure: ["refused", KEY],
+    InvalidParameterException: ["refused", REQUEST],
+    InvalidRequestException: ["refused", REQUEST],
+    LimitExceededException: ["refused", QUOTA],
+    ValidationException: ["refused", REQUEST],
+  } satisfies Record<string, Meaning>),
+);
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "");
+
+/** Whether the credentials were refused, or there are none. */
+const isLoginFailure = (error: unknown): boolean => MEANINGS.get(nameOf(error)) === NO_LOGIN;
+
+/** Repeats only names that are AWS's own: texts, and other names, may quote the request. */
+function failureOf(error: unknown, call: string): SecretStoreFailure {
+  const known = MEANINGS.get(nameOf(error));
+  if (known) return new SecretStoreFailure(known[0], `${call}: ${nameOf(error)}`, known[1], waitIn(error));
+  const status = statusOf(error);
+  if (status !== undefined) {
+    const [problem, hint]: Meaning =
+      status === 429 ? THROTTLED : status >= 500 ? PASSING : ["unavailable", FORMAT];
+    return new SecretStoreFailure(problem, `${call}: an answer with status ${status}`, hint, waitIn(error));
+  }
+  const code = systemCodeOf(error);
+  if (code === "ENOTFOUND")
+    return new SecretStoreFailure("unavailable", `${call}: there is no such host`, REGION);
+  const reason = /^E[A-Z_]{2,20}$/.test(code) ? code : "no answer";
+  return new SecretStoreFailure("passing", `${call}: ${reason}`, REACH);
+}
+
+interface AwsErrorFields {
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: {
+    readonly statusCode?: number;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+}
+
+const answerOf = (error: unknown): AwsErrorFields =>
+  error instanceof Error ? (error as Error & AwsErrorFields) : {};
+
+const statusOf = (error: unknown): number | undefined =>
+  answerOf(error).$metadata?.httpStatusCode ?? answerOf(error).$response?.statusCode;
+
+const waitIn = (error: unknown): number | undefined =>
+  retryAfterMs(answerOf(error).$response?.headers?.["retry-after"]);

@@ -1,0 +1,322 @@
+import type { protos, SecretManagerServiceClient } from "@google-cloud/secret-manager";
+import { Secret } from "../../core/secret/secret.ts";
+import { SECRET_NAMING, secretName } from "../../core/tokens/secrets.ts";
+import {
+  type FoundSecret,
+  hasTags,
+  type ManagedTags,
+  managedTags,
+  notManaged,
+  type SecretStore,
+  SecretStoreFailure,
+  type SecretStoreProblem,
+  scopeIn,
+} from "./secret-store.ts";
+import { optional, StaleReads, VendorClient } from "./vendor-client.ts";
+
+interface GcpStoreOptions {
+  /** The project's id or number. */
+  readonly project: string;
+  /** Replaces Google's own endpoint. An `http:` url is an emulator, and gets no credentials. */
+  readonly endpoint?: string | undefined;
+  /** The config's `name`. */
+  readonly scope: string;
+}
+
+type GcpSecret = protos.google.cloud.secretmanager.v1.ISecret;
+
+interface Version {
+  readonly number: number;
+  readonly content: Secret;
+}
+
+/** Turns off the client's retries, because the caller retries. */
+const CALL = { timeout: 15_000, retry: null };
+const LISTING = { ...CALL, autoPaginate: false };
+
+/** A label's value has at most 63 small letters, digits, `-` and `_`. */
+const LABEL = {
+  ...SECRET_NAMING.gcp_secret_manager,
+  plain: /[a-z0-9-]/,
+  hex: "lower",
+  longest: 63,
+} as const;
+
+/** Secrets in Google Cloud's Secret Manager. The newest version counts; older ones are destroyed. */
+export class GcpStore implements SecretStore {
+  readonly naming = SECRET_NAMING.gcp_secret_manager;
+  readonly title: string;
+  readonly #parent: string;
+  readonly #labels: ManagedTags;
+  readonly #client: VendorClient<SecretManagerServiceClient>;
+  /**
+   * The versions that were written lately: for some seconds after a write, `latest` can still be the version before.
+   */
+  readonly #recent = new StaleReads();
+
+  constructor(options: GcpStoreOptions) {
+    const connect = (): Promise<SecretManagerServiceClient> => connectTo(options);
+    const close = (client: SecretManagerServiceClient): Promise<void> => client.close();
+    this.#client = new VendorClient({ connect, isLoginFailure, failureOf, close });
+    this.#parent = `projects/${options.project}`;
+    this.title = `Secret Manager in the project ${options.project}`;
+    // If the name is too long, a prefix of its hash remains.
+    const scope = secretName(options.scope, ["", ""], LABEL).slice(0, LABEL.longest);
+    this.#labels = managedTags(scope);
+  }
+
+  async prepare(): Promise<void> {
+    const request = { parent: this.#parent, pageSize: 1 };
+    const listing = await this.#unlessMissing((client) => client.listSecrets(request, LISTING));
+    if (!listing) throw noProject();
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const secret = await this.#find(name);
+    if (!secret && this.#recent.versionOf(name) === undefined) return undefined;
+    // Don't read a secret that isn't groupsync's.
+    if (secret && !this.#manages(secret))
+      return { content: new Secret(""), isManaged: false, scope: scopeIn(secret.labels) };
+    const newest = await this.#newest(name);
+    return newest && { content: newest.content, isManaged: true };
+  }
+
+  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
+    if (await this.#create(name)) {
+      await this.#add(name, content);
+      return;
+    }
+    const secret = await this.#find(name);
+    if (!secret) throw notSeenYet(name);
+    if (!this.#manages(secret)) throw notManaged(name);
+    // There is no version if a process died between creating the secret and its first version.
+    const newest = await this.#newest(name);
+    const isDone = newest !== undefined && isGood(newest.content);
+    await this.#destroyOlder(name, isDone ? newest.number : await this.#add(name, content));
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#recent.forget(name);
+    const secret = await this.#find(name);
+    if (!secret) return;
+    if (!this.#manages(secret)) throw notManaged(name);
+    const request = { name: this.#path(name), etag: secret.etag ?? "" };
+    await this.#unlessMissing((client) => client.deleteSecret(request, CALL));
+  }
+
+  holdsAny(except?: string): Promise<boolean> {
+    const filter = Object.entries(this.#labels).map(([label, value]) => `labels.${label}=${value}`);
+    const request = { parent: this.#parent, filter: filter.join(" AND ") };
+    return this.#client.call(async (client) => {
+      for await (const secret of client.listSecretsAsync(request, LISTING))
+        if (!secret.name?.endsWith(`/secrets/${except}`) && this.#manages(secret)) return true;
+      return false;
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  #path(name: string): string {
+    return `${this.#parent}/secrets/${name}`;
+  }
+
+  #manages({ labels }: GcpSecret): boolean {
+    return hasTags(labels, this.#labels);
+  }
+
+  async #find(name: string): Promise<GcpSecret | undefined> {
+    const request = { name: this.#path(name) };
+    const found = await this.#unlessMissing((client) => client.getSecret(request, CALL));
+    return found?.[0];
+  }
+
+  /** False if the secret exists. */
+  async #create(name: string): Promise<boolean> {
+    const secret = { labels: this.#labels, replication: { automatic: {} } };
+    const request = { parent: this.#parent, secretId: name, secret };
+    const isTaken = isCode("ALREADY_EXISTS");
+    const made = await this.#client.unless(isTaken, (client) => client.createSecret(request, CALL));
+    return made !== undefined;
+  }
+
+  /** Resolves to the new version's number. */
+  async #add(name: string, content: Secret): Promise<number> {
+    const payload = { data: Buffer.from(content.reveal(), "utf8") };
+    const request = { parent: this.#path(name), payload };
+    const [version] = await this.#client.call((client) => client.addSecretVersion(request, CALL));
+    const number = numberOf(version);
+    this.#recent.add(name, String(number));
+    return number;
+  }
+
+  /** The newest version, unless that one is disabled or destroyed. */
+  async #newest(name: string): Promise<Version | undefined> {
+    const latest = await this.#access(name, "latest");
+    const written = this.#recent.versionOf(name);
+    // Somebody else has added a newer version.
+    if (latest && latest.number > Number(written)) this.#recent.forget(name);
+    const isStale = this.#recent.isStale(name, latest && String(latest.number));
+    // A new version can be read by its number at once.
+    return isStale && written !== undefined ? this.#access(name, written) : latest;
+  }
+
+  /** Undefined if the version is missing, disabled or destroyed. */
+  async #access(name: string, version: string): Promise<Version | undefined> {
+    const request = { name: `${this.#path(name)}/versions/${version}` };
+    const isNone = isCode("NOT_FOUND", "FAILED_PRECONDITION");
+    const answer = await this.#client.unless(isNone, (client) => client.accessSecretVersion(request, CALL));
+    if (!answer) return undefined;
+    const data = answer[0].payload?.data ?? "";
+    return { number: numberOf(answer[0]), content: new Secret(Buffer.from(data).toString("utf8")) };
+  }
+
+  /**
+   * Every version costs money until it is destroyed. Ignores failures of this secret alone: the next `put` tries again.
+   */
+  async #destroyOlder(name: string, newest: number): Promise<void> {
+    try {
+      await this.#client.call(async (client) => {
+        for await (const version of client.listSecretVersionsAsync({ parent: this.#path(name) }, LISTING)) {
+          if (numberOf(version) >= newest || version.state === "DESTROYED" || version.scheduledDestroyTime)
+            continue;
+          await client.destroySecretVersion({ name: version.name ?? "" }, CALL);
+        }
+      });
+    } catch (error) {
+      if (error instanceof SecretStoreFailure && error.problem !== "unavailable") return;
+      throw error;
+    }
+  }
+
+  #unlessMissing<T>(work: (client: SecretManagerServiceClient) => Promise<T>): Promise<T | undefined> {
+    return this.#client.unless(isCode("NOT_FOUND"), work);
+  }
+}
+
+async function connectTo(options: GcpStoreOptions): Promise<SecretManagerServiceClient> {
+  const client = await makeClient(options);
+  // Initialize here: if a method does it and fails, it leaves a rejection that nobody can handle.
+  await client.initialize();
+  return client;
+}
+
+async function makeClient({ endpoint }: GcpStoreOptions): Promise<SecretManagerServiceClient> {
+  const { SecretManagerServiceClient } = await optional(
+    "gcp_secret_manager",
+    () => import("@google-cloud/secret-manager"),
+  );
+  const { grpc, googleAuthLibrary } = await optional("gcp_secret_manager", () => import("google-gax"));
+  const { setBackend } = await optional("gcp_secret_manager", () => import("google-logging-utils"));
+  // With GOOGLE_SDK_NODE_LOGGING the client prints tokens, and with GRPC_TRACE what it sends.
+  setBackend(null);
+  grpc.setLogVerbosity(grpc.logVerbosity.NONE);
+  if (endpoint === undefined) return new SecretManagerServiceClient();
+  const { protocol, hostname, port } = new URL(endpoint);
+  if (protocol !== "http:")
+    return new SecretManagerServiceClient({ apiEndpoint: hostname, port: Number(port || 443) });
+  return new SecretManagerServiceClient({
+    apiEndpoint: hostname,
+    port: Number(port || 80),
+    sslCreds: grpc.credentials.createInsecure(),
+    authClient: new googleAuthLibrary.PassThroughClient(),
+  });
+}
+
+const numberOf = ({ name }: { readonly name?: string | null }): number => Number(name?.split("/").at(-1));
+
+const notSeenYet = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "passing",
+    `the secret ${name} can't be made, and can't be found either`,
+    "Secret Manager follows its own changes after a while",
+  );
+
+const noProject = (): SecretStoreFailure =>
+  new SecretStoreFailure("unavailable", "there is no such project", "is tokens.project the project's id?");
+
+/** The codes of gRPC by number, and what each means for a call. */
+const CODES: readonly (readonly [name: string, problem: SecretStoreProblem])[] = [
+  ["OK", "passing"],
+  ["CANCELLED", "passing"],
+  ["UNKNOWN", "passing"],
+  ["INVALID_ARGUMENT", "refused"],
+  ["DEADLINE_EXCEEDED", "passing"],
+  ["NOT_FOUND", "passing"],
+  ["ALREADY_EXISTS", "passing"],
+  ["PERMISSION_DENIED", "unavailable"],
+  ["RESOURCE_EXHAUSTED", "throttled"],
+  ["FAILED_PRECONDITION", "refused"],
+  ["ABORTED", "passing"],
+  ["OUT_OF_RANGE", "refused"],
+  ["UNIMPLEMENTED", "unavailable"],
+  ["INTERNAL", "passing"],
+  ["UNAVAILABLE", "passing"],
+  ["DATA_LOSS", "refused"],
+  ["UNAUTHENTICATED", "unavailable"],
+];
+
+const LOG_IN =
+  "groupsync logs in with Google's application default credentials: " +
+  "does workload identity, or GOOGLE_APPLICATION_CREDENTIALS, name an account that is there?";
+const RIGHTS =
+  "the account needs secretmanager.secrets.create, .get, .list and .delete and secretmanager.versions.access, .add, " +
+  ".list and .destroy on the project, as roles/secretmanager.admin has them, and the Secret Manager API has to be enabled";
+
+const HINTS: Readonly<Record<string, string>> = {
+  INVALID_ARGUMENT: "a secret holds 64 KiB at most",
+  FAILED_PRECONDITION:
+    "does a policy of the organization forbid secrets that Google replicates automatically?",
+  PERMISSION_DENIED: RIGHTS,
+  RESOURCE_EXHAUSTED: "the project's quota for Secret Manager is used up: ask Google for more",
+  UNAUTHENTICATED: LOG_IN,
+  UNIMPLEMENTED: "does tokens.endpoint name Secret Manager, by gRPC?",
+};
+
+/** The name of an error's gRPC code; undefined if the error came before the call. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && "code" in error && typeof error.code === "number")) return undefined;
+  return CODES[error.code]?.[0];
+}
+
+const isCode =
+  (...codes: readonly string[]) =>
+  (error: unknown): boolean =>
+    codes.includes(codeOf(error) ?? "");
+
+/** Whether the credentials were refused, or there are none. */
+function isLoginFailure(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined && code !== "UNKNOWN") return code === "UNAUTHENTICATED";
+  // The client reports a failed login in words alone. Once it is closed, it rejects with a string.
+  return (
+    error instanceof Error &&
+    (code === undefined || error.message.includes("Getting metadata from plugin failed"))
+  );
+}
+
+/** Uses only the code: messages and details may quote the request. */
+function failureOf(error: unknown): SecretStoreFailure {
+  if (isLoginFailure(error)) {
+    const said = codeOf(error) === "UNAUTHENTICATED" ? "the login was refused" : "cannot log in";
+    return new SecretStoreFailure("unavailable", said, LOG_IN);
+  }
+  const code = codeOf(error) ?? "CANCELLED";
+  const problem = CODES.find(([name]) => name === code)?.[1] ?? "passing";
+  const hint = HINTS[code] ?? "can Secret Manager be reached from here, and is it well?";
+  return new SecretStoreFailure(problem, `it answered ${code}`, hint, retryAfterMs(error));
+}
+
+/** The wait in google.rpc.RetryInfo, in milliseconds. */
+function retryAfterMs(error: unknown): number | undefined {
+  if (!(error instanceof Error && "statusDetails" in error && Array.isArray(error.statusDetails)))
+    return undefined;
+  const details: readonly {
+    readonly retryDelay?: { readonly seconds?: unknown; readonly nanos?: unknown };
+  }[] = error.statusDetails;
+  const delay = details.find((detail) => detail?.retryDelay)?.retryDelay;
+  if (!delay) return undefined;
+  const ms = Number(delay.seconds ?? 0) * 1000 + Number(delay.nanos ?? 0) / 1e6;
+  return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+}

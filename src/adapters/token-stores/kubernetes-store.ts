@@ -1,0 +1,238 @@
+import { createHash } from "node:crypto";
+import type { V1ObjectMeta, V1Secret, V1Status } from "@kubernetes/client-node";
+import { Secret } from "../../core/secret/secret.ts";
+import { SECRET_NAMING } from "../../core/tokens/secrets.ts";
+import {
+  failureOf,
+  isStatus,
+  type KubernetesAccess,
+  type KubernetesClient,
+  kubernetesClient,
+  notTheApi,
+} from "./kubernetes-client.ts";
+import {
+  type FoundSecret,
+  hasTags,
+  type ManagedTags,
+  notManaged,
+  SCOPE_MARK,
+  type SecretStore,
+  SecretStoreFailure,
+  scopeIn,
+} from "./secret-store.ts";
+import { expected, VendorClient } from "./vendor-client.ts";
+
+export interface KubernetesStoreOptions extends KubernetesAccess {
+  /** The key of the token in the Secret's data. */
+  readonly key: string;
+  /** The config's name. */
+  readonly scope: string;
+}
+
+const MANAGED_BY = "app.kubernetes.io/managed-by";
+const GROUP_ID = "groupsync/user_group_id";
+
+/** How often a change is tried on a Secret that others change at the same time. */
+const ATTEMPTS = 5;
+
+/** One Secret object for each group, of type Opaque. */
+export class KubernetesStore implements SecretStore {
+  readonly naming = SECRET_NAMING.kubernetes;
+  readonly #options: KubernetesStoreOptions;
+  readonly #labels: ManagedTags;
+  readonly #client: VendorClient<KubernetesClient>;
+  #namespace: string | undefined;
+
+  constructor(options: KubernetesStoreOptions) {
+    this.#options = options;
+    this.#client = new VendorClient({
+      connect: async () => {
+        const client = await kubernetesClient(options);
+        this.#namespace = client.namespace;
+        return client;
+      },
+      // Connect again at a 401: the kubeconfig's token may have been replaced.
+      isLoginFailure: isStatus(401),
+      failureOf: (error) => failureOf(error, this.#namespace ?? ""),
+      close: (client) => client.close(),
+    });
+    this.#labels = { [MANAGED_BY]: "groupsync", [SCOPE_MARK]: labelValue(options.scope) };
+  }
+
+  /**
+   * Names the namespace once it is known: if the config leaves it out, it is the service account's or the context's.
+   */
+  get title(): string {
+    const { namespace = this.#namespace, context } = this.#options;
+    return [
+      "Kubernetes",
+      ...(context === undefined ? [] : [`context ${context}`]),
+      ...(namespace === undefined ? [] : [`namespace ${namespace}`]),
+    ].join(", ");
+  }
+
+  async prepare(): Promise<void> {
+    await this.holdsAny();
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const found = await this.#find(name);
+    if (!found || found.metadata?.deletionTimestamp) return undefined;
+    return {
+      content: this.#contentOf(found),
+      isManaged: this.#manages(found),
+      scope: scopeIn(found.metadata?.labels),
+    };
+  }
+
+  async put(
+    name: string,
+    content: Secret,
+    isGood: (found: Secret) => boolean,
+    groupId?: string,
+  ): Promise<void> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      if (await this.#create(name, content, groupId)) return;
+      const found = await this.#find(name);
+      if (!found) continue;
+      if (!this.#manages(found)) throw notManaged(name);
+      if (found.metadata?.deletionTimestamp) throw terminating(name);
+      if (isGood(this.#contentOf(found))) return;
+      if (found.immutable) throw immutable(name);
+      if (await this.#replace(found, content, groupId)) return;
+    }
+    throw changing(name);
+  }
+
+  async remove(name: string): Promise<void> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const found = await this.#find(name);
+      if (!found) return;
+      if (!this.#manages(found)) throw notManaged(name);
+      if (found.metadata?.deletionTimestamp) throw terminating(name);
+      if (await this.#delete(name, found.metadata?.uid)) return;
+    }
+    throw changing(name);
+  }
+
+  holdsAny(except?: string): Promise<boolean> {
+    const labels = Object.entries(this.#labels).map(([label, value]) => `${label}=${value}`);
+    return this.#client.call(async ({ core, namespace }) => {
+      const labelSelector = labels.join(",");
+      const list = await core.listNamespacedSecret({ namespace, labelSelector, limit: 2 });
+      return genuine("SecretList", list).items.some(({ metadata }) => metadata?.name !== except);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  #find(name: string): Promise<V1Secret | undefined> {
+    return this.#client.call(({ core, namespace }) =>
+      core
+        .readNamespacedSecret({ name, namespace })
+        .then((found) => genuine("Secret", found), expected(isStatus(404), undefined)),
+    );
+  }
+
+  /** False if the Secret exists. */
+  #create(name: string, content: Secret, groupId: string | undefined): Promise<boolean> {
+    const body = {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: "Opaque",
+      metadata: { name, labels: this.#labels, annotations: annotations(groupId) },
+      data: this.#dataOf(content),
+    };
+    return this.#client.call(({ core, namespace }) =>
+      core.createNamespacedSecret({ namespace, body }).then(isDone, expected(isStatus(409), false)),
+    );
+  }
+
+  /** False if the Secret has changed since it was found. Keeps what others have added to it. */
+  #replace(found: V1Secret, content: Secret, groupId: string | undefined): Promise<boolean> {
+    // Leave managedFields out: the server then keeps its own record of who owns which field.
+    const { managedFields: _, ...metadata }: V1ObjectMeta = found.metadata ?? {};
+    const body = {
+      ...found,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations(groupId) } },
+      data: { ...found.data, ...this.#dataOf(content) },
+    };
+    const name = metadata.name ?? "";
+    return this.#client.call(({ core, namespace }) =>
+      core
+        .replaceNamespacedSecret({ name, namespace, body })
+        .then(isDone, expected(isStatus(409), false))
+        .catch(expected(isStatus(404), false)),
+    );
+  }
+
+  /** False if the Secret isn't gone: there is a new one of this name, or a finalizer holds it. */
+  #delete(name: string, uid: string | undefined): Promise<boolean> {
+    const body = uid === undefined ? {} : { preconditions: { uid } };
+    return this.#client.call(({ core, namespace }) =>
+      core
+        .deleteNamespacedSecret({ name, namespace, body })
+        .then(isGone, expected(isStatus(409), false))
+        .catch(expected(isStatus(404), true)),
+    );
+  }
+
+  #manages({ metadata }: V1Secret): boolean {
+    return hasTags(metadata?.labels, this.#labels);
+  }
+
+  #dataOf(content: Secret): Record<string, string> {
+    return { [this.#options.key]: Buffer.from(content.reveal(), "utf8").toString("base64") };
+  }
+
+  #contentOf({ data }: V1Secret): Secret {
+    return new Secret(Buffer.from(data?.[this.#options.key] ?? "", "base64").toString("utf8"));
+  }
+}
+
+/** Checks the kind of an answer: the client takes any JSON for what it expects. */
+function genuine<T extends { readonly kind?: string }>(kind: string, answer: T): T {
+  if (answer?.kind !== kind) throw notTheApi();
+  return answer;
+}
+
+const isDone = (answer: V1Secret): boolean => genuine("Secret", answer) === answer;
+
+/** If a finalizer holds the Secret, the answer is the Secret itself. */
+const isGone = (answer: V1Status): boolean =>
+  answer?.kind !== "Secret" && genuine("Status", answer).status === "Success";
+
+const annotations = (groupId: string | undefined): Record<string, string> =>
+  groupId === undefined ? {} : { [GROUP_ID]: groupId };
+
+/**
+ * A label's value has at most 63 letters, digits, dots, dashes and underscores, and begins and ends with a letter or
+ * digit.
+ */
+function labelValue(scope: string): string {
+  if (/^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(scope)) return scope;
+  return `sha256-${createHash("sha256").update(scope, "utf8").digest("hex").slice(0, 56)}`;
+}
+
+const changing = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "passing",
+    `the secret ${name} is changed at the same time, time and again`,
+    "who else writes it?",
+  );
+
+const terminating = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "refused",
+    `the secret ${name} is being deleted, and a finalizer holds it`,
+    "look at its metadata.finalizers: the next sync goes on once it is gone",
+  );
+
+const immutable = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "refused",
+    `the secret ${name} is immutable, and its token is out of date`,
+    "somebody has made it so: delete it, and the next sync writes it anew",
+  );

@@ -1,0 +1,339 @@
+import { randomBytes } from "node:crypto";
+import { interrupted, SyncError } from "../../core/failure/sync-error.ts";
+import { type Finding, ok, warning } from "../../core/report/finding.ts";
+import { Secret } from "../../core/secret/secret.ts";
+import { formatMark, isSameMark, type OwnersMark, parseMark } from "../../core/tokens/destination.ts";
+import {
+  formatToken,
+  ownerName,
+  type SecretPath,
+  secretName,
+  type TokenFormat,
+  tokenIn,
+} from "../../core/tokens/secrets.ts";
+import { type LaggingToken, laggingIn } from "../../core/tokens/token-copies.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
+import type {
+  ChangeOptions,
+  RehearsalOptions,
+  StoredToken,
+  TokenDestination,
+  TokenStore,
+  WriteOptions,
+} from "../../ports/token-store.ts";
+import { type FoundSecret, type SecretStore, SecretStoreFailure } from "./secret-store.ts";
+import { CONCURRENCY, inParallel, StoreRetries } from "./store-retries.ts";
+
+interface SecretTokenOptions {
+  readonly path: SecretPath;
+  readonly format: TokenFormat;
+}
+
+/** Keeps tokens in a secret store, one secret for each group. */
+export class SecretTokenStore implements TokenStore {
+  /** Few, because each token costs a call. */
+  readonly batchSize = 64;
+  readonly #secrets: SecretStore;
+  readonly #options: SecretTokenOptions;
+  readonly #clock: Clock;
+  readonly #retries: StoreRetries;
+  readonly #owner: SecretOwnerMark;
+
+  constructor(secrets: SecretStore, options: SecretTokenOptions, clock: Clock) {
+    this.#secrets = secrets;
+    this.#options = options;
+    this.#clock = clock;
+    this.#retries = new StoreRetries(clock);
+    this.#owner = new SecretOwnerMark(secrets, options.path);
+  }
+
+  get destinations(): readonly TokenDestination[] {
+    const secrets = this.#secrets;
+    const { name } = this.#owner;
+    const [before, after] = this.#options.path;
+    return [
+      {
+        // A store with its own place for the owner mark belongs to one config as a whole: the path adds nothing.
+        title: secrets.owner ? secrets.title : `the secrets ${before}…${after} of ${secrets.title}`,
+        holdsAny: () => this.holdsAny(),
+        ids: () => null,
+        owner: () => this.#usable("read", () => this.#retries.with(() => this.#owner.read())),
+        claim: (mark, former) =>
+          this.#usable("write", () => this.#retries.with(() => this.#owner.write(mark, former))),
+        giveUp: (mark) => this.#usable("write", () => this.#retries.with(() => this.#owner.giveUp(mark))),
+        release: () =>
+          this.#usable("read", async () => (await secrets.release?.()) ?? `delete the secret ${name}`),
+      },
+    ];
+  }
+
+  /** Nothing to inspect: only a write shows whether secrets can be written. */
+  async inspect(): Promise<void> {}
+
+  prepare(signal?: AbortSignal): Promise<void> {
+    return this.#usable("use", () => this.#retries.with(() => this.#secrets.prepare(), { signal }));
+  }
+
+  rehearse({ canary }: RehearsalOptions): Promise<readonly Finding[]> {
+    const retried: Retried = (work) => this.#retries.with(work);
+    return this.#usable("write", async () => [
+      await rehearseSecrets(this.#secrets, this.#options.path, canary, retried),
+    ]);
+  }
+
+  holdsAny(): Promise<boolean> {
+    return this.#usable("read", () => this.#retries.with(() => this.#secrets.holdsAny(this.#owner.name)));
+  }
+
+  async write(
+    tokens: readonly StoredToken[],
+    _transaction: LedgerTransaction,
+    { rewrite = false, ...options }: WriteOptions = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const wanted = new Map(tokens.map(({ user_group_id, token }) => [user_group_id, token]));
+    return this.#each([...wanted], "TOKEN_NOT_STORED", options, ([id, token], name) => {
+      const content = formatToken(this.#options.format, id, token, this.#clock.now());
+      // Don't write equal content again: stores keep every version, and charge for it.
+      const isGood = (found: Secret): boolean =>
+        !rewrite && (this.#tokenIn(found, id)?.equals(token) ?? false);
+      return this.#secrets.put(name, content, isGood, id);
+    });
+  }
+
+  /** Always false: a secret store can't check the lease in the same step as the write. */
+  async writeAtOnce(): Promise<boolean> {
+    return false;
+  }
+
+  async read(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Secret>> {
+    const found = new Map<string, Secret>();
+    const ofOneSecret = this.#judge(async () => (await this.#owner.read()) !== null, signal);
+    const find = async (id: string): Promise<void> => {
+      if (signal?.aborted) throw interrupted();
+      let sentAt = 0;
+      const get = (): Promise<FoundSecret | undefined> => {
+        sentAt = ofOneSecret.moment();
+        return this.#secrets.get(this.#nameOf(id));
+      };
+      // A secret that can't be read counts as missing: the attempt to write it then reports what is wrong.
+      const secret = await this.#retries
+        .with(get, { signal })
+        .catch(async (error: unknown) => void (await ofOneSecret.judge(error, sentAt)));
+      const token = secret?.isManaged ? this.#tokenIn(secret.content, id) : undefined;
+      if (token) found.set(id, token);
+    };
+    await this.#usable("read", () => inParallel([...new Set(ids)], CONCURRENCY, find));
+    return found;
+  }
+
+  async lagging(
+    expected: ReadonlyMap<string, string>,
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<string, LaggingToken>> {
+    return laggingIn(expected, [await this.read([...expected.keys()], signal)]);
+  }
+
+  remove(
+    ids: readonly string[],
+    _transaction: LedgerTransaction,
+    options: ChangeOptions = {},
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const entries = [...new Set(ids)].map((id) => [id] as const);
+    return this.#each(entries, "TOKEN_NOT_REMOVED", options, (_, name) => this.#secrets.remove(name));
+  }
+
+  #nameOf(id: string): string {
+    return secretName(id, this.#options.path, this.#secrets.naming);
+  }
+
+  #tokenIn(content: Secret, id: string): Secret | undefined {
+    return tokenIn(this.#options.format, id, content);
+  }
+
+  /** Resolves to the errors of the secrets that the store refused to change, by id. */
+  async #each<Entry extends readonly [id: string, ...unknown[]]>(
+    entries: readonly Entry[],
+    code: string,
+    { assertHeld = () => {}, signal }: ChangeOptions,
+    change: (entry: Entry, name: string) => Promise<void>,
+  ): Promise<ReadonlyMap<string, SyncError>> {
+    const refused = new Map<string, SyncError>();
+    const begun = this.#clock.monotonic();
+    const ofOneSecret = this.#judge(() => this.#owner.rewrite(), signal, assertHeld);
+    const changeOne = async (entry: Entry): Promise<void> => {
+      const [id] = entry;
+      const name = this.#nameOf(id);
+      let sentAt = 0;
+      const attempt = async (): Promise<void> => {
+        assertHeld();
+        sentAt = ofOneSecret.moment();
+        await change(entry, name);
+      };
+      try {
+        await this.#retries.with(attempt, { begun, signal });
+      } catch (error) {
+        const { message, hint } = await ofOneSecret.judge(error, sentAt, name);
+        refused.set(id, new SyncError(code, `${this.#secrets.title}: ${message}`, { hint }));
+      }
+    };
+    await this.#usable("write", () => inParallel(entries, CONCURRENCY, changeOne));
+    // In the order of `entries`, whichever call ended first.
+    return new Map(
+      entries.flatMap(([id]) => {
+        const error = refused.get(id);
+        return error ? [[id, error] as const] : [];
+      }),
+    );
+  }
+
+  /**
+   * Returns a failure that concerns one secret alone, and throws any other. Most stores refuse a lost login and one secret
+   * in the same words, and one secret may fail in a way that nobody has foreseen. The owner's mark tells them apart: a
+   * store that takes the mark works. Asks for the mark without a retry, because a transaction may be open. An answer counts for the
+   * calls that were sent before it was asked for: the login may be lost since.
+   */
+  #judge(takesMark: () => Promise<boolean>, signal: AbortSignal | undefined, assertHeld = () => {}) {
+    let now = 0;
+    let askedAt = -1;
+    let isWell: Promise<boolean> | undefined;
+    const judge = async (error: unknown, sentAt: number, name = ""): Promise<SecretStoreFailure> => {
+      if (error instanceof SyncError) throw error;
+      const failure = error instanceof SecretStoreFailure ? error : unforeseen(error);
+      const { problem, message, hint } = failure;
+      if (problem === "refused") return failure;
+      const isGivenUp = problem === "passing" && signal?.aborted;
+      if (problem === "throttled" || problem === "slow" || isGivenUp) throw failure;
+      assertHeld();
+      if (isWell === undefined || sentAt > askedAt) {
+        askedAt = ++now;
+        isWell = takesMark().catch(() => false);
+      }
+      if (!(await isWell)) throw failure;
+      // The same words for each secret, as long as the store says the same: ten alike without a success are an outage.
+      const what = `its secret can't be changed, and the owner's mark can: ${name === "" ? message : message.replaceAll(name, "…")}`;
+      return new SecretStoreFailure("refused", what, `${hint}; the secret is ${name}`);
+    };
+    return { judge, moment: () => ++now };
+  }
+
+  async #usable<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SyncError) throw error;
+      const { problem, message, hint } = error instanceof SecretStoreFailure ? error : unforeseen(error);
+      const what = `cannot ${doing} ${this.#secrets.title}: ${message}`;
+      if (problem === "throttled") throw new SyncError("TOKEN_STORE_BUSY", what, { hint });
+      if (problem === "slow") throw new SyncError("TOKEN_STORE_SLOW", what, { hint });
+      throw new SyncError("TOKEN_STORE_UNAVAILABLE", what, { hint });
+    }
+  }
+}
+
+/** An unknown error may quote a token: only its name is told. */
+const unforeseen = (error: unknown): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    `${error instanceof Error ? error.name : typeof error}, which nobody has foreseen`,
+    "please report it: its text is left out, for it may hold a token",
+  );
+
+/** Repeats a call that fails for a moment. */
+export type Retried = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Tries whether a store takes secrets and lets them go. Rejects with a SecretStoreFailure if it doesn't. */
+export async function rehearseSecrets(
+  secrets: SecretStore,
+  path: SecretPath,
+  canary: boolean,
+  retried: Retried,
+): Promise<Finding> {
+  const { title } = secrets;
+  if (secrets.rehearse) return ok(`${title}: ${await secrets.rehearse()}`);
+  await retried(() => secrets.prepare());
+  if (!canary) {
+    return warning(
+      `${title}: the login works; whether secrets can be written was not tried`,
+      "check --canary writes a secret and deletes it; such stores keep a deleted name for days",
+    );
+  }
+  const name = secretName(`groupsync-check-${randomBytes(8).toString("hex")}`, path, secrets.naming);
+  const content = new Secret(randomBytes(32).toString("base64url"));
+  try {
+    await retried(() => secrets.put(name, content, () => false));
+    const found = await retried(() => secrets.get(name));
+    if (!found?.content.equals(content)) throw notReadBack(name);
+  } finally {
+    await retried(() => secrets.remove(name)).catch((error: unknown) => {
+      throw staysBehind(name, error);
+    });
+  }
+  return ok(`${title}: the secret ${name} was written, read back and deleted`);
+}
+
+function staysBehind(name: string, error: unknown): unknown {
+  if (!(error instanceof SecretStoreFailure)) return error;
+  return new SecretStoreFailure(
+    error.problem,
+    `the secret ${name} can't be deleted: ${error.message}`,
+    `${error.hint}; then delete that secret, which is a token of no group`,
+  );
+}
+
+const notReadBack = (name: string): SecretStoreFailure =>
+  new SecretStoreFailure(
+    "unavailable",
+    `the secret ${name} was written, and what is read there is another`,
+    "see who else writes there, and whether another version is read than the newest",
+  );
+
+/** The owner mark of a path of a secret store: a secret whose name no tenant's secret can have. */
+export class SecretOwnerMark {
+  readonly name: string;
+  readonly #secrets: SecretStore;
+
+  constructor(secrets: SecretStore, path: SecretPath) {
+    this.#secrets = secrets;
+    this.name = secrets.owner ?? ownerName(path, secrets.naming);
+  }
+
+  /** Null if nobody has marked the path. Of another config's mark often only the config's name can be read. */
+  async read(): Promise<OwnersMark | null> {
+    const found = await this.#secrets.get(this.name);
+    if (!found) return null;
+    const mark = parseMark(found.content.reveal());
+    // Our own mark that can't be parsed is half written, or an older groupsync's: it says no more than no mark.
+    if (mark !== null || found.isManaged) return mark;
+    return { name: found.scope ?? null, baseUrl: null, teamId: null, ledgerId: null };
+  }
+
+  /** Resolves to whether this mark is there afterwards. */
+  async write(mark: OwnersMark, former: OwnersMark | null): Promise<boolean> {
+    const isAnothers = (found: Secret): boolean => {
+      const there = parseMark(found.reveal());
+      return there !== null && !isSameMark(there, former);
+    };
+    try {
+      await this.#secrets.put(this.name, new Secret(formatMark(mark)), isAnothers);
+    } catch (error) {
+      const isTaken = error instanceof SecretStoreFailure && error.problem === "refused";
+      if (!isTaken || (await this.read()) === null) throw error;
+    }
+    return isSameMark(await this.read(), mark);
+  }
+
+  /** Writes this config's mark again as it is. False if there is none. */
+  async rewrite(): Promise<boolean> {
+    const found = await this.#secrets.get(this.name);
+    if (!found?.isManaged) return false;
+    await this.#secrets.put(this.name, found.content, (there) => !there.equals(found.content));
+    return true;
+  }
+
+  /** Removes this mark, and leaves any other. */
+  async giveUp(mark: OwnersMark): Promise<void> {
+    if (!isSameMark(await this.read(), mark)) return;
+    await this.#secrets.remove(this.name);
+  }
+}

@@ -1,0 +1,300 @@
+import { readFile } from "node:fs/promises";
+import request from "undici/lib/api/api-request.js";
+import Pool from "undici/lib/dispatcher/pool.js";
+import { Secret } from "../../core/secret/secret.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { SecretStoreFailure, type SecretStoreProblem } from "./secret-store.ts";
+import { isForGood, retryAfterMs, systemCodeOf } from "./vendor-client.ts";
+
+interface VaultRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** The part of the path after `/v1/`. */
+  readonly path: string;
+  readonly token?: Secret;
+  readonly body?: JsonObject;
+  readonly timeoutMs?: number;
+}
+
+export interface VaultAnswer {
+  readonly status: number;
+  /** Empty if the answer has no body, or a body that isn't an object. */
+  readonly body: JsonObject;
+  /** Whether the body has the shape of Vault's answers: a proxy's page hasn't. */
+  readonly isVaults: boolean;
+  readonly retryAfterMs: number | undefined;
+}
+
+/** For one request, from its start to the last byte of the answer. */
+const TIMEOUT = 10_000;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Vault's and OpenBao's API over HTTP. */
+export class VaultHttp {
+  readonly #pool: Pool;
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(address: string, namespace: string | undefined) {
+    const url = new URL(address);
+    this.#pool = new Pool(url.origin, {
+      connections: 16,
+      maxResponseSize: MAX_ANSWER_BYTES,
+      connect: { timeout: TIMEOUT },
+    });
+    this.#base = `${url.pathname.replace(/\/+$/, "")}/v1/`;
+    this.#headers = {
+      // A Vault agent or proxy can be configured to require this header.
+      "x-vault-request": "true",
+      ...(namespace === undefined ? {} : { "x-vault-namespace": namespace }),
+    };
+  }
+
+  /** Resolves to any answer, also a refusal. Rejects with a {@link SecretStoreFailure} if there was none. */
+  async send({ method, path, token, body, timeoutMs = TIMEOUT }: VaultRequest): Promise<VaultAnswer> {
+    try {
+      const answer = await request.call(this.#pool, {
+        method,
+        path: this.#base + path,
+        headers: {
+          ...this.#headers,
+          ...(token && { "x-vault-token": token.reveal() }),
+          ...(body && { "content-type": "application/json" }),
+        },
+        body: body ? JSON.stringify(body) : null,
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const text = await answer.body.text();
+      const said = objectIn(text);
+      return {
+        status: answer.statusCode,
+        body: said ?? {},
+        isVaults: said ? "data" in said || "auth" in said || "errors" in said : text === "",
+        retryAfterMs: retryAfterMs(answer.headers["retry-after"]?.toString()),
+      };
+    } catch (error) {
+      throw unreachable(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+/**
+ * Why a request failed. Vault's words may quote the request, so they are recognised here and never repeated. `rights`
+ * says which policy the request needs.
+ */
+export function failureOf(answer: VaultAnswer, rights: string): SecretStoreFailure {
+  const { status } = answer;
+  const http = `HTTP ${status}`;
+  const failure = (problem: SecretStoreProblem, message: string, hint: string) =>
+    new SecretStoreFailure(problem, `${message} (${http})`, hint, answer.retryAfterMs);
+  if (says(answer, /is sealed/i)) return failure("unavailable", "it is sealed", "unseal it");
+  if (status === 429)
+    return failure(
+      "throttled",
+      "it asks for patience",
+      "a rate limit quota of Vault's is too low for groupsync",
+    );
+  if (says(answer, /upgrad(?:e|ing) from non-versioned/i))
+    return failure("passing", "the engine is being upgraded to version 2", "wait until Vault has done so");
+  if (status === 412)
+    return failure("passing", "this node doesn't have yet what was written", "look at Vault's replication");
+  if (status >= 300 && status < 400)
+    return failure(
+      "passing",
+      "it sends its callers elsewhere, as a standby node does",
+      "name the active node or a load balancer in tokens.address",
+    );
+  if (status >= 500)
+    return failure("passing", "it failed", "look at Vault's log, and at what is in front of it");
+  if (!answer.isVaults) return failure("unavailable", "the answer isn't Vault's", NOT_VAULT);
+  if (status === 403)
+    return failure("unavailable", "the login was refused, or it has too few rights", rights);
+  if (status === 404 || status === 405)
+    return failure("unavailable", "there is no KV version 2 engine there", NO_ENGINE);
+  return failure("refused", "Vault doesn't take it", "look at Vault's audit log for why");
+}
+
+/** The failure for an answer with a good status that isn't Vault's. */
+export const notVaults = (): SecretStoreFailure =>
+  new SecretStoreFailure("unavailable", "the answer isn't Vault's", NOT_VAULT);
+
+export const NO_ENGINE = "name the path of a KV version 2 engine in tokens.mount, and its tokens.namespace";
+const NOT_VAULT = "check tokens.address: is there a proxy or a login page in between?";
+
+/** Whether any error message of the answer matches. */
+export function says({ body: { errors } }: VaultAnswer, pattern: RegExp): boolean {
+  return Array.isArray(errors) && errors.some((text) => typeof text === "string" && pattern.test(text));
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unreachable(error: unknown): SecretStoreFailure {
+  const code = systemCodeOf(error);
+  // Show only the code: the parser's message may hold parts of the answer.
+  const reason = code || (error instanceof Error ? error.name : "unknown error");
+  const [problem, hint] = isForGood(code)
+    ? ([
+        "unavailable",
+        "check tokens.address; NODE_EXTRA_CA_CERTS names a file with a CA of your own",
+      ] as const)
+    : (["passing", "is Vault running there, and can it be reached from here?"] as const);
+  return new SecretStoreFailure(problem, `it can't be reached (${reason})`, hint);
+}
+
+export type VaultAuth =
+  | { readonly method: "token"; readonly token: Secret }
+  | {
+      readonly method: "approle";
+      /** The mount path of the login, after `auth/`, without slashes at its ends. */
+      readonly mount: string;
+      readonly roleId: string;
+      readonly secretId: Secret;
+    }
+  | {
+      readonly method: "kubernetes";
+      readonly mount: string;
+      readonly role: string;
+      /** The file is read at each login: the cluster replaces the token before it expires. */
+      readonly tokenFile: string;
+    };
+
+interface Login {
+  readonly token: Secret;
+  readonly isRenewable: boolean;
+  /** The lease's length at the login, in milliseconds; undefined if the lease doesn't end. */
+  readonly fullMs: number | undefined;
+  /** On the monotonic clock: when half of the rest of the lease is over. */
+  readonly renewAt: number;
+}
+
+/** How long `close` waits for the login to be revoked, in milliseconds. */
+const LONGEST_FAREWELL = 2_000;
+
+/** Keeps one login, and renews it while it is used. */
+export class VaultSession {
+  readonly #http: VaultHttp;
+  readonly #auth: VaultAuth;
+  readonly #clock: Clock;
+  #login: Login | undefined;
+  #underWay: Promise<Login> | undefined;
+
+  constructor(http: VaultHttp, auth: VaultAuth, clock: Clock) {
+    this.#http = http;
+    this.#auth = auth;
+    this.#clock = clock;
+  }
+
+  /** Logs in at the first call, and renews a lease that is more than half over. */
+  async token(): Promise<Secret> {
+    if (this.#login && this.#clock.monotonic() < this.#login.renewAt) return this.#login.token;
+    this.#underWay ??= this.#fresh(this.#login).finally(() => {
+      this.#underWay = undefined;
+    });
+    this.#login = await this.#underWay;
+    return this.#login.token;
+  }
+
+  /** Whether there is another login than the refused one. Logs in again if the refused one was the present login. */
+  async isReplaced(refused: Secret): Promise<boolean> {
+    if (this.#auth.method === "token") return false;
+    if (this.#login?.token === refused) this.#login = undefined;
+    await this.token();
+    return true;
+  }
+
+  /** Revokes a login that this session made: unused leases would fill Vault's storage. */
+  async close(): Promise<void> {
+    if (this.#auth.method === "token" || !this.#login) return;
+    const { token } = this.#login;
+    this.#login = undefined;
+    const path = "auth/token/revoke-self";
+    await this.#http.send({ method: "POST", path, token, timeoutMs: LONGEST_FAREWELL }).catch(() => {});
+  }
+
+  async #fresh(login: Login | undefined): Promise<Login> {
+    const renewed = login?.isRenewable ? await this.#renewed(login) : undefined;
+    if (renewed) return renewed;
+    if (this.#auth.method !== "token") return this.#loggedIn(this.#auth);
+    return login ? { ...login, renewAt: Number.POSITIVE_INFINITY } : this.#looked(this.#auth.token);
+  }
+
+  /** Undefined if Vault refuses, or if the lease comes near its maximum and gets shorter. */
+  async #renewed({ token, fullMs }: Login): Promise<Login | undefined> {
+    const answer = await this.#http.send({
+      method: "POST",
+      path: "auth/token/renew-self",
+      token,
+      body: {},
+    });
+    const login = answer.status === 200 ? this.#loginIn(answer.body.auth, fullMs) : undefined;
+    const isShort = login && fullMs !== undefined && login.renewAt - this.#clock.monotonic() < fullMs / 4;
+    return isShort ? undefined : login;
+  }
+
+  /** Looks up the lease of a token from the config. A token without the right to this look-up may still be valid. */
+  async #looked(token: Secret): Promise<Login> {
+    const { status, body } = await this.#http.send({ method: "GET", path: "auth/token/lookup-self", token });
+    const data = status === 200 && isJsonObject(body.data) ? body.data : {};
+    return this.#lease(token, data.renewable, data.ttl, undefined);
+  }
+
+  async #loggedIn(auth: Exclude<VaultAuth, { method: "token" }>): Promise<Login> {
+    const answer = await this.#http.send({
+      method: "POST",
+      path: `auth/${auth.mount}/login`,
+      body: await credentials(auth),
+    });
+    const login = answer.status === 200 ? this.#loginIn(answer.body.auth, undefined) : undefined;
+    if (!login) throw refusal(answer, auth.method);
+    return login;
+  }
+
+  #loginIn(auth: Json | undefined, fullMs: number | undefined): Login | undefined {
+    if (!isJsonObject(auth) || typeof auth.client_token !== "string" || auth.client_token === "") return;
+    return this.#lease(new Secret(auth.client_token), auth.renewable, auth.lease_duration, fullMs);
+  }
+
+  #lease(token: Secret, renewable: Json | undefined, seconds: Json | undefined, fullMs?: number): Login {
+    const ms = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
+    const renewAt = ms === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + ms / 2;
+    return { token, isRenewable: renewable === true, fullMs: fullMs ?? ms, renewAt };
+  }
+}
+
+async function credentials(auth: Exclude<VaultAuth, { method: "token" }>): Promise<JsonObject> {
+  if (auth.method === "approle") return { role_id: auth.roleId, secret_id: auth.secretId.reveal() };
+  try {
+    return { role: auth.role, jwt: (await readFile(auth.tokenFile, "utf8")).trim() };
+  } catch {
+    throw new SecretStoreFailure(
+      "unavailable",
+      `the service account's token can't be read from ${auth.tokenFile}`,
+      "name the file in tokens.auth.token_file; the pod needs automountServiceAccountToken",
+    );
+  }
+}
+
+function refusal(answer: VaultAnswer, method: "approle" | "kubernetes"): SecretStoreFailure {
+  const hint =
+    method === "approle"
+      ? "check tokens.auth: the role_id, and whether the secret_id has expired or is used up"
+      : "check tokens.auth.role, and the service accounts, namespaces and audience that it is bound to";
+  const failure = failureOf(answer, hint);
+  if (failure.passes || !answer.isVaults) return failure;
+  return new SecretStoreFailure(
+    "unavailable",
+    `the ${method} login was refused (HTTP ${answer.status})`,
+    hint,
+  );
+}

@@ -1,0 +1,266 @@
+import { Secret } from "../../core/secret/secret.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/text/json.ts";
+import { SECRET_NAMING, type SecretPath, type TokenFormat } from "../../core/tokens/secrets.ts";
+import type { Clock } from "../../ports/clock.ts";
+import {
+  type FoundSecret,
+  hasTags,
+  type ManagedTags,
+  managedTags,
+  notManaged,
+  type SecretStore,
+  SecretStoreFailure,
+  scopeIn,
+} from "./secret-store.ts";
+import {
+  failureOf,
+  NO_ENGINE,
+  notVaults,
+  says,
+  type VaultAnswer,
+  type VaultAuth,
+  VaultHttp,
+  VaultSession,
+} from "./vault-client.ts";
+
+export interface VaultStoreOptions {
+  /** The url of Vault. Its path comes before `/v1/`. */
+  readonly address: string;
+  /** The path of a KV version 2 engine, without slashes at its ends. */
+  readonly mount: string;
+  readonly namespace?: string | undefined;
+  readonly auth: VaultAuth;
+  /** `holdsAny` looks for secrets in its folder. */
+  readonly path: SecretPath;
+  /** With `token`, the secret has one field, `token`. With `json`, the keys of the JSON are the secret's fields. */
+  readonly format: TokenFormat;
+  /** The config's name. */
+  readonly scope: string;
+}
+
+interface Version {
+  readonly version: number;
+  readonly isManaged: boolean;
+  readonly scope: string | undefined;
+  /** Undefined if the version is deleted or destroyed. */
+  readonly content: Secret | undefined;
+}
+
+/** How many versions the engine keeps of a secret: the token, and the one before. */
+const MAX_VERSIONS = 2;
+
+/**
+ * Secrets in a KV version 2 engine of HashiCorp Vault (1.9 and later) or OpenBao. The tags are custom metadata, which
+ * has an endpoint of its own. They are written before the first version: a crash leaves no secret of groupsync's
+ * without tags.
+ */
+export class VaultStore implements SecretStore {
+  readonly title: string;
+  readonly naming = SECRET_NAMING.vault;
+  readonly #http: VaultHttp;
+  readonly #session: VaultSession;
+  readonly #mount: string;
+  readonly #path: SecretPath;
+  readonly #format: TokenFormat;
+  readonly #marks: ManagedTags;
+
+  constructor({ address, mount, namespace, auth, path, format, scope }: VaultStoreOptions, clock: Clock) {
+    this.#mount = mount;
+    this.title = `Vault at ${new URL(address).origin}, mount ${mount}`;
+    this.#http = new VaultHttp(address, namespace);
+    this.#session = new VaultSession(this.#http, auth, clock);
+    this.#path = path;
+    this.#format = format;
+    this.#marks = managedTags(scope);
+  }
+
+  async prepare(): Promise<void> {
+    const path = `sys/internal/ui/mounts/${this.#mount}`;
+    const answer = await this.#call("GET", path);
+    // A proxy may block this path.
+    if (answer.status === 404) return;
+    if (objectIn(this.#data(answer).options).version !== "2")
+      throw new SecretStoreFailure("unavailable", "the engine there isn't KV version 2", NO_ENGINE);
+  }
+
+  async get(name: string): Promise<FoundSecret | undefined> {
+    const { content, isManaged = false, scope } = (await this.#read(name)) ?? {};
+    return content && { content, isManaged, scope };
+  }
+
+  async put(name: string, content: Secret, isGood: (found: Secret) => boolean): Promise<void> {
+    const metadata = await this.#metadata(name);
+    if (!metadata) return this.#create(name, content);
+    if (!this.#manages(metadata)) throw notManaged(name);
+    const found = await this.#read(name);
+    if (found && !found.isManaged) throw notManaged(name);
+    if (found?.content && isGood(found.content)) return;
+    if (await this.#write(name, content, found?.version ?? Number(metadata.current_version))) return;
+    throw new SecretStoreFailure(
+      "passing",
+      `the secret ${name} was changed at the same time`,
+      "who else writes it?",
+    );
+  }
+
+  async remove(name: string): Promise<void> {
+    const metadata = await this.#metadata(name);
+    if (!metadata) return;
+    if (!this.#manages(metadata)) throw notManaged(name);
+    this.#expect(await this.#call("DELETE", this.#metadataPath(name)), 204);
+  }
+
+  holdsAny(except?: string): Promise<boolean> {
+    const [before, after] = this.#path;
+    const prefix = before.slice(this.#folder.length);
+    return this.#holdsAny(this.#folder, prefix, after.split("/").length - 1, except);
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+    await this.#http.close();
+  }
+
+  /**
+   * Whether a managed secret is exactly `depth` folders below this folder. One secret that the login may not see isn't
+   * groupsync's, and must not end the run. If it may see none, nobody knows: rejects.
+   */
+  async #holdsAny(folder: string, prefix: string, depth: number, except?: string): Promise<boolean> {
+    const answer = await this.#call("GET", `${this.#metadataPath(folder)}?list=true`);
+    const { keys } = answer.status === 404 ? {} : this.#data(answer);
+    let unseen: unknown;
+    let isAnySeen = false;
+    const isManaged = async (name: string): Promise<boolean> => {
+      try {
+        const metadata = await this.#metadata(name);
+        isAnySeen = true;
+        return this.#manages(metadata);
+      } catch (error) {
+        if (!isUnseen(error)) throw error;
+        unseen = error;
+        return false;
+      }
+    };
+    for (const key of Array.isArray(keys) ? keys : []) {
+      if (typeof key !== "string" || !key.startsWith(prefix) || key.endsWith("/") !== depth > 0) continue;
+      const isHere =
+        depth > 0
+          ? await this.#holdsAny(folder + key, "", depth - 1, except)
+          : folder + key !== except && (await isManaged(folder + key));
+      if (isHere) return true;
+    }
+    if (unseen !== undefined && !isAnySeen) throw unseen;
+    return false;
+  }
+
+  /** Writes the tags first. Then the check-and-set shows whether somebody else has created a secret meanwhile. */
+  async #create(name: string, content: Secret): Promise<void> {
+    await this.#mark(name, { custom_metadata: this.#marks, max_versions: MAX_VERSIONS });
+    if (await this.#write(name, content, 0)) return;
+    const found = await this.#read(name);
+    if (found?.content?.equals(content)) return;
+    await this.#mark(name, { custom_metadata: {}, max_versions: 0 });
+    throw notManaged(name);
+  }
+
+  async #mark(name: string, metadata: JsonObject): Promise<void> {
+    this.#expect(await this.#call("POST", this.#metadataPath(name), metadata), 204, 200);
+  }
+
+  /** Writes the version after `version`. False if that isn't the newest version any more. */
+  async #write(name: string, content: Secret, version: number): Promise<boolean> {
+    const answer = await this.#call("POST", this.#dataPath(name), {
+      options: { cas: version },
+      data: this.#fieldsOf(content),
+    });
+    if (answer.status === 400 && says(answer, /check-and-set parameter did not match/)) return false;
+    this.#data(answer);
+    return true;
+  }
+
+  /** The current version. */
+  async #read(name: string): Promise<Version | undefined> {
+    const answer = await this.#call("GET", this.#dataPath(name));
+    const { data, metadata } = objectIn(answer.status === 404 ? answer.body.data : this.#data(answer));
+    if (!isJsonObject(metadata)) {
+      if (answer.status === 404) return undefined;
+      throw notVaults();
+    }
+    return {
+      content: isJsonObject(data) ? this.#contentOf(data) : undefined,
+      isManaged: this.#manages(metadata),
+      scope: scopeIn(objectIn(metadata.custom_metadata)),
+      version: Number(metadata.version),
+    };
+  }
+
+  async #metadata(name: string): Promise<JsonObject | undefined> {
+    const answer = await this.#call("GET", this.#metadataPath(name));
+    return answer.status === 404 ? undefined : this.#data(answer);
+  }
+
+  #manages(metadata: JsonObject | undefined): boolean {
+    return hasTags(objectIn(metadata?.custom_metadata), this.#marks);
+  }
+
+  #fieldsOf(content: Secret): JsonObject {
+    return this.#format === "token"
+      ? { token: content.reveal() }
+      : objectIn(JSON.parse(content.reveal()) as Json);
+  }
+
+  #contentOf(fields: JsonObject): Secret {
+    if (this.#format === "json") return new Secret(JSON.stringify(fields));
+    return new Secret(typeof fields.token === "string" ? fields.token : "");
+  }
+
+  get #folder(): string {
+    const [before] = this.#path;
+    return before.slice(0, before.lastIndexOf("/") + 1);
+  }
+
+  #dataPath(name: string): string {
+    return `${this.#mount}/data/${name}`;
+  }
+
+  #metadataPath(name: string): string {
+    return `${this.#mount}/metadata/${name}`;
+  }
+
+  /** Logs in again if the login is refused. Returns a 404 only if it means that nothing is there. */
+  async #call(method: "GET" | "POST" | "DELETE", path: string, body?: JsonObject): Promise<VaultAnswer> {
+    const send = async (token: Secret): Promise<VaultAnswer> =>
+      this.#http.send({ method, path, token, ...(body && { body }) });
+    const token = await this.#session.token();
+    let answer = await send(token);
+    if (answer.status === 403 && answer.isVaults && (await this.#session.isReplaced(token)))
+      answer = await send(await this.#session.token());
+    const isAbsent = answer.status === 404 && answer.isVaults && method === "GET" && !says(answer, /./);
+    if (answer.status >= 300 && !isAbsent && answer.status !== 400) throw this.#failureOf(answer);
+    return answer;
+  }
+
+  #data(answer: VaultAnswer): JsonObject {
+    this.#expect(answer, 200);
+    if (!isJsonObject(answer.body.data)) throw notVaults();
+    return answer.body.data;
+  }
+
+  #expect(answer: VaultAnswer, ...statuses: readonly number[]): void {
+    if (!statuses.includes(answer.status)) throw this.#failureOf(answer);
+    if (!answer.isVaults) throw notVaults();
+  }
+
+  #failureOf(answer: VaultAnswer): SecretStoreFailure {
+    const [before] = this.#path;
+    const rights =
+      `its policy needs create, read and update on ${this.#dataPath(before)}*, create, read, update and delete ` +
+      `on ${this.#metadataPath(before)}*, and list on ${this.#metadataPath(this.#folder)}`;
+    return failureOf(answer, rights);
+  }
+}
+
+const isUnseen = (error: unknown): boolean =>
+  error instanceof SecretStoreFailure && error.problem === "unavailable";
+
+const objectIn = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});

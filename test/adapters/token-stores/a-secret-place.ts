@@ -1,0 +1,63 @@
+import { onTestFinished } from "vitest";
+import type { SecretStore } from "../../../src/adapters/token-stores/secret-store.ts";
+import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
+import { type SecretPath, secretName } from "../../../src/core/tokens/secrets.ts";
+import type { TokenPlace } from "../../contracts/token-store.ts";
+import { inMemoryLedger } from "../../fakes/ledger/ledger.ts";
+import { LedgerState } from "../../fakes/ledger/ledger-state.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+
+/** A secret store, and what a test can do with whatever is behind it. */
+export interface SecretWorld extends Pick<TokenPlace, "refuseSome" | "keepSome" | "breakDown" | "forbid"> {
+  readonly secrets: SecretStore;
+  /** What is stored, by the secret's name. */
+  contents(): Promise<Readonly<Record<string, string>>>;
+  /** Somebody else makes a secret of this name, with these tags. */
+  makeAnothers?(name: string, tags: Readonly<Record<string, string>>): Promise<void>;
+}
+
+/** Fits every store. */
+export const PATH: SecretPath = ["t-", ""];
+
+/** A place for tokens in this store, which is closed with the test. Patience takes no time here. */
+export async function aSecretPlace(world: SecretWorld, path: SecretPath = PATH): Promise<TokenPlace> {
+  const { secrets, contents } = world;
+  const ledger = inMemoryLedger(
+    new LedgerState(),
+    async () => {},
+    () => new Date(),
+  );
+  const attempt = await ledger.acquireLease("me", 60_000);
+  if (attempt.kind !== "acquired") throw new Error("the lease should be free");
+  const { lease } = attempt;
+  const store = new SecretTokenStore(secrets, { path, format: "token" }, new VirtualClock(new VirtualTime()));
+  onTestFinished(() => secrets.close());
+  return {
+    store,
+    sharesLedger: false,
+    storesAtOnce: false,
+    write: (body) => ledger.write(lease, body),
+    writeAtOnce: () => store.writeAtOnce(),
+    loseLease: async () => {
+      await ledger.releaseLease(lease);
+      await ledger.acquireLease("another", 60_000);
+    },
+    stored: async () =>
+      Object.fromEntries(
+        Object.entries(await contents()).map(([name, content]) => [idIn(name, path, secrets), content]),
+      ),
+    refuseSome: () => world.refuseSome(),
+    keepSome: () => world.keepSome(),
+    breakDown: () => world.breakDown(),
+    ...(world.forbid && { forbid: world.forbid }),
+    makeAnothers: async (id, tags) => world.makeAnothers?.(secretName(id, path, secrets.naming), tags),
+  };
+}
+
+/** The id that a name of a secret was made of, if it is not a hash. */
+function idIn(name: string, [before, after]: SecretPath, { naming }: SecretStore): string {
+  const encoded = name.slice(before.length, name.length - after.length);
+  const byte = new RegExp(`${naming.escape}([0-9A-Fa-f]{2})`, "g");
+  const bytes = encoded.replaceAll(byte, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1").toString("utf8");
+}

@@ -1,0 +1,425 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { AwsStore } from "../../../src/adapters/token-stores/aws-store.ts";
+import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import { rejection } from "../../contracts/collect.ts";
+import { everythingIn } from "../../contracts/everything-in.ts";
+import { isOfBOrD, secretStoreContract, someTokens } from "../../contracts/token-store.ts";
+import { someTransaction } from "../../fakes/ledger/ledger-transaction.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+import { startMoto } from "../../support/servers/moto.ts";
+import { realSecretStoreSuite } from "./a-real-store.ts";
+import { aSecretPlace, PATH } from "./a-secret-place.ts";
+import { type AwsAnswer, type AwsFront, anAwsFront, anError, REGION, tagsOf } from "./servers/aws-front.ts";
+
+const moto = await startMoto();
+afterAll(() => moto?.stop());
+
+const TAKEN = anError("ResourceExistsException", "it already exists");
+const DELETED = anError(
+  "InvalidRequestException",
+  "a secret with this name is already scheduled for deletion",
+);
+const MISSING = anError("ResourceNotFoundException", "can't find it");
+
+describe.skipIf(moto === null)("AWS Secrets Manager, as moto plays it", () => {
+  beforeEach(() => {
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "groupsync");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "key-of-groupsync");
+    return () => void vi.unstubAllEnvs();
+  });
+
+  const aStoreOn = ({ url }: AwsFront, scope = "default") =>
+    new AwsStore({ region: REGION, endpoint: url, scope });
+
+  async function aStore() {
+    const front = await anAwsFront(moto!);
+    const store = aStoreOn(front);
+    onTestFinished(() => store.close());
+    const put = (name: string, content: string) =>
+      store.put(name, new Secret(content), (found) => found.reveal() === content);
+    const get = async (name: string) => (await store.get(name))?.content.reveal();
+    /** The names of the calls that `body` makes. */
+    const callsOf = async (body: () => Promise<unknown>) => {
+      front.calls.length = 0;
+      await body();
+      return front.calls.map(({ name }) => name);
+    };
+    const tokens = new SecretTokenStore(
+      store,
+      { path: PATH, format: "token" },
+      new VirtualClock(new VirtualTime()),
+    );
+    const write = (token: string) => tokens.write(someTokens({ a: token }), someTransaction());
+    const read = async () => (await tokens.read(["a"])).get("a")?.reveal();
+    return { front, store, put, get, callsOf, write, read };
+  }
+
+  secretStoreContract(
+    "moto",
+    async () => {
+      const front = await anAwsFront(moto!);
+      return aSecretPlace({
+        secrets: aStoreOn(front),
+        contents: () => front.contents(),
+        refuseSome: async () => {
+          front.instead = ({ name, body }) =>
+            /^(Create|Put)/.test(name) && body.includes("refused")
+              ? anError("InvalidParameterException", body)
+              : undefined;
+        },
+        keepSome: async () => {
+          const contents = await front.contents();
+          front.instead = ({ name, body }) => {
+            const content = contents[JSON.parse(body).SecretId];
+            return name === "DeleteSecret" && content?.startsWith("kept")
+              ? anError("InvalidParameterException", content)
+              : undefined;
+          };
+        },
+        breakDown: async () => {
+          front.instead = () => "cut";
+        },
+        makeAnothers: async (name, tags) => {
+          const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+          await front.others.createSecret({ Name: name, SecretString: "theirs", Tags });
+        },
+        forbid: async (which) => {
+          front.instead = ({ body }) =>
+            which === "all" || isOfBOrD(body) ? anError("AccessDeniedException", body) : undefined;
+        },
+      });
+    },
+    // moto takes its time for each call.
+    { many: 40 },
+  );
+
+  test("a new secret costs one call, an equal one stays, and an other one becomes a version", async () => {
+    const { put, callsOf, front } = await aStore();
+    expect(await callsOf(() => put("a", "1"))).toEqual(["CreateSecret"]);
+    const looks = ["CreateSecret", "DescribeSecret", "GetSecretValue"];
+    expect(await callsOf(() => put("a", "1"))).toEqual(looks);
+    expect(await callsOf(() => put("a", "2"))).toEqual([...looks, "PutSecretValue"]);
+    expect((await front.others.describeSecret({ SecretId: "a" })).Tags).toEqual(
+      tagsOf("groupsync", "default"),
+    );
+  });
+
+  test("the value of a secret that somebody else manages isn't asked for: it is often forbidden", async () => {
+    const { store, front, callsOf } = await aStore();
+    await front.others.createSecret({
+      Name: "a",
+      SecretString: "theirs",
+      Tags: tagsOf("terraform", "default"),
+    });
+    expect(await callsOf(() => store.get("a"))).toEqual(["DescribeSecret"]);
+  });
+
+  test("a secret of ours without a value, or with bytes, is given one", async () => {
+    const { front, put, get } = await aStore();
+    const Tags = tagsOf("groupsync", "default");
+    await front.others.createSecret({ Name: "a", Tags });
+    await front.others.createSecret({ Name: "b", Tags, SecretBinary: new Uint8Array([1]) });
+    for (const name of ["a", "b"]) {
+      expect(await get(name)).toBe("");
+      await put(name, "token");
+      expect(await get(name)).toBe("token");
+    }
+  });
+
+  describe("one that somebody has scheduled for deletion", () => {
+    const scheduled = async (manager: string) => {
+      const world = await aStore();
+      const { others } = world.front;
+      await others.createSecret({ Name: "a", SecretString: "old", Tags: tagsOf(manager, "default") });
+      await others.deleteSecret({ SecretId: "a", RecoveryWindowInDays: 7 });
+      // As AWS has it; moto says that it exists.
+      world.front.instead = ({ name }) => (name === "CreateSecret" ? DELETED : undefined);
+      return world;
+    };
+
+    test("isn't there, and is restored to be written", async () => {
+      const { put, get, callsOf } = await scheduled("groupsync");
+      expect(await get("a")).toBeUndefined();
+      expect(await callsOf(() => put("a", "new"))).toContain("RestoreSecret");
+      expect(await get("a")).toBe("new");
+    });
+
+    test("is removed for good, and its name is free", async () => {
+      const { front, store, put } = await scheduled("groupsync");
+      await store.remove("a");
+      front.instead = () => undefined;
+      await put("a", "new");
+      expect(await front.contents()).toEqual({ a: "new" });
+    });
+
+    test("stays so where we don't manage it", async () => {
+      const { store, put, front } = await scheduled("terraform");
+      expect(await rejection(put("a", "new"))).toMatchObject({ problem: "refused" });
+      expect(await rejection(store.remove("a"))).toMatchObject({ problem: "refused" });
+      expect((await front.others.describeSecret({ SecretId: "a" })).DeletedDate).toBeDefined();
+    });
+  });
+
+  /** Answers calls of these names with these in turn, and lets them pass from then on. */
+  const inTurn = (
+    front: AwsFront,
+    answers: Readonly<Record<string, readonly ReturnType<typeof anError>[]>>,
+  ) => {
+    const left = new Map(Object.entries(answers).map(([name, list]) => [name, [...list]]));
+    front.instead = ({ name }) => left.get(name)?.shift();
+  };
+  const asDeleted = {
+    ...TAKEN,
+    status: 200,
+    body: JSON.stringify({ Name: "t-a", DeletedDate: 1, Tags: tagsOf("groupsync", "default") }),
+  };
+
+  test.each([
+    ["is no longer shown", { CreateSecret: [DELETED, DELETED], DescribeSecret: [MISSING, MISSING] }],
+    [
+      "can't be restored",
+      {
+        CreateSecret: [DELETED, DELETED],
+        DescribeSecret: [asDeleted, asDeleted],
+        RestoreSecret: [DELETED, MISSING],
+        PutSecretValue: [DELETED, DELETED],
+      },
+    ],
+  ])("a name is waited for that was deleted for good just now, and %s", async (_, answers) => {
+    const { front, write, read } = await aStore();
+    inTurn(front, answers);
+    expect(await write("token")).toEqual(new Map());
+    expect(await read()).toBe("token");
+  });
+
+  test("a name that another made between two calls is taken as it is", async () => {
+    const { front, put } = await aStore();
+    const Tags = tagsOf("groupsync", "default");
+    inTurn(front, { CreateSecret: [TAKEN] });
+    await front.others.createSecret({ Name: "a", SecretString: "1", Tags });
+    await put("a", "2");
+    expect(await front.contents()).toEqual({ a: "2" });
+  });
+
+  test("a change that doesn't show yet is waited for", async () => {
+    const { front, write, read } = await aStore();
+    await write("1");
+    inTurn(front, { DescribeSecret: [MISSING, MISSING] });
+    expect(await read()).toBe("1");
+    await write("2");
+    const stale = { ...TAKEN, status: 200, body: JSON.stringify({ SecretString: "1", VersionId: "old" }) };
+    inTurn(front, { GetSecretValue: [stale, stale, stale] });
+    expect(await read()).toBe("2");
+  });
+
+  test("what somebody has changed or removed since is seen in the end", async () => {
+    const { front, write, read } = await aStore();
+    await write("1");
+    await front.others.putSecretValue({ SecretId: "t-a", SecretString: "theirs" });
+    expect(await read()).toBe("theirs");
+    await write("2");
+    await front.others.deleteSecret({ SecretId: "t-a", ForceDeleteWithoutRecovery: true });
+    expect(await read()).toBeUndefined();
+  });
+
+  test("any of ours is found on a later page, and none in what is like it", async () => {
+    const { front, store, put } = await aStore();
+    for (let n = 0; n < 101; n++)
+      await front.others.createSecret({
+        Name: `${n}`,
+        SecretString: "x",
+        Tags: tagsOf("groupsync", "default2"),
+      });
+    expect(await store.holdsAny()).toBe(false);
+    await put("a", "token");
+    expect(await store.holdsAny()).toBe(true);
+  });
+});
+
+realSecretStoreSuite(
+  "AWS Secrets Manager",
+  "GROUPSYNC_TEST_AWS",
+  (region, scope) => new AwsStore({ region, scope }),
+);
+
+const TOKEN = "token-that-nobody-may-see";
+const KEY = "AKIATHATNOBODYMAYSEE";
+
+beforeEach(() => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", KEY);
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret-key-that-nobody-may-see");
+  vi.stubEnv("AWS_CONFIG_FILE", "/nowhere");
+  vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere");
+  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+  return () => void vi.unstubAllEnvs();
+});
+
+function aStoreAt(endpoint: string, region: string | undefined = REGION): AwsStore {
+  const store = new AwsStore({ ...(region ? { region } : {}), endpoint, scope: "default" });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const callsOn = (store: AwsStore): readonly (() => Promise<unknown>)[] => [
+  () => store.prepare(),
+  () => store.holdsAny(),
+  () => store.get("a"),
+  () => store.put("a", new Secret(TOKEN), () => false),
+  () => store.remove("a"),
+];
+
+const html = (status: number): AwsAnswer => ({
+  status,
+  body: `<html>${TOKEN} ${KEY}</html>`,
+  headers: { "content-type": "text/html" },
+});
+const quoting = { "x-amzn-requestid": TOKEN, "x-amz-error-message": TOKEN };
+
+describe.skipIf(moto === null)("AWS Secrets Manager, as it answers:", () => {
+  test.each<[string, AwsAnswer | "cut", { problem: string; hint?: unknown }]>([
+    ["throttled", anError("ThrottlingException", TOKEN, quoting), { problem: "throttled" }],
+    ["an error inside", { ...anError("InternalServiceError", TOKEN), status: 500 }, { problem: "passing" }],
+    ["a line that breaks", "cut", { problem: "passing" }],
+    ["HTML with status 200", html(200), { problem: "unavailable" }],
+    ["HTML with status 403", html(403), { problem: "unavailable" }],
+    ["HTML with status 502", html(502), { problem: "passing" }],
+    ["nothing, with status 429", { status: 429, body: "" }, { problem: "throttled" }],
+    [
+      "JSON that ends too soon",
+      { status: 200, body: `{"SecretString":"${TOKEN}` },
+      { problem: "unavailable" },
+    ],
+    ["no right", anError("AccessDeniedException", TOKEN), RIGHTS()],
+    ["a key that is unknown", anError("UnrecognizedClientException", KEY), LOGIN()],
+    ["a key that is over", anError("ExpiredTokenException", KEY), LOGIN()],
+    ["a KMS key that is gone", anError("EncryptionFailure", TOKEN), { problem: "refused" }],
+    ["a secret that is too long", anError("ValidationException", TOKEN), { problem: "refused" }],
+    ["too many secrets or versions", anError("LimitExceededException", TOKEN), { problem: "refused" }],
+    ["what nobody knows", anError(TOKEN, TOKEN, quoting), { problem: "unavailable" }],
+    ["what every object has", anError("constructor", TOKEN), { problem: "unavailable" }],
+  ])("%s", async (_, answer, failure) => {
+    const front = await anAwsFront(moto!);
+    front.instead = () => answer;
+    for (const call of callsOn(aStoreAt(front.url))) {
+      const error = await rejection(call());
+      expect(error).toMatchObject({ hint: expect.any(String), ...failure });
+      expect(`${everythingIn(error)}${JSON.stringify(error)}`).not.toMatch(/nobody-?may-?see/i);
+    }
+  });
+
+  test("the failure has the wait that AWS asks for", async () => {
+    const front = await anAwsFront(moto!);
+    front.instead = () => anError("ThrottlingException", "slow down", { "retry-after": "7" });
+    expect(await rejection(aStoreAt(front.url).get("a"))).toMatchObject({ retryAfterMs: 7_000 });
+  });
+
+  test("each call is made once: the caller makes the retries", async () => {
+    const front = await anAwsFront(moto!);
+    front.instead = () => anError("ThrottlingException");
+    await rejection(aStoreAt(front.url).get("a"));
+    expect(front.calls).toHaveLength(1);
+  });
+
+  describe("a login that ends in the middle of a run", () => {
+    /** A container's credentials, other ones each time, and a front that refuses those before `firstGood`. */
+    const aRole = async (firstGood: number): Promise<{ front: AwsFront; logins: () => number }> => {
+      let logins = 0;
+      const credentials = createServer((_, response) => {
+        const Expiration = new Date(Date.now() + 3_600_000).toISOString();
+        const keys = { AccessKeyId: `ROLE${++logins}`, SecretAccessKey: "x", Token: "x", Expiration };
+        response.end(JSON.stringify(keys));
+      }).listen(0, "127.0.0.1");
+      await once(credentials, "listening");
+      onTestFinished(() => void credentials.close());
+      const { port } = credentials.address() as AddressInfo;
+      vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
+      vi.stubEnv("AWS_SECRET_ACCESS_KEY", undefined);
+      vi.stubEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", `http://127.0.0.1:${port}/`);
+      const front = await anAwsFront(moto!);
+      front.instead = ({ accessKey }) =>
+        Number(accessKey.slice("ROLE".length)) < firstGood ? anError("ExpiredTokenException") : undefined;
+      return { front, logins: () => logins };
+    };
+
+    test("is renewed, once for all calls", async () => {
+      const { front, logins } = await aRole(2);
+      const store = aStoreAt(front.url);
+      const names = ["a", "b", "c", "d"];
+      await Promise.all(names.map((name) => store.put(name, new Secret(name), () => false)));
+      expect(await front.contents()).toEqual({ a: "a", b: "b", c: "c", d: "d" });
+      expect(logins()).toBe(2);
+    });
+
+    test("is tried once more, and not for ever", async () => {
+      const { front, logins } = await aRole(Number.POSITIVE_INFINITY);
+      expect(await rejection(aStoreAt(front.url).get("a"))).toMatchObject(LOGIN());
+      expect(logins()).toBe(2);
+    });
+  });
+
+  test("a region of the environment is taken, if the config names none", async () => {
+    vi.stubEnv("AWS_REGION", "eu-west-3");
+    const front = await anAwsFront(moto!);
+    await aStoreAt(front.url, "").prepare();
+    expect(front.calls).toHaveLength(1);
+  });
+});
+
+test("the title names the region, if the config does", () => {
+  const titles = ["eu-west-3", undefined].map((region) => new AwsStore({ region, scope: "default" }).title);
+  expect(titles).toEqual(["AWS Secrets Manager in eu-west-3", "AWS Secrets Manager"]);
+});
+
+test("no region anywhere is an error of the config, before any call", async () => {
+  vi.stubEnv("AWS_REGION", undefined);
+  for (const call of callsOn(aStoreAt("http://127.0.0.1:1", ""))) {
+    expect(await rejection(call())).toMatchObject({
+      code: "CONFIG_REGION_MISSING",
+      hint: expect.stringContaining("tokens.region"),
+    });
+  }
+});
+
+test("no credentials anywhere: it isn't available, and says where it has looked", async () => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", undefined);
+  for (const call of callsOn(aStoreAt("http://127.0.0.1:1")))
+    expect(await rejection(call())).toMatchObject(LOGIN());
+});
+
+test("an endpoint of the environment may be http to another host only if the config allows it", async () => {
+  vi.stubEnv("AWS_ENDPOINT_URL", "http://secretsmanager.nowhere.invalid");
+  const store = (allowHttp: boolean): AwsStore => {
+    const opened = new AwsStore({ region: REGION, scope: "default", allowHttp });
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+  for (const call of callsOn(store(false))) {
+    expect(await rejection(call())).toMatchObject({
+      code: "CONFIG_TLS",
+      hint: expect.stringContaining("AWS_ENDPOINT_URL"),
+    });
+  }
+  expect(await rejection(store(true).prepare())).toMatchObject({
+    message: "ListSecrets: there is no such host",
+  });
+});
+
+test("an unknown host is unavailable", async () => {
+  expect(await rejection(aStoreAt("https://secretsmanager.nowhere.invalid").prepare())).toMatchObject({
+    problem: expect.stringMatching(/unavailable|passing/),
+    hint: expect.any(String),
+  });
+});
+
+function RIGHTS() {
+  return { problem: "unavailable", hint: expect.stringContaining("secretsmanager:CreateSecret") };
+}
+
+function LOGIN() {
+  return { problem: "unavailable", hint: expect.stringContaining("chain of credentials") };
+}

@@ -1,0 +1,364 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  type SecretStore,
+  SecretStoreFailure,
+  type SecretStoreProblem,
+} from "../../../src/adapters/token-stores/secret-store.ts";
+import { rehearseSecrets, SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
+import { SyncError } from "../../../src/core/failure/sync-error.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import type { TokenFormat } from "../../../src/core/tokens/secrets.ts";
+import type { TokenStore } from "../../../src/ports/token-store.ts";
+import { rejection } from "../../contracts/collect.ts";
+import { everythingIn } from "../../contracts/everything-in.ts";
+import { isOfBOrD, secretStoreContract, someTokens } from "../../contracts/token-store.ts";
+import { someTransaction } from "../../fakes/ledger/ledger-transaction.ts";
+import { InMemorySecretStore } from "../../fakes/secret-store.ts";
+import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
+import { aFileStore } from "./a-folder.ts";
+import { aSecretPlace, PATH } from "./a-secret-place.ts";
+
+secretStoreContract("secrets in memory", () => {
+  const secrets = new InMemorySecretStore();
+  return aSecretPlace({
+    secrets,
+    contents: async () =>
+      Object.fromEntries([...secrets.secrets].map(([name, { content }]) => [name, content.reveal()])),
+    refuseSome: async () => {
+      secrets.refuses = (content) => content.reveal().startsWith("refused");
+    },
+    keepSome: async () => {
+      secrets.keeps = (content) => content.reveal().startsWith("kept");
+    },
+    breakDown: async () => {
+      secrets.atCall = failing("unavailable");
+    },
+    makeAnothers: async (name) => void someoneElses(secrets, name),
+    forbid: async (which) => {
+      secrets.atCall = (_, name) => {
+        if (which === "all" || isOfBOrD(name)) failing("unavailable")();
+      };
+    },
+  });
+});
+
+const someoneElses = (
+  { secrets }: InMemorySecretStore,
+  name: string,
+  content = "theirs",
+  isManaged = false,
+) => secrets.set(name, { content: new Secret(content), isManaged });
+
+const failing = (problem: SecretStoreProblem) => (): never => {
+  throw new SecretStoreFailure(problem, "no answer", "is it running?");
+};
+
+function aStore(format: TokenFormat = "token") {
+  const time = new VirtualTime();
+  const secrets = new InMemorySecretStore();
+  const store: TokenStore = new SecretTokenStore(secrets, { path: PATH, format }, new VirtualClock(time));
+  const transaction = someTransaction();
+  const write = (tokens: Readonly<Record<string, string>>, options?: { readonly rewrite: boolean }) =>
+    store.write(someTokens(tokens), transaction, options);
+  const read = async (...ids: string[]) =>
+    Object.fromEntries([...(await store.read(ids))].map(([id, token]) => [id, token.reveal()]));
+  const remove = (...ids: string[]) => store.remove(ids, transaction);
+  /** A secret that somebody else has made, or changed. */
+  const someoneMakes = (name: string, content: string, isManaged = false) =>
+    someoneElses(secrets, name, content, isManaged);
+  return { time, secrets, store, write, read, remove, someoneMakes };
+}
+
+describe("a token in a secret", () => {
+  test("that is there already is not written again, unless that is asked for", async () => {
+    const { secrets, write } = aStore();
+    await write({ a: "token-a", b: "token-b" });
+    await write({ a: "token-a", b: "token-2" });
+    expect(secrets.written).toEqual(["t-a", "t-b", "t-b"]);
+    await write({ a: "token-a" }, { rewrite: true });
+    expect(secrets.written).toEqual(["t-a", "t-b", "t-b", "t-a"]);
+  });
+
+  test("carries its group's id and its time along, in JSON", async () => {
+    const { time, secrets, write, read } = aStore("json");
+    const rotated_at = time.now().toISOString();
+    await write({ a: "token-a" });
+    expect(JSON.parse(secrets.secrets.get("t-a")?.content.reveal() ?? "")).toEqual({
+      user_group_id: "a",
+      token: "token-a",
+      rotated_at,
+    });
+    expect(await read("a")).toEqual({ a: "token-a" });
+  });
+
+  test("stays, with the time of its rotation, however often it is written", async () => {
+    const { time, secrets, write } = aStore("json");
+    await write({ a: "token-a" });
+    await time.sleep(1_000);
+    await write({ a: "token-a" });
+    expect(secrets.written).toEqual(["t-a"]);
+  });
+
+  test.each(["", "token-a", "{", "[]", '{"user_group_id":"b","token":"token-b"}', '{"user_group_id":"a"}'])(
+    "is none where JSON should be, and there is %j: it is written anew",
+    async (content) => {
+      const { write, read, someoneMakes } = aStore("json");
+      someoneMakes("t-a", content, true);
+      expect(await read("a")).toEqual({});
+      expect(await write({ a: "token-1" })).toEqual(new Map());
+      expect(await read("a")).toEqual({ a: "token-1" });
+    },
+  );
+
+  test("is none of ours where somebody else has made the secret: it isn't read, changed or removed", async () => {
+    const { secrets, store, write, read, remove, someoneMakes } = aStore();
+    someoneMakes("t-b", "theirs");
+    expect(await store.holdsAny()).toBe(false);
+    expect(await read("b")).toEqual({});
+    const refused = expect.objectContaining({
+      message: expect.stringContaining("the secrets: the secret t-b is there already"),
+    });
+    expect([...(await write({ a: "token-a", b: "theirs" }))]).toEqual([["b", refused]]);
+    expect([...(await remove("a", "b"))]).toEqual([["b", refused]]);
+    expect(secrets.secrets.get("t-b")?.content.reveal()).toBe("theirs");
+  });
+
+  test("that can't be read costs that tenant alone", async () => {
+    const { secrets, write, read } = aStore();
+    await write({ a: "token-a", b: "token-b" });
+    secrets.atCall = (_, name) => {
+      if (name === "t-a") failing("refused")();
+    };
+    expect(await read("a", "b")).toEqual({ b: "token-b" });
+  });
+
+  test.each([
+    ["that fails for good", failing("passing")],
+    ["at which the vendor's client breaks", () => expect.fail("token-b")],
+  ])("%s costs that tenant alone", async (_, fail) => {
+    const { secrets, store, write, read } = aStore();
+    const mark = { name: "default", baseUrl: "https://service", teamId: 1, ledgerId: "L1" };
+    await store.destinations[0]?.claim(mark, null);
+    secrets.atCall = (_, name) => {
+      if (name === "t-b") fail();
+    };
+    const refused = await write({ a: "token-a", b: "token-b", c: "token-c" });
+    expect([...refused]).toEqual([["b", expect.objectContaining({ code: "TOKEN_NOT_STORED" })]]);
+    expect(everythingIn(refused.get("b"))).not.toContain("token-b");
+    expect(await read("a", "b", "c")).toEqual({ a: "token-a", c: "token-c" });
+  });
+});
+
+describe("a secret store", () => {
+  test.each<[SecretStoreProblem, string]>([
+    ["unavailable", "TOKEN_STORE_UNAVAILABLE"],
+    ["passing", "TOKEN_STORE_UNAVAILABLE"],
+    ["throttled", "TOKEN_STORE_BUSY"],
+  ])("that stays %s is told as %s", async (problem, code) => {
+    const { secrets, store, write, read, remove } = aStore();
+    secrets.atCall = failing(problem);
+    const calls = [
+      () => store.prepare(),
+      () => store.holdsAny(),
+      () => write({ a: "token-a" }),
+      () => read("a"),
+      () => remove("a"),
+    ];
+    for (const call of calls) {
+      expect(await rejection(call())).toMatchObject({
+        code,
+        message: expect.stringMatching(/^cannot (use|read|write) the secrets: no answer$/),
+        hint: "is it running?",
+      });
+    }
+  });
+
+  test("is asked for no other token once the run is to end", async () => {
+    const { time, secrets, store } = aStore();
+    const ending = new AbortController();
+    let calls = 0;
+    secrets.atCall = () => {
+      calls++;
+      return time.sleep(1_000);
+    };
+    const ids = Array.from({ length: 100 }, (_, n) => `id-${n}`);
+    const read = rejection(store.read(ids, ending.signal));
+    await time.sleep(1_500);
+    ending.abort();
+    expect(await read).toMatchObject({ code: "INTERRUPTED" });
+    expect(calls).toBe(16);
+    expect(time.elapsed).toBe(2_000);
+  });
+
+  test("is not asked for another token once it isn't available", async () => {
+    const { secrets, write } = aStore();
+    let calls = 0;
+    secrets.atCall = (call) => {
+      if (call === "put") calls++;
+      failing("unavailable")();
+    };
+    const tokens = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`id-${n}`, "token"]));
+    await rejection(write(tokens));
+    expect(calls).toBeLessThanOrEqual(8);
+  });
+
+  test("that takes each token slowly is given up before the ledger's transaction is", async () => {
+    const { time, secrets, store, write, remove } = aStore();
+    secrets.atCall = async (call) => {
+      if (call === "put" || call === "remove") await time.sleep(10_000);
+    };
+    const tokens = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`id-${n}`, "token"]));
+    const tooSlow = { code: "TOKEN_STORE_SLOW", message: expect.stringContaining("slowly") };
+    for (const change of [() => write(tokens), () => remove(...Object.keys(tokens))]) {
+      const begun = time.elapsed;
+      expect(await rejection(change())).toMatchObject(tooSlow);
+      expect(time.elapsed - begun).toBeLessThan(60_000);
+    }
+    // To read them keeps no transaction open.
+    secrets.atCall = () => time.sleep(10_000);
+    await store.read(Object.keys(tokens));
+  });
+
+  test("is given no other token, and loses none, once it is too late for that", async () => {
+    const { secrets, store, write } = aStore();
+    const tokens = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`id-${n}`, "token"]));
+    await write(tokens);
+    const transaction = someTransaction();
+    const newer = someTokens(Object.fromEntries(Object.keys(tokens).map((id) => [id, "newer"])));
+    const untilLost = () => {
+      let left = 20;
+      return () => {
+        if (left-- <= 0) throw new SyncError("LEASE_LOST", "another instance has taken it");
+      };
+    };
+    const lost = { code: "LEASE_LOST" };
+    const written = () => secrets.written.length;
+    expect(await rejection(store.write(newer, transaction, { assertHeld: untilLost() }))).toMatchObject(lost);
+    expect(written()).toBe(64 + 20);
+    const removed = store.remove(Object.keys(tokens), transaction, { assertHeld: untilLost() });
+    expect(await rejection(removed)).toMatchObject(lost);
+    expect(secrets.secrets.size).toBe(64 - 20);
+  });
+
+  test("whose client fails in a way of its own doesn't take the token into the error", async () => {
+    const { secrets, write } = aStore();
+    secrets.atCall = () => {
+      throw Object.assign(new TypeError("token-a is not iterable"), { request: { body: "token-a" } });
+    };
+    const error = await rejection(write({ a: "token-a" }));
+    expect(error).toMatchObject({
+      code: "TOKEN_STORE_UNAVAILABLE",
+      message: expect.stringContaining("TypeError"),
+      hint: expect.any(String),
+    });
+    expect(everythingIn(error)).not.toContain("token-a");
+  });
+});
+
+const OURS = { name: "default", baseUrl: "https://dashboards.example.com", teamId: 7, ledgerId: "L1" };
+
+describe("one secret that is refused alone", () => {
+  test("doesn't let a login that is lost after it charge the other tenants", async () => {
+    const { secrets, store } = aStore();
+    await store.destinations[0]?.claim(OURS, null);
+    let calls = 0;
+    secrets.atCall = (_, name) => {
+      if (name.endsWith("t-a") || ++calls > 60) failing("unavailable")();
+    };
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, n) => [n === 0 ? "a" : `t${n}`, "token"]),
+    );
+    await expect(store.write(someTokens(many), someTransaction())).rejects.toMatchObject({
+      code: "TOKEN_STORE_UNAVAILABLE",
+    });
+  });
+
+  test("is told in the words of all others, whatever its name is like", async () => {
+    const { secrets, store } = aStore();
+    await store.destinations[0]?.claim(OURS, null);
+    secrets.atCall = (_, name) => {
+      if (name.includes("Kunde"))
+        throw new SecretStoreFailure("unavailable", `HTTP 403 on ${name}`, "look at its policy");
+    };
+    const refused = await store.write(someTokens({ "Kunde a": "1", "Kunde b": "2" }), someTransaction());
+    const messages = [...refused.values()].map(({ message }) => message);
+    expect(messages).toHaveLength(2);
+    expect(new Set(messages).size).toBe(1);
+    expect(refused.get("Kunde a")?.hint).toMatch(/^look at its policy; .*Kunde=20a/);
+  });
+});
+
+const rehearse = (secrets: SecretStore, canary: boolean) =>
+  rehearseSecrets(secrets, PATH, canary, (work) => work());
+
+describe("a store that remembers removed secrets", () => {
+  test("gets nothing written without --canary, and its login is tried", async () => {
+    const secrets = new InMemorySecretStore();
+    const calls: string[] = [];
+    secrets.atCall = (call) => void calls.push(call);
+    expect(await rehearse(secrets, false)).toMatchObject({
+      level: "warning",
+      hint: expect.stringContaining("keep a deleted name for days"),
+    });
+    expect(calls).toEqual(["prepare"]);
+  });
+
+  test("gets one secret written with --canary, which is deleted afterwards", async () => {
+    const secrets = new InMemorySecretStore();
+    expect(await rehearse(secrets, true)).toMatchObject({ level: "ok" });
+    expect(secrets.written).toEqual([expect.stringMatching(/^t-groupsync-check-[0-9a-f]{16}$/)]);
+    expect(secrets.secrets.size).toBe(0);
+  });
+
+  test("that lacks the right to read has the secret deleted all the same", async () => {
+    const secrets = new InMemorySecretStore();
+    secrets.atCall = (call) => {
+      if (call === "get") throw new SecretStoreFailure("unavailable", "no right to read", "grant it");
+    };
+    await expect(rehearse(secrets, true)).rejects.toMatchObject({ hint: "grant it" });
+    expect(secrets.written).toHaveLength(1);
+    expect(secrets.secrets.size).toBe(0);
+  });
+
+  test("that lacks the right to delete names the secret that stays behind", async () => {
+    const secrets = new InMemorySecretStore();
+    secrets.keeps = () => true;
+    await expect(rehearse(secrets, true)).rejects.toMatchObject({
+      message: expect.stringMatching(/t-groupsync-check-[0-9a-f]{16}/),
+    });
+  });
+});
+
+describe("a directory", () => {
+  const aFolder = (): string => {
+    const folder = mkdtempSync(join(tmpdir(), "groupsync-rehearsal-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    return folder;
+  };
+
+  test("that is not there yet is not made", async () => {
+    const directory = join(aFolder(), "new/tokens");
+    expect(await rehearse(aFileStore(directory), false)).toMatchObject({
+      level: "ok",
+      message: expect.stringContaining("a sync creates the directory"),
+    });
+    expect(existsSync(join(directory, ".."))).toBe(false);
+  });
+
+  test("gets a file, which is gone afterwards, before groupsync's first use and after it", async () => {
+    const directory = aFolder();
+    const secrets = aFileStore(directory);
+    expect(await rehearse(secrets, false)).toMatchObject({
+      level: "ok",
+      message: expect.stringContaining("written, read back and removed"),
+    });
+    expect(readdirSync(directory)).toEqual([]);
+    await secrets.prepare();
+    const before = readdirSync(directory, { recursive: true });
+    expect(await rehearse(secrets, false)).toMatchObject({ level: "ok" });
+    expect(readdirSync(directory, { recursive: true })).toEqual(before);
+  });
+});

@@ -1,0 +1,273 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import { AzureStore } from "../../../../src/adapters/token-stores/azure-store.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import { aCertificateAuthority, type Certificate } from "../../../support/servers/certificates.ts";
+
+interface Version {
+  readonly version: string;
+  readonly value: string;
+  readonly tags: Readonly<Record<string, string>> | undefined;
+  /** In seconds. */
+  readonly created: number;
+  enabled: boolean;
+}
+
+interface Deleted {
+  readonly versions: Version[];
+  /** How many more looks at it find nothing yet. */
+  hidden: number;
+}
+
+export interface Call {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly token: string | undefined;
+  readonly body: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const CHALLENGE =
+  'Bearer authorization="https://login.example.com/a-tenant", resource="https://vault.azure.net"';
+const PAGE = 2;
+
+/**
+ * Key Vault as far as groupsync speaks to it, after the REST reference of its secrets (API version 2025-07-01) and the
+ * vendor's pages on authentication, soft delete and error codes.
+ */
+export class AzureServer {
+  /** Names are the same whatever their case. */
+  readonly secrets = new Map<string, Version[]>();
+  readonly deleted = new Map<string, Deleted>();
+  /** What was let in, the challenges left out. */
+  readonly calls: Call[] = [];
+  readonly tokens = new Set<string>(["login-1"]);
+  /** Looks at each call that is let in before it is answered, and may answer it instead. */
+  before: (call: Call) => Answer | undefined = () => undefined;
+  isPurgeProtected = false;
+  /** How often a secret that is just deleted, or recovered, can't be found yet. */
+  delay = 0;
+  readonly #recovering = new Map<string, number>();
+  readonly #server: Server;
+  /** One passes with each version. */
+  #seconds = 0;
+
+  constructor({ cert, key }: Certificate) {
+    this.#server = createServer({ cert, key, keepAliveTimeout: 0 }, (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk) => chunks.push(chunk));
+      request.on("end", () => {
+        const path = (request.url ?? "").replace(/\?.*/, "").replace(/\/$/, "");
+        const query = new URL(request.url ?? "", this.url).searchParams;
+        const token = request.headers.authorization?.replace(/^Bearer /, "");
+        const body = Buffer.concat(chunks).toString("utf8");
+        const call = { method: request.method ?? "", path, token, body };
+        const { status, headers, body: text = "" } = this.#answer(call, query);
+        response
+          .writeHead(status, { "content-type": "application/json; charset=utf-8", ...headers })
+          .end(text);
+      });
+    });
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** A version that somebody has set elsewhere. */
+  has(name: string, tags: Readonly<Record<string, string>> | undefined, value: string): Version {
+    const created = ++this.#seconds;
+    const version = { version: randomUUID().replaceAll("-", ""), value, tags, created, enabled: true };
+    this.secrets.set(name, [...(this.secrets.get(name) ?? []), version]);
+    return version;
+  }
+
+  /** A secret that somebody has made and deleted elsewhere. */
+  hasDeleted(name: string, tags: Readonly<Record<string, string>> | undefined, value: string): void {
+    this.has(name, tags, value);
+    this.deleted.set(name, { versions: this.secrets.get(name) ?? [], hidden: 0 });
+    this.secrets.delete(name);
+  }
+
+  /** What can be read, by the secret's name. */
+  contents(): Record<string, string> {
+    const readable = [...this.secrets].flatMap(([name, versions]) => {
+      const newest = versions.at(-1);
+      return newest?.enabled ? [[name, newest.value] as const] : [];
+    });
+    return Object.fromEntries(readable);
+  }
+
+  enabled(name: string): boolean[] {
+    return this.secrets.get(name)?.map(({ enabled }) => enabled) ?? [];
+  }
+
+  #answer(call: Call, query: URLSearchParams): Answer {
+    if (call.token === undefined || !this.tokens.has(call.token))
+      return { ...fault(401, "Unauthorized", "no token"), headers: { "www-authenticate": CHALLENGE } };
+    this.calls.push(call);
+    const [, collection, rawName, third] = call.path.split("/");
+    const name = rawName?.toLowerCase();
+    if (rawName !== undefined && !/^[0-9a-zA-Z-]{1,127}$/.test(rawName))
+      return fault(400, "BadParameter", `the name ${rawName}`);
+    const early = this.before(call);
+    if (early) return early;
+    if (collection === "deletedsecrets" && name) return this.#ofDeleted(call, name, third);
+    if (collection !== "secrets") return fault(404, "NotFound", call.path);
+    if (name === undefined) return this.#list(Number(query.get("$skiptoken") ?? 0));
+    return this.#ofSecret(call, name, third);
+  }
+
+  #ofSecret({ method, body }: Call, name: string, third: string | undefined): Answer {
+    if (method === "PUT") return this.#set(name, JSON.parse(body));
+    const versions = this.secrets.get(name);
+    const recovering = this.#recovering.get(name) ?? 0;
+    this.#recovering.set(name, recovering - 1);
+    if (!versions || recovering > 0)
+      return fault(404, "SecretNotFound", `A secret with (name/id) ${name} was not found`);
+    if (method === "DELETE") {
+      this.secrets.delete(name);
+      this.deleted.set(name, { versions, hidden: this.delay });
+      return this.#shown(name, versions.at(-1), true);
+    }
+    if (third === "versions")
+      return json({ value: versions.map((version) => this.#item(name, version)), nextLink: null });
+    const version = third ? versions.find((other) => other.version === third) : versions.at(-1);
+    if (!version) return fault(404, "SecretNotFound", "no such version");
+    if (method === "PATCH") {
+      version.enabled = JSON.parse(body).attributes?.enabled ?? version.enabled;
+      return this.#shown(name, version);
+    }
+    if (!version.enabled) return fault(403, "Forbidden", "Operation get is not allowed", "SecretDisabled");
+    return this.#shown(name, version);
+  }
+
+  #set(name: string, { value, tags }: { value: string; tags?: Record<string, string> }): Answer {
+    if (this.deleted.has(name))
+      return fault(409, "Conflict", `Secret ${name} is deleted: ${value}`, "ObjectIsDeletedButRecoverable");
+    if ((this.#recovering.get(name) ?? 0) > 0)
+      return fault(409, "Conflict", `Secret ${name} is being recovered`, "ObjectIsBeingRecovered");
+    if (Buffer.byteLength(value) > 25_600) return fault(400, "BadParameter", `too long: ${value}`);
+    return this.#shown(name, this.has(name, tags, value));
+  }
+
+  #ofDeleted({ method }: Call, name: string, third: string | undefined): Answer {
+    const found = this.deleted.get(name);
+    if (!found || found.hidden-- > 0)
+      return fault(404, "SecretNotFound", `Deleted Secret not found: ${name}`);
+    if (method === "GET") return this.#shown(name, found.versions.at(-1), true);
+    if (method === "DELETE") {
+      if (this.isPurgeProtected) return fault(403, "Forbidden", "Operation purge is not allowed");
+      this.deleted.delete(name);
+      return { status: 204 };
+    }
+    if (third !== "recover") return fault(405, "NotSupported", third ?? "");
+    this.deleted.delete(name);
+    this.secrets.set(name, found.versions);
+    this.#recovering.set(name, this.delay);
+    return this.#shown(name, found.versions.at(-1));
+  }
+
+  #list(from: number): Answer {
+    const all = [...this.secrets];
+    const value = all.slice(from, from + PAGE).map(([name, versions]) => {
+      const { id, ...rest } = this.#item(name, versions.at(-1));
+      return { ...rest, id: id.replace(/\/[^/]*$/, "") };
+    });
+    const next = `${this.url}/secrets?api-version=2025-07-01&$skiptoken=${from + PAGE}`;
+    return json({ value, nextLink: from + PAGE < all.length ? next : null });
+  }
+
+  #item(name: string, version: Version | undefined) {
+    const recoveryLevel = this.isPurgeProtected ? "Recoverable" : "Recoverable+Purgeable";
+    const attributes = {
+      enabled: version?.enabled,
+      created: version?.created,
+      updated: 1,
+      recoveryLevel,
+      recoverableDays: 90,
+    };
+    return { id: `${this.url}/secrets/${name}/${version?.version}`, attributes, tags: version?.tags };
+  }
+
+  #shown(name: string, version: Version | undefined, isDeleted = false): Answer {
+    const item = this.#item(name, version);
+    const deletion = {
+      recoveryId: `${this.url}/deletedsecrets/${name}`,
+      deletedDate: 1,
+      scheduledPurgeDate: 2,
+    };
+    return json(isDeleted ? { ...item, ...deletion } : { ...item, value: version?.value });
+  }
+}
+
+/** An answer that fails a call. */
+export function fault(status: number, code: string, message: string, inner?: string): Answer {
+  const error = { code, message, ...(inner && { innererror: { code: inner } }) };
+  return { status, body: JSON.stringify({ error }) };
+}
+
+const json = (body: unknown): Answer => ({ status: 200, body: JSON.stringify(body) });
+
+export const OURS = { "managed-by": "groupsync", "groupsync-name": "default" };
+/** Must not be seen again. */
+export const SECRET = "hush-hush";
+
+const authority = await aCertificateAuthority("Key Vault");
+const certificate = await authority.issue(["127.0.0.1"]);
+
+/** A secret store, and the Key Vault that it speaks to. */
+export async function aWorld() {
+  const server = new AzureServer(certificate);
+  await server.start();
+  onTestFinished(() => server.stop());
+  const world = {
+    server,
+    logins: 0,
+    /** How long a login lasts. */
+    lasts: 3_600_000,
+    getToken: async () => {
+      world.logins++;
+      return { token: `login-${world.logins}`, expiresOnTimestamp: Date.now() + world.lasts };
+    },
+  };
+  const access = {
+    credential: { getToken: () => world.getToken() },
+    // The vault has no name of Azure's here.
+    client: { tlsOptions: { ca: authority.cert }, disableChallengeResourceVerification: true },
+  };
+  const secrets = new AzureStore({ vaultUrl: server.url, scope: "default" }, access);
+  return Object.assign(world, { secrets, access });
+}
+
+/** The same, closed with the test, and spoken to in words. */
+export async function aStore() {
+  const world = await aWorld();
+  const { server, secrets } = world;
+  onTestFinished(() => secrets.close());
+  const put = (name: string, content: string) =>
+    secrets.put(name, new Secret(content), (found) => found.reveal() === content);
+  const get = async (name: string) => {
+    const found = await secrets.get(name);
+    return found?.isManaged ? found.content.reveal() : found && "not managed";
+  };
+  const called = () => server.calls.splice(0).map(({ method, path }) => `${method} ${path.split("/")[1]}`);
+  return { ...world, world, put, get, called };
+}

@@ -1,0 +1,336 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { onTestFinished } from "vitest";
+import { VaultStore, type VaultStoreOptions } from "../../../../src/adapters/token-stores/vault-store.ts";
+import { Secret } from "../../../../src/core/secret/secret.ts";
+import { isOfBOrD } from "../../../contracts/token-store.ts";
+import { VirtualClock, VirtualTime } from "../../../fakes/virtual-time.ts";
+import { listening } from "../../../support/servers/listening.ts";
+import { PATH, type SecretWorld } from "../a-secret-place.ts";
+
+export interface VaultReply {
+  readonly status: number;
+  /** JSON; a string is sent as it is. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface VaultCall {
+  readonly method: string;
+  /** Behind `/v1/`. */
+  readonly path: string;
+  readonly token: string | undefined;
+  readonly namespace: string | undefined;
+  readonly body: unknown;
+}
+
+export interface VaultLease {
+  readonly lease_duration: number;
+  readonly renewable: boolean;
+}
+
+const ROOT = "hvs.root";
+export const SECRET_ID = "an-approle-secret-id";
+export const JWT = "a-service-account-token";
+
+const errors = (status: number, ...texts: string[]): VaultReply => ({ status, body: { errors: texts } });
+const denied = errors(403, "permission denied");
+
+/** A Vault server written from the reference of its HTTP API, with one engine at `secret`. */
+export class VaultServer {
+  readonly kv = new VaultKv();
+  readonly calls: VaultCall[] = [];
+  /** Tokens that are good. */
+  readonly tokens = new Set([ROOT]);
+  readonly rootToken = ROOT;
+  /** What logins and renewals give. */
+  lease: VaultLease = { lease_duration: 3600, renewable: true };
+  renewed: VaultLease | undefined;
+  namespace: string | undefined;
+  engine: { type: string; options: Record<string, string> | null } = {
+    type: "kv",
+    options: { version: "2" },
+  };
+  /** Answers in place of Vault, where it answers at all; undefined leaves it to Vault. */
+  instead: (call: VaultCall) => VaultReply | "silence" | undefined = () => undefined;
+  address = "";
+  close: () => Promise<void> = async () => {};
+  #logins = 0;
+
+  /** Serves for one test. */
+  async start(): Promise<this> {
+    const server = createServer((request, response) => void this.#serve(request, response));
+    const { port, close } = await listening(server);
+    this.address = `http://127.0.0.1:${port}`;
+    this.close = close;
+    return this;
+  }
+
+  /** `GET secret/data/x`, in the order in which they came. */
+  said(): string[] {
+    return this.calls.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString("utf8");
+    const call: VaultCall = {
+      method: request.method ?? "",
+      path: (request.url ?? "").replace(/^\/v1\//, ""),
+      token: request.headers["x-vault-token"]?.toString(),
+      namespace: request.headers["x-vault-namespace"]?.toString(),
+      body: text === "" ? undefined : JSON.parse(text),
+    };
+    this.calls.push(call);
+    const reply = this.instead(call) ?? this.#answer(call);
+    if (reply === "silence") return;
+    const { status, body, headers = {} } = reply;
+    const isText = typeof body === "string";
+    response.writeHead(status, { "content-type": isText ? "text/html" : "application/json", ...headers });
+    response.end(body === undefined ? undefined : isText ? body : JSON.stringify(body));
+  }
+
+  #answer(call: VaultCall): VaultReply {
+    if (call.namespace !== this.namespace) return errors(404, `no handler for route "${call.path}"`);
+    const login = /^auth\/([\w-]+)\/login$/.exec(call.path)?.[1];
+    if (login !== undefined) return this.#login(login, call.body as Record<string, unknown>);
+    if (call.token === undefined || !this.tokens.has(call.token)) return denied;
+    switch (call.path) {
+      case "auth/token/lookup-self":
+        return {
+          status: 200,
+          body: { data: { ttl: this.lease.lease_duration, renewable: this.lease.renewable } },
+        };
+      case "auth/token/renew-self":
+        return this.lease.renewable
+          ? this.#auth(call.token, this.renewed)
+          : errors(400, "lease is not renewable");
+      case "auth/token/revoke-self":
+        this.tokens.delete(call.token);
+        return { status: 204 };
+      case "sys/internal/ui/mounts/secret":
+        return { status: 200, body: { data: { ...this.engine, path: "secret/" } } };
+    }
+    const [path = "", query = ""] = call.path.split("?");
+    const [, endpoint, name] = /^secret\/(\w+)\/(.*)$/.exec(path) ?? [];
+    if (endpoint === undefined || name === undefined) return errors(404, `no handler for route "${path}"`);
+    return this.kv.answer(call.method, endpoint, name, query === "list=true", call.body);
+  }
+
+  #login(mount: string, fields: Record<string, unknown>): VaultReply {
+    const isGood =
+      mount === "approle"
+        ? fields.role_id === "a-role" && fields.secret_id === SECRET_ID
+        : fields.role === "groupsync" && fields.jwt === JWT;
+    if (!isGood) return mount === "approle" ? errors(400, "invalid role or secret ID") : denied;
+    const token = `hvs.login-${++this.#logins}`;
+    this.tokens.add(token);
+    return this.#auth(token);
+  }
+
+  #auth(client_token: string, lease = this.lease): VaultReply {
+    return { status: 200, body: { auth: { client_token, ...lease } } };
+  }
+}
+
+interface Version {
+  data: unknown;
+  deletedAt: string;
+  destroyed: boolean;
+}
+
+interface Key {
+  custom_metadata: Record<string, string> | null;
+  max_versions: number;
+  current_version: number;
+  versions: Map<number, Version>;
+}
+
+interface Written extends Partial<Pick<Key, "custom_metadata" | "max_versions">> {
+  readonly data?: unknown;
+  readonly options?: { readonly cas?: number };
+}
+
+const CREATED = "2026-03-01T00:00:00.000000000Z";
+const DEFAULT_VERSIONS = 10;
+const nothing: VaultReply = { status: 404, body: { errors: [] } };
+const empty: VaultReply = { status: 204 };
+const refused = (...errors: string[]): VaultReply => ({ status: 400, body: { errors } });
+const data = (value: unknown): VaultReply => ({ status: 200, body: { data: value } });
+
+/** One KV version 2 engine, by its API reference: data, metadata, lists, deletions that can be undone. */
+export class VaultKv {
+  readonly keys = new Map<string, Key>();
+
+  /** The fields of every current version. */
+  contents(): Record<string, Record<string, unknown>> {
+    const current = [...this.keys].flatMap(([name, key]) => {
+      const version = key.versions.get(key.current_version);
+      return version && !version.deletedAt && !version.destroyed ? [[name, version.data]] : [];
+    });
+    return Object.fromEntries(current);
+  }
+
+  answer(method: string, endpoint: string, name: string, list: boolean, body: unknown): VaultReply {
+    const fields = (body ?? {}) as Written;
+    switch (`${method} ${endpoint}`) {
+      case "GET data":
+        return this.#read(name);
+      case "POST data":
+        return this.write(name, fields.data, fields.options?.cas);
+      case "DELETE data":
+        return this.delete(name);
+      case "GET metadata":
+        return list ? this.#list(name) : this.#metadata(name);
+      case "POST metadata":
+        return this.describe(name, fields);
+      case "DELETE metadata":
+        this.keys.delete(name);
+        return empty;
+      default:
+        return { status: 405, body: { errors: ["unsupported operation"] } };
+    }
+  }
+
+  write(name: string, fields: unknown, cas?: number): VaultReply {
+    if (typeof fields !== "object" || fields === null) return refused("no data provided");
+    const key = this.keys.get(name) ?? this.#key();
+    if (cas !== undefined && cas !== key.current_version)
+      return refused("check-and-set parameter did not match the current version");
+    key.current_version++;
+    key.versions.set(key.current_version, { data: fields, deletedAt: "", destroyed: false });
+    key.versions.delete(key.current_version - (key.max_versions || DEFAULT_VERSIONS));
+    this.keys.set(name, key);
+    return data(this.#version(key));
+  }
+
+  describe(name: string, fields: Partial<Pick<Key, "custom_metadata" | "max_versions">>): VaultReply {
+    const key = this.keys.get(name) ?? this.#key();
+    key.custom_metadata = fields.custom_metadata ?? key.custom_metadata;
+    key.max_versions = fields.max_versions ?? key.max_versions;
+    this.keys.set(name, key);
+    return empty;
+  }
+
+  /** Deletes the current version so that it can be undeleted. */
+  delete(name: string): VaultReply {
+    const version = this.#current(name);
+    if (version) version.deletedAt = CREATED;
+    return empty;
+  }
+
+  destroy(name: string): void {
+    const version = this.#current(name);
+    if (version) version.destroyed = true;
+  }
+
+  #current(name: string): Version | undefined {
+    const key = this.keys.get(name);
+    return key?.versions.get(key.current_version);
+  }
+
+  #key(): Key {
+    return { custom_metadata: null, max_versions: 0, current_version: 0, versions: new Map() };
+  }
+
+  #version({ custom_metadata, current_version, versions }: Key) {
+    const { deletedAt = "", destroyed = false } = versions.get(current_version) ?? {};
+    return {
+      created_time: CREATED,
+      custom_metadata,
+      deletion_time: deletedAt,
+      destroyed,
+      version: current_version,
+    };
+  }
+
+  #read(name: string): VaultReply {
+    const key = this.keys.get(name);
+    const version = this.#current(name);
+    if (!key || !version) return nothing;
+    const gone = version.deletedAt !== "" || version.destroyed;
+    const found = { data: gone ? null : version.data, metadata: this.#version(key) };
+    return { status: gone ? 404 : 200, body: { data: found } };
+  }
+
+  #metadata(name: string): VaultReply {
+    const key = this.keys.get(name);
+    if (!key) return nothing;
+    const versions = [...key.versions].map(([number, { deletedAt, destroyed }]) => [
+      number,
+      { created_time: CREATED, deletion_time: deletedAt, destroyed },
+    ]);
+    return data({ ...key, cas_required: false, oldest_version: 0, versions: Object.fromEntries(versions) });
+  }
+
+  #list(folder: string): VaultReply {
+    const below = [...this.keys.keys()].filter((name) => name.startsWith(folder));
+    const keys = new Set(below.map((name) => name.slice(folder.length).replace(/\/.*$/, "/")));
+    return keys.size === 0 ? nothing : data({ keys: [...keys].sort() });
+  }
+}
+
+export const MARKS = { "managed-by": "groupsync", "groupsync-name": "default" };
+
+/** A store on a server of its own. */
+export async function aVault(options: Partial<VaultStoreOptions> = {}, server = new VaultServer()) {
+  await server.start();
+  const time = new VirtualTime();
+  const clock = new VirtualClock(time);
+  const store = new VaultStore(
+    {
+      address: server.address,
+      mount: "secret",
+      auth: { method: "token", token: new Secret(server.rootToken) },
+      path: PATH,
+      format: "token",
+      scope: "default",
+      ...options,
+    },
+    clock,
+  );
+  onTestFinished(() => store.close());
+  return { server, kv: server.kv, store, time, clock };
+}
+
+export const approle = {
+  auth: { method: "approle", mount: "approle", roleId: "a-role", secretId: new Secret(SECRET_ID) },
+} as const;
+
+/** The one field of each secret; a mark without a version is none. */
+export const tokensIn = (
+  contents: Readonly<Record<string, Record<string, unknown>>>,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(contents).flatMap(([name, { token }]) =>
+      typeof token === "string" ? [[name, token]] : [],
+    ),
+  );
+
+/** What the contract of token stores wants to go wrong. */
+export const faultsOf = (server: VaultServer): Omit<SecretWorld, "secrets" | "contents"> => ({
+  refuseSome: async () => {
+    server.instead = ({ method, body }) =>
+      method === "POST" ? quoting("refused", tokenIn(body)) : undefined;
+  },
+  keepSome: async () => {
+    const kept = (path: string) => /[bd]$/.exec(path)?.map((id) => `kept-${id}`)[0];
+    server.instead = ({ method, path }) => (method === "DELETE" ? quoting("kept", kept(path)) : undefined);
+  },
+  breakDown: () => server.close(),
+  forbid: async (which) => {
+    server.instead = ({ path }) =>
+      which === "all" || isOfBOrD(path)
+        ? { status: 403, body: { errors: ["1 error occurred:\n\t* permission denied\n\n"] } }
+        : undefined;
+  },
+});
+
+const tokenIn = (body: VaultCall["body"]): unknown =>
+  (body as { data?: { token?: unknown } } | undefined)?.data?.token;
+
+/** Refuses a token that begins so with words that quote it. */
+const quoting = (start: string, token: unknown): VaultReply | undefined =>
+  typeof token === "string" && token.startsWith(start)
+    ? { status: 400, body: { errors: [`can't do that with ${token}`], data: token } }
+    : undefined;

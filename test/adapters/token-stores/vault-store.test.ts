@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { hostClock } from "../../../src/adapters/host/clock.ts";
+import { SecretTokenStore } from "../../../src/adapters/token-stores/secret-token-store.ts";
+import { VaultStore } from "../../../src/adapters/token-stores/vault-store.ts";
+import { Secret } from "../../../src/core/secret/secret.ts";
+import { rejection } from "../../contracts/collect.ts";
+import { secretStoreContract } from "../../contracts/token-store.ts";
+import { realSecretStoreSuite } from "./a-real-store.ts";
+import { aSecretPlace, PATH } from "./a-secret-place.ts";
+import { aVault, faultsOf, MARKS, tokensIn } from "./servers/vault-server.ts";
+
+const never = () => false;
+const secret = (text: string) => new Secret(text);
+
+secretStoreContract(
+  "Vault, against a server written from the reference",
+  async () => {
+    const { server, kv, store } = await aVault();
+    return aSecretPlace({
+      secrets: store,
+      contents: async () => tokensIn(kv.contents()),
+      ...faultsOf(server),
+      makeAnothers: async (name, custom_metadata) => {
+        kv.write(name, { token: "theirs" });
+        kv.describe(name, { custom_metadata });
+      },
+    });
+  },
+  { many: 200 },
+);
+
+describe("a secret in Vault, against a server written from the reference", () => {
+  test("is one field, marked, and never more than two versions", async () => {
+    const { kv, store } = await aVault();
+    for (const token of ["one", "two", "three"]) await store.put("t-a", secret(token), never);
+    expect(kv.contents()).toEqual({ "t-a": { token: "three" } });
+    expect(kv.keys.get("t-a")).toMatchObject({ custom_metadata: MARKS, max_versions: 2, current_version: 3 });
+    expect([...kv.keys.get("t-a")!.versions.keys()]).toEqual([2, 3]);
+  });
+
+  test("as JSON has the fields that it names, and reads as what was written", async () => {
+    const { kv, store, clock } = await aVault({ format: "json" });
+    const tokens = new SecretTokenStore(store, { path: PATH, format: "json" }, clock);
+    const token = secret('{"token":"inside"}');
+    const written = await tokens.write([{ user_group_id: "a", token }], null as never);
+    expect(written).toEqual(new Map());
+    expect(kv.contents()).toEqual({
+      "t-a": { user_group_id: "a", token: '{"token":"inside"}', rotated_at: clock.now().toISOString() },
+    });
+    expect((await tokens.read(["a"])).get("a")?.equals(token)).toBe(true);
+  });
+
+  test("that is new is marked before it is written", async () => {
+    const { server, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    expect(server.said().slice(-3)).toEqual([
+      "GET secret/metadata/t-a",
+      "POST secret/metadata/t-a",
+      "POST secret/data/t-a",
+    ]);
+  });
+
+  test("that was marked before a crash is written by the next", async () => {
+    const { kv, store } = await aVault();
+    kv.describe("t-a", { custom_metadata: MARKS, max_versions: 2 });
+    expect(await store.get("t-a")).toBeUndefined();
+    await store.put("t-a", secret("one"), never);
+    expect(kv.contents()).toEqual({ "t-a": { token: "one" } });
+  });
+
+  test("stays as it is where it will do", async () => {
+    const { kv, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    await store.put("t-a", secret("two"), (found) => found.equals(secret("one")));
+    expect(kv.keys.get("t-a")?.current_version).toBe(1);
+  });
+
+  test("that has metadata of somebody else's alone is refused", async () => {
+    const { kv, store } = await aVault();
+    kv.describe("t-a", { custom_metadata: { owner: "somebody" } });
+    expect(await rejection(store.put("t-a", secret("ours"), never))).toMatchObject({ problem: "refused" });
+    expect(kv.contents()).toEqual({});
+  });
+
+  test("that somebody else makes in between is refused, and isn't marked", async () => {
+    const { server, kv, store } = await aVault();
+    server.instead = ({ method, path }) => {
+      if (method === "POST" && path === "secret/metadata/t-a" && !kv.keys.has("t-a"))
+        kv.write("t-a", { token: "theirs" });
+      return undefined;
+    };
+    expect(await rejection(store.put("t-a", secret("ours"), never))).toMatchObject({ problem: "refused" });
+    expect(kv.contents()).toEqual({ "t-a": { token: "theirs" } });
+    expect(await store.get("t-a")).toMatchObject({ isManaged: false });
+  });
+
+  test("that somebody changes in between is not overwritten: the store asks to be asked again", async () => {
+    const { server, kv, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    server.instead = ({ method, path }) => {
+      if (method === "POST" && path === "secret/data/t-a") kv.write("t-a", { token: "theirs" });
+      return undefined;
+    };
+    expect(await rejection(store.put("t-a", secret("two"), never))).toMatchObject({ problem: "passing" });
+    expect(kv.contents()).toEqual({ "t-a": { token: "theirs" } });
+  });
+
+  test.each(["delete", "destroy"] as const)(
+    "whose version somebody has %sd isn't there, and is written again",
+    async (undo) => {
+      const { kv, store } = await aVault();
+      await store.put("t-a", secret("one"), never);
+      kv[undo]("t-a");
+      expect(await store.get("t-a")).toBeUndefined();
+      await store.put("t-a", secret("two"), () => true);
+      expect(kv.contents()).toEqual({ "t-a": { token: "two" } });
+      kv[undo]("t-a");
+      await store.remove("t-a");
+      expect([...kv.keys]).toEqual([]);
+    },
+  );
+
+  test("whose field somebody has taken away is not good", async () => {
+    const { kv, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    kv.write("t-a", { other: "field" });
+    expect((await store.get("t-a"))?.content.reveal()).toBe("");
+  });
+
+  test("is removed with every version, and its name is free", async () => {
+    const { kv, store } = await aVault();
+    for (const token of ["one", "two"]) await store.put("t-a", secret(token), never);
+    await store.remove("t-a");
+    expect([...kv.keys]).toEqual([]);
+    await store.put("t-a", secret("three"), never);
+    expect(kv.keys.get("t-a")).toMatchObject({ current_version: 1, custom_metadata: MARKS });
+  });
+
+  test("is found in the folder of its path, and below where the path goes on", async () => {
+    const path = ["teams/t-", "/token"] as const;
+    const { kv, store } = await aVault({ path });
+    for (const name of ["t-a/token", "teams/x-a/token", "teams/t-a"]) {
+      kv.write(name, { token: "one" });
+      kv.describe(name, { custom_metadata: MARKS });
+    }
+    expect(await store.holdsAny()).toBe(false);
+    await store.put("teams/t-b/token", secret("one"), never);
+    expect(await store.holdsAny()).toBe(true);
+  });
+
+  test("is found beside one that the login may not see", async () => {
+    const { server, store } = await aVault();
+    await store.put("t-a", secret("one"), never);
+    server.instead = ({ path }) =>
+      path === "secret/metadata/t-a" ? { status: 403, body: { errors: ["permission denied"] } } : undefined;
+    await expect(store.holdsAny()).rejects.toMatchObject({ problem: "unavailable" });
+    await store.put("t-b", secret("one"), never);
+    expect(await store.holdsAny()).toBe(true);
+  });
+
+  test.each<[string, { status: number; body: unknown }]>([
+    ["the login may see nothing", { status: 403, body: { errors: ["permission denied"] } }],
+    ["something in between answers", { status: 403, body: "<html>no</html>" }],
+  ])("nobody can say that there is none if %s", async (_, answer) => {
+    const { server, store } = await aVault();
+    for (const name of ["t-a", "t-b"]) await store.put(name, secret("one"), never);
+    server.instead = ({ path }) => (path.startsWith("secret/metadata/t-") ? answer : undefined);
+    await expect(store.holdsAny()).rejects.toMatchObject({ problem: "unavailable" });
+  });
+});
+
+realSecretStoreSuite("Vault", "GROUPSYNC_TEST_VAULT_ADDR", (address, scope, prefix) => {
+  const { GROUPSYNC_TEST_VAULT_TOKEN: token = "root", GROUPSYNC_TEST_VAULT_MOUNT: mount = "secret" } =
+    process.env;
+  const auth = { method: "token", token: secret(token) } as const;
+  return new VaultStore({ address, mount, auth, path: [prefix, ""], format: "token", scope }, hostClock);
+});
