@@ -47,7 +47,6 @@ const RULES: Rules = {
         service: ["lease", "report", "scope", "tokens"],
         apply: ["durability", "lease", "plan", "report", "service", "tokens"],
         check: ["plan", "service", "tokens"],
-        probe: ["service"],
         verify: ["apply", "lease", "plan", "report", "tokens"],
         rotation: ["apply", "lease", "plan", "report", "service", "tokens"],
         refresh: ["apply", "plan", "report", "service"],

@@ -3,7 +3,7 @@ import { SyncError } from "../core/failure/sync-error.ts";
 import { exitCodeOfRun } from "../core/report/exit-code.ts";
 import { deleteAndForget, type Forgotten, forgetScope } from "../engine/forget.ts";
 import type { RunPorts, RunSettings } from "../engine/leased-run.ts";
-import { scopeOverview } from "../engine/scope/scope-overview.ts";
+import { scopeOverview } from "../engine/scope/scope.ts";
 import type { Dialog } from "../ports/setup/dialog.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";
 import { forgetJson } from "./forget/forget-json.ts";

@@ -11,10 +11,8 @@ import {
 } from "../engine/plan/make-plan.ts";
 import { changeCount, type Plan } from "../engine/plan/plan.ts";
 import { predictedFailures, predictedWarnings } from "../engine/predict-sync.ts";
-import type { RefreshPolicy } from "../engine/refresh/due-for-refresh.ts";
-import { startOfRefresh } from "../engine/refresh/refresh-start.ts";
-import { areSameDestinations } from "../engine/tokens/moved-destinations.ts";
-import { tokenTables } from "../engine/tokens/token-tables.ts";
+import { type RefreshPolicy, startOfRefresh } from "../engine/refresh/refresh-start.ts";
+import { areSameDestinations, tokenTables } from "../engine/tokens/moved-destinations.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";

@@ -4,7 +4,7 @@ import { reasonsOf, rejectedRows } from "../core/group/rejections.ts";
 import type { DeletionPolicy } from "../core/plan/deletion-policy.ts";
 import type { ResolvedTables } from "../core/report/tables-text.ts";
 import { shownTable } from "../core/tokens/destination.ts";
-import { heldRefresh } from "../engine/refresh/held-refresh.ts";
+import { heldRefresh } from "../engine/refresh/refresh-start.ts";
 import type { LedgerView } from "../ports/ledger/ledger.ts";
 import type { LedgerStatus, RecordedRun } from "../ports/ledger/scope.ts";
 import { type CommandIo, type Opened, using } from "./command-io.ts";

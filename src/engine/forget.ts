@@ -4,15 +4,13 @@ import { FORGET } from "../core/report/health.ts";
 import type { KnownService } from "../ports/ledger/scope.ts";
 import type { TokenStore } from "../ports/token-store.ts";
 import { applyChanges } from "./apply/apply-changes.ts";
+import { deleteLeftCanary } from "./canary.ts";
 import { withLease } from "./lease/lease.ts";
-import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
-import { deleteLeftCanary } from "./probe/left-canary.ts";
-import { type RunReport, reportOn } from "./report/run-report.ts";
-import { Tally } from "./report/tally.ts";
+import { leasedRun, NO_TOKENS, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
+import { type RunReport, reportOn, Tally } from "./report/run-report.ts";
 import { existingGroups } from "./rotation/rotation-selection.ts";
-import { insistOnOwnGroups } from "./scope/shared-groups.ts";
-import { giveUpDestinations } from "./tokens/give-up-destinations.ts";
-import { NO_TOKENS } from "./tokens/no-tokens.ts";
+import { insistOnOwnGroups } from "./scope/scope.ts";
+import { giveUpDestinations } from "./tokens/destination-owners.ts";
 
 /** What became of a scope. */
 export interface Forgotten {

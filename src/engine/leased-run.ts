@@ -13,19 +13,17 @@ import type { RecentCommits } from "./durability/recent-commits.ts";
 import type { LeaseSettings } from "./lease/acquire-lease.ts";
 import { type HeldLease, withLease } from "./lease/lease.ts";
 import { TenantTurns } from "./lease/tenant-turns.ts";
-import { type RunReport, reasonOf, reportOn } from "./report/run-report.ts";
-import { Tally } from "./report/tally.ts";
-import { insistOnScope } from "./scope/forgotten-scope.ts";
+import { type RunReport, reasonOf, reportOn, Tally } from "./report/run-report.ts";
+import { insistOnScope } from "./scope/scope.ts";
 import { Breaker } from "./service/breaker.ts";
 import { NeutralRequests } from "./service/neutral-requests.ts";
 import { RunRetries } from "./service/run-retries.ts";
 import { ServiceIdentity } from "./service/service-identity.ts";
 import { Throttle } from "./service/throttle.ts";
-import type { Companion, ServingRun } from "./serving/companion.ts";
+import type { Companion, ServingRun } from "./serving/serve-tenants.ts";
 import { DestinationOwners, insistOnOwnership } from "./tokens/destination-owners.ts";
-import { detectIncompleteDestinations } from "./tokens/moved-destinations.ts";
-import { RetryingTokenStore } from "./tokens/retrying-token-store.ts";
-import { insistOnTables, recordTables } from "./tokens/token-tables.ts";
+import { detectIncompleteDestinations, insistOnTables, recordTables } from "./tokens/moved-destinations.ts";
+import { RetryingTokenStore } from "./tokens/retry-batch.ts";
 
 export interface RunPorts {
   readonly service: GroupService;
@@ -282,3 +280,22 @@ async function recorded(
     if (tally.drift > found) await finish(undefined, finishedAt);
   };
 }
+
+const refuse = async (): Promise<never> => {
+  throw new Error("this run must not touch a token store");
+};
+
+/** For a run that stores no token: it has no destination, so it makes no table there and claims none. */
+export const NO_TOKENS: TokenStore = {
+  destinations: [],
+  batchSize: 1,
+  prepare: async () => {},
+  inspect: async () => {},
+  rehearse: async () => [],
+  holdsAny: async () => false,
+  read: async () => new Map(),
+  lagging: async () => new Map(),
+  write: refuse,
+  writeAtOnce: refuse,
+  remove: refuse,
+};

@@ -10,8 +10,8 @@ import {
 } from "./check/sync-conditions.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { RefreshStart } from "./refresh/refresh-start.ts";
-import { lostLedgerWarnings } from "./tokens/lost-ledger.ts";
-import { untrackedWarnings } from "./verify/untracked-tokens.ts";
+import { lostLedgerWarnings } from "./tokens/moved-destinations.ts";
+import { untrackedWarnings } from "./verify/verify-tokens.ts";
 
 export interface PredictionInputs extends ConditionInputs {
   readonly ledger: Pick<LedgerView, "inspect" | "id" | "groups" | "existingCount" | "tokenTables">;

@@ -11,20 +11,18 @@ import { insistOnCommits } from "./durability/commit-check.ts";
 import { inTurn } from "./lease/tenant-turns.ts";
 import { leasedRun, type Run, type RunPorts, type RunSettings } from "./leased-run.ts";
 import type { PlanPorts, PlanSettings } from "./plan/make-plan.ts";
-import { reportFailure } from "./report/report-failure.ts";
-import type { RunReport } from "./report/run-report.ts";
+import { type RunReport, reportFailure } from "./report/run-report.ts";
 import { LiveTokenWriter } from "./rotation/live-token-writer.ts";
-import { NOT_BEGUN } from "./rotation/rotation-failures.ts";
 import {
   existingGroups,
   groupsOf,
   type RotationSelection,
   rotationCandidates,
 } from "./rotation/rotation-selection.ts";
-import { settleChanges } from "./rotation/settle-changes.ts";
+import { NOT_BEGUN, settleChanges } from "./rotation/settle-rotations.ts";
 import { type RotationOptions, TokenRotation } from "./rotation/token-rotation.ts";
-import { insistOnLedger } from "./tokens/lost-ledger.ts";
-import { UNTRACKED, untrackedGroups } from "./verify/untracked-tokens.ts";
+import { insistOnLedger } from "./tokens/moved-destinations.ts";
+import { UNTRACKED, untrackedGroups } from "./verify/verify-tokens.ts";
 
 export interface RotatePorts extends RunPorts, PlanPorts {
   readonly ledger: Ledger;

@@ -1,7 +1,6 @@
 import { changedFields } from "../../src/core/group/group.ts";
 import { type PlanningContext, planAction } from "../../src/core/plan/planned-action.ts";
-import type { ExplainedTenant } from "../../src/engine/explain/explain-tenant.ts";
-import type { Explanation } from "../../src/engine/explain/explanation.ts";
+import type { ExplainedTenant, Explanation } from "../../src/engine/explain/explain-tenant.ts";
 import type { GroupRecord, RecordedGroup } from "../../src/ports/ledger/scope.ts";
 import { aDecisionContext, aDesiredTenant, aGroup, aLedgerGroup, aRow } from "./groups.ts";
 

@@ -4,7 +4,7 @@ import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { RotationPolicy } from "../../src/core/rotation/rotation-policy.ts";
 import type { PlanSettings } from "../../src/engine/plan/make-plan.ts";
-import type { RefreshPolicy } from "../../src/engine/refresh/due-for-refresh.ts";
+import type { RefreshPolicy } from "../../src/engine/refresh/refresh-start.ts";
 import type { SyncSettings } from "../../src/engine/sync.ts";
 import { someRules } from "../builders/rules.ts";
 import { type Fate, Instance } from "../fakes/instance.ts";

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { SyncError } from "../../src/core/failure/sync-error.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
 import { withLease } from "../../src/engine/lease/lease.ts";
-import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
+import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { inMemoryLedger } from "../fakes/ledger/ledger.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";
 import { syncSettings, tenants, World } from "../fakes/world.ts";

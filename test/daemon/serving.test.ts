@@ -4,7 +4,7 @@ import { SyncError } from "../../src/core/failure/sync-error.ts";
 import type { DaemonSettings } from "../../src/daemon/daemon.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
-import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
+import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { TenantServer } from "../../src/engine/serving/tenant-server.ts";
 import type { Fate, Point } from "../fakes/instance.ts";
 import { VirtualClock } from "../fakes/virtual-time.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ServiceFailure } from "../../src/core/failure/service-failure.ts";
 import { readiness } from "../../src/daemon/state/readiness.ts";
 import { headlinesOf } from "../../src/daemon/status-page/headline.ts";
-import { Silence } from "../../src/engine/refresh/sign-of-life.ts";
+import { Silence } from "../../src/engine/refresh/refresh-start.ts";
 import { tenants, World } from "../fakes/world.ts";
 import { Stage } from "./stage.ts";
 

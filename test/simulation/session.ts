@@ -1,7 +1,6 @@
 import type { PlanPorts } from "../../src/engine/plan/make-plan.ts";
-import type { AskingSettings } from "../../src/engine/serving/ask-if-silent.ts";
-import type { Companion } from "../../src/engine/serving/companion.ts";
-import { serveBeside } from "../../src/engine/serving/serve-beside.ts";
+import { type AskingSettings, serveBeside } from "../../src/engine/serving/serve-beside.ts";
+import type { Companion } from "../../src/engine/serving/serve-tenants.ts";
 import {
   type OpenService,
   type ServingEvents,

@@ -1,7 +1,7 @@
 import { printable, printableId, shellWord } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { Forgotten } from "../../engine/forget.ts";
-import type { ScopeOverview } from "../../engine/scope/scope-overview.ts";
+import type { ScopeOverview } from "../../engine/scope/scope.ts";
 import { painter } from "../output/colours.ts";
 
 /** What the operator wants to have forgotten, and how. */

@@ -1,7 +1,12 @@
 import { Unusable } from "../../core/group/tenant.ts";
 import { toldText } from "../../core/text/printable.ts";
-import type { ExplainedTenant } from "../../engine/explain/explain-tenant.ts";
-import { type Explanation, failuresOf, isTooOld, rowOf } from "../../engine/explain/explanation.ts";
+import {
+  type ExplainedTenant,
+  type Explanation,
+  failuresOf,
+  isTooOld,
+  rowOf,
+} from "../../engine/explain/explain-tenant.ts";
 import { standingOf } from "../../engine/explain/standing.ts";
 
 /** The object of `explain --json`. */

@@ -1,5 +1,5 @@
 import { printable, printableId, toldText } from "../../core/text/printable.ts";
-import type { Explanation } from "../../engine/explain/explanation.ts";
+import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { isTold, type Line, LONGEST, type NamedValue, sectionsOf } from "../../engine/explain/sections.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
 import { type Paint, painter } from "./colours.ts";

@@ -3,8 +3,7 @@ import { isTenantGone, isTenantNotReady } from "../../core/failure/sync-error.ts
 import { countsText, outOfSyncText } from "../../core/report/counts.ts";
 import { printable, printableId } from "../../core/text/printable.ts";
 import { durationText, quantity } from "../../core/text/quantity.ts";
-import { type RunReport, reasonOf } from "../../engine/report/run-report.ts";
-import type { ReportedError } from "../../engine/report/tally.ts";
+import { type ReportedError, type RunReport, reasonOf } from "../../engine/report/run-report.ts";
 import { type Paint, painter } from "./colours.ts";
 import { heldJson, heldLines } from "./held.ts";
 

@@ -2,7 +2,7 @@ import { asSyncError, interrupted, SyncError } from "../../core/failure/sync-err
 import { MAX_ID_BYTES } from "../../core/group/tenant.ts";
 import { tokenBucket } from "../../core/limits/token-bucket.ts";
 import { printableId } from "../../core/text/printable.ts";
-import type { Explanation } from "../../engine/explain/explanation.ts";
+import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { unknownIds } from "../../engine/plan/make-plan.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";

@@ -1,5 +1,5 @@
 import { printable, printableId, shellWord, type Told } from "../../core/text/printable.ts";
-import type { Explanation } from "../../engine/explain/explanation.ts";
+import type { Explanation } from "../../engine/explain/explain-tenant.ts";
 import { isTold, type Line, LONGEST, type Section, sectionsOf } from "../../engine/explain/sections.ts";
 import { type State, standingOf } from "../../engine/explain/standing.ts";
 import type { DaemonState } from "../state/state.ts";

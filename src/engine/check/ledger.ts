@@ -3,8 +3,7 @@ import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
 import { clockDifference } from "../../core/plan/read-history.ts";
 import { asFinding, type Finding, ok, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import { adviceOnKeptGroups, PROBE_KEPT_GROUPS } from "../plan/kept-groups.ts";
-import { type HostTime, readHistoryNow } from "../plan/make-plan.ts";
+import { adviceOnKeptGroups, type HostTime, PROBE_KEPT_GROUPS, readHistoryNow } from "../plan/make-plan.ts";
 import { type CheckedDatabase, connectionFinding } from "./connection.ts";
 import { brokenConditions, sameService } from "./sync-conditions.ts";
 

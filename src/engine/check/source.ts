@@ -7,8 +7,8 @@ import { printableId } from "../../core/text/printable.ts";
 import { quantity } from "../../core/text/quantity.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
+import { roleWarnings } from "../plan/read-differences.ts";
 import { readTenants } from "../plan/read-tenants.ts";
-import { roleWarnings } from "../plan/source-role.ts";
 import { type CheckedDatabase, connectionFinding } from "./connection.ts";
 import { EXAMPLES, RejectionReasons } from "./rejection-reasons.ts";
 

@@ -4,7 +4,7 @@ import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
 import { ServiceIdentity } from "../service/service-identity.ts";
 import { insistOnOwnership } from "../tokens/destination-owners.ts";
-import { insistOnTables } from "../tokens/token-tables.ts";
+import { insistOnTables } from "../tokens/moved-destinations.ts";
 
 export interface ConditionInputs {
   readonly ledger: Pick<LedgerView, "inspect" | "id" | "tokenTables">;

@@ -3,7 +3,7 @@ import { asFinding, type Finding, warning } from "../../core/report/finding.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { KnownService } from "../../ports/ledger/scope.ts";
 import type { TokenStore } from "../../ports/token-store.ts";
-import { lostLedgerWarnings } from "../tokens/lost-ledger.ts";
+import { lostLedgerWarnings } from "../tokens/moved-destinations.ts";
 import { brokenConditions, destinationConditions } from "./sync-conditions.ts";
 
 interface Ports {

@@ -1,10 +1,12 @@
+import type { FailureKind, RecordedFailure } from "../../core/failure/group-failures.ts";
 import { SyncError } from "../../core/failure/sync-error.ts";
 import { digestSeed } from "../../core/group/desired-group.ts";
 import { changedFields, type FieldChange, tokenFingerprint } from "../../core/group/group.ts";
 import { columnsOf, type GroupRules } from "../../core/group/group-rules.ts";
 import { type LedgerGroup, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
-import type { Tenant, TenantRow } from "../../core/group/tenant.ts";
+import type { Cell, Tenant, TenantRow } from "../../core/group/tenant.ts";
 import { type PlannedAction, planAction } from "../../core/plan/planned-action.ts";
+import { dueBefore, type RotationPolicy } from "../../core/rotation/rotation-policy.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
 import type { GroupRecord, KnownService } from "../../ports/ledger/scope.ts";
 import type { TenantSource } from "../../ports/tenant-source.ts";
@@ -146,4 +148,37 @@ async function copiesOf(
     if (!(error instanceof SyncError) || error.code === "INTERRUPTED") throw error;
     return { kind: "unreadable", error };
   }
+}
+
+/** One tenant, and what is to be said beside it. */
+export interface Explanation {
+  readonly explained: ExplainedTenant;
+  /** For people to read. */
+  readonly tokenDestinations: readonly string[];
+  readonly rotation: RotationPolicy;
+  /** Why a sync would fail. */
+  readonly failures: readonly SyncError[];
+  readonly now: Date;
+}
+
+const KINDS: readonly FailureKind[] = ["change", "rotation", "storing"];
+
+/** The columns of one row that the config reads. */
+export const rowOf = (
+  { columns, rows }: Pick<ExplainedTenant, "columns" | "rows">,
+  index: number,
+): [column: string, cell: Cell][] => columns.map((column, at) => [column, rows[index]?.cells[at] as Cell]);
+
+/** The failures by what was tried. */
+export const failuresOf = ({ record }: ExplainedTenant): [FailureKind, RecordedFailure][] =>
+  KINDS.flatMap((kind): [FailureKind, RecordedFailure][] => {
+    const failure = record.group?.failures[kind];
+    return failure ? [[kind, failure]] : [];
+  });
+
+/** Whether the token is older than `rotation.max_age`. */
+export function isTooOld({ explained, rotation, now }: Explanation): boolean {
+  const due = dueBefore(rotation, now);
+  const since = explained.record.group?.tokenSince ?? null;
+  return due !== null && since !== null && since <= due;
 }

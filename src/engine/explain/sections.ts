@@ -7,8 +7,7 @@ import type { Json } from "../../core/text/json.ts";
 import { printable, type Told } from "../../core/text/printable.ts";
 import { durationText } from "../../core/text/quantity.ts";
 import type { RecordedGroup } from "../../ports/ledger/scope.ts";
-import type { ExplainedTenant } from "./explain-tenant.ts";
-import { type Explanation, failuresOf, isTooOld, rowOf } from "./explanation.ts";
+import { type ExplainedTenant, type Explanation, failuresOf, isTooOld, rowOf } from "./explain-tenant.ts";
 
 export interface Section {
   readonly title: string;

@@ -3,7 +3,7 @@ import type { RecordedFailure } from "../../core/failure/group-failures.ts";
 import { remedyOf } from "../../core/failure/remedies.ts";
 import { type Change, isForToken, isRemoval } from "../../core/plan/change.ts";
 import { shellWord, type Told } from "../../core/text/printable.ts";
-import { adviceOnKeptGroups } from "../plan/kept-groups.ts";
+import { adviceOnKeptGroups } from "../plan/make-plan.ts";
 import type { ExplainedTenant } from "./explain-tenant.ts";
 
 export type State =

@@ -1,13 +1,18 @@
-import { type RefreshHold, refreshHold } from "../../core/drift/refresh.ts";
-import { removalsAllowed } from "../../core/plan/deletion-policy.ts";
+import {
+  type FoundGone,
+  type RefreshHold,
+  refreshHold,
+  refreshShare,
+  syncIntervalMs,
+} from "../../core/drift/refresh.ts";
+import { type DeletionPolicy, LIMIT_PERIOD_MS, removalsAllowed } from "../../core/plan/deletion-policy.ts";
+import type { UpdatePolicy } from "../../core/plan/planned-action.ts";
+import type { RefreshReads } from "../../ports/ledger/groups.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { KnownService } from "../../ports/ledger/scope.ts";
+import type { KnownService, RunReads } from "../../ports/ledger/scope.ts";
 import type { Warning } from "../../ports/observer.ts";
 import type { PlanOptions, PlanSettings } from "../plan/make-plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import { type DueRefresh, dueForRefresh, type RefreshPolicy } from "./due-for-refresh.ts";
-import { goneLately } from "./held-refresh.ts";
-import { unsafeToAsk } from "./unsafe-to-ask.ts";
 
 export interface RefreshSettings extends Pick<PlanSettings, "name" | "update" | "deletion"> {
   readonly refresh: RefreshPolicy;
@@ -57,5 +62,106 @@ export async function startOfRefresh(
     unsafe,
     hold: unsafe ? null : refreshHold(name, gone, limit),
     mayBeGone: removalsAllowed(limit.limit, limit.owned) - gone.count,
+  };
+}
+
+/** What a process remembers of a silent service, over all its runs. */
+export class Silence {
+  /** When an answer last showed nothing; null if none did. */
+  unclearAt: Date | null = null;
+  /** The groups that alone were failed. They are not asked for again. */
+  readonly failed = new Set<string>();
+}
+
+/** The `service.refresh` of the config. */
+export interface RefreshPolicy {
+  /** Each group is asked for again within this time; null: only if the operator asks for that. */
+  readonly everyMs: number | null;
+  /** A daemon's sync asks for one group if the service has answered nobody for an hour. All runs of the process share this. */
+  readonly silence?: Silence;
+}
+
+/** What one refresh is to do. */
+interface DueRefresh {
+  /** How many groups it asks for. */
+  readonly due: number;
+  /** The longest time that it may take; null if it takes as long as all of them need. */
+  readonly withinMs: number | null;
+}
+
+interface SyncTimes {
+  /** When this sync began. */
+  readonly began: Date;
+  readonly now: Date;
+  /** The run history has this sync already. */
+  readonly isRecorded: boolean;
+}
+
+/** The time that a refresh may take, as a part of the time between two syncs. */
+const PART_OF_INTERVAL = 0.5;
+
+/** The share of the groups that a sync of all tenants asks for again. */
+async function dueForRefresh(
+  { everyMs }: RefreshPolicy,
+  { began, now, isRecorded }: SyncTimes,
+  ledger: Pick<RefreshReads, "refreshableCount"> & RunReads,
+): Promise<DueRefresh> {
+  if (everyMs === null) return { due: 0, withinMs: 0 };
+  const groups = await ledger.refreshableCount({ since: began, now });
+  if (groups === 0) return { due: 0, withinMs: 0 };
+  const start = new Date(began.getTime() - everyMs);
+  const late = await ledger.refreshableCount({ since: start, now });
+  const earlier = (await lastSyncs(ledger, start)).slice(isRecorded ? 1 : 0);
+  return {
+    due: refreshShare({ now: began, earlier, everyMs, groups, late }),
+    withinMs: syncIntervalMs(began, earlier) * PART_OF_INTERVAL,
+  };
+}
+
+/** This sync, and those of the last two intervals. */
+const MOST_SYNCS = 3;
+
+/** When the last syncs of all tenants began, newest first, whatever became of them. */
+async function lastSyncs(ledger: RunReads, since: Date): Promise<readonly Date[]> {
+  const syncs = await ledger.history(since, MOST_SYNCS, "sync");
+  return syncs.map(({ startedAt }) => startedAt);
+}
+
+interface Guarded {
+  /** The scope: `name` in the config. */
+  readonly name: string;
+  readonly deletion: Pick<DeletionPolicy, "limit">;
+}
+
+/** Why a refresh that began now would be held; null if it wouldn't be. */
+export async function heldRefresh(
+  ledger: Pick<LedgerView, "goneSince" | "existingCount">,
+  { name, deletion: { limit } }: Guarded,
+  now: Date,
+): Promise<RefreshHold | null> {
+  const gone = await goneLately(ledger, now);
+  if (gone.count === 0) return null;
+  return refreshHold(name, gone, { limit, owned: await ledger.existingCount({}) });
+}
+
+/** The groups that refreshes found gone in the time in which they count. */
+const goneLately = (ledger: Pick<LedgerView, "goneSince">, now: Date): Promise<FoundGone> =>
+  ledger.goneSince(new Date(now.getTime() - LIMIT_PERIOD_MS));
+
+/**
+ * A warning if a GET could change a group although `service.update: never` forbids that, else null. Anybody may have changed
+ * the group at the service, and a service that updates would change it back.
+ */
+export function unsafeToAsk(update: UpdatePolicy, updates: KnownService["updates"]): Warning | null {
+  if (update !== "never" || updates === false) return null;
+  const [whether, hint] =
+    updates === null
+      ? ["nobody knows whether", "groupsync probe finds that out"]
+      : ["at this service", "leave service.refresh out, or choose another service.update"];
+  return {
+    kind: "warning",
+    code: "REFRESH_UNSAFE",
+    message: `no group is asked for again: service.update is never, and ${whether} a GET changes an existing group`,
+    hint,
   };
 }

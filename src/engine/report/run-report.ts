@@ -1,8 +1,120 @@
+import type { HeldRemoval, HeldRemovals } from "../../core/deletion/removals.ts";
 import type { HeldRefresh } from "../../core/drift/refresh.ts";
-import type { SyncError } from "../../core/failure/sync-error.ts";
-import { type Counts, type RunOutcome, runOutcome } from "../../core/report/counts.ts";
+import type { RetryableFailure } from "../../core/failure/group-failures.ts";
+import type { Failure, SyncError } from "../../core/failure/sync-error.ts";
+import { type Counts, noCounts, type RunOutcome, runOutcome } from "../../core/report/counts.ts";
 import type { Problem } from "../../core/report/finding.ts";
-import type { ReportedError, ReportedHold, Tally } from "./tally.ts";
+import type { Observe } from "../../ports/observer.ts";
+
+export interface ReportedError extends Failure {
+  readonly user_group_id: string | null;
+}
+
+interface ReportedHold extends HeldRemovals {
+  /** The first held removals. */
+  readonly groups: readonly HeldRemoval[];
+  /** Their names by their ids, as the service last told them. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** The most errors and held removals that a report lists. The counts have them all. */
+export const MAX_REPORTED = 1_000;
+
+interface Reported {
+  readonly error: ReportedError;
+  /** The group that has failed; null for any other error. */
+  readonly failing: string | null;
+}
+
+/** Counts what a run has done so far. */
+export class Tally {
+  readonly counts: Counts = noCounts();
+  requests = 0;
+  /** Why removals are held. */
+  hold: ReportedHold | undefined;
+  /** How the clocks differ: then nothing was removed, so the run is not done. */
+  clocks: Problem | undefined;
+  /** Why the refresh is held. */
+  refreshHold: HeldRefresh | undefined;
+  /** The groups that were to get a new token, did not, and whose old token still works for certain. */
+  readonly keptTokens = new Set<string>();
+  readonly #reported: Reported[] = [];
+  /** How often each group has failed. */
+  readonly #failing = new Map<string, number>();
+
+  /** The errors in the order in which they came. All failures of a group are one error. */
+  get errors(): readonly ReportedError[] {
+    const merged = new Map<string | symbol, ReportedError>();
+    for (const { error, failing } of this.#reported) {
+      const key = failing ?? Symbol();
+      const first = merged.get(key);
+      if (first === undefined) merged.set(key, error);
+      else if (!first.message.includes(error.message))
+        merged.set(key, { ...first, message: `${first.message}; ${error.message}` });
+    }
+    return [...merged.values()];
+  }
+
+  /** How much drift was found, of any kind. */
+  get drift(): number {
+    return Object.values(this.counts.drift).reduce((sum, count) => sum + count, 0);
+  }
+
+  report(user_group_id: string | null, failure: Failure): void {
+    this.#report(user_group_id, failure, null);
+  }
+
+  /** Reports the failure of a group. The group counts once, however often it fails. */
+  failed(user_group_id: string, failure: Failure): void {
+    const times = this.#failing.get(user_group_id) ?? 0;
+    this.#failing.set(user_group_id, times + 1);
+    if (times === 0) this.counts.failed++;
+    this.#report(user_group_id, failure, user_group_id);
+  }
+
+  /** Adds the counts of a part of the run. */
+  add({ counts, requests }: Pick<Tally, "counts" | "requests">): void {
+    const { drift, ...numbers } = counts;
+    for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) this.counts[name] += numbers[name];
+    for (const kind of Object.keys(drift) as (keyof typeof drift)[]) this.counts.drift[kind] += drift[kind];
+    this.requests += requests;
+  }
+
+  /** Takes back the last failure of a group: what failed was done after all. */
+  madeGood(user_group_id: string): void {
+    const times = this.#failing.get(user_group_id) ?? 0;
+    if (times > 1) this.#failing.set(user_group_id, times - 1);
+    else if (this.#failing.delete(user_group_id)) this.counts.failed--;
+    const last = this.#reported.findLastIndex(({ failing }) => failing === user_group_id);
+    if (last >= 0) this.#reported.splice(last, 1);
+  }
+
+  /** Reports a group that failed in an earlier run and whose next attempt is not due. */
+  waits(user_group_id: string, { code, message, retryAt }: Omit<RetryableFailure, "count">): void {
+    this.failed(user_group_id, { code, message: `${message} (next try after ${retryAt.toISOString()})` });
+  }
+
+  #report(user_group_id: string | null, { code, message }: Failure, failing: string | null): void {
+    if (this.#reported.length >= MAX_REPORTED) return;
+    this.#reported.push({ error: { user_group_id, code, message }, failing });
+  }
+}
+
+/** What a step needs to report: the tally of the run, and the observer of its events. */
+export interface Reporting {
+  readonly tally: Tally;
+  readonly observe: Observe;
+}
+
+/** Counts a group as failed in this run, and tells the observer. */
+export function reportFailure(
+  user_group_id: string,
+  { code, message }: Failure,
+  { tally, observe }: Reporting,
+): void {
+  tally.failed(user_group_id, { code, message });
+  observe({ kind: "failed", user_group_id, code, message });
+}
 
 /** What a run reports at its end. */
 export interface RunReport {

@@ -3,9 +3,8 @@ import { type Failure, SyncError } from "../../core/failure/sync-error.ts";
 import { tokenFingerprint } from "../../core/group/group.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
 import type { StoredToken } from "../../ports/token-store.ts";
-import { isRefusal, retryWhileBusy } from "../tokens/retry-batch.ts";
+import { isRefusal, retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
 import { hasSharedToken, tokenShared } from "../tokens/shared-tokens.ts";
-import type { TokenWriting } from "../tokens/token-writing.ts";
 
 /** Records in the ledger that a token is stored. */
 type Recording = (transaction: LedgerTransaction) => Promise<void>;

@@ -6,16 +6,25 @@ import type { Secret } from "../../core/secret/secret.ts";
 import type { GetAnswer } from "../../ports/group-service.ts";
 import type { KnownToken, RotationResult } from "../../ports/ledger/groups.ts";
 import type { LedgerTransaction } from "../../ports/ledger/ledger.ts";
-import { reportFailure } from "../report/report-failure.ts";
+import { reportFailure } from "../report/run-report.ts";
 import type { CallResult } from "../service/call-with-retries.ts";
-import { isTokenRefused, type ServiceCalling, ServiceCalls } from "../service/service-calls.ts";
-import { retryWhileBusy } from "../tokens/retry-batch.ts";
-import { hasSharedToken } from "../tokens/shared-tokens.ts";
-import type { TokenWriting } from "../tokens/token-writing.ts";
+import {
+  isTokenRefused,
+  type ServiceCalling,
+  ServiceCalls,
+  type Unanswered,
+} from "../service/service-calls.ts";
+import { retryWhileBusy, type TokenWriting } from "../tokens/retry-batch.ts";
+import { hasSharedToken, sharedBy, sharedFailure } from "../tokens/shared-tokens.ts";
 import { asRefusal, type LiveTokenWriter } from "./live-token-writer.ts";
-import { FORGOTTEN, NOT_BEGUN, newTokenNotStored, UNASKABLE, whyUnsettled } from "./rotation-failures.ts";
-import { type Failed, failedBySharedToken, type RotationOutcome, unanswered } from "./rotation-outcome.ts";
-import type { Unsettled } from "./settle-changes.ts";
+import {
+  FORGOTTEN,
+  NOT_BEGUN,
+  newTokenNotStored,
+  UNASKABLE,
+  type Unsettled,
+  whyUnsettled,
+} from "./settle-rotations.ts";
 
 /** One group's rotation. */
 interface Rotation {
@@ -303,3 +312,36 @@ const isOf = (token: Secret, { tokenFingerprint: known }: KnownToken): boolean =
 /** Whether an earlier run's update stays under way: only a GET can settle it. */
 const staysUnderWay = ({ known, isAsConfirmed }: Rotation): boolean =>
   known.intent === "apply" && !isAsConfirmed;
+
+interface Failed {
+  readonly kind: "failed";
+  readonly failure: Failure;
+  /** The live token, if it is known and has to be stored. */
+  readonly live?: Secret;
+  /** See `RotationResult`. */
+  readonly sharedToken?: string;
+  /** A POST may have changed the token, or the live token isn't stored: the intent stays. */
+  readonly isOpen: boolean;
+}
+
+/** The result of the calls of one rotation. */
+type RotationOutcome =
+  | { readonly kind: "done"; readonly token: Secret }
+  | Failed
+  /** No store has shown that it takes a token of this group, so no POST was sent. */
+  | { readonly kind: "not proved"; readonly failure: Failure; readonly isOpen: boolean }
+  /** Left to the next run, because this run is ending. */
+  | { readonly kind: "left" };
+
+/** The service returned a token that belongs to another group. The next run asks again. */
+function failedBySharedToken(token: Secret): Failed {
+  const failure = sharedFailure();
+  return { kind: "failed", failure, ...sharedBy(failure, token), isOpen: true };
+}
+
+/** The outcome if the GET for the live token was not answered. */
+function unanswered(called: Unanswered, isOpen: boolean): RotationOutcome {
+  if (called.kind === "interrupted") return { kind: "left" };
+  const { code, message } = called.failure;
+  return { kind: "failed", failure: { code, message }, isOpen };
+}

@@ -18,8 +18,8 @@ import type {
 } from "../../ports/group-service.ts";
 import type { KnownGroup } from "../../ports/ledger/groups.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
-import type { Reporting } from "../report/report-failure.ts";
-import { insistOnOwnGroups } from "../scope/shared-groups.ts";
+import type { Reporting } from "../report/run-report.ts";
+import { insistOnOwnGroups } from "../scope/scope.ts";
 import type { DestinationOwners } from "../tokens/destination-owners.ts";
 import { sharedTokenFailure } from "../tokens/shared-tokens.ts";
 import type { Breaker, Breakers } from "./breaker.ts";

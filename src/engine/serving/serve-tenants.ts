@@ -3,19 +3,18 @@ import { digestSeed } from "../../core/group/desired-group.ts";
 import { columnsOf } from "../../core/group/group-rules.ts";
 import { isUsableId } from "../../core/group/tenant.ts";
 import type { Change } from "../../core/plan/change.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { Observe, RunEvent } from "../../ports/observer.ts";
 import type { Served } from "../../ports/serve-tenant.ts";
 import type { TenantLookUps, TenantSource } from "../../ports/tenant-source.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
-import { recordLedgerUpdates } from "../apply/record-ledger-updates.ts";
-import { recordRejections } from "../apply/record-rejections.ts";
-import { type JointTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
+import { recordLedgerUpdates, recordRejections } from "../apply/record-plan.ts";
+import { type JointTurn, type TenantTurns, TURN_IS_TAKEN, type Turns } from "../lease/tenant-turns.ts";
 import { makePlan, type PlanPorts, type PlanSettings } from "../plan/make-plan.ts";
 import { changesOf, type Plan, type PlanEntry } from "../plan/plan.ts";
-import { Tally } from "../report/tally.ts";
+import { type Reporting, reportFailure, Tally } from "../report/run-report.ts";
 import { settleRotations } from "../rotation/settle-rotations.ts";
 import { restoreTokens } from "../verify/restore-tokens.ts";
-import type { ServingRun } from "./companion.ts";
 import { mayPass, type OpenService, type ServedTenant, type ServingEvents } from "./tenant-server.ts";
 
 /** Opens the look-ups for a run. The caller closes them. Rejects as `TenantSource.lookUps` does. */
@@ -240,3 +239,54 @@ const isPassedOn = ({ kind }: RunEvent): boolean =>
   kind === "unstored" ||
   kind === "drift" ||
   kind === "answered";
+
+/** A run in which single tenants can be served. */
+export interface ServingRun extends Applying {
+  readonly turns: TenantTurns;
+  /** Ends the run, and the work beside it, with this error: nothing more can be done. */
+  readonly fail: (error: unknown) => void;
+}
+
+/** Work that goes on beside a run, and after it as long as this process keeps the lease. */
+export interface Companion {
+  /**
+   * Is called once the run is open. The run goes on when it resolves, to what waits for the end of the work. The work ends
+   * soon after `until` aborts.
+   */
+  begin(run: ServingRun, until: AbortSignal): Promise<() => Promise<void>>;
+  /** Tries a tenant again whose call has failed, so that the run needn't wait for it. */
+  retry(user_group_id: string): void;
+}
+
+/**
+ * Reports the tenants that were looked at singly and are not served: their groups fail, as the ledger knows it, or their last
+ * look could not serve them. A full sync leaves them to whoever serves them, and must not end as if all were well with them.
+ * As long as the service has answered nobody in this run, waits for those who are being served: their calls tell whether
+ * it answers at all. If that ends the run, no tenant is charged.
+ */
+export async function reportUnserved(
+  turns: Pick<Turns, "lookedAt" | "unserved" | "take">,
+  reporting: Reporting & {
+    readonly ledger: Pick<GroupReads, "of">;
+    readonly retries: { readonly hasAnswered: boolean };
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const { lookedAt } = turns;
+  if (lookedAt.length === 0) return;
+  for (const id of lookedAt) {
+    if (reporting.retries.hasAnswered) break;
+    (await turns.take([id])).end();
+  }
+  if (reporting.signal.aborted) return;
+  const { unserved } = turns;
+  const groups = new Map((await reporting.ledger.of(lookedAt)).map((group) => [group.user_group_id, group]));
+  for (const id of lookedAt) {
+    const group = groups.get(id);
+    const why = unserved.get(id);
+    const failing = group?.failures.change ?? group?.failures.storing;
+    if (failing) reporting.tally.waits(id, failing);
+    else if (why && (why.wanted === undefined || why.wanted !== group?.fingerprint))
+      reportFailure(id, why, reporting);
+  }
+}

@@ -13,9 +13,8 @@ import type { Observe } from "../../ports/observer.ts";
 import { type Applying, applyChanges } from "../apply/apply-changes.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import { inTurn, TURN_IS_TAKEN } from "../lease/tenant-turns.ts";
-import { type Reporting, reportFailure } from "../report/report-failure.ts";
-import { isRefusal, retryInHalves } from "../tokens/retry-batch.ts";
-import type { TokenWriting } from "../tokens/token-writing.ts";
+import { type Reporting, reportFailure } from "../report/run-report.ts";
+import { isRefusal, retryInHalves, type TokenWriting } from "../tokens/retry-batch.ts";
 
 /** Groups per page. Each takes one read of each store, and if a store's quota runs out, the whole page is read again. */
 const BATCH = 250;

@@ -4,7 +4,7 @@ import { explainText } from "../../../src/commands/output/explain-text.ts";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { UNKNOWN_STATE } from "../../../src/core/group/ledger-group.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
-import type { Explanation } from "../../../src/engine/explain/explanation.ts";
+import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import {
   anExplainedTenant,
   anExplanation,

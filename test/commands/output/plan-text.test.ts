@@ -6,8 +6,7 @@ import type { SyncForecast } from "../../../src/commands/output/sync-forecast.ts
 import { ABSENCE_TEXT } from "../../../src/core/deletion/missing-tenants.ts";
 import { RemovalSummaryBuilder } from "../../../src/core/deletion/removals.ts";
 import type { Missing } from "../../../src/core/plan/planned-action.ts";
-import type { Plan } from "../../../src/engine/plan/plan.ts";
-import { PlanBuilder } from "../../../src/engine/plan/plan-builder.ts";
+import { type Plan, PlanBuilder } from "../../../src/engine/plan/plan.ts";
 import { aReading, aRejectedTenant, aReplace, aTenantNotReady } from "../../builders/groups.ts";
 import { type InMemoryLedger, inMemoryLedger } from "../../fakes/ledger/ledger.ts";
 import { LedgerState } from "../../fakes/ledger/ledger-state.ts";

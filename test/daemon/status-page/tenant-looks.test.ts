@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { interrupted, SyncError } from "../../../src/core/failure/sync-error.ts";
 import { type Look, TenantLooks } from "../../../src/daemon/status-page/tenant-looks.ts";
-import type { Explanation } from "../../../src/engine/explain/explanation.ts";
+import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { anExplanation } from "../../builders/explained.ts";
 import { aClock } from "../../fakes/set-clock.ts";
 

@@ -4,7 +4,7 @@ import { SyncError } from "../../../src/core/failure/sync-error.ts";
 import { Unusable } from "../../../src/core/group/tenant.ts";
 import type { Look } from "../../../src/daemon/status-page/tenant-looks.ts";
 import { tenantPage } from "../../../src/daemon/status-page/tenant-page.ts";
-import type { Explanation } from "../../../src/engine/explain/explanation.ts";
+import type { Explanation } from "../../../src/engine/explain/explain-tenant.ts";
 import { sectionsOf } from "../../../src/engine/explain/sections.ts";
 import { anyText } from "../../builders/arbitraries.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { work } from "../../../src/engine/apply/workers.ts";
+import { work } from "../../../src/engine/apply/apply-changes.ts";
 import { VirtualClock, VirtualTime } from "../../fakes/virtual-time.ts";
 
 const FOREVER = new AbortController().signal;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BatchReader, readAhead } from "../../../src/engine/plan/batch-reader.ts";
+import { BatchReader, readAhead } from "../../../src/engine/plan/merge-by-id.ts";
 
 async function* from<T>(items: readonly T[], onRead: (item: T) => void = () => {}): AsyncGenerator<T> {
   for (const item of items) {

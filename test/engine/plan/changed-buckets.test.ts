@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BUCKETS, type SourceBucket } from "../../../src/core/group/tenant.ts";
-import { findChangedBuckets } from "../../../src/engine/plan/changed-buckets.ts";
+import { findChangedBuckets } from "../../../src/engine/plan/read-differences.ts";
 import type { LedgerBucket } from "../../../src/ports/ledger/groups.ts";
 
 /** Compares these buckets of the source with these of the ledger. */

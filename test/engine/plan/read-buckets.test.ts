@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TenantRow } from "../../../src/core/group/tenant.ts";
-import type { ChangedBucket } from "../../../src/engine/plan/changed-buckets.ts";
-import { readBuckets } from "../../../src/engine/plan/read-buckets.ts";
+import { type ChangedBucket, readBuckets } from "../../../src/engine/plan/read-differences.ts";
 import { aLedgerGroup } from "../../builders/groups.ts";
 import { collect } from "../../contracts/collect.ts";
 import { aTenantRow, bucketsOf } from "../../fakes/tenant-source.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ServiceFailure } from "../../../src/core/failure/service-failure.ts";
 import { noCounts } from "../../../src/core/report/counts.ts";
 import type { TenantTurns } from "../../../src/engine/lease/tenant-turns.ts";
-import { readLongPause } from "../../../src/engine/plan/read-long-pause.ts";
+import { readLongPause } from "../../../src/engine/plan/make-plan.ts";
 import { type SyncSettings, sync } from "../../../src/engine/sync.ts";
 import type { RecordedRun } from "../../../src/ports/ledger/scope.ts";
 import { Instance } from "../../fakes/instance.ts";

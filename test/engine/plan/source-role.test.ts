@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { roleWarnings } from "../../../src/engine/plan/source-role.ts";
+import { roleWarnings } from "../../../src/engine/plan/read-differences.ts";
 
 it("warns of each table that the role can read, at once, and of each schema that others write to", () => {
   const schemas = ["public", "shared"].map((name) => ({ name, remedy: `close ${name}` }));

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { SyncError } from "../../../src/core/failure/sync-error.ts";
-import { reportOn } from "../../../src/engine/report/run-report.ts";
-import { Tally } from "../../../src/engine/report/tally.ts";
+import { reportOn, Tally } from "../../../src/engine/report/run-report.ts";
 
 it("a run without errors is ok, one with failed groups is partial", () => {
   const tally = new Tally();

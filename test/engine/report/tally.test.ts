@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_REPORTED, Tally } from "../../../src/engine/report/tally.ts";
+import { MAX_REPORTED, Tally } from "../../../src/engine/report/run-report.ts";
 
 const refused = { code: "REFUSED", message: "no" };
 const notStored = { code: "TOKEN_NOT_STORED", message: "disk full" };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FoundTokenTable, TokenTable } from "../../../src/core/tokens/destination.ts";
-import { insistOnTables } from "../../../src/engine/tokens/token-tables.ts";
+import { insistOnTables } from "../../../src/engine/tokens/moved-destinations.ts";
 import type { TokenDestination } from "../../../src/ports/token-store.ts";
 
 const KNOWN: TokenTable = { written: "tokens", schema: "public", table: "tokens", owner: "app" };

@@ -1,7 +1,12 @@
 import { SyncError } from "../../core/failure/sync-error.ts";
+import { wasForgottenSince } from "../../core/report/health.ts";
+import { printable } from "../../core/text/printable.ts";
+import { quantity } from "../../core/text/quantity.ts";
 import { shownTable } from "../../core/tokens/destination.ts";
+import type { GroupReads } from "../../ports/ledger/groups.ts";
 import type { LedgerView } from "../../ports/ledger/ledger.ts";
-import type { LedgerStatus } from "../../ports/ledger/scope.ts";
+import type { KnownService, LedgerStatus, RunReads } from "../../ports/ledger/scope.ts";
+import type { RecentCommits } from "../durability/recent-commits.ts";
 
 /** The most ids of each kind that an overview names. */
 const SHOWN = 5;
@@ -50,5 +55,49 @@ function unknownScope(name: string, scopes: readonly string[], tables: string | 
     {
       hint: "a scope is the `name` of a config; check ledger.url and ledger.table_prefix if another ledger is meant",
     },
+  );
+}
+
+const EVER = new Date(0);
+
+interface Ports {
+  readonly ledger: Pick<RunReads, "history">;
+  readonly recent: Pick<RecentCommits, "since">;
+}
+
+/**
+ * Rejects with SCOPE_FORGOTTEN if somebody has forgotten the scope since this process was started, because a daemon that
+ * nobody has stopped would make all groups anew. Whoever is started later begins a new scope of that name.
+ */
+export async function insistOnScope({ ledger, recent }: Ports): Promise<void> {
+  const [last] = await ledger.history(EVER, 1);
+  if (!wasForgottenSince(last, recent.since)) return;
+  throw new SyncError(
+    "SCOPE_FORGOTTEN",
+    "somebody has run `groupsync forget` with the name of this config since this process was started",
+    {
+      hint: "stop this process; or, if the name is to be used again, restart it: it then begins with an empty ledger",
+    },
+  );
+}
+
+/**
+ * Rejects with CONFIG_SCOPE_SHARED if another scope of this ledger has some of this scope's groups: the same ids, at the same
+ * service and team. Two scopes with one group would undo each other's changes, rotate each other's tokens away, and delete
+ * groups whose tenants the other one still has. `hint` says what to do.
+ */
+export async function insistOnOwnGroups(
+  service: Pick<KnownService, "baseUrl" | "teamId">,
+  ledger: Pick<GroupReads, "sharedGroups">,
+  hint: (scope: string) => string,
+): Promise<void> {
+  const [shared] = await ledger.sharedGroups(service);
+  if (shared === undefined) return;
+  const { scope, count, first } = shared;
+  const team = service.teamId === null ? "" : `, team ${service.teamId}`;
+  throw new SyncError(
+    "CONFIG_SCOPE_SHARED",
+    `${quantity(count, "group")} of this scope, such as ${JSON.stringify(printable(first))}, ${count === 1 ? "belongs" : "belong"} to the scope ${JSON.stringify(scope)} of this ledger too, at ${service.baseUrl}${team}`,
+    { hint: hint(scope) },
   );
 }

@@ -1,4 +1,4 @@
-import type { Failure } from "../../core/failure/sync-error.ts";
+import { type Failure, SyncError } from "../core/failure/sync-error.ts";
 import {
   CANARY_NAME,
   canaryGroup,
@@ -7,11 +7,16 @@ import {
   type DeleteTry,
   isDeleted,
   isMadeAnew,
-} from "../../core/probe/findings.ts";
-import type { Secret } from "../../core/secret/secret.ts";
-import type { RemovableGroup } from "../../ports/group-service.ts";
-import type { ServiceCalls, Unanswered } from "../service/service-calls.ts";
-import { isNo, MOST_TRIES } from "./refusal.ts";
+} from "../core/probe/findings.ts";
+import type { Secret } from "../core/secret/secret.ts";
+import type { RemovableGroup } from "../ports/group-service.ts";
+import type { Canary } from "../ports/ledger/scope.ts";
+import {
+  isTokenRefused,
+  type ServiceCalling,
+  ServiceCalls,
+  type Unanswered,
+} from "./service/service-calls.ts";
 
 /** The DELETEs to try, until one has its effect. Each carries the canary's own live token. */
 const FORMS: readonly (readonly DeleteField[])[] = [
@@ -165,4 +170,91 @@ function unclearBy(called: Unanswered): Unclear {
   if (called.kind === "interrupted") return { kind: "unclear", failure: undefined };
   const { code, message } = called.failure;
   return { kind: "unclear", failure: { code, message } };
+}
+
+interface Run extends ServiceCalling {
+  /** Aborts when the run has to end. */
+  readonly signal: AbortSignal;
+}
+
+/** For how long a sync tries to delete a canary, in milliseconds. */
+const LONGEST_IN_A_SYNC = 60_000;
+/** The longest pause before a sync repeats a call for a canary, in milliseconds. Enough for failures that come at random. */
+const LONGEST_WAIT_IN_A_SYNC = 2_000;
+
+/**
+ * Deletes the canary that an earlier probe has left at the service, because it was killed or its DELETE failed. Resolves to
+ * CANARY_REMAINS if the service still has the canary. Once `ending` aborts, no call starts. Rejects if the run has to end.
+ */
+export async function deleteLeftCanary(
+  run: Run,
+  { baseUrl }: { readonly baseUrl: string },
+  ending = run.signal,
+): Promise<SyncError | undefined> {
+  const { ledger, lease } = run;
+  const canary = await ledger.canary();
+  if (canary === null || ending.aborted) return undefined;
+  if (canary.baseUrl !== baseUrl) return isElsewhere(canary);
+  const { user_group_id } = canary;
+  // A tenant has this id by now, so the group is the tenant's.
+  if ((await ledger.of([user_group_id])).length === 0) {
+    // A call of the probe may still be under way.
+    const calls = new ServiceCalls(run, ending, { intent: "apply", tokenFingerprint: null });
+    const { isGone, failure } = await deleteCanary(user_group_id, calls);
+    if (!isGone) return remains(user_group_id, failure?.message ?? (ending.aborted ? CUT_SHORT : undefined));
+  }
+  await ledger.write(lease, (transaction) => transaction.forgetCanary());
+  return undefined;
+}
+
+/**
+ * A sync's last step. A canary is nobody's group: if it can't be deleted, the sync is none the worse. So the sync neither waits
+ * long for it, nor takes its failures for a sign that the service is down. The next sync tries again.
+ */
+export async function deleteCanaryOrWarn(run: Run, at: { readonly baseUrl: string }): Promise<void> {
+  const { clock, lease, signal } = run;
+  if ((await run.ledger.canary()) === null) return;
+  await lease.formerCallsEnded(signal);
+  const [late, over] = [new AbortController(), new AbortController()];
+  void clock.sleep(LONGEST_IN_A_SYNC, over.signal).then(() => late.abort());
+  const hasty: Run = {
+    ...run,
+    handOn: undefined,
+    waitBeforeRetry: async (ms, until) => ms <= LONGEST_WAIT_IN_A_SYNC && run.waitBeforeRetry(ms, until),
+  };
+  try {
+    const left = await deleteLeftCanary(hasty, at, AbortSignal.any([signal, late.signal]));
+    if (left === undefined || signal.aborted) return;
+    const { code, message, hint = "" } = left;
+    run.observe({ kind: "warning", code, message, hint });
+  } finally {
+    over.abort();
+  }
+}
+
+const CUT_SHORT = "there was no time left to delete it";
+
+/** The error of a canary that could not be deleted. `reason` is why nobody can tell; without it, no DELETE got through. */
+export const remains = (id: string, reason = "the service takes no DELETE for it"): SyncError =>
+  new SyncError("CANARY_REMAINS", `the service still has the canary of a probe, ${id}: ${reason}`, {
+    hint: `every sync and every probe tries again to delete it. If you delete it by hand, run groupsync probe --forget ${id} afterwards: otherwise the next try makes it anew`,
+  });
+
+const isElsewhere = ({ user_group_id: id, baseUrl }: Canary): SyncError =>
+  new SyncError("CANARY_REMAINS", `a probe has left its canary, ${id}, at ${baseUrl}`, {
+    hint: `run groupsync probe with service.base_url: ${baseUrl}, which deletes it; or delete it by hand, and run groupsync probe --forget ${id}`,
+  });
+
+type FailedCall = Extract<Unanswered, { kind: "failed" }>;
+
+/** A call that nobody can tell the effect of is repeated this often: a random fault hardly comes so many times in a row. */
+export const MOST_TRIES = 4;
+
+/**
+ * Whether the service has said no. `isUnchanged`: a GET has shown that the call had no effect, so a server error and an
+ * answer that can't be used are a no, too. A token that two groups share is none: then nothing was sent.
+ */
+export function isNo({ failure, mayHaveHappened }: FailedCall, isUnchanged: boolean): boolean {
+  if (failure.code === "TOKEN_SHARED" || (mayHaveHappened && !isUnchanged)) return false;
+  return isTokenRefused(failure) || failure.code === "SERVICE_ERROR";
 }

@@ -1,10 +1,19 @@
 import type { Failure } from "../../core/failure/sync-error.ts";
-import type { ReadHistory } from "../../core/plan/read-history.ts";
+import { RejectionMemory } from "../../core/group/rejections.ts";
+import type { Change } from "../../core/plan/change.ts";
+import {
+  afterApproval,
+  afterHealthyRead,
+  afterHeldRead,
+  afterPartialRead,
+  type ReadHistory,
+  whileReading,
+} from "../../core/plan/read-history.ts";
 import type { StoredResult } from "../../ports/ledger/groups.ts";
 import type { Observe } from "../../ports/observer.ts";
 import type { LedgerWriting } from "../lease/lease.ts";
 import type { Turns } from "../lease/tenant-turns.ts";
-import { isEvidence, type Plan, type PlanEntry } from "../plan/plan.ts";
+import { changesOf, heldOf, isEvidence, type Plan, type PlanEntry } from "../plan/plan.ts";
 
 export interface RecordedUpdates {
   /** By this time, the tokens of tenants that came back are due to be verified. */
@@ -92,3 +101,92 @@ const toBeVerified =
     user_group_id,
     failure: { ...NOT_VERIFIED, count: 1, retryAt: now },
   });
+
+/** Pauses the grace clock before a read: if the read fails, the time since the last good read must not count. */
+export async function pauseGraceClock(history: ReadHistory, { ledger, lease }: LedgerWriting): Promise<void> {
+  if (history.healthyAt !== null)
+    await ledger.write(lease, (transaction) => transaction.recordReadHistory(whileReading(history)));
+}
+
+/**
+ * Records whether the read was good, which removals are held, and that an approval code was used. Returns the changes that
+ * may be made now.
+ *
+ * Run this step after every GET for a lost token: the answer to such a GET clears the held mark of its group. Changes of
+ * the groups in `failedGets` are left to the next sync.
+ */
+export async function recordRead(
+  plan: Plan,
+  before: ReadHistory,
+  failedGets: ReadonlySet<string>,
+  run: LedgerWriting,
+): Promise<AsyncIterable<Change>> {
+  await recordHistory(plan, before, run);
+  return without(failedGets, changesOf(plan));
+}
+
+async function recordHistory(
+  plan: Plan,
+  before: ReadHistory,
+  { ledger, lease }: LedgerWriting,
+): Promise<void> {
+  const isApproved = plan.guard.kind === "allowed" && plan.guard.approved;
+  if (!isEvidence(plan)) return;
+  if (!plan.isWhole) {
+    // A plan for some ids says nothing about the other tenants, but an approval code that it used is spent.
+    const after = afterPartialRead(isApproved ? afterApproval(before) : before, plan.reading);
+    if (after !== before) await ledger.write(lease, (transaction) => transaction.recordReadHistory(after));
+    return;
+  }
+  const { guard, reading } = plan;
+  const isHeld = guard.kind === "held";
+  const after = isHeld
+    ? afterHeldRead(before, reading, guard.removals.code)
+    : afterHealthyRead(before, reading);
+  await ledger.write(lease, async (transaction) => {
+    if (isHeld || before.heldCode !== null) await transaction.markHeld(heldOf(plan));
+    await transaction.recordReadHistory(isApproved ? afterApproval(after) : after);
+  });
+}
+
+async function* without(ids: ReadonlySet<string>, changes: AsyncIterable<Change>): AsyncGenerator<Change> {
+  for await (const change of changes) if (!ids.has(change.user_group_id)) yield change;
+}
+
+interface Recording extends LedgerWriting {
+  readonly observe: Observe;
+  readonly turns: Turns;
+}
+
+/**
+ * Remembers in the ledger which rows the plan rejects, and tells of rows that are rejected now or no more. A source that
+ * hasn't changed costs one read of the ledger and no write. `only` are the ids that the plan is about; all if left out.
+ * A full sync leaves tenants alone that were looked at singly since it has read the source.
+ */
+export async function recordRejections(
+  plan: Plan,
+  only: ReadonlySet<string> | undefined,
+  { ledger, lease, clock, observe, turns }: Recording,
+): Promise<void> {
+  // If a row may be new, all rejections are read: only their number tells whether there is room for another one.
+  const remembered = await ledger.rejections(
+    plan.isWhole || plan.counts.rejected > 0 ? undefined : [...(only ?? [])],
+  );
+  if (remembered.length + plan.counts.rejected === 0) return;
+  const isAbout = (id: string): boolean => (only ? only.has(id) : !turns.wasLookedAt(id));
+  const memory = new RejectionMemory(remembered, plan.isWhole);
+  if (plan.counts.rejected > 0) {
+    for await (const batch of plan.entries.read())
+      for (const entry of batch)
+        if (entry.kind === "rejected" && (entry.user_group_id === null || isAbout(entry.user_group_id)))
+          memory.see(entry);
+  }
+  const { changed, appeared, gone } = memory.changes(isAbout);
+  if (changed.length + gone.length === 0) return;
+  await ledger.write(lease, (transaction) => transaction.recordRejections(changed, gone, clock.now()));
+  for (const rejection of appeared) observe({ kind: "rejected", rejection });
+  const again = new Set(appeared.map(({ user_group_id }) => user_group_id));
+  for (const rejection of gone)
+    if (rejection.user_group_id === null || !again.has(rejection.user_group_id))
+      observe({ kind: "accepted", rejection });
+}

@@ -1,0 +1,216 @@
+import { classifyGetAnswer, type KnownBeforeGet } from "../../core/apply/classify-get-answer.ts";
+import type { Outcome } from "../../core/apply/outcome.ts";
+import { findDrift } from "../../core/drift/drift.ts";
+import { type Group, tokenFingerprint } from "../../core/group/group.ts";
+import { intendsRemoval, UNKNOWN_STATE } from "../../core/group/ledger-group.ts";
+import { type Delete, isForToken, type Replace, type Upsert } from "../../core/plan/change.ts";
+import type { GetAnswer } from "../../ports/group-service.ts";
+import type { GroupReads, KnownGroup } from "../../ports/ledger/groups.ts";
+import type { TokenStore } from "../../ports/token-store.ts";
+import {
+  isTokenRefused,
+  type ServiceCalling,
+  type ServiceCalls,
+  type Unanswered,
+} from "../service/service-calls.ts";
+import type { ServiceIdentity } from "../service/service-identity.ts";
+
+/** Creates or updates a group by one GET. Resolves to undefined if the run is ending. */
+export async function upsertGroup(
+  change: Upsert,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  { identity }: Pick<ServiceCalling, "identity">,
+): Promise<Outcome | undefined> {
+  const called = await calls.getOrCreate(change.group);
+  if (called.kind !== "answered") return calls.failed(change, called);
+  const { isNew, group } = called.answer;
+  const { token, name: serviceName } = group;
+  const result = classifyGetAnswer(
+    {
+      sent: change.group,
+      known: before !== null,
+      confirmedName: before?.name ?? null,
+      acceptedName:
+        before?.fingerprint === UNKNOWN_STATE ? null : (before?.acceptedName ?? before?.name ?? null),
+      confirmedAs: confirmedAs(change, before),
+      mayBeAnother: mayBeAnother(change, before),
+      mayHaveBeenSent: called.mayHaveBeenSent,
+      mayHaveBeenMade:
+        called.mayHaveBeenSent || hasChangeUnderWay(before) || before?.fingerprint === UNKNOWN_STATE,
+      serviceUpdates: identity.updates,
+      isProbed: identity.isProbed,
+    },
+    { isNew, name: serviceName },
+  );
+  identity.learnUpdates(result.serviceUpdates);
+  const wasRemoved = mayBeRemoved(before) && (isNew || before?.tokenFingerprint !== tokenFingerprint(token));
+  const drift = findDrift(
+    before,
+    {
+      isNew,
+      mayHaveBeenSent: called.mayHaveBeenSent,
+      tokenFingerprint: tokenFingerprint(token),
+      hasName: result.kind !== "not_updated",
+    },
+    isForToken(change),
+  );
+  if (result.kind === "not_updated") {
+    const { kind: notUpdated, reason, isUnknownState } = result;
+    const failure = { code: "NOT_UPDATED", message: reason };
+    return { kind: notUpdated, change, token, serviceName, isUnknownState, wasRemoved, failure, drift };
+  }
+  const kind = wasRemoved ? "replaced" : result.kind;
+  return { kind, change, token, serviceName, unverified: result.unverified, drift };
+}
+
+/**
+ * Whether an earlier run's DELETE was under way. If this GET has created the group, that DELETE took effect: it is a removal.
+ * If the group has another token, it took effect too, and a GET whose answer was lost has created the group again.
+ */
+const mayBeRemoved = (before: KnownGroup | null): boolean =>
+  before !== null && intendsRemoval(before.intent) && before.fingerprint !== null;
+
+/** Whether an earlier run, by its intent, may have sent another state of the group than this change does. */
+const mayBeAnother = ({ fingerprint }: Upsert, before: KnownGroup | null): boolean =>
+  hasChangeUnderWay(before) && before?.intended !== fingerprint;
+
+/** A rotation doesn't count: it changes the token alone. */
+const hasChangeUnderWay = (before: KnownGroup | null): boolean =>
+  before !== null && before.intent !== null && before.intent !== "rotate";
+
+function confirmedAs({ fingerprint }: Upsert, before: KnownGroup | null): KnownBeforeGet["confirmedAs"] {
+  return before?.fingerprint === fingerprint ? (before.unverified ?? "verified") : null;
+}
+
+/** What a DELETE with the stored token needs. */
+interface StoredTokens {
+  readonly tokens: Pick<TokenStore, "read">;
+  readonly identity: Pick<ServiceIdentity, "confirmed">;
+}
+
+interface Deleting extends StoredTokens {
+  readonly ledger: Pick<GroupReads, "confirmed">;
+}
+
+/**
+ * Deletes a group with its stored token. If that token is unknown or refused, a GET returns the live token; if the group
+ * was gone, that GET creates it again, and the DELETE then removes it. No call is made if the service has deleted the
+ * group already and only its stored token is left. Resolves to undefined if the run is ending.
+ */
+export async function deleteGroup(
+  change: Delete,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  run: Deleting,
+): Promise<Outcome | undefined> {
+  const { user_group_id } = change;
+  if (before?.intent === "remove") return { kind: "deleted", change };
+  const attempt = await deleteByStoredToken(user_group_id, before, calls, run);
+  if (attempt.kind === "deleted") return { kind: "deleted", change };
+  if (attempt.kind !== "token unknown") return calls.failed(change, attempt);
+
+  const confirmed = await run.ledger.confirmed([user_group_id]);
+  const group = confirmed.get(user_group_id) ?? bareGroup(user_group_id);
+  const dataSourceId = before?.dataSourceId ?? null;
+  for (let isLast = false; ; isLast = true) {
+    const found = await calls.getOrCreate(group);
+    if (found.kind !== "answered") return calls.failed(change, found);
+    const { token } = found.answer.group;
+    const removed = await calls.remove({ user_group_id, token, dataSourceId });
+    if (removed.kind === "answered") return { kind: "deleted", change };
+    // An attempt whose answer was lost may have deleted the group, or the token has changed. A GET tells which.
+    if (isLast || !isRefusedRepetition(removed)) return calls.failed(change, removed);
+  }
+}
+
+const isRefusedRepetition = (called: Unanswered): boolean =>
+  called.kind === "failed" && called.mayHaveHappened && isTokenRefused(called.failure);
+
+/** The result of a DELETE with the stored token; `token unknown` if no token is usable, or the service refused it. */
+type StoredTokenAttempt =
+  | { readonly kind: "deleted" }
+  | { readonly kind: "token unknown"; readonly mayHaveHappened: boolean }
+  | Unanswered;
+
+const UNKNOWN_TOKEN = { kind: "token unknown", mayHaveHappened: false } as const;
+
+/** Deletes a group with the stored token, unless that token may belong to another group, or the API key to another team. */
+async function deleteByStoredToken(
+  user_group_id: string,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  { identity, tokens }: StoredTokens,
+): Promise<StoredTokenAttempt> {
+  // Another team may have a group with the same id, so a GET has to show first which team this API key belongs to.
+  if (!identity.confirmed) return UNKNOWN_TOKEN;
+  const token = (await tokens.read([user_group_id])).get(user_group_id);
+  // Some services identify the group by its token alone: a token copied from another row would delete another group.
+  if (token === undefined || before?.tokenFingerprint !== tokenFingerprint(token)) return UNKNOWN_TOKEN;
+  const called = await calls.remove({ user_group_id, token, dataSourceId: before.dataSourceId });
+  if (called.kind === "answered") return { kind: "deleted" };
+  return called.kind === "failed" && isTokenRefused(called.failure)
+    ? { kind: "token unknown", mayHaveHappened: called.mayHaveHappened }
+    : called;
+}
+
+/** What to send for a group that was never confirmed. No application has its token, so its name and contents don't matter. */
+const bareGroup = (user_group_id: string): Group => ({
+  user_group_id,
+  name: user_group_id,
+  mapping: {},
+  properties: {},
+});
+
+/**
+ * Deletes a group and creates it again, under one intent. Once the group may be deleted, the creating GET is sent even if
+ * the run is ending, because the tenant has no group until then. Resolves to undefined if the run is ending.
+ */
+export async function replaceGroup(
+  change: Replace,
+  before: KnownGroup | null,
+  calls: ServiceCalls,
+  run: StoredTokens,
+): Promise<Outcome | undefined> {
+  const { user_group_id, group } = change;
+  const attempt = await deleteByStoredToken(user_group_id, before, calls, run);
+  let unanswered: Unanswered | undefined;
+  if (attempt.kind !== "deleted") {
+    if (attempt.kind !== "token unknown" && !attempt.mayHaveHappened) return calls.failed(change, attempt);
+    // This GET returns the live token. If the group was gone, the GET creates it as wanted.
+    const found = await calls.getOrCreate(group, { isFollowUp: attempt.mayHaveHappened });
+    if (found.kind !== "answered") return calls.failed(change, found);
+    if (found.answer.isNew) return replaced(change, found.answer);
+    const { token } = found.answer.group;
+    const removed = await calls.remove({ user_group_id, token, dataSourceId: before?.dataSourceId ?? null });
+    if (removed.kind !== "answered") unanswered = removed;
+    if (unanswered?.mayHaveHappened === false) return calls.failed(change, unanswered);
+  }
+  const made = await calls.getOrCreate(group, { isFollowUp: true });
+  if (made.kind !== "answered") return calls.failed(change, made);
+  if (made.answer.isNew) return replaced(change, made.answer);
+  // The group exists: either the DELETE had no effect, or an earlier attempt at this GET created it and its answer was lost.
+  if (unanswered) return calls.failed(change, unanswered);
+  return made.mayHaveBeenSent ? replaced(change, made.answer) : notReplaced(change, made.answer);
+}
+
+const replaced = (change: Replace, { group: { token, name } }: GetAnswer): Outcome => ({
+  kind: "replaced",
+  change,
+  token,
+  serviceName: name,
+  unverified: false,
+});
+
+const notReplaced = (change: Replace, { group: { token, name } }: GetAnswer): Outcome => ({
+  kind: "not_updated",
+  change,
+  token,
+  serviceName: name,
+  isUnknownState: false,
+  wasRemoved: false,
+  failure: {
+    code: "NOT_REPLACED",
+    message: "the service answered that it had deleted the group, and then that it still had it",
+  },
+});
