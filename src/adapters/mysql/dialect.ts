@@ -6,8 +6,7 @@ import { failures } from "./connection/failures.ts";
 import { ansiIdentifiers } from "./connection/identifiers.ts";
 import { jsonRows } from "./connection/json-rows.ts";
 import { tableExists, tablePlace } from "./connection/table-place.ts";
-import { inspectLedger } from "./ledger/ledger-inspection.ts";
-import { migrateLedger } from "./ledger/ledger-migration.ts";
+import { inspectLedger, migrateLedger } from "./ledger/ledger-migration.ts";
 import { tokenOwners } from "./tokens/token-owners.ts";
 import { MysqlTokenStatements } from "./tokens/token-statements.ts";
 

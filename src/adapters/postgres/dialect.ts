@@ -8,8 +8,7 @@ import { UNLOGGED } from "./connection/server-log.ts";
 import { BEGIN_SNAPSHOT } from "./connection/settings.ts";
 import { foreignTables } from "./connection/table-owner.ts";
 import { tableExists, tablePlace } from "./connection/table-place.ts";
-import { inspectLedger } from "./ledger/ledger-inspection.ts";
-import { migrateLedger } from "./ledger/ledger-migration.ts";
+import { inspectLedger, migrateLedger } from "./ledger/ledger-migration.ts";
 import { tokenOwners } from "./tokens/token-owners.ts";
 import { PostgresTokenStatements } from "./tokens/token-statements.ts";
 

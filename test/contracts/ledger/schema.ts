@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/rows/scope.ts";
+import { LATEST_VERSION } from "../../../src/adapters/sql/ledger/scope.ts";
 import { NO_READ_HISTORY } from "../../../src/core/plan/read-history.ts";
 import { collect } from "../collect.ts";
 import { LATER, type LedgerDatabase, leaseOf, NOW, opened, prepared, TTL } from "./rig.ts";

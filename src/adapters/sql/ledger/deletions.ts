@@ -4,7 +4,7 @@ import type { GraceClock } from "../../../core/group/ledger-group.ts";
 import type { LeftUpdate } from "../../../core/plan/ledger-update.ts";
 import { NO_READ_HISTORY, type ReadHistory } from "../../../core/plan/read-history.ts";
 import type { DatedHistory, DeletionReads, DeletionWrites } from "../../../ports/ledger/groups.ts";
-import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
+import { type LedgerReader, type LedgerScope, ofIds, updateGroups } from "./scope.ts";
 
 const HISTORY_COLUMNS = [
   "source",

@@ -6,7 +6,7 @@ import type { Queryable } from "../connection/connections.ts";
 import { databaseError } from "../connection/failures.ts";
 import { LockWait } from "../connection/session-watchdog.ts";
 import { LEASE_CALL } from "../connection/wait-limits.ts";
-import type { LedgerReader } from "./rows/scope.ts";
+import type { LedgerReader } from "./scope.ts";
 
 /** The lease is a row whose epoch grows with every holder, see `nextEpoch`. */
 export function leases(reader: LedgerReader): Leases {

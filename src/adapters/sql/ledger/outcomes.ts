@@ -7,19 +7,20 @@ import type { RecordedOutcome } from "../../../ports/ledger/groups.ts";
 import type { Assignments } from "../dialect/dialect.ts";
 import { NOTHING_MISSING } from "./deletions.ts";
 import { formerTokens } from "./rotations.ts";
-import { FAILURES, noFailure } from "./rows/failure-columns.ts";
 import {
   APPLIED_COLUMNS,
   appliedRow,
+  FAILURES,
   type FailedRow,
   failedRow,
+  noFailure,
   notEverywhereValues,
   notUpdatedRow,
   UNDELETED_COLUMNS,
   unremovedRow,
   untoldRow,
-} from "./rows/outcome-rows.ts";
-import { jsonBatches, type LedgerScope, ofIds, updateGroups } from "./rows/scope.ts";
+} from "./rows.ts";
+import { jsonBatches, type LedgerScope, ofIds, updateGroups } from "./scope.ts";
 
 /** Columns that are null once the group is deleted. */
 const OF_A_GROUP = [

@@ -7,8 +7,8 @@ import type {
   RefreshWrites,
   Unverified,
 } from "../../../ports/ledger/groups.ts";
-import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
-import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
+import { type ConfirmedColumns, confirmedGroup } from "./rows.ts";
+import type { LedgerReader, LedgerScope } from "./scope.ts";
 
 export const refreshReads = (reader: LedgerReader): RefreshReads => ({
   refreshable: (options) => reader.read([], (ledger) => refreshable(ledger, options)),

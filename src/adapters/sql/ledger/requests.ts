@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { HandOver, Lease, OpenRequests, RequestId, Requests } from "../../../ports/ledger/lease.ts";
 import { storable } from "../connection/storable.ts";
-import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
+import type { LedgerReader, LedgerScope } from "./scope.ts";
 
 /** The most requests that one read returns. */
 const MOST = 1_000;

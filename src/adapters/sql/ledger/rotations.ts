@@ -10,14 +10,8 @@ import type {
 import { storable } from "../connection/storable.ts";
 import type { Assignments } from "../dialect/dialect.ts";
 import type { LedgerTables } from "../dialect/ledger-tables.ts";
-import {
-  FAILURE_COLUMNS,
-  FAILURE_COUNTS,
-  type FailureValues,
-  failuresIn,
-  noFailure,
-} from "./rows/failure-columns.ts";
-import { HAS_TOKEN, type LedgerReader, type LedgerScope } from "./rows/scope.ts";
+import { FAILURE_COLUMNS, FAILURE_COUNTS, type FailureValues, failuresIn, noFailure } from "./rows.ts";
+import { HAS_TOKEN, type LedgerReader, type LedgerScope } from "./scope.ts";
 
 export const rotationReads = (reader: LedgerReader): RotationReads => ({
   rotatable: (options) => reader.read([], (ledger) => rotatableGroups(ledger, options)),

@@ -11,7 +11,7 @@ import type {
   RunWrites,
 } from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
-import { jsonBatches, type LedgerReader, type LedgerScope } from "./rows/scope.ts";
+import { jsonBatches, type LedgerReader, type LedgerScope } from "./scope.ts";
 
 /** The newest runs are kept, however old they are: if nothing has run for long, they tell what happened last. */
 const LEAST_RUNS = 10;

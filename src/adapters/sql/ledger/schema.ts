@@ -5,7 +5,7 @@ import { databaseError } from "../connection/failures.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { LedgerLocation, LedgerTables } from "../dialect/ledger-tables.ts";
 import { ifHeld } from "./lease.ts";
-import { LATEST_VERSION, type LedgerReader, type LedgerScope, ledgerVersion } from "./rows/scope.ts";
+import { LATEST_VERSION, type LedgerReader, type LedgerScope, ledgerVersion } from "./scope.ts";
 
 export const schemaReads = (reader: LedgerReader): SchemaReads => ({
   id: () => reader.read(null, ledgerId),

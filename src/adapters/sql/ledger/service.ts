@@ -5,7 +5,7 @@ import type {
   ServiceReads,
   ServiceWrites,
 } from "../../../ports/ledger/scope.ts";
-import type { LedgerReader, LedgerScope } from "./rows/scope.ts";
+import type { LedgerReader, LedgerScope } from "./scope.ts";
 
 const NO_SERVICE: KnownService = {
   baseUrl: null,

@@ -13,16 +13,9 @@ import type {
   StatusReads,
 } from "../../../ports/ledger/scope.ts";
 import { storable } from "../connection/storable.ts";
-import {
-  FAILING_SINCE,
-  FAILURE_COLUMNS,
-  type FailureValues,
-  failureIn,
-  IS_FAILING,
-  KINDS,
-} from "./rows/failure-columns.ts";
-import { type LedgerReader, type LedgerScope, ofIds } from "./rows/scope.ts";
+import { FAILING_SINCE, FAILURE_COLUMNS, type FailureValues, failureIn, IS_FAILING, KINDS } from "./rows.ts";
 import { latestRuns, rejections } from "./runs.ts";
+import { type LedgerReader, type LedgerScope, ofIds } from "./scope.ts";
 import { serviceReads } from "./service.ts";
 
 /** A list of groups shows this many at most. */

@@ -6,9 +6,15 @@ import type {
   VouchedOptions,
   VouchedToken,
 } from "../../../ports/ledger/groups.ts";
-import { type ConfirmedColumns, confirmedGroup } from "./rows/confirmed-group.ts";
-import { FAILURE_COLUMNS, type FailureValues, failuresIn, failureValues } from "./rows/failure-columns.ts";
-import { HAS_TOKEN, type LedgerReader, type LedgerScope, updateGroups } from "./rows/scope.ts";
+import {
+  type ConfirmedColumns,
+  confirmedGroup,
+  FAILURE_COLUMNS,
+  type FailureValues,
+  failuresIn,
+  failureValues,
+} from "./rows.ts";
+import { HAS_TOKEN, type LedgerReader, type LedgerScope, updateGroups } from "./scope.ts";
 
 export const tokenReads = (reader: LedgerReader): TokenReads => ({
   vouchedTokens: (options) => reader.read([], (ledger) => vouchedTokens(ledger, options)),

@@ -5,9 +5,7 @@ import type { InTransaction } from "../connection/connections.ts";
 import { quotedTable } from "../connection/table-place.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenTableOptions } from "../dialect/token-statements.ts";
-import type { OpenTable } from "./open-table.ts";
-import { orElse } from "./savepoint.ts";
-import { type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
+import { type OpenTable, orElse, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
 
 /** In seconds: how long the rehearsal waits for a row that somebody else has locked. */
 const LONGEST_WAIT = 2;

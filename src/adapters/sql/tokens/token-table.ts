@@ -15,11 +15,20 @@ import { databaseError } from "../connection/failures.ts";
 import { once } from "../connection/table-place.ts";
 import { type Database, insistOnWrites } from "../dialect/database.ts";
 import type { TokenRow, TokenTableOptions } from "../dialect/token-statements.ts";
-import { type OpenTable, openTable } from "./open-table.ts";
 import { rehearseTokens } from "./rehearsal.ts";
-import { type Savepoints, TransactionLost, togetherOrEach } from "./savepoint.ts";
-import { findTokens, findTranslatable, type Refusal, removeTokens, writeTokens } from "./token-changes.ts";
-import { withoutTokens } from "./token-error.ts";
+import {
+  findTokens,
+  findTranslatable,
+  type OpenTable,
+  openTable,
+  type Refusal,
+  removeTokens,
+  type Savepoints,
+  TransactionLost,
+  togetherOrEach,
+  writeTokens,
+} from "./token-changes.ts";
+import { withoutTokens } from "./token-refusals.ts";
 import { TokenTableOwner } from "./token-table-owner.ts";
 
 /** How many ids are read at a time. */

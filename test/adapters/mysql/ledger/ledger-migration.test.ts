@@ -4,7 +4,7 @@ import { migrateLedger } from "../../../../src/adapters/mysql/ledger/ledger-migr
 import { MIGRATIONS } from "../../../../src/adapters/mysql/ledger/ledger-migrations.ts";
 import type { Connections } from "../../../../src/adapters/sql/connection/connections.ts";
 import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
-import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/rows/scope.ts";
+import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/scope.ts";
 import { aFailed, anApply } from "../../../builders/groups.ts";
 import { carryOut, LATER, type LedgerDatabase, NOW, opened } from "../../../contracts/ledger/rig.ts";
 import type { FreshDatabase } from "../../../support/databases/fresh-database.ts";

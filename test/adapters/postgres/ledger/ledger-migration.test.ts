@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { postgres } from "../../../../src/adapters/postgres/dialect.ts";
 import { MIGRATIONS } from "../../../../src/adapters/postgres/ledger/ledger-migrations.ts";
 import { ledgerTables } from "../../../../src/adapters/sql/dialect/ledger-tables.ts";
-import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/rows/scope.ts";
+import { LATEST_VERSION } from "../../../../src/adapters/sql/ledger/scope.ts";
 import { NO_FAILURES } from "../../../../src/core/failure/group-failures.ts";
 import { NO_READ_HISTORY } from "../../../../src/core/plan/read-history.ts";
 import { aFailed, anApply, aRotation, aRow } from "../../../builders/groups.ts";

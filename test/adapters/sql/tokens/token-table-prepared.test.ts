@@ -120,6 +120,13 @@ describe("own rows", () => {
   });
 });
 
+test("programs that find the token table missing at the same moment create it once", async () => {
+  const { url, query } = await freshDatabase();
+  const programs = Array.from({ length: 8 }, () => new SqlTokenTable(aDatabase(url), OWN));
+  await Promise.all(programs.map((program) => program.prepare()));
+  expect(await query("SELECT * FROM groupsync_tokens")).toEqual([]);
+});
+
 test.each([OWN, EXISTING])(
   "a table can be prepared while its rows are locked: $rows rows",
   async (options) => {

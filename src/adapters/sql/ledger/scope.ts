@@ -1,16 +1,16 @@
-import { SyncError } from "../../../../core/failure/sync-error.ts";
-import type { Queryable } from "../../connection/connections.ts";
-import { databaseError } from "../../connection/failures.ts";
-import { once } from "../../connection/table-place.ts";
-import type { Database } from "../../dialect/database.ts";
-import type { Assignments, ColumnType, Dialect } from "../../dialect/dialect.ts";
+import { SyncError } from "../../../core/failure/sync-error.ts";
+import type { Queryable } from "../connection/connections.ts";
+import { databaseError } from "../connection/failures.ts";
+import { once } from "../connection/table-place.ts";
+import type { Database } from "../dialect/database.ts";
+import type { Assignments, ColumnType, Dialect } from "../dialect/dialect.ts";
 import {
   type LedgerLocation,
   type LedgerTables,
   ledgerTables,
   ownedTables,
-} from "../../dialect/ledger-tables.ts";
-import { insistOnOwner } from "../../dialect/table-owner.ts";
+} from "../dialect/ledger-tables.ts";
+import { insistOnOwner } from "../dialect/table-owner.ts";
 
 /**
  * One scope of the ledger's tables, and the connection for its statements. Writes need a connection in a transaction.
